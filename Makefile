@@ -1,0 +1,25 @@
+# make demo: install, run the main job, say where the report lies.   make test: install, run every test.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: install demo test clean
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "perpend needs Python 3.11 or newer: make PYTHON=python3.11 …")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,bench]'
+	touch $@
+
+demo: install
+	$(BIN)/perpend demo
+
+test: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+clean:
+	rm -rf .venv runs artifacts .pytest_cache .mypy_cache .ruff_cache .hypothesis

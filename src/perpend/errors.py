@@ -1,0 +1,62 @@
+"""The errors that perpend raises on purpose, and the exit code of each.
+
+    PerpendError   1   anything we raise on purpose: what, where, what to do
+    ├ SpecError    2   bad TOML, unknown key, task or model, impossible grid
+    ├ DataError    3   bad item, duplicate id, decoy = target, freeze mismatch (file:line)
+    ├ ModelError   4   fatal for the whole run: no key, 401, unknown model, broken protocol
+    ├ StoreError   5   not a run, newer schema, run locked, spec differs from the manifest
+    └ AuditFailure 6   a recomputed number differs, a gate is not met
+
+A programmer's bug crashes. The world failing for one trial is `Response.error`. An undefined
+statistic is `Estimate(None, …)`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PerpendError(Exception):
+    """Base of every error that a user can cause or mend."""
+
+    exit_code = 1
+
+
+class SpecError(PerpendError):
+    """The description of the run is wrong."""
+
+    exit_code = 2
+
+
+class DataError(PerpendError, ValueError):
+    """An item, a frozen file or an array of numbers is wrong. A ValueError too, for callers of the statistics."""
+
+    exit_code = 3
+
+
+class ModelError(PerpendError):
+    """The model cannot answer anything: the whole run stops and can be resumed."""
+
+    exit_code = 4
+
+
+class StoreError(PerpendError):
+    """The run directory cannot be used as asked."""
+
+    exit_code = 5
+
+
+class AuditFailure(PerpendError):  # noqa: N818  the name of the design: an audit fails, it does not err
+    """A recomputed number differs from the stored one, or a gate is not met."""
+
+    exit_code = 6
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of an 'unknown name' message: the near names, or all of them when none is near."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if near:
+        return "did you mean " + " or ".join(repr(n) for n in near) + "?"
+    return "known: " + ", ".join(names) if names else "none is known"

@@ -1,0 +1,1 @@
+"""Reports, one file each: compute a value, then draw or write it."""

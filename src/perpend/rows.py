@@ -1,0 +1,87 @@
+"""Rows of run.db to values and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from perpend.canon import dumps
+from perpend.data import stored_item
+from perpend.errors import StoreError
+from perpend.plan import Trial
+from perpend.types import ChoiceLogprob, Item, Response, Sampling, Score, Usage
+
+
+def whole(value: object) -> int:
+    """An INTEGER column; anything else in it is a damaged ledger."""
+    if not isinstance(value, int):
+        raise StoreError(f"damaged ledger: a whole number was expected, not {value!r}")
+    return value
+
+
+def read_trials(rows: Iterable[Sequence[object]]) -> Iterator[tuple[Trial, Sequence[object]]]:
+    """Rows of trial, item, body, condition, model, sampling, repeat, … as trials and the columns that follow.
+
+    Each item and each sampling is read once.
+    """
+    samplings: dict[object, Sampling] = {}
+    number: object = None
+    item = Item("", "")
+    for row in rows:
+        if row[1] != number:
+            number, item = row[1], stored_item(str(row[2]))
+        params = row[5]
+        if params not in samplings:
+            samplings[params] = read_sampling(str(params))
+        yield Trial(whole(row[0]), item, str(row[3]), str(row[4]), samplings[params], whole(row[6])), row[7:]
+
+
+def read_sampling(params: str) -> Sampling:
+    """The Sampling whose canonical JSON this is."""
+    body = json.loads(params)
+    return Sampling(body["temperature"], body["max_tokens"], body["seed"], body["top_p"], tuple(body["stop"]))
+
+
+def response_row(response: Response) -> tuple[str | float | None, ...]:
+    """text, error, logprobs, finish, usage, ms, as the response table holds them."""
+    logprobs, usage = response.choice_logprobs, response.usage
+    return (
+        response.text,
+        response.error,
+        None if logprobs is None else dumps([[choice.total, choice.tokens] for choice in logprobs]),
+        response.finish,
+        None if usage is None else dumps({"input": usage.input, "output": usage.output}),
+        response.ms,
+    )
+
+
+def read_response(row: Sequence[object]) -> Response:
+    """The Response of which `response_row` gave this."""
+    text, error, logprobs, finish, usage, ms = row
+    tokens = json.loads(str(usage)) if usage is not None else None
+    return Response(
+        text=text_or_none(text),
+        error=text_or_none(error),
+        choice_logprobs=None
+        if logprobs is None
+        else tuple(ChoiceLogprob(total, count) for total, count in json.loads(str(logprobs))),
+        finish=text_or_none(finish),
+        usage=None if tokens is None else Usage(tokens["input"], tokens["output"]),
+        ms=ms if isinstance(ms, float) else None,
+    )
+
+
+def read_score(value: object, answer: object, reason: object, span: object) -> Score:
+    """A row of the score table as a Score."""
+    ends = None if span is None else json.loads(str(span))
+    return Score(
+        value=value if isinstance(value, float) else None,
+        answer=text_or_none(answer),
+        reason=str(reason),
+        span=None if ends is None else (ends[0], ends[1]),
+    )
+
+
+def text_or_none(value: object) -> str | None:
+    """A TEXT column."""
+    return None if value is None else str(value)

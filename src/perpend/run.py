@@ -1,0 +1,278 @@
+"""plan → render → ask → append. Same question, same directory: what has no answer yet is asked, the rest is kept."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perpend.canon import JSON, digest_file
+from perpend.compose import Reprompt, Task, make_model, make_task
+from perpend.data import check_freeze, read_items
+from perpend.database import exclusive
+from perpend.errors import DataError, SpecError, StoreError
+from perpend.manifest import BINDING, ItemsDigest, binding, differences, read_manifest, scorer_names, write_manifest
+from perpend.models.base import Budget, Model
+from perpend.plan import Dataset, Plan, Trial, first_request, request
+from perpend.progress import Progress
+from perpend.spec import ModelSpec, RunSpec
+from perpend.store import Appended, Store
+from perpend.types import Item, Request, Response
+
+_CHECKED_REQUESTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an evaluation ended: of `planned` trials `answered` have an answer and `failed` only failures."""
+
+    directory: Path
+    planned: int
+    answered: int
+    failed: int
+    sent: int
+    usd: float
+    stopped: str | None = None
+    """Why it stopped before all was asked, in words; None when every trial was asked."""
+
+
+def evaluate(spec: RunSpec, out: Path, *, quiet: bool = False) -> Outcome:
+    """Ask what the run directory has no answer to yet, and append it. A second call does nothing.
+
+    The directory is `out` / the spec's run name. A changed data set, prompt or spec is refused with what differs.
+    """
+    task = make_task(spec.task, spec.options)
+    paths = spec.items or task.items
+    models = [make_model(model.name, model.options, paths) for model in spec.models]
+    return evaluate_task(spec, task, models, out, quiet=quiet)
+
+
+def evaluate_task(spec: RunSpec, task: Task, models: Sequence[Model], out: Path, *, quiet: bool = False) -> Outcome:
+    """`evaluate` with the task and the models at hand; `models` go with the spec's models, in order."""
+    paths = spec.items or task.items
+    if not paths:
+        raise SpecError(f'task {task.name!r} has no items of its own; give items = ["…jsonl"] or --items')
+    # What the task made of its options, so that a default and the same value given by hand are one question.
+    spec = replace(spec, task=task.name, options=task.options, items=paths)
+    directory = out / spec.run_name()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{directory}: cannot be made: {error.strerror}; choose another --out") from None
+    with exclusive(directory):
+        _prepare(directory, spec, task, models)
+        with Store.open(directory / "run.db", write=True) as store:
+            _check_rendering(store, task)
+            return _ask_all(store, spec, task, models, quiet=quiet)
+
+
+def plan_size(spec: RunSpec) -> dict[str, int]:
+    """How many items, conditions, models, samplings and trials a spec comes to, without asking anything."""
+    task = make_task(spec.task, spec.options)
+    items = sum(1 for _ in _selected(spec, task, spec.items or task.items))
+    samplings = sum(len(spec.samplings_of(model)) for model in spec.models)
+    return {
+        "items": items,
+        "conditions": len(task.conditions),
+        "models": len(spec.models),
+        "samplings": len(spec.samplings),
+        "repeats": spec.repeats,
+        "trials": items * len(task.conditions) * samplings * spec.repeats,
+    }
+
+
+def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]) -> None:
+    """Write the plan and then the manifest, or check that the ones that are there mean the same run."""
+    frozen = None if spec.freeze is None else check_freeze(spec.freeze, spec.items)
+    datasets = [Dataset(path.stem, "1", path.name, _digest(path)) for path in spec.items]
+    if (directory / "manifest.json").exists():
+        old = read_manifest(directory)
+        with Store.open(directory / "run.db") as store:
+            items = _same_items(store, old, spec, task, datasets)
+        now = binding(spec, task, models, {**items, "freeze_sha256": frozen})
+        found = differences({key: old.get(key) for key in BINDING}, now)
+        if found:
+            raise StoreError(
+                f"{directory}: holds another run; it differs in\n  " + "\n  ".join(found[:10]) + "\n"
+                "Give this one another name (--name), or undo the change to go on with that one."
+            )
+        return
+    for leftover in directory.glob("run.db*"):  # a plan whose manifest was never written: nothing was asked yet
+        leftover.unlink()
+    digest = ItemsDigest()
+    with Store.create(directory / "run.db", directory.name) as store:
+        plan = Plan(
+            datasets=datasets,
+            conditions={condition.name: condition.params for condition in task.conditions},
+            models=[(model.label, str(model.identity()["name"]), _options(model)) for model in spec.models],
+            samplings={model.label: spec.samplings_of(model) for model in spec.models},
+            repeats=spec.repeats,
+        )
+        trials = store.write_plan(plan, _digesting(_selected(spec, task, spec.items), digest))
+    if digest.count == 0:
+        raise DataError(f"no items in {', '.join(path.name for path in spec.items)}")
+    bound = binding(spec, task, models, {**_items_facts(spec, digest), "freeze_sha256": frozen})
+    facts: dict[str, JSON] = {"run": directory.name, "trials": trials, "scorers": scorer_names(task)}
+    write_manifest(directory / "manifest.json", bound, datasets, facts)
+
+
+def _items_facts(spec: RunSpec, digest: ItemsDigest) -> dict[str, JSON]:
+    return {"n": digest.count, "sha256": digest.hexdigest(), "max_items": spec.max_items, "seed": spec.seed}
+
+
+def _same_items(
+    store: Store, old: Mapping[str, JSON], spec: RunSpec, task: Task, datasets: Sequence[Dataset]
+) -> dict[str, JSON]:
+    """The manifest's facts about the items as they are now; DataError-like detail when single items changed.
+
+    Files whose bytes are the planned ones need no second reading: a run of a million trials resumes at once.
+    """
+    before = old.get("items")
+    chosen = isinstance(before, Mapping) and (before.get("max_items"), before.get("seed")) == (
+        spec.max_items,
+        spec.seed,
+    )
+    if chosen and isinstance(before, Mapping) and [d.sha256 for d in store.datasets()] == [d.sha256 for d in datasets]:
+        return {key: value for key, value in before.items() if key != "freeze_sha256"}
+    digest = ItemsDigest()
+    planned = {item.id: item for item in store.items()}
+    changed: list[str] = []
+    for _, _, item in _digesting(_selected(spec, task, spec.items), digest):
+        if planned.pop(item.id, None) != item:
+            changed.append(item.id)
+    changed += list(planned)
+    if changed:
+        raise StoreError(
+            f"{store.path.parent}: {len(changed)} item(s) are not those that the run was planned with: "
+            f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}. "
+            "Put the items back to go on, or give the new run another name (--name)."
+        )
+    return _items_facts(spec, digest)
+
+
+def _check_rendering(store: Store, task: Task) -> None:
+    """Refuse to go on when this code would put the questions differently from how they were asked so far."""
+    for number, asked in store.sample_requests(_CHECKED_REQUESTS):
+        for trial in list(store.trials(number, number)):
+            condition = task.condition(trial.condition)
+            if first_request(trial, condition, choices_scored=task.choices_scored).digest != asked:
+                raise StoreError(
+                    f"{store.path.parent}: trial {number} (item {trial.item.id!r}, {trial.condition}) would now be "
+                    "asked differently than it was: the task's code has changed. Give the new run another --name."
+                )
+
+
+def _ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *, quiet: bool) -> Outcome:
+    budget = Budget(spec.limits.max_requests, spec.limits.max_usd, spec.limits.max_minutes)
+    stopped: str | None = None
+    try:
+        for model_spec, model in zip(spec.models, models, strict=True):
+            budget.usd_per_input = model_spec.usd_per_million_input / 1e6
+            budget.usd_per_output = model_spec.usd_per_million_output / 1e6
+            _ask(store, task, model_spec, model, budget, quiet=quiet)
+            if task.reprompt is not None:
+                _ask_again(store, task, task.reprompt, (model_spec, model), budget)
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    cells = store.cells()
+    planned, answered = sum(cell.planned for cell in cells), sum(cell.answered for cell in cells)
+    failed = sum(cell.failed for cell in cells)
+    if stopped is None and answered + failed < planned:
+        stopped = budget.spent()
+    return Outcome(store.path.parent, planned, answered, failed, budget.sent, budget.usd, stopped)
+
+
+def _ask(store: Store, task: Task, spec: ModelSpec, model: Model, budget: Budget, *, quiet: bool) -> None:
+    pending = store.open_trials(spec.label)
+    asked: dict[int, tuple[Trial, Request]] = {}
+
+    def requests() -> Iterator[tuple[int, Request]]:
+        for trial in pending:
+            made = first_request(trial, task.condition(trial.condition), choices_scored=task.choices_scored)
+            asked[trial.trial] = (trial, made)
+            yield trial.trial, made
+
+    seen = failed = unusable = 0
+    with Progress(spec.label, pending.total, pending.total - len(pending), quiet=quiet) as progress:
+        for batch in model.answer(requests(), budget):
+            rows = []
+            for key, response in batch:
+                trial, made = asked.pop(key)
+                rows.append(Appended(key, 0, trial.attempt, made.digest, response))
+                failed += response.error is not None
+                unusable += response.error is None and _unusable(task.reprompt, trial.item, response)
+            store.append(rows)
+            seen += len(rows)
+            cost = f", ${budget.usd:.2f}" if budget.usd else ""
+            progress.advance(len(rows), f"{failed} failed, {unusable / seen:.0%} unusable{cost}")
+
+
+def _ask_again(store: Store, task: Task, reprompt: Reprompt, who: tuple[ModelSpec, Model], budget: Budget) -> None:
+    """The second turn, for first replies that cannot be used. A failed second turn is asked again on resume."""
+    spec, model = who
+    done, failures = store.answered_turns(1), store.failures(1)
+    asked: dict[int, Request] = {}
+
+    def requests() -> Iterator[tuple[int, Request]]:
+        wanted = [
+            (trial, response)
+            for trial, response in store.answers(last_turn=0)
+            if trial.model == spec.label and trial.trial not in done
+            if response.text is not None and reprompt.wanted(trial.item, response)
+        ]
+        for trial, response in wanted:
+            messages = reprompt.render(task.condition(trial.condition).render(trial.item), response)
+            asked[trial.trial] = request(trial, messages, choices_scored=False)
+            yield trial.trial, asked[trial.trial]
+
+    for batch in model.answer(requests(), budget):
+        store.append(Appended(key, 1, failures.get(key, 0), asked.pop(key).digest, response) for key, response in batch)
+
+
+def _unusable(reprompt: Reprompt | None, item: Item, response: Response) -> bool:
+    if reprompt is not None:
+        return reprompt.wanted(item, response)
+    return response.finish == "length" or not (response.text or "").strip()
+
+
+def _selected(spec: RunSpec, task: Task, paths: Sequence[Path]) -> Iterator[tuple[int, str, Item]]:
+    """(number of the file, file:line, item) of every item that the run uses: all, or `max_items` drawn by the seed."""
+    needs_decoy = [condition.name for condition in task.conditions if condition.needs_decoy]
+    keep: set[int] | None = None
+    if spec.max_items is not None:
+        total = sum(1 for path in paths for _ in read_items(path))
+        if spec.max_items < total:
+            keep = set(random.Random(spec.seed).sample(range(total), spec.max_items))
+    position = 0
+    for number, path in enumerate(paths):
+        for line, item in read_items(path):
+            if keep is None or position in keep:
+                if needs_decoy and item.decoy is None:
+                    raise DataError(
+                        f"{path}:{line}: item {item.id!r} has no decoy; condition {needs_decoy[0]!r} needs one"
+                    )
+                if task.choices_scored and not item.choices:
+                    raise DataError(
+                        f"{path}:{line}: item {item.id!r} has no choices; task {task.name!r} scores choices"
+                    )
+                yield number, f"{path}:{line}", item
+            position += 1
+
+
+def _digesting(items: Iterator[tuple[int, str, Item]], digest: ItemsDigest) -> Iterator[tuple[int, str, Item]]:
+    for number, where, item in items:
+        digest.add(item)
+        yield number, where, item
+
+
+def _digest(path: Path) -> str:
+    try:
+        return digest_file(path)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; give the path of a JSONL file of items") from None
+
+
+def _options(model: ModelSpec) -> Mapping[str, JSON]:
+    options = model.identity()["options"]
+    return options if isinstance(options, Mapping) else {}

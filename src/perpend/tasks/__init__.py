@@ -1,0 +1,1 @@
+"""Tasks, one file each: `task(**options)` makes it. Nothing but composition."""

@@ -1,0 +1,206 @@
+"""The values that flow through perpend: few, frozen, slotted. Nothing here computes anything but its own identity."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from perpend.canon import JSON, dumps
+
+Role: TypeAlias = Literal["system", "user", "assistant"]
+Number: TypeAlias = float | int | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question. `target` None means that no answer is right (an opinion); `decoy` is the planted wrong answer."""
+
+    id: str
+    prompt: str
+    target: str | None = None
+    choices: tuple[str, ...] = ()
+    decoy: str | None = None
+    aliases: tuple[str, ...] = ()
+    """Other spellings of the target that count as the target."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, JSON]:
+        """The item as canonical JSON holds it; absent parts are left out, so adding a field moves no digest."""
+        body: dict[str, JSON] = {"id": self.id, "prompt": self.prompt}
+        if self.target is not None:
+            body["target"] = self.target
+        if self.choices:
+            body["choices"] = list(self.choices)
+        if self.decoy is not None:
+            body["decoy"] = self.decoy
+        if self.aliases:
+            body["aliases"] = list(self.aliases)
+        if self.tags:
+            body["tags"] = dict(self.tags)
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How an item is put to a model. `params` hold everything that shapes the messages, template texts included."""
+
+    name: str
+    render: Callable[[Item], tuple[Message, ...]]
+    params: Mapping[str, JSON]
+    needs_decoy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are drawn. `seed` None sends none; `top_p` None and `stop` () leave the server's own."""
+
+    temperature: float = 0.0
+    max_tokens: int = 512
+    seed: int | None = 42
+    top_p: float | None = None
+    stop: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, JSON]:
+        """Every decode parameter by its name."""
+        return {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+            "top_p": self.top_p,
+            "stop": list(self.stop),
+        }
+
+
+@dataclass(frozen=True)  # not slotted: the digest is computed once and kept
+class Request:
+    """Everything that determines an answer but the model. `choices` asks for the likelihood of each instead of text."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    choices: tuple[str, ...] = ()
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256, in hex, of messages, sampling and choices."""
+        body: dict[str, JSON] = {
+            "messages": [[m.role, m.content] for m in self.messages],
+            "sampling": self.sampling.as_json(),
+            "choices": list(self.choices),
+        }
+        return hashlib.sha256(dumps(body).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the server counted them; None where it did not say."""
+
+    input: int | None = None
+    output: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceLogprob:
+    """Log-likelihood of one choice: `total` over its `tokens`. None: the tokenizer cannot represent it."""
+
+    total: float | None
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back for one request: exactly one of `text` and `error`.
+
+    `finish` is 'stop', 'length', another word of the server's, or None where it said nothing.
+    """
+
+    text: str | None = None
+    error: str | None = None
+    choice_logprobs: tuple[ChoiceLogprob, ...] | None = None
+    finish: str | None = None
+    usage: Usage | None = None
+    ms: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.text is None) == (self.error is None):
+            raise ValueError("a Response has exactly one of text and error")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One judgement of one response. `value` None: not scorable, and `reason` says why.
+
+    `answer` is what was read out of the response; `span` is where, as characters of `Response.text`.
+    """
+
+    value: float | None
+    answer: str | None
+    reason: str
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """A named, versioned rule. Any change of what `judge` returns for some input is a new version."""
+
+    name: str
+    version: str
+    judge: Callable[[Item, Response], Score]
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """Something that a reader of a number must know: a stable id (STAT001 …), its figure, and what to do."""
+
+    id: str
+    text: str
+    number: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its denominator and interval. `value` None: undefined, and `note` says why.
+
+    `n` counts the rows in the denominator; `also` holds the companions that belong beside the number
+    (k, b, c, p, df, icc, n_clusters …), each None where undefined.
+    """
+
+    value: float | None
+    n: int
+    lo: float | None = None
+    hi: float | None = None
+    method: str = ""
+    note: str = ""
+    level: float = 0.95
+    also: Mapping[str, Number] = field(default_factory=dict)
+    cautions: tuple[Caution, ...] = ()
+
+    def as_json(self) -> dict[str, JSON]:
+        """The record that metrics.json holds, at full precision."""
+        return {
+            "value": self.value,
+            "n": self.n,
+            "lo": self.lo,
+            "hi": self.hi,
+            "method": self.method,
+            "note": self.note,
+            "level": self.level,
+            "also": dict(self.also),
+            "cautions": [{"id": c.id, "text": c.text, "number": c.number} for c in self.cautions],
+        }
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"NA ({self.note}) n={self.n}"
+        interval = "" if self.lo is None or self.hi is None else f" [{self.lo:.3f}, {self.hi:.3f}]"
+        return f"{self.value:.3f}{interval} n={self.n}"

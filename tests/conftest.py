@@ -1,0 +1,33 @@
+"""What several test files share: small item files and the folder of real data, where it is there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def items_file(tmp_path: Path) -> Callable[..., Path]:
+    """Write an item file of `count` TRUE/FALSE items, each with a decoy, and return its path."""
+
+    def write(count: int = 10, name: str = "items.jsonl", **changes: str) -> Path:
+        path = tmp_path / name
+        with path.open("w", encoding="utf-8") as file:
+            for n in range(count):
+                right = n % 2 == 0
+                item = {
+                    "id": f"item-{n}",
+                    "prompt": f"Statement {n}: {n} is even. Is it TRUE or FALSE?",
+                    "target": "TRUE" if right else "FALSE",
+                    "decoy": "FALSE" if right else "TRUE",
+                    "tags": {"topic": "parity" if n < count / 2 else "numbers"},
+                }
+                file.write(json.dumps({**item, **changes}) + "\n")
+        return path
+
+    return write

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import gzip
+import stat
+from pathlib import Path
+
+import pytest
+
+from perpend import canon
+
+
+def test_key_order_does_not_change_the_digest() -> None:
+    assert canon.digest({"a": 1, "b": [1, 2]}) == canon.digest({"b": [1, 2], "a": 1})
+
+
+def test_the_digest_is_the_sha256_of_the_canonical_line() -> None:
+    # printf '{"a":"ü"}' | sha256sum
+    assert canon.dumps({"a": "ü"}) == '{"a":"ü"}'
+    assert canon.digest({"a": "ü"}) == "fd621823002706e24604cb868a9f4f8850d6f01fb5040d49ba050482e1472437"
+
+
+def test_nan_and_infinity_are_refused() -> None:
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            canon.dumps({"x": bad})
+
+
+def test_writing_leaves_the_old_file_when_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file.json"
+    canon.write_atomic(path, "old")
+
+    def broken(_: int) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr(canon.os, "fsync", broken)
+    with pytest.raises(OSError, match="no space"):
+        canon.write_atomic(path, "new")
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file.json"]
+
+
+def test_written_files_can_be_read_by_others(tmp_path: Path) -> None:
+    canon.write_atomic(tmp_path / "file", "x")
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
+
+
+def test_compression_is_deterministic_and_carries_no_time_or_name() -> None:
+    data = b"the same bytes " * 100
+    assert canon.compress(data) == canon.compress(data)
+    assert canon.compress(data)[4:8] == b"\0\0\0\0"
+    assert gzip.decompress(canon.compress(data)) == data
+
+
+@pytest.mark.parametrize(
+    "hostile", ["../../etc/passwd", "CON", "nul.txt", "a" * 300, "", ".", "..", "a/b", "ä:b", "x\0y"]
+)
+def test_a_portable_name_cannot_leave_its_folder(hostile: str) -> None:
+    name = canon.portable_name(hostile)
+    assert name
+    assert len(name) <= 110
+    assert set(name) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+    assert name[0] not in "._-"
+    assert name.split(".")[0].upper() not in {"CON", "NUL"}
+
+
+def test_plain_names_stay_as_they_are_and_changed_ones_stay_apart() -> None:
+    assert canon.portable_name("qwen2.5-14b") == "qwen2.5-14b"
+    assert canon.portable_name("qwen2.5:14b") != canon.portable_name("qwen2.5/14b")
+
+
+def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
+    assert canon.clean_text("a\ud800b") == "a\ufffdb"
+    canon.clean_text("a\ud800b").encode()

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perpend.errors import SpecError
+from perpend.flags import spec_with_flags
+from perpend.spec import ModelSpec, RunSpec, parse_spec, read_spec, written_name
+from perpend.types import Sampling
+
+TOML = """
+task    = "conformity"
+items   = ["facts.jsonl"]
+repeats = 2
+[[model]]
+name     = "openai/olmo"
+label    = "instruct"
+base_url = "http://localhost:8000/v1"
+workers  = 8
+[[model]]
+name = "mock/true"
+max_tokens = 99
+[sampling]
+temperature = [0.0, 1.0]
+max_tokens  = 64
+[budget]
+max_usd = 1.5
+"""
+
+
+def spec_file(tmp_path: Path, text: str = TOML) -> Path:
+    path = tmp_path / "run.toml"
+    path.write_text(text)
+    return path
+
+
+def test_lists_make_a_grid_and_a_model_can_have_its_own_token_limit(tmp_path: Path) -> None:
+    spec = read_spec(spec_file(tmp_path))
+    assert spec.samplings == (Sampling(0.0, 64), Sampling(1.0, 64))
+    assert [s.max_tokens for s in spec.samplings_of(spec.models[1])] == [99, 99]
+    assert spec.items == (tmp_path / "facts.jsonl",)
+    assert spec.limits.max_usd == 1.5
+
+
+def test_flags_override_the_file(tmp_path: Path) -> None:
+    spec = spec_with_flags(
+        spec_file(tmp_path), {"temperature": (0.5,), "models": ("mock/echo",), "workers": 3, "max_items": 7}
+    )
+    assert [s.temperature for s in spec.samplings] == [0.5]
+    assert [(m.name, m.options) for m in spec.models] == [("mock/echo", {"workers": 3})]
+    assert (spec.max_items, spec.repeats) == (7, 2)
+
+
+def test_flags_alone_make_a_spec_with_typed_options() -> None:
+    spec = spec_with_flags(
+        None,
+        {
+            "task": "conformity",
+            "models": ("mock/subject",),
+            "model_options": ("sway=0.4", "style=short"),
+            "options": ("confederates=3",),
+        },
+    )
+    assert spec.models[0].options == {"sway": 0.4, "style": "short"}
+    assert spec.options == {"confederates": 3}
+
+
+def test_where_and_how_fast_a_model_answers_does_not_change_the_question() -> None:
+    def name(**options: str | int) -> str:
+        return RunSpec("t", (ModelSpec("openai/m", "m", options),)).run_name()
+
+    assert name(base_url="http://localhost:1/v1", workers=1) == name(base_url="http://localhost:2/v1", workers=64)
+    assert name(endpoint="chat") != name(endpoint="completions")
+
+
+def test_a_path_of_this_machine_is_never_part_of_a_name() -> None:
+    assert written_name("local//home/me/weights.gguf") == "local/weights.gguf"
+    assert written_name("/home/me/task.py") == "task.py"
+    assert written_name("openai/org/model") == "openai/org/model"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("tmeperature = 1", "did you mean"),
+        ('name = ""', "name must be a text"),
+        ("repeats = 0", "repeats must be 1 or more"),
+        ("repeats = true", "must be a whole number"),
+        ("max_items = 0", "max_items must be 1 or more"),
+    ],
+)
+def test_a_mistake_is_an_error_that_says_where(change: str, said: str) -> None:
+    import tomllib
+
+    body = {"task": "questions", "model": [{"name": "mock/true"}], **tomllib.loads(change)}
+    with pytest.raises(SpecError) as error:
+        parse_spec(body, folder=Path(), where="run.toml")
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"model": [{"name": "mock/true"}]}, 'task = "…" is missing'),
+        ({"task": "t"}, "no model"),
+        ({"task": "t", "model": [{"name": "mock/true"}, {"name": "mock/true"}]}, "two models are labelled"),
+        ({"task": "t", "model": [{"name": "openai/x", "api_key": "sk-123"}]}, "would be written down"),
+        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"temperature": [0, 0]}}, "the same combination twice"),
+        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"temperature": []}}, "empty grid"),
+        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"temperature": -1}}, "at least 0"),
+        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"max_tokens": 0}}, "1 or more"),
+    ],
+)
+def test_an_impossible_run_is_refused(body: dict[str, object], said: str) -> None:
+    with pytest.raises(SpecError) as error:
+        parse_spec(body, folder=Path(), where="run.toml")
+    assert said in str(error.value)
+    assert "sk-123" not in str(error.value)
+
+
+def test_a_missing_or_broken_file_is_a_spec_error(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="no such file"):
+        read_spec(tmp_path / "none.toml")
+    with pytest.raises(SpecError, match="not TOML"):
+        read_spec(spec_file(tmp_path, "task ="))
