@@ -213,8 +213,7 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
         _print(Run(run).status(), as_json)
         return
     with Store.open(run / "run.db") as store:
-        groups = by or ("model", "condition", "topic")
-        cases = sample(store, where=dict(map(key_value, where)), by=groups, n_per_group=n_per_group, seed=seed)
+        cases = sample(store, where=dict(map(key_value, where)), by=by, n_per_group=n_per_group, seed=seed)
     if as_json:
         click.echo(pretty([case.as_json() for case in cases]), nl=False)
         return

@@ -7,7 +7,8 @@ import unicodedata
 
 # Line feed and tab are the only control characters that a reader needs. Cf holds right-to-left overrides and the like.
 _KEPT = "\n\t"
-_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&$:@])")
+# What starts markup anywhere in a line; ':' and '@' because readers turn addresses and names into links.
+_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#!|~&$:@])")
 _TICKS = re.compile(r"`+")
 _FORMULA = re.compile(r"^[\s]*[=+\-@\t\r|%]")
 

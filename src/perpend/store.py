@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from perpend.canon import dumps
 from perpend.data import stored_item
@@ -32,6 +32,17 @@ _TRIALS = (
     " JOIN condition c USING (condition) JOIN model m USING (model) JOIN sampling s USING (sampling)"
     " WHERE t.trial BETWEEN ? AND ? ORDER BY t.trial"
 )
+_PRODUCT = (
+    "WITH RECURSIVE times(repeat) AS (SELECT 0 UNION ALL SELECT repeat + 1 FROM times WHERE repeat + 1 < ?)"
+    " INSERT INTO trial(item, condition, model, sampling, repeat) SELECT item, condition,"
+    " (SELECT model FROM model WHERE label = ?), (SELECT sampling FROM sampling WHERE params = ?), repeat"
+    " FROM item, condition, times ORDER BY item, condition, repeat"
+)
+_ONE_TRIAL = (
+    "INSERT INTO trial(item, condition, model, sampling, repeat) VALUES((SELECT item FROM item WHERE id = ?),"
+    " (SELECT condition FROM condition WHERE name = ?), (SELECT model FROM model WHERE label = ?),"
+    " (SELECT sampling FROM sampling WHERE params = ?), ?)"
+)
 _ANSWERS = (
     "SELECT t.trial, t.item, i.body, c.name, m.label, s.params, t.repeat,"
     " r.text, r.error, r.logprobs, r.finish, r.usage, r.ms FROM trial t JOIN item i USING (item)"
@@ -42,6 +53,10 @@ _ANSWERS = (
     " (SELECT rowid FROM response WHERE trial = t.trial AND turn <= ?1 ORDER BY turn DESC, attempt DESC LIMIT 1))"
     " ORDER BY t.trial"
 )
+
+
+PlannedTrial: TypeAlias = tuple[str, str, str, Sampling, int]
+"""item id, condition, model label, sampling, repeat"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +168,14 @@ class Store:
         with self._transaction() as db:
             db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", values.items())
 
-    def write_plan(self, plan: Plan, items: Iterable[tuple[int, str, Item]]) -> int:
+    def write_plan(
+        self, plan: Plan, items: Iterable[tuple[int, str, Item]], trials: Iterable[PlannedTrial] | None = None
+    ) -> int:
         """Write the whole plan in one transaction and return its number of trials.
 
-        `items` are (number of the dataset, file:line, item). Trials are ordered by model, sampling, item, condition,
-        repeat, so a server sees one item's conditions together and can reuse what they share.
+        `items` are (number of the dataset, file:line, item). Trials are every combination, ordered by model, sampling,
+        item, condition, repeat, so a server sees one item's conditions together and can reuse what they share; or just
+        `trials`, in their order, for a run that was imported and may be ragged.
         """
         with self._transaction() as db:
             db.executemany(
@@ -173,21 +191,16 @@ class Store:
                 "INSERT INTO condition VALUES(NULL, ?, ?)",
                 ((name, dumps(dict(params))) for name, params in plan.conditions.items()),
             )
-            for label, name, options in plan.models:
-                model = db.execute(
-                    "INSERT INTO model VALUES(NULL, ?, ?, ?)", (name, label, dumps(dict(options)))
-                ).lastrowid
-                for sampling in plan.samplings[label]:
-                    params = dumps(sampling.as_json())
-                    db.execute("INSERT OR IGNORE INTO sampling VALUES(NULL, ?)", (params,))
-                    db.execute(
-                        "WITH RECURSIVE times(repeat) AS (SELECT 0 UNION ALL SELECT repeat + 1 FROM times"
-                        " WHERE repeat + 1 < ?)"
-                        " INSERT INTO trial(item, condition, model, sampling, repeat)"
-                        " SELECT item, condition, ?, (SELECT sampling FROM sampling WHERE params = ?), repeat"
-                        " FROM item, condition, times ORDER BY item, condition, repeat",
-                        (plan.repeats, model, params),
-                    )
+            db.executemany(
+                "INSERT INTO model VALUES(NULL, ?, ?, ?)",
+                ((name, label, dumps(dict(options))) for label, name, options in plan.models),
+            )
+            samplings = [(label, dumps(s.as_json())) for label, _, _ in plan.models for s in plan.samplings[label]]
+            db.executemany("INSERT OR IGNORE INTO sampling VALUES(NULL, ?)", ((params,) for _, params in samplings))
+            if trials is None:
+                db.executemany(_PRODUCT, ((plan.repeats, label, params) for label, params in samplings))
+            else:
+                db.executemany(_ONE_TRIAL, ((*t[:3], dumps(t[3].as_json()), t[4]) for t in trials))
             return int(db.execute("SELECT count(*) FROM trial").fetchone()[0])
 
     def datasets(self) -> list[Dataset]:

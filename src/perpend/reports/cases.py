@@ -14,6 +14,7 @@ from perpend.store import Store
 from perpend.types import Response, Score
 
 _EXCERPT = 600
+_GROUPS = ("model", "condition", "topic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ def sample(
 ) -> list[Case]:
     """Cases that match `where`; with `n_per_group`, that many of every group of `by`, drawn by the seed.
 
-    An item without a tag named in `by` falls into the group '' of it. A key that no trial has is an error.
+    `by` () groups by model, condition and, where items have one, topic. An item without a tag named in `by` falls into
+    the group '' of it. A key that no trial has is an error.
     """
     chosen: list[tuple[Trial, Response]] = []
     known: set[str] = set()
@@ -77,7 +79,8 @@ def sample(
         if known and key not in known:
             raise SpecError(f"no trial has {key!r}; {did_you_mean(key, known)}")
     if n_per_group is not None:
-        chosen = list(_stratified(chosen, by, n_per_group, seed))
+        groups = by or [key for key in _GROUPS if key in known]
+        chosen = list(_stratified(chosen, groups, n_per_group, seed))
     scores = store.scores([trial.trial for trial, _ in chosen])
     return [Case(trial, response, scores.get(trial.trial, {})) for trial, response in chosen]
 

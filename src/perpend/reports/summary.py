@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.inert import markdown
 from perpend.measure import Column, Run
-from perpend.types import Caution, Estimate
+from perpend.types import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,49 +78,56 @@ def write_summary(run: Run) -> str:
     return page
 
 
-def report(run: Run, found: list[Metric]) -> str:
-    """The run in Markdown: how complete it is, the rates, the paired differences, and what a reader must know."""
+def report(run: Run, found: Sequence[Metric]) -> str:
+    """The run in Markdown: how complete it is, then for each model and temperature its rates and its pairs."""
     status = run.status()
     lines = [
         f"# {markdown(run.directory.name)}",
         "",
         f"{status['planned']} trials planned, {status['answered']} answered, {status['failed']} failed.",
-        "Intervals are 95%; trials of one item count as one cluster where items repeat. NA: undefined, with the reason.",
+        "Each value comes with its 95% interval and its denominator; NA is undefined. Trials of one item count as one",
+        "cluster where items repeat. Rows that end in @1 follow the rules of the seed studies, the others ours.",
         "",
     ]
-    for title, names in (
-        ("Rates", ("rate", "mean")),
-        ("Paired with the first condition", ("difference", "override", "rescue")),
-    ):
-        rows = [metric for metric in found if metric.name in names]
-        if rows:
-            lines += [
-                f"## {title}",
-                "",
-                "| scorer | model | T | condition | | value | 95% interval | n | |",
-                "|---|---|---|---|---|--:|---|--:|---|",
-            ]
-            lines += [_row(metric) for metric in rows]
-            lines.append("")
-    warned: dict[str, Caution] = {}
-    for metric in found:
-        for caution in metric.estimate.cautions:
-            warned.setdefault(caution.id, caution)
-    if warned:
-        lines += [
-            "## Cautions",
-            "",
-            *(f"- {c.id}: {markdown(c.text)}" for c in sorted(warned.values(), key=lambda c: c.id)),
-            "",
-        ]
+    for model, temperature in dict.fromkeys((m.where["model"], m.where["temperature"]) for m in found):
+        cell = [m for m in found if (m.where["model"], m.where["temperature"]) == (model, temperature)]
+        lines += [f"## {markdown(model)}, temperature {temperature}", "", *_rates(cell), "", *_pairs(cell), ""]
+    cautions = {caution.id: caution for metric in found for caution in metric.estimate.cautions}
+    if cautions:
+        lines += ["## Cautions", "", *(f"- {name}: {markdown(cautions[name].text)}" for name in sorted(cautions)), ""]
     return "\n".join(lines)
 
 
-def _row(metric: Metric) -> str:
-    estimate = metric.estimate
-    value = "NA" if estimate.value is None else f"{estimate.value:.3f}"
-    interval = "" if estimate.lo is None or estimate.hi is None else f"{estimate.lo:.3f} to {estimate.hi:.3f}"
-    p = estimate.also.get("p")
-    remark = f"p = {p:.2g}" if isinstance(p, float) else estimate.note
-    cells = (metric.scorer, metric.where["model"], metric.where["temperature"], metric.where["condition"], metric.name)
-    return "| " + " | ".join((*map(markdown, cells), value, interval, str(estimate.n), markdown(remark))) + " |"
+def _rates(cell: Sequence[Metric]) -> list[str]:
+    """One row a scorer, one column a condition."""
+    shown = [metric for metric in cell if metric.name in ("rate", "mean")]
+    conditions = list(dict.fromkeys(metric.where["condition"] for metric in shown))
+    lines = ["| scorer | " + " | ".join(map(markdown, conditions)) + " |", "|---" * (len(conditions) + 1) + "|"]
+    for scorer in dict.fromkeys(metric.scorer for metric in shown):
+        values = {metric.where["condition"]: _cell(metric.estimate) for metric in shown if metric.scorer == scorer}
+        lines.append(f"| {scorer} | " + " | ".join(values[condition] for condition in conditions) + " |")
+    return lines
+
+
+def _pairs(cell: Sequence[Metric]) -> list[str]:
+    """One row a scorer and pair of conditions: the difference, its test, and what turned in each direction."""
+    grouped: dict[tuple[str, str], dict[str, Estimate]] = {}
+    for metric in cell:
+        if metric.name in ("difference", "override", "rescue"):
+            grouped.setdefault((metric.scorer, metric.where["condition"]), {})[metric.name] = metric.estimate
+    if not grouped:
+        return []
+    lines = ["| scorer | pair | difference | p | 1 → 0 | 0 → 1 |", "|---|---|---|---|---|---|"]
+    for (scorer, pair), estimates in grouped.items():
+        p = estimates["difference"].also.get("p")
+        shown = f"{p:.2g}" if isinstance(p, float) else "NA"
+        row = (scorer, markdown(pair), _cell(estimates["difference"]), shown)
+        lines.append("| " + " | ".join((*row, _cell(estimates["override"]), _cell(estimates["rescue"]))) + " |")
+    return lines
+
+
+def _cell(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return f"NA (n = {estimate.n})"
+    interval = "" if estimate.lo is None or estimate.hi is None else f" [{estimate.lo:.2f}, {estimate.hi:.2f}]"
+    return f"{estimate.value:.3f}{interval} (n = {estimate.n})"

@@ -1,0 +1,41 @@
+"""Pages that are made from the code. `python -m tests.generated_docs` writes them; a test compares."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from perpend.cli import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def cli_page() -> str:
+    """Every verb with its help text."""
+    lines = [
+        "# Command line",
+        "",
+        "Results go to standard output, progress and messages to standard error. Every reading verb takes `--json`.",
+        "Exit codes are those of [the errors](errors.md). This page is made from the code.",
+        "",
+    ]
+    for name, command in cli.commands.items():
+        context = click.Context(command, info_name=f"perpend {name}", max_content_width=100)
+        lines += [f"## perpend {name}", "", "```text", command.get_help(context).rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def schema_page() -> str:
+    """The run directory and the schema of run.db."""
+    schema = files("perpend").joinpath("schema.sql").read_text(encoding="utf-8").rstrip()
+    head = (ROOT / "docs" / "reference" / "run-format.md").read_text(encoding="utf-8").split("## Schema")[0]
+    return f"{head}## Schema\n\nThis part is made from the code.\n\n```sql\n{schema}\n```\n"
+
+
+PAGES = {"docs/reference/cli.md": cli_page, "docs/reference/run-format.md": schema_page}
+
+if __name__ == "__main__":
+    for path, page in PAGES.items():
+        (ROOT / path).write_text(page(), encoding="utf-8")

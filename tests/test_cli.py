@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from perpend.cli import cli, main
+from perpend.errors import PerpendError
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+def run_name(out: Path) -> str:
+    (directory,) = out.iterdir()
+    return str(directory)
+
+
+def conform(out: Path, *more: str) -> Result:
+    options = ("--task", "conformity", "--model", "mock/subject", "--model-option", "sway=0.5", "--quiet")
+    return call("eval", *options, "--out", str(out), *more)
+
+
+def test_eval_asks_scores_and_reports(tmp_path: Path) -> None:
+    done = conform(tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "answered: 128" in done.output
+    assert "asch\\_history\\_5" in done.output
+    assert {"manifest.json", "run.db", "metrics.json", "report.md"} <= {
+        path.name for path in Path(run_name(tmp_path)).iterdir()
+    }
+
+
+def test_json_is_one_object_on_standard_output(tmp_path: Path) -> None:
+    done = json.loads(conform(tmp_path, "--json").stdout)
+    assert done["answered"] == done["planned"] == 128
+    shown = json.loads(call("show", run_name(tmp_path), "--json").stdout)
+    assert shown["answered"] == 128
+    scored = json.loads(call("score", run_name(tmp_path), "--json").stdout)
+    assert "endorsed@2" in next(iter(scored.values()))
+
+
+def test_a_dry_run_asks_nothing(tmp_path: Path) -> None:
+    done = conform(tmp_path / "runs", "--dry-run", "--json")
+    assert json.loads(done.stdout)["trials"] == 128
+    assert not (tmp_path / "runs").exists()
+
+
+def test_show_draws_cases_from_every_group(tmp_path: Path) -> None:
+    conform(tmp_path / "runs")
+    page = tmp_path / "cases.md"
+    done = call("show", run_name(tmp_path / "runs"), "--n-per-group", "1", "--out-md", str(page))
+    assert done.exit_code == 0, done.output
+    assert page.read_text().count("## Case") == 4 * 7
+    cases = json.loads(call("show", run_name(tmp_path / "runs"), "--where", "item=capital_canada", "--json").stdout)
+    assert {case["condition"] for case in cases} == {
+        "control",
+        "control_retest",
+        "asch_history_5",
+        "authoritative_bias",
+    }
+    assert all(case["scores"]["correct@2"]["reason"] for case in cases)
+
+
+def test_freeze_and_check(tmp_path: Path, items_file: Callable[..., Path]) -> None:
+    items, frozen = items_file(4), tmp_path / "freeze.json"
+    assert json.loads(call("freeze", str(items), "--out", str(frozen), "--json").stdout)["items"] == 4
+    assert call("freeze", str(items), "--check", str(frozen)).exit_code == 0
+    items.write_text(items.read_text().replace("0 is even", "0 is odd"))
+    changed = call("freeze", str(items), "--check", str(frozen))
+    assert isinstance(changed.exception, PerpendError)
+    assert changed.exception.exit_code == 3
+    refused = call(
+        "eval", "--task", "questions", "--model", "mock/true", "--items", str(items), "--freeze", str(frozen)
+    )
+    assert "not the frozen ones" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("eval", "--task", "conformty", "--model", "mock/true"), 2, "did you mean 'conformity'"),
+        (("eval", "--task", "conformity", "--model", "mok/true"), 2, "did you mean 'mock'"),
+        (("eval", "--task", "conformity"), 2, "no model"),
+        (("eval", "--task", "conformity", "--model", "mock/true", "--option", "x"), 2, "write KEY=VALUE"),
+        (("eval", "--task", "conformity", "--model", "mock/true", "--option", "confedrates=3"), 2, "did you mean"),
+        (("eval", "--task", "questions", "--model", "mock/true", "--items", "none.jsonl"), 3, "no such file"),
+        (("show", "none"), 5, "not a run"),
+        (("eval", "--wrokers", "3"), 2, "--workers"),
+        (("evall",), 2, "No such command"),
+    ],
+)
+def test_a_mistake_is_a_sentence_and_an_exit_code_and_no_traceback(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from perpend.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ},
+    )
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_verb_has_help_with_an_example() -> None:
+    for name, command in cli.commands.items():
+        text = call(name, "--help").output
+        assert len(text.splitlines()) < 60
+        assert f"perpend {name}" in text or name == "demo", name
+        assert command.help
+
+
+def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "main", broken)
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+def test_hostile_answers_are_inert_on_the_page(tmp_path: Path) -> None:
+    items, said = tmp_path / "items.jsonl", tmp_path / "said.jsonl"
+    items.write_text(json.dumps({"id": "../../x|y", "prompt": "Q?", "target": "a"}) + "\n")
+    text = "<script>alert(1)</script>\x1b[31mred\u202e\x00```\n# heading"
+    said.write_text(json.dumps({"prompt": "Q?", "text": text}) + "\n")
+    done = call(
+        "eval",
+        "--task",
+        "questions",
+        "--items",
+        str(items),
+        "--model",
+        f"replay/{said}",
+        "--out",
+        str(tmp_path / "runs"),
+    )
+    assert done.exit_code == 0, done.output
+    page = call("show", run_name(tmp_path / "runs"), "--n-per-group", "1").output
+    for dangerous in ("\x1b", "\u202e", "\x00"):
+        assert dangerous not in page
+    assert "../../x\\|y" in page
+    assert page.count("````") == 2

@@ -1,0 +1,88 @@
+"""Documentation that cannot lie: every code block runs, every verb, task, provider and scorer has its place.
+
+```python blocks of a page run top to bottom in one namespace, in an empty folder; a block of `>>>` lines is a doctest.
+The `$ ` lines of ```console blocks are run by bash. Links between pages must lead somewhere.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from perpend.cli import cli
+from perpend.resolve import names
+from tests.conftest import ROOT
+from tests.generated_docs import PAGES as GENERATED
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return [(kind, body) for kind, body in BLOCK.findall(page.read_text(encoding="utf-8"))]
+
+
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
+def test_every_code_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for number, (kind, body) in enumerate(blocks(page), 1):
+        where = f"{named(page)}, block {number}"
+        if kind == "python" and body.lstrip().startswith(">>>"):
+            example = doctest.DocTestParser().get_doctest(body, namespace, where, named(page), 0)
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+            said: list[str] = []
+            runner.run(example, out=said.append, clear_globs=False)
+            namespace |= example.globs
+            assert runner.failures == 0, "".join(said)
+        elif kind == "python":
+            exec(compile(body, where, "exec"), namespace)
+        elif kind == "console":
+            script = "\n".join(line[2:] for line in body.splitlines() if line.startswith("$ "))
+            done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, check=False, timeout=300)
+            assert done.returncode == 0, f"{where}\n{done.stdout}\n{done.stderr}"
+        else:
+            assert kind in ("text", "toml", "json", "sql", "make"), f"{where}: a {kind} block is not run; use text"
+            if kind == "toml" and body.startswith("# "):
+                Path(body.splitlines()[0].removeprefix("# ").strip()).write_text(body, encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_link_between_pages_leads_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{named(page)} links to {target}"
+
+
+def test_every_verb_provider_task_and_scorer_is_in_the_reference() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    for verb in cli.commands:
+        assert f"perpend {verb}" in text, verb
+    for kind in ("models", "tasks", "scorers"):
+        for name in names(kind):
+            assert f"`{name}" in text, f"{kind}: {name}"
+
+
+def test_the_changelog_and_the_index_name_every_page() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    for page in PAGES:
+        if page.is_relative_to(ROOT / "docs") and page.name != "index.md":
+            assert page.relative_to(ROOT / "docs").as_posix() in index, page
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", sorted(GENERATED))
+def test_pages_made_from_the_code_are_what_the_code_says(path: str) -> None:
+    page = (ROOT / path).read_text(encoding="utf-8")
+    assert page == GENERATED[path](), "run: python -m tests.generated_docs"
