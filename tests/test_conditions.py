@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from perpend import conditions
-from perpend.errors import SpecError
+from perpend.compose import make_task
+from perpend.errors import DataError, SpecError
 from perpend.types import Item
 
 ITEM = Item("i", "What is {decoy}?", target="four", decoy="five")
@@ -76,3 +77,37 @@ def test_a_bad_template_says_what_is_wrong(tmp_path: Path, text: str, said: str)
     with pytest.raises(SpecError) as error:
         conditions.template(path)
     assert said in str(error.value)
+
+
+def test_a_diverse_group_gives_the_decoy_once_and_other_wrong_answers() -> None:
+    item = Item("i", "Which?", "a", ("a", "b", "c"), "b", tags={"others": "d; e"})
+    said = user(conditions.asch(4, consensus="diverse"), item).partition("Other participants")[2]
+    assert [said.count(f"it is {answer}.") for answer in "abcde"] == [0, 1, 1, 1, 1]
+
+
+def test_a_diverse_group_needs_enough_wrong_answers() -> None:
+    with pytest.raises(DataError, match="has 0 further wrong answers, a diverse group needs 1"):
+        user(conditions.asch(3, consensus="diverse"))
+
+
+def test_one_dissenter_gives_the_right_answer_or_for_an_opinion_none() -> None:
+    said = user(conditions.asch(3, consensus="dissent"))
+    assert (said.count("five"), said.count("four")) == (2, 1)
+    opinion = user(conditions.asch(3, consensus="dissent"), Item("o", "Best?", decoy="five"))
+    assert (opinion.count("five"), opinion.count("differently")) == (2, 1)
+    with pytest.raises(SpecError, match="did you mean 'dissent'"):
+        conditions.asch(3, consensus="disent")  # type: ignore[arg-type]  # the mistake under test
+
+
+def test_the_conformity_task_has_a_no_system_arm_and_can_be_cut_down() -> None:
+    full = make_task("conformity", {"without_system": True})
+    names = [condition.name for condition in full.conditions]
+    assert names[:4] == ["control", "control_retest", "asch_history_5", "authoritative_bias"]
+    assert names[4:] == [f"{name}_no_system" for name in names[:4]]
+    systems = {condition.params["system"] for condition in full.conditions[:4]}
+    assert len(systems) == 1
+    assert {condition.params["system"] for condition in full.conditions[4:]} == {None}
+    cut = make_task("conformity", {"conditions": ["control", "asch_history_5"]})
+    assert [condition.name for condition in cut.conditions] == ["control", "asch_history_5"]
+    with pytest.raises(SpecError, match="did you mean"):
+        make_task("conformity", {"conditions": ["asch"]})

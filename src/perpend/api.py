@@ -17,11 +17,10 @@ from perpend.types import Sampling
 
 def task(name: str, *, items: str | Path | Sequence[str | Path] | None = None, **options: JSON) -> Task:
     """The task of that name with these options; `items` instead of its own files."""
+    files = () if items is None else (items,) if isinstance(items, str | Path) else items
+    paths = tuple(Path(path) for path in files)
     made = make_task(name, options)
-    if items is None:
-        return made
-    files = [items] if isinstance(items, str | Path) else items
-    return replace(made, items=tuple(Path(path) for path in files))
+    return replace(made, items=paths) if paths else made
 
 
 def model(name: str, *, label: str | None = None, max_tokens: int | None = None, **options: JSON) -> ModelSpec:

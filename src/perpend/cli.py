@@ -45,6 +45,7 @@ def _run_options(command: F) -> F:
             click.option(
                 "--items", "--subset", multiple=True, type=_PATH, help="Item file; instead of the task's own."
             ),
+            click.option("--template", "templates", multiple=True, type=_PATH, help="A condition from a TOML file."),
             click.option("--freeze", type=_PATH, help="Refuse to start unless the items are the frozen ones."),
             click.option("--name", help="Name of the run's directory; otherwise made from the spec."),
             click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the task."),

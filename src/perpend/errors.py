@@ -56,7 +56,7 @@ class AuditFailure(PerpendError):  # noqa: N818  the name of the design: an audi
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of an 'unknown name' message: the near names, or all of them when none is near."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or [n for n in names if n.startswith(name)][:3]
     if near:
         return "did you mean " + " or ".join(repr(n) for n in near) + "?"
     return "known: " + ", ".join(names) if names else "none is known"

@@ -20,6 +20,8 @@ def spec_with_flags(path: Path | None, flags: Mapping[str, object]) -> RunSpec:
     body: dict[str, object] = {} if path is None else read_toml(path)
     body |= {key: given[key] for key in ("task", "name", "repeats", "max_items", "seed") if key in given}
     body |= {"items": [str(Path(entry).absolute()) for entry in _texts(given["items"])]} if "items" in given else {}
+    if "templates" in given:
+        body["templates"] = [str(Path(entry).absolute()) for entry in _texts(given["templates"])]
     body |= {"freeze": str(Path(str(given["freeze"])).absolute())} if "freeze" in given else {}
     temperatures = given.get("temperature")
     sampling = {"temperature": list(temperatures)} if isinstance(temperatures, tuple) else {}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from perpend.canon import JSON, digest_file
 from perpend.compose import Reprompt, Task, make_model, make_task
+from perpend.conditions import template
 from perpend.data import check_freeze, read_items
 from perpend.database import exclusive
 from perpend.errors import DataError, SpecError, StoreError
@@ -42,7 +43,7 @@ def evaluate(spec: RunSpec, out: Path, *, quiet: bool = False) -> Outcome:
 
     The directory is `out` / the spec's run name. A changed data set, prompt or spec is refused with what differs.
     """
-    task = make_task(spec.task, spec.options)
+    task = _task(spec)
     paths = spec.items or task.items
     models = [make_model(model.name, model.options, paths) for model in spec.models]
     return evaluate_task(spec, task, models, out, quiet=quiet)
@@ -67,9 +68,16 @@ def evaluate_task(spec: RunSpec, task: Task, models: Sequence[Model], out: Path,
             return _ask_all(store, spec, task, models, quiet=quiet)
 
 
+def _task(spec: RunSpec) -> Task:
+    """The spec's task, with its templates in place of the conditions that they name, or added."""
+    task = make_task(spec.task, spec.options)
+    conditions = {condition.name: condition for condition in (*task.conditions, *map(template, spec.templates))}
+    return replace(task, conditions=tuple(conditions.values()))
+
+
 def plan_size(spec: RunSpec) -> dict[str, int]:
     """How many items, conditions, models, samplings and trials a spec comes to, without asking anything."""
-    task = make_task(spec.task, spec.options)
+    task = _task(spec)
     items = sum(1 for _ in _selected(spec, task, spec.items or task.items))
     samplings = sum(len(spec.samplings_of(model)) for model in spec.models)
     return {

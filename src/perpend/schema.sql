@@ -82,19 +82,24 @@ SELECT CAST(t.trial AS TEXT) AS trial_id, (SELECT value FROM meta WHERE key = 'r
   (SELECT CAST(value AS REAL) FROM meta WHERE key = 'created') AS created_at
 FROM trial t JOIN model m USING (model) JOIN item i USING (item) JOIN sampling s USING (sampling);
 
+-- What the templates of our own conditions say; {other1} … of a diverse group are left as they stand in the template.
 CREATE VIEW conformity_prompts AS
-SELECT CAST(t.trial AS TEXT) AS prompt_id, CAST(t.trial AS TEXT) AS trial_id,
-  replace(replace(coalesce(json_extract(c.params, '$.system'), ''), '{decoy}',
-    coalesce(json_extract(i.body, '$.decoy'), '')), '{question}', json_extract(i.body, '$.prompt')) AS system_prompt,
-  replace(replace(json_extract(c.params, '$.user'), '{decoy}', coalesce(json_extract(i.body, '$.decoy'), '')),
-    '{question}', json_extract(i.body, '$.prompt') || coalesce(
-      (SELECT group_concat(char(10) || char(65 + key) || ') ' || value, '') FROM json_each(i.body, '$.choices')), '')
-  ) AS user_prompt,
+WITH said AS (
+  SELECT t.trial, c.params, json_extract(i.body, '$.prompt') AS prompt, coalesce(json_extract(i.body, '$.decoy'), '') AS decoy,
+    coalesce(json_extract(i.body, '$.target'), 'I see it differently') AS target,
+    coalesce((SELECT group_concat(char(10) || char(65 + key) || ') ' || value, '') FROM json_each(i.body, '$.choices')), '')
+      AS choices
+  FROM trial t JOIN condition c USING (condition) JOIN item i USING (item))
+SELECT CAST(trial AS TEXT) AS prompt_id, CAST(trial AS TEXT) AS trial_id,
+  replace(replace(replace(coalesce(json_extract(params, '$.system'), ''), '{decoy}', decoy), '{target}', target),
+    '{question}', prompt || choices) AS system_prompt,
+  replace(replace(replace(json_extract(params, '$.user'), '{decoy}', decoy), '{target}', target),
+    '{question}', prompt || choices) AS user_prompt,
   '[]' AS chat_history_json,
-  (SELECT lower(hex(request_sha256)) FROM response r WHERE r.trial = t.trial AND r.turn = 0 LIMIT 1)
+  (SELECT lower(hex(request_sha256)) FROM response r WHERE r.trial = said.trial AND r.turn = 0 LIMIT 1)
     AS rendered_prompt_hash,
   (SELECT CAST(value AS REAL) FROM meta WHERE key = 'created') AS created_at
-FROM trial t JOIN condition c USING (condition) JOIN item i USING (item);
+FROM said;
 
 -- Labels are those of the seed's own rules (version 1), as its audit expects; `parsed_answer_text` is the part of the
 -- raw text that they were read from.

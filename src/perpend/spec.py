@@ -13,7 +13,20 @@ from perpend.canon import JSON, digest, portable_name
 from perpend.errors import SpecError, did_you_mean
 from perpend.types import Sampling
 
-_KEYS = ("task", "items", "freeze", "name", "options", "model", "sampling", "repeats", "max_items", "seed", "budget")
+_KEYS = (
+    "task",
+    "items",
+    "templates",
+    "freeze",
+    "name",
+    "options",
+    "model",
+    "sampling",
+    "repeats",
+    "max_items",
+    "seed",
+    "budget",
+)
 _SAMPLING = ("temperature", "max_tokens", "seed", "top_p", "stop")
 _BUDGET = ("max_usd", "max_requests", "max_minutes")
 _MODEL = ("name", "label", "max_tokens", "usd_per_million_input", "usd_per_million_output")
@@ -57,6 +70,8 @@ class RunSpec:
     task: str
     models: tuple[ModelSpec, ...]
     items: tuple[Path, ...] = ()
+    templates: tuple[Path, ...] = ()
+    """Condition files: one of the name of a task's condition takes its place, another is added."""
     freeze: Path | None = None
     name: str | None = None
     options: Mapping[str, JSON] = field(default_factory=dict)
@@ -91,6 +106,7 @@ class RunSpec:
             "task": written_name(self.task),
             "options": dict(self.options),
             "items": [path.name for path in self.items],
+            "templates": [path.name for path in self.templates],
             "models": [model.identity() for model in self.models],
             "samplings": [sampling.as_json() for sampling in self.samplings],
             "repeats": self.repeats,
@@ -149,6 +165,7 @@ def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSp
         task=str(folder / task) if task.endswith(".py") else task,
         models=tuple(_model(entry, where) for entry in (models if isinstance(models, list) else [models])),
         items=tuple(folder / _string(entry, "items", where) for entry in _listed(body.get("items", []))),
+        templates=tuple(folder / _string(entry, "templates", where) for entry in _listed(body.get("templates", []))),
         freeze=None if frozen is None else folder / _string(frozen, "freeze", where),
         name=None if name is None else _string(name, "name", where),
         options={key: _json(value, f"{where}: [options] {key}") for key, value in options.items()},
