@@ -1,0 +1,320 @@
+"""Rates and means with intervals that know about repeated items.
+
+One rule for every rate: the closed-form interval at the effective number of rows. Where items repeat, the effective
+number is rows / design effect, and Student's t with G - 1 degrees of freedom replaces the normal quantile. With one row
+per item that is the textbook Wilson interval. Over the designs of benchmarks/coverage.py it covers 93% to 96%, where
+the plain cluster-t interval falls to 86% (20 items, accuracy 0.93).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from perpend.errors import DataError
+from perpend.stats import cautions, gate, resample
+from perpend.stats.gate import FloatArray, Ids, IntArray
+from perpend.types import Caution, Estimate, Number
+
+RateMethod: TypeAlias = Literal["wilson", "clopper-pearson", "t", "bootstrap"]
+
+
+def normal_quantile(level: float) -> float:
+    """The z of a two-sided normal interval: 1.959963984540054 at 95%."""
+    if not 0.0 < level < 1.0:
+        raise DataError(f"level: is {level!r}; a confidence level lies between 0 and 1, as in 0.95")
+    return NormalDist().inv_cdf(0.5 + level / 2.0)
+
+
+def student_quantile(level: float, df: int) -> float:
+    """The t of a two-sided Student interval."""
+    from scipy.special import stdtrit
+
+    normal_quantile(level)
+    return float(stdtrit(df, 0.5 + level / 2.0))
+
+
+@overload
+def wilson_bounds(p: float, n: float, quantile: float) -> tuple[float, float]: ...
+@overload
+def wilson_bounds(p: FloatArray, n: FloatArray, quantile: float) -> tuple[FloatArray, FloatArray]: ...
+def wilson_bounds(
+    p: float | FloatArray, n: float | FloatArray, quantile: float
+) -> tuple[float | FloatArray, float | FloatArray]:
+    """Wilson's score interval for the share p of n rows, n > 0 and not necessarily whole. Inside [0, 1], around p."""
+    square = quantile * quantile / n
+    centre = (p + square / 2.0) / (1.0 + square)
+    half = quantile / (1.0 + square) * np.sqrt(p * (1.0 - p) / n + square / (4.0 * n))
+    # Rounding can put an end one unit beyond p or beyond [0, 1]; at p = 0 and p = 1 the end is p itself.
+    lo, hi = np.minimum(np.maximum(centre - half, 0.0), p), np.maximum(np.minimum(centre + half, 1.0), p)
+    if isinstance(p, float):
+        return (0.0 if p == 0.0 else float(lo)), (1.0 if p == 1.0 else float(hi))
+    return np.where(p == 0.0, 0.0, lo), np.where(p == 1.0, 1.0, hi)
+
+
+def clopper_pearson_bounds(p: float, n: float, level: float) -> tuple[float, float]:
+    """The exact binomial interval for the share p of n rows, n > 0 and not necessarily whole."""
+    from scipy.special import betaincinv
+
+    tail = (1.0 - level) / 2.0
+    k = p * n
+    lo = float(betaincinv(k, n - k + 1.0, tail)) if p > 0.0 else 0.0
+    hi = float(betaincinv(k + 1.0, n - k, 1.0 - tail)) if p < 1.0 else 1.0
+    return lo, hi
+
+
+def _share(k: int, n: int) -> tuple[int, int]:
+    k, n = gate.counts(k=k, n=n)
+    if k > n:
+        raise DataError(f"k: is {k}, more than n = {n}; k counts some of the n rows")
+    return k, n
+
+
+def wilson(k: int, n: int, *, level: float = 0.95) -> Estimate:
+    """k / n with Wilson's score interval (Wilson 1927). Undefined when n = 0."""
+    k, n = _share(k, n)
+    quantile = normal_quantile(level)
+    if n == 0:
+        return Estimate(None, 0, note="no rows", level=level, also={"k": 0})
+    lo, hi = wilson_bounds(k / n, float(n), quantile)
+    return Estimate(k / n, n, lo, hi, "Wilson", level=level, also={"k": k})
+
+
+def clopper_pearson(k: int, n: int, *, level: float = 0.95) -> Estimate:
+    """k / n with the exact interval (Clopper and Pearson 1934), for claims of 'at least'. Undefined when n = 0."""
+    k, n = _share(k, n)
+    normal_quantile(level)
+    if n == 0:
+        return Estimate(None, 0, note="no rows", level=level, also={"k": 0})
+    lo, hi = clopper_pearson_bounds(k / n, float(n), level)
+    return Estimate(k / n, n, lo, hi, "Clopper-Pearson", level=level, also={"k": k})
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """What repeated items do to the mean of a column.
+
+    `se` is the cluster-robust standard error with the factor G / (G - 1), None for one cluster; `se_naive` takes the
+    rows for independent, None for one row. `design_effect` is the square of their ratio, None where that is 0/0.
+    `n_effective` is n / design effect, at most n (repeating an item never counts for more than a new one), and the
+    number of clusters where all rows agree. `icc` is the analysis-of-variance estimate, None where nothing repeats or
+    nothing varies.
+    """
+
+    n: int
+    n_clusters: int
+    mean: float
+    se: float | None
+    se_naive: float | None
+    design_effect: float | None
+    n_effective: float
+    icc: float | None
+
+    @property
+    def repeats(self) -> bool:
+        """Some cluster has more than one row."""
+        return self.n_clusters < self.n
+
+    def quantile(self, level: float) -> float:
+        """t with G - 1 degrees of freedom where items repeat, else z."""
+        return student_quantile(level, self.n_clusters - 1) if self.repeats else normal_quantile(level)
+
+    def also(self) -> dict[str, Number]:
+        """The companions of a clustered estimate; nothing where no item repeats."""
+        if not self.repeats:
+            return {}
+        return {
+            "n_clusters": self.n_clusters,
+            "n_effective": self.n_effective,
+            "design_effect": self.design_effect,
+            "icc": self.icc,
+        }
+
+    def cautions(self) -> tuple[Caution, ...]:
+        """STAT001 where items repeat, with STAT022 where they are fewer than 30."""
+        if not self.repeats:
+            return ()
+        repeat = cautions.items_repeat(self.n, self.n_clusters, self.design_effect, self.icc)
+        return (repeat, cautions.few_clusters(self.n_clusters)) if self.n_clusters < 30 else (repeat,)
+
+
+def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:
+    """The spread of a column's mean over rows and over clusters; codes None means one row per item."""
+    n = len(column)
+    mean = float(column.mean())
+    constant = float(np.ptp(column)) == 0.0
+    deviations = np.zeros(n) if constant else column - mean
+    total = float(deviations @ deviations)
+    se_naive = None if n == 1 else math.sqrt(total / (n - 1) / n)
+    if codes is None:
+        return Clustering(n, n, mean, se_naive, se_naive, None if constant or n == 1 else 1.0, float(n), None)
+    _, dense = np.unique(codes, return_inverse=True)  # a slice of a coded column leaves some codes without rows
+    sizes = np.bincount(dense)
+    g = len(sizes)
+    sums = totals(dense, deviations)
+    between = float(sums @ sums)
+    if between <= 1e-18 * total:  # clusters with equal means, but for rounding
+        between = 0.0
+    se = None if g == 1 else math.sqrt(g / (g - 1) * between) / n
+    design_effect = (se / se_naive) ** 2 if se is not None and se_naive else None
+    n_effective = float(g) if constant or g == 1 else float(n)
+    if design_effect is not None and design_effect > 1.0:
+        n_effective = n / design_effect
+    return Clustering(n, g, mean, se, se_naive, design_effect, n_effective, _icc(sizes, sums, total))
+
+
+def totals(codes: IntArray, column: FloatArray) -> FloatArray:
+    """The sum of a column over each cluster."""
+    return np.bincount(codes, weights=column).astype(np.float64, copy=False)
+
+
+def _icc(sizes: IntArray, sums: FloatArray, total: float) -> float | None:
+    """The one-way analysis-of-variance estimate of the intraclass correlation."""
+    g, n = len(sizes), int(sizes.sum())
+    if g in (1, n) or total == 0.0:
+        return None
+    among = float((sums**2 / sizes).sum())
+    mean_square_among = among / (g - 1)
+    mean_square_within = max(total - among, 0.0) / (n - g)
+    typical = (n - float((sizes.astype(np.float64) ** 2).sum()) / n) / (g - 1)
+    return (mean_square_among - mean_square_within) / (mean_square_among + (typical - 1.0) * mean_square_within)
+
+
+def coded(clusters: Ids | None, n: int) -> IntArray | None:
+    """Cluster codes of n rows, or None where no cluster has two rows: then the rows are independent."""
+    if clusters is None:
+        return None
+    codes = gate.codes("clusters", clusters)
+    if len(codes) != n:
+        raise DataError(f"lengths differ: clusters has {len(codes)} rows, the data {n}; give one cluster per row")
+    return None if int(codes.max()) + 1 == n else codes
+
+
+def proportion(
+    labels: npt.ArrayLike,
+    clusters: Ids | None = None,
+    *,
+    level: float = 0.95,
+    method: RateMethod = "wilson",
+    rng: np.random.Generator | None = None,
+) -> Estimate:
+    """The share of rows that are 1. An empty column is an error; one cluster gives no interval.
+
+    'wilson' is the default; 'clopper-pearson' guarantees its level; 't' is the plain cluster-t interval, cut to
+    [0, 1]; 'bootstrap' resamples clusters. Each works at the effective number of rows where items repeat.
+    """
+    column = gate.labels("labels", labels)
+    return rate(column, coded(clusters, len(column)), level=level, method=method, rng=rng)
+
+
+def rate(
+    column: FloatArray,
+    codes: IntArray | None,
+    *,
+    level: float = 0.95,
+    method: RateMethod = "wilson",
+    rng: np.random.Generator | None = None,
+) -> Estimate:
+    """`proportion` of a column that has passed the gate, at least one row long."""
+    spread = clustering(column, codes)
+    p, n = spread.mean, spread.n
+    also: dict[str, Number] = {"k": int(column.sum()), **spread.also()}
+    if spread.repeats and spread.n_clusters == 1:
+        note = f"no interval: all {n} rows belong to one cluster"
+        return Estimate(p, n, note=note, level=level, also=also, cautions=spread.cautions())
+    quantile = spread.quantile(level)
+    note = ""
+    told = f", cluster-robust effective n, t({spread.n_clusters - 1})" if spread.repeats else ""
+    if spread.repeats and spread.design_effect is None:
+        note = "all rows agree, so the effective n is the number of clusters"
+    if method == "wilson":
+        name, (lo, hi) = f"Wilson{told}", wilson_bounds(p, spread.n_effective, quantile)
+    elif method == "clopper-pearson":
+        # Korn and Graubard 1998: the effective n shrinks by (z / t)² for the degrees of freedom.
+        shrunk = spread.n_effective * (normal_quantile(level) / quantile) ** 2
+        name, (lo, hi) = f"Clopper-Pearson{told}", clopper_pearson_bounds(p, shrunk, level)
+    elif method == "t" and spread.se:
+        name = f"{'cluster ' if spread.repeats else ''}t({spread.n_clusters - 1})"
+        half = student_quantile(level, spread.n_clusters - 1) * spread.se
+        lo, hi = max(p - half, 0.0), min(p + half, 1.0)
+    elif method == "bootstrap" and spread.se:
+        return _bootstrapped(column, codes, spread, level=level, rng=rng)
+    elif method in ("t", "bootstrap"):
+        name, (lo, hi) = f"Wilson{told}", wilson_bounds(p, spread.n_effective, quantile)
+        note = f"no variance between clusters for '{method}', so Wilson at the effective n"
+    else:
+        raise DataError(f"method: is {method!r}; use 'wilson', 'clopper-pearson', 't' or 'bootstrap'")
+    return Estimate(p, n, lo, hi, name, note, level, also, spread.cautions())
+
+
+def _bootstrapped(
+    column: FloatArray,
+    codes: IntArray | None,
+    spread: Clustering,
+    *,
+    level: float,
+    rng: np.random.Generator | None,
+) -> Estimate:
+    sums = column if codes is None else totals(codes, column)
+    sizes = np.ones(len(column)) if codes is None else np.bincount(codes).astype(np.float64)
+    drawn = resample.cluster_totals(np.stack([sums, sizes], axis=1), resample.generator(rng))
+    ends = resample.percentile_interval(drawn[:, 0] / drawn[:, 1], level)
+    also: dict[str, Number] = {"k": int(column.sum()), **spread.also(), "resamples": len(drawn)}
+    name = "cluster bootstrap, percentile" if spread.repeats else "bootstrap, percentile"
+    warned = (*spread.cautions(), *ends.cautions)
+    return Estimate(spread.mean, spread.n, ends.lo, ends.hi, name, ends.note, level, also, warned)
+
+
+def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0.95) -> Estimate:
+    """The mean with a Student interval: G - 1 degrees of freedom and cluster-robust where items repeat (Miller 2024).
+
+    No interval where there is one row, one cluster, or no variance at all: a width of zero would claim certainty.
+    """
+    column = gate.values("values", values)
+    spread = clustering(column, coded(clusters, len(column)))
+    also: dict[str, Number] = {"se": spread.se, "se_naive": spread.se_naive, **spread.also()}
+    normal_quantile(level)
+    note, se, df = "", spread.se, spread.n_clusters - 1
+    if se is None:
+        note = "no interval: one row" if spread.n == 1 else "no interval: all rows belong to one cluster"
+    elif float(np.ptp(column)) == 0.0:
+        note, se = f"no interval: all {spread.n} values are equal", None
+    elif se == 0.0:
+        note = "the clusters have equal means, so the rows are taken for independent"
+        se, df = spread.se_naive, spread.n - 1
+    if se is None:
+        return Estimate(spread.mean, spread.n, note=note, level=level, also=also, cautions=spread.cautions())
+    half = student_quantile(level, df) * se
+    name = f"cluster t({df})" if spread.repeats else f"t({df})"
+    lo, hi = spread.mean - half, spread.mean + half
+    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, spread.cautions())
+
+
+def risk_difference(k1: int, n1: int, k2: int, n2: int, *, level: float = 0.95) -> Estimate:
+    """k1 / n1 - k2 / n2 for two independent samples, Newcombe's hybrid score interval (Newcombe 1998, method 10).
+
+    Undefined when either sample is empty. Two columns over the same items are pairs: use `paired_difference`.
+    """
+    first, second = wilson(k1, n1, level=level), wilson(k2, n2, level=level)
+    also: dict[str, Number] = {"k1": k1, "n1": n1, "k2": k2, "n2": n2, "p1": first.value, "p2": second.value}
+    n = first.n + second.n
+    if first.lo is None or first.hi is None or first.value is None:
+        return Estimate(None, n, note="the first sample is empty", level=level, also=also)
+    if second.lo is None or second.hi is None or second.value is None:
+        return Estimate(None, n, note="the second sample is empty", level=level, also=also)
+    p, q = first.value, second.value
+    lo = p - q - math.hypot(p - first.lo, second.hi - q)
+    hi = p - q + math.hypot(first.hi - p, q - second.lo)
+    also["cohens_h"] = cohens_h(p, q)
+    return Estimate(p - q, n, lo, hi, "Newcombe, independent", level=level, also=also)
+
+
+def cohens_h(p1: float, p2: float) -> float:
+    """Cohen's h: 2 asin √p1 - 2 asin √p2; 0.2 is small, 0.5 medium, 0.8 large (Cohen 1988)."""
+    first, second = gate.probabilities("p1, p2", [p1, p2])
+    return 2.0 * math.asin(math.sqrt(first)) - 2.0 * math.asin(math.sqrt(second))

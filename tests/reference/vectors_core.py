@@ -1,0 +1,177 @@
+"""How each function label of the core suites calls perpend.stats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from perpend.stats import binary, classification, families, gate, paired_tests, pairs, power, proportions
+from perpend.types import Estimate
+
+Inputs: TypeAlias = Mapping[str, object]
+Row: TypeAlias = dict[str, object]
+
+
+def _level(inputs: Inputs) -> float:
+    return float(inputs.get("confidence", inputs.get("level", 0.95)))
+
+
+def _ends(estimate: Estimate) -> list[float | None] | None:
+    return None if estimate.value is None else [estimate.lo, estimate.hi]
+
+
+def _successes(inputs: Inputs) -> tuple[object, object]:
+    return inputs.get("successes", inputs.get("k")), inputs["n"]
+
+
+def _counts(inputs: Inputs) -> classification.Confusion:
+    keys = ("tp", "fn", "fp", "tn", "invalid")
+    return classification.Confusion(*(inputs.get(key, 0) for key in keys))
+
+
+def _binary_metrics(inputs: Inputs) -> Row:
+    if "gold" in inputs:
+        found = binary.binary_metrics(inputs["gold"], inputs["predicted"], inputs.get("cluster"))
+    else:
+        found = binary.confusion_metrics(_counts(inputs))
+    mcc = found["mcc"]
+    return {
+        "accuracy": found["accuracy_valid"].value,
+        "accuracy_valid": found["accuracy_valid"].value,
+        "effective_accuracy": found["accuracy_effective"].value,
+        "coverage": found["coverage"].value,
+        "tpr": found["tpr"].value,
+        "tnr": found["tnr"].value,
+        "balanced_accuracy": found["balanced_accuracy"].value,
+        # The cases print the 0 that is conventional for 0 / 0, beside a flag; our value is None.
+        "mcc": mcc.also.get("by_convention") if mcc.value is None else mcc.value,
+        "mcc_degenerate": "by_convention" in mcc.also,
+        "bias_score": found["bias"].value,
+        "bias_verdict": found["bias"].also["verdict"],
+        "lower_bound": found["accuracy_bounds"].lo,
+        "upper_bound": found["accuracy_bounds"].hi,
+    }
+
+
+def _mean_se(inputs: Inputs) -> Row:
+    column = gate.values("values", inputs["values"])
+    clusters = inputs.get("cluster", inputs.get("clusters"))
+    codes = None if clusters is None else gate.codes("cluster", clusters)
+    if codes is not None:
+        gate.same_length(values=column, cluster=codes)
+    spread = proportions.clustering(column, codes)
+    return {
+        "mean": spread.mean,
+        "se_cluster": spread.se,
+        "se_naive": spread.se_naive,
+        "se": spread.se,
+        "design_effect": spread.design_effect,
+        "icc": spread.icc,
+        "n_effective": spread.n_effective,
+        "n_eff": spread.n_effective,
+        "n_clusters": spread.n_clusters,
+    }
+
+
+def _mcnemar(inputs: Inputs) -> Row:
+    b, c = inputs.get("b", inputs.get("n10")), inputs.get("c", inputs.get("n01"))
+    return {**paired_tests.mcnemar(b, c).also}
+
+
+def _odds_ratio(inputs: Inputs) -> Row:
+    found = pairs.paired_odds_ratio(inputs["b"], inputs["c"], level=_level(inputs))
+    return {"odds_ratio": found.value, "lo": found.lo, "hi": found.hi}
+
+
+def _test(estimate: Estimate) -> Row:
+    return {"p": estimate.value, **estimate.also}
+
+
+def _adjust(inputs: Inputs) -> Row:
+    p = inputs.get("p", inputs.get("pvalues"))
+    bh = families.benjamini_hochberg(p).tolist()
+    return {"holm": families.holm(p).tolist(), "bh": bh, "fdr_bh": bh, "bonferroni": families.bonferroni(p).tolist()}
+
+
+def _table(inputs: Inputs) -> pairs.Table:
+    table = gate.counts(**{key: inputs[key] for key in ("n11", "n10", "n01", "n00")})
+    if sum(table) == 0:
+        raise gate.DataError("n11, n10, n01, n00: no pairs")
+    return table
+
+
+def _paired_ends(rule: Callable[[pairs.Table, float], tuple[float, float]]) -> Callable[[Inputs], list[float]]:
+    return lambda inputs: list(rule(_table(inputs), proportions.normal_quantile(_level(inputs))))
+
+
+def _column(inputs: Inputs, *parts: str) -> object:
+    """The first input whose name holds one of the parts, in the order of the parts."""
+    named = [key for key in inputs if "retest" not in key or "retest" in parts]
+    return next((inputs[key] for part in parts for key in named if part in key), None)
+
+
+def _paired_rates(inputs: Inputs) -> Row:
+    """Override, rescue, flip and pressure effect, from columns of 0/1 or from the four counts of pairs."""
+    if "n11" in inputs:
+        table = _table(inputs)
+        control, pressure = np.repeat([1, 1, 0, 0], table), np.repeat([1, 0, 1, 0], table)
+    else:
+        control = _column(inputs, "control_correct", "correct_control", "control", "before")
+        pressure = _column(inputs, "pressure_correct", "correct_pressure", "pressure", "after")
+    rates = {name: getattr(pairs, name)(control, pressure) for name in ("override", "rescue", "flip")}
+    shift = pairs.paired_difference(control, pressure)
+    row: Row = {}
+    for name, found in rates.items():
+        for told in (name, f"truth_{name}", f"wrong_answer_{name}"):
+            row |= {told: found.value, f"{told}_rate": found.value, f"{told}_n": found.n, f"n_{told}": found.n}
+        row |= {f"denom_{name}": found.n, f"num_{name}": found.also["k"], f"{name}_ci": _ends(found)}
+    retest = _column(inputs, "retest")
+    if retest is not None:
+        for name, given in (("override", 1), ("rescue", 0), ("flip", 0)):
+            row[f"excess_{name}"] = pairs.excess(control, pressure, retest, given=given).value
+    effect = None if shift.value is None else -shift.value
+    row |= {"pressure_effect": effect, "delta_error": effect, "delta": shift.value, "n": shift.n, "n_pairs": shift.n}
+    return row | {"b": shift.also["b"], "c": shift.also["c"]} | _mcnemar(shift.also)
+
+
+def _one_rate(name: str) -> Callable[[Inputs], object]:
+    return lambda inputs: _paired_rates(inputs)[name]
+
+
+CASES: Mapping[str, Callable[[Inputs], object]] = {
+    "wilson": lambda i: _ends(proportions.wilson(*_successes(i), level=_level(i))),
+    "clopper_pearson": lambda i: _ends(proportions.clopper_pearson(*_successes(i), level=_level(i))),
+    "newcombe_independent": lambda i: _ends(
+        proportions.risk_difference(i["k1"], i["n1"], i["k2"], i["n2"], level=_level(i))
+    ),
+    "binary_metrics": _binary_metrics,
+    "balanced_accuracy_ci_mover_wilson": lambda i: _ends(classification.balanced_accuracy(_counts(i), level=_level(i))),
+    "mcc_ci_fisher_z": lambda i: _ends(classification.mcc(_counts(i), level=_level(i))),
+    "mean_se": _mean_se,
+    "mcnemar": _mcnemar,
+    "paired_odds_ratio": _odds_ratio,
+    "cluster_mcnemar_durkalski": lambda i: _test(paired_tests.cluster_mcnemar(i["item_deltas"])),
+    "sign_flip": lambda i: _test(paired_tests.sign_flip(i["item_deltas"])),
+    "sign_flip_exact": lambda i: _test(paired_tests.sign_flip(i["item_deltas"])),
+    "newcombe_paired": _paired_ends(pairs.newcombe_bounds),
+    "tango": _paired_ends(pairs.tango_bounds),
+    "paired_rates": _paired_rates,
+    "override": _one_rate("override"),
+    "rescue": _one_rate("rescue"),
+    "flip": _one_rate("flip"),
+    "truth_override": _one_rate("override"),
+    "truth_rescue": _one_rate("rescue"),
+    "wrong_answer_flip": _one_rate("flip"),
+    "pressure_effect": _one_rate("pressure_effect"),
+    "adjust": _adjust,
+    "cohens_h": lambda i: proportions.cohens_h(i["p1"], i["p2"]),
+    "mcnemar_exact_power": lambda i: power.mcnemar_power(i["n"], i["p10"], i["p01"], alpha=i.get("alpha", 0.05)),
+    "mde_paired": lambda i: power.mde_paired(
+        i["n"], i["discordance"], alpha=i.get("alpha", 0.05), power=i.get("power", 0.8)
+    ),
+    "power_independent": lambda i: power.power_independent(
+        i["p1"], i["n1"], i["p2"], i["n2"], alpha=i.get("alpha", 0.05)
+    ),
+}

@@ -1,0 +1,75 @@
+"""What a design could have seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perpend import stats
+from perpend.errors import DataError
+from perpend.types import Estimate
+
+
+@pytest.mark.parametrize(
+    ("n", "psi", "points"), [(60, 0.1, 10.8), (60, 0.2, 15.2), (200, 0.1, 6.1), (1000, 0.2, 3.9), (25_000, 0.1, 0.6)]
+)
+def test_the_paired_mde_is_the_published_table(n: int, psi: float, points: float) -> None:
+    assert 100 * stats.mde_paired(n, psi).value == pytest.approx(points, abs=0.05)
+
+
+def test_an_mde_that_cannot_occur_says_so() -> None:
+    assert stats.mde_paired(20, 0.1).value == pytest.approx(0.168, abs=1e-3)
+    assert "more than the discordance" in stats.mde_paired(20, 0.1).note
+    assert stats.mde_paired(0, 0.1).value is None
+
+
+def test_power_at_the_mde_is_the_power_asked_for() -> None:
+    mde = stats.mde_independent(0.3, 100, 200)
+    assert stats.power_independent(0.3, 100, 0.3 + mde.value, 200).value == pytest.approx(0.8, abs=1e-5)
+    assert stats.power_independent(0.3, 100, 0.3 - mde.also["fall"], 200).value == pytest.approx(0.8, abs=1e-5)
+
+
+def test_independent_power_is_that_of_statsmodels() -> None:
+    from statsmodels.stats.power import NormalIndPower
+
+    h = stats.cohens_h(0.3, 0.4)
+    theirs = NormalIndPower().power(h, 100, 0.05, ratio=2)
+    assert stats.power_independent(0.3, 100, 0.4, 200).value == pytest.approx(theirs)
+
+
+def test_a_rate_that_cannot_move_far_enough_has_no_mde() -> None:
+    assert stats.mde_independent(0.99, 10, 10).value is None
+    assert stats.mde_independent(0.01, 10, 10).also["fall"] is None
+
+
+def test_mcnemar_power_is_the_share_of_rejections() -> None:
+    rng = np.random.default_rng(6)
+    pairs = rng.multinomial(40, [0.3, 0.1, 0.6], size=4000)
+    share = np.mean([stats.mcnemar(int(b), int(c)).also["p_exact"] <= 0.05 for b, c, _ in pairs])
+    assert stats.mcnemar_power(40, 0.3, 0.1).value == pytest.approx(share, abs=0.025)
+
+
+def test_mcnemar_power_has_its_limits() -> None:
+    assert stats.mcnemar_power(100, 0.0, 0.0).value == 0.0
+    assert stats.mcnemar_power(0, 0.1, 0.1).value is None
+    assert stats.mcnemar_power(5, 1.0, 0.0).value == 0.0
+    assert stats.mcnemar_power(6, 1.0, 0.0).value == pytest.approx(1.0)
+    assert stats.mcnemar_power(2000, 0.2, 0.1).value == pytest.approx(1.0)
+    with pytest.raises(DataError, match="add up to"):
+        stats.mcnemar_power(10, 0.6, 0.6)
+
+
+def test_an_effect_below_the_mde_is_absence_of_evidence() -> None:
+    mde = stats.mde_paired(200, 0.1)
+    unclear = Estimate(0.02, 200, -0.02, 0.06)
+    (caution,) = stats.against_mde(unclear, mde).cautions
+    assert (caution.id, caution.number) == ("STAT013", mde.value)
+    assert stats.against_mde(Estimate(0.02, 200, 0.01, 0.03), mde).cautions == ()
+    assert stats.against_mde(Estimate(0.2, 200, -0.1, 0.5), mde).cautions == ()
+    assert stats.against_mde(Estimate(None, 0), mde).cautions == ()
+
+
+@pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"power": 1.0}, {"alpha": 5.0}])
+def test_alpha_and_power_are_shares(wrong: dict[str, float]) -> None:
+    with pytest.raises(DataError, match="strictly between 0 and 1"):
+        stats.mde_paired(10, 0.1, **wrong)
