@@ -32,6 +32,7 @@ def cli() -> None:
     \b
     perpend eval --task conformity --model mock/subject     ask, score, report
     perpend show runs/RUN --n-per-group 1                   read raw answers
+    perpend audit runs/RUN                                  recompute everything and compare
     perpend freeze items.jsonl --out freeze.json            digest the items
     """
 
@@ -224,6 +225,30 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
         click.echo(f"{len(cases)} cases in {out_md}")
     else:
         click.echo(page)
+
+
+@cli.command()
+@click.argument("runs", nargs=-1, required=True, type=_PATH)
+@click.option("--out-json", type=_PATH, help="Write the outcome here too.")
+@_AS_JSON
+def audit(runs: tuple[Path, ...], out_json: Path | None, as_json: bool) -> None:
+    """Derive everything again from the raw answers and compare. Exit 6 when anything differs.
+
+    \b
+    perpend audit runs/RUN
+    perpend audit runs/A runs/B --out-json audit.json
+    """
+    from perpend.audit import as_table, audit_run
+    from perpend.errors import AuditFailure
+
+    audits = [audit_run(directory) for directory in runs]
+    body: list[JSON] = [outcome.as_json() for outcome in audits]
+    if out_json is not None:
+        write_atomic(out_json, pretty(body))
+    click.echo(pretty(body) if as_json else as_table(audits), nl=False)
+    failed = [outcome.path.name for outcome in audits if not outcome.ok]
+    if failed:
+        raise AuditFailure(f"{len(failed)} of {len(audits)} runs differ from what is stored: {', '.join(failed)}")
 
 
 @cli.command()

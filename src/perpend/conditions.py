@@ -106,6 +106,15 @@ def template(path: Path) -> Condition:
     return _condition(name, {"type": "template"}, system, user.replace("{lines}", "\n".join(numbered)))
 
 
+def from_params(name: str, params: Mapping[str, JSON]) -> Condition | None:
+    """The condition whose params these are, as a manifest holds them; None where they hold no template."""
+    user, system = params.get("user"), params.get("system")
+    if not isinstance(user, str) or not isinstance(system, str | None):
+        return None
+    rest = {key: value for key, value in params.items() if key not in ("user", "system")}
+    return _condition(name, rest, system, user)
+
+
 def question(item: Item) -> str:
     """The item's prompt, followed by its lettered choices if it has any."""
     if not item.choices:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.canon import JSON, dumps
-from perpend.errors import SpecError, did_you_mean
+from perpend.errors import SpecError, StoreError, did_you_mean
 from perpend.manifest import read_manifest
 from perpend.score import score_run
 from perpend.store import Store
@@ -232,6 +232,8 @@ class Run:
                 raise SpecError(f"{self.directory}: no scores of {name!r}; {hint}")
             values = np.full(len(self.frame), np.nan)
             for trial, value in store.score_values(stem, versions[-1]):
+                if trial > len(values):
+                    raise StoreError(f"{self.directory}: the plan has lost trials; 'perpend audit' says which")
                 values[trial - 1] = np.nan if value is None else value
         return Column(f"{stem}@{versions[-1]}", self.frame, values, np.ones(len(values), dtype=np.bool_))
 

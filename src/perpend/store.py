@@ -326,15 +326,33 @@ class Store:
 
     def scores(self, trials: Sequence[int]) -> dict[int, dict[str, Score]]:
         """The stored scores of some trials, by 'name@version'."""
+        # Naming the scorers lets the primary key (scorer, trial) find the rows; by trial alone it would read them all.
         rows = self._rows(
-            "SELECT s.trial, r.name || '@' || r.version, s.value, s.answer, s.reason, s.span FROM score s"
-            " JOIN scorer r USING (scorer) WHERE s.trial IN (SELECT value FROM json_each(?)) ORDER BY s.trial, r.name",
+            "SELECT s.trial, r.name || '@' || r.version, s.value, s.answer, s.reason, s.span FROM scorer r"
+            " JOIN score s ON s.scorer = r.scorer AND s.trial IN (SELECT value FROM json_each(?))"
+            " ORDER BY s.trial, r.name",
             dumps(list(trials)),
         )
         found: dict[int, dict[str, Score]] = {}
         for trial, name, value, answer, reason, span in rows:
             found.setdefault(whole(trial), {})[str(name)] = read_score(value, answer, reason, span)
         return found
+
+    def first_requests(self) -> Iterator[tuple[int, str]]:
+        """(trial, SHA-256 of its first request as it was sent) of every trial that was asked, in plan order."""
+        rows = self._rows(
+            "SELECT trial, lower(hex(request_sha256)) FROM response WHERE turn = 0 ORDER BY trial, attempt"
+        )
+        for trial, request in rows:
+            yield whole(trial), str(request)
+
+    def guards(self) -> set[str]:
+        """The names of the triggers that keep responses from being edited or deleted."""
+        return {str(name) for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
+
+    def integrity(self) -> list[str]:
+        """What SQLite itself finds wrong with the file; empty when nothing is."""
+        return [str(said) for (said,) in self._rows("PRAGMA integrity_check(5)") if said != "ok"]
 
     def score_values(self, name: str, version: str) -> Iterator[tuple[int, float | None]]:
         """(trial, value) of every score of one scorer version."""

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from perpend.audit import audit_run
+from perpend.cli import cli
+from perpend.compose import Task
+from perpend.conditions import asch, control
+from perpend.errors import AuditFailure
+from perpend.measure import Run
+from perpend.models.mock import model
+from perpend.reports.summary import write_summary
+from perpend.run import evaluate_task
+from perpend.spec import ModelSpec, RunSpec
+
+TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, items_file: Callable[..., Path]) -> Path:
+    spec = RunSpec("t", (ModelSpec("mock/true", "m"),), items=(items_file(8),), name="run")
+    directory = evaluate_task(spec, TASK, [model("true")], tmp_path, quiet=True).directory
+    made = Run(directory)
+    made.score()
+    write_summary(made)
+    return directory
+
+
+def forge(directory: Path, *statements: str) -> None:
+    """Edit run.db as a forger would, with the guards taken off and put back."""
+    with sqlite3.connect(directory / "run.db") as db:
+        guards = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in guards:
+            db.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            assert db.execute(statement).rowcount != 0
+        for _, sql in guards:
+            db.execute(sql)
+    db.close()
+
+
+def failed(directory: Path) -> list[str]:
+    return [check.name for check in audit_run(directory).checks if check.differ]
+
+
+def test_an_honest_run_passes_and_every_check_looked_at_something(run: Path) -> None:
+    outcome = audit_run(run)
+    assert outcome.ok
+    assert all(check.checked for check in outcome.checks)
+    outcome.raise_for_failures()
+
+
+@pytest.mark.parametrize(
+    ("statement", "caught"),
+    [
+        ("UPDATE response SET text = 'FALSE' WHERE trial = 3", "scores of label@1"),
+        ("UPDATE score SET value = 1 - value WHERE trial = 3 AND scorer = 1", "scores of label@1"),
+        ("UPDATE score SET reason = 'because' WHERE trial = 3 AND scorer = 2", "scores of label@2"),
+        ("DELETE FROM score WHERE trial = 3 AND scorer = 2", "scores of label@2"),
+        ("UPDATE item SET body = replace(body, 'is even', 'is odd') WHERE item = 2", "items are those of the manifest"),
+        ("UPDATE response SET request_sha256 = x'00' WHERE trial = 3", "questions were asked as planned"),
+        ("DELETE FROM trial WHERE trial = 16", "plan is complete"),
+        ("UPDATE scorer SET version = '9' WHERE scorer = 1", "scores of label@9"),
+    ],
+)
+def test_a_forged_ledger_is_caught_by_the_check_that_names_it(run: Path, statement: str, caught: str) -> None:
+    forge(run, statement)
+    assert caught in failed(run)
+
+
+def test_missing_guards_are_caught(run: Path) -> None:
+    with sqlite3.connect(run / "run.db") as db:
+        db.execute("DROP TRIGGER response_stays")
+    db.close()
+    assert failed(run) == ["run.db is whole and append-only"]
+
+
+@pytest.mark.parametrize("name", ["metrics.json", "report.md"])
+def test_an_edited_number_is_caught(run: Path, name: str) -> None:
+    path = run / name
+    changed = path.read_text().replace("0.5", "0.6", 1)
+    assert changed != path.read_text()
+    path.write_text(changed)
+    assert failed(run) == [name]
+
+
+def test_an_edited_template_is_caught(run: Path) -> None:
+    path = run / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["conditions"][1]["params"]["user"] += " Hurry."
+    path.write_text(json.dumps(manifest))
+    assert failed(run) == ["templates have their digests", "questions were asked as planned"]
+
+
+def test_the_first_difference_shows_the_trial_and_both_values(run: Path) -> None:
+    forge(run, "UPDATE score SET value = 0.25 WHERE trial = 3 AND scorer = 1")
+    check = next(check for check in audit_run(run).checks if check.differ)
+    assert "trial 3 (item-1, control)" in check.first
+    assert "0.25" in check.first
+    with pytest.raises(AuditFailure, match="1 of 16 differ"):
+        audit_run(run).raise_for_failures()
+
+
+def test_unanswered_trials_are_stated_and_are_no_difference(run: Path) -> None:
+    forge(run, "DELETE FROM response WHERE trial = 3", "DELETE FROM score WHERE trial = 3")
+    assert "plan is complete" not in failed(run)
+    plan = next(check for check in audit_run(run).checks if check.name == "plan is complete")
+    assert "1 of 8 without an answer" in plan.note
+
+
+def test_numbers_that_another_machine_may_move_in_the_last_digit_are_the_same(run: Path) -> None:
+    path = run / "metrics.json"
+    body = json.loads(path.read_text())
+    for metric in body["metrics"]:
+        if isinstance(metric["lo"], float):
+            metric["lo"] *= 1 + 1e-13
+    path.write_text(json.dumps(body))
+    assert audit_run(run).ok
+
+
+def test_the_verb_prints_a_table_and_exits_with_6(run: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["audit", str(run)])
+    assert done.exit_code == 0
+    assert "nothing differs" in done.output
+    forge(run, "UPDATE response SET text = 'FALSE' WHERE trial = 3")
+    out = tmp_path / "audit.json"
+    done = CliRunner().invoke(cli, ["audit", str(run), "--out-json", str(out)])
+    assert isinstance(done.exception, AuditFailure)
+    assert done.exception.exit_code == 6
+    assert "DIFFERS" in done.output
+    assert json.loads(out.read_text())[0]["ok"] is False
+
+
+def test_a_condition_without_a_template_is_said_and_not_passed_over(
+    tmp_path: Path, items_file: Callable[..., Path]
+) -> None:
+    own = replace(control(), params={"type": "mine"})
+    spec = RunSpec("t", (ModelSpec("mock/true", "m"),), items=(items_file(2),), name="own")
+    directory = evaluate_task(spec, replace(TASK, conditions=(own,)), [model("true")], tmp_path, quiet=True).directory
+    check = next(c for c in audit_run(directory).checks if c.name == "questions were asked as planned")
+    assert check.checked == 0
+    assert "holds no template" in check.note
