@@ -18,7 +18,7 @@ from perpend.models.base import Budget, Model
 from perpend.plan import Dataset, Plan, Trial, first_request, request
 from perpend.progress import Progress
 from perpend.spec import ModelSpec, RunSpec
-from perpend.store import Appended, Store
+from perpend.store import Appended, OpenTrials, Store
 from perpend.types import Item, Request, Response
 
 _CHECKED_REQUESTS = 64
@@ -173,47 +173,66 @@ def _check_rendering(store: Store, task: Task) -> None:
 
 def _ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *, quiet: bool) -> Outcome:
     budget = Budget(spec.limits.max_requests, spec.limits.max_usd, spec.limits.max_minutes)
+    tallies = [_Tally(store.open_trials(model.label)) for model in spec.models]
     stopped: str | None = None
     try:
-        for model_spec, model in zip(spec.models, models, strict=True):
+        for model_spec, model, tally in zip(spec.models, models, tallies, strict=True):
             budget.usd_per_input = model_spec.usd_per_million_input / 1e6
             budget.usd_per_output = model_spec.usd_per_million_output / 1e6
-            _ask(store, task, model_spec, model, budget, quiet=quiet)
+            budget.answered = tally.answered
+            with Progress(model_spec.label, tally.pending.total, tally.answered, quiet=quiet) as progress:
+                _ask(store, task, model, budget, (tally, progress))
             if task.reprompt is not None:
                 _ask_again(store, task, task.reprompt, (model_spec, model), budget)
     except KeyboardInterrupt:
         stopped = "interrupted"
-    cells = store.cells()
-    planned, answered = sum(cell.planned for cell in cells), sum(cell.answered for cell in cells)
-    failed = sum(cell.failed for cell in cells)
+    planned, answered = sum(tally.pending.total for tally in tallies), sum(tally.answered for tally in tallies)
+    failed = sum(len(tally.failed) for tally in tallies)
     if stopped is None and answered + failed < planned:
         stopped = budget.spent()
     return Outcome(store.path.parent, planned, answered, failed, budget.sent, budget.usd, stopped)
 
 
-def _ask(store: Store, task: Task, spec: ModelSpec, model: Model, budget: Budget, *, quiet: bool) -> None:
-    pending = store.open_trials(spec.label)
+class _Tally:
+    """How far one model is: answers so far, the trials that only failed, and what came in this time."""
+
+    def __init__(self, pending: OpenTrials) -> None:
+        self.pending = pending
+        self.answered = pending.total - len(pending)
+        self.failed = set(pending.attempts)
+        self.seen = self.unusable = 0
+
+    def count(self, trial: int, response: Response, *, unusable: bool) -> None:
+        """Take one response in."""
+        self.seen += 1
+        self.unusable += unusable
+        if response.error is not None:
+            self.failed.add(trial)
+        else:
+            self.answered += 1
+            self.failed.discard(trial)
+
+
+def _ask(store: Store, task: Task, model: Model, budget: Budget, watch: tuple[_Tally, Progress]) -> None:
+    """The first turn of every trial of one model that has no answer yet."""
+    tally, progress = watch
     asked: dict[int, tuple[Trial, Request]] = {}
 
     def requests() -> Iterator[tuple[int, Request]]:
-        for trial in pending:
+        for trial in tally.pending:
             made = first_request(trial, task.condition(trial.condition), choices_scored=task.choices_scored)
             asked[trial.trial] = (trial, made)
             yield trial.trial, made
 
-    seen = failed = unusable = 0
-    with Progress(spec.label, pending.total, pending.total - len(pending), quiet=quiet) as progress:
-        for batch in model.answer(requests(), budget):
-            rows = []
-            for key, response in batch:
-                trial, made = asked.pop(key)
-                rows.append(Appended(key, 0, trial.attempt, made.digest, response))
-                failed += response.error is not None
-                unusable += response.error is None and _unusable(task.reprompt, trial.item, response)
-            store.append(rows)
-            seen += len(rows)
-            cost = f", ${budget.usd:.2f}" if budget.usd else ""
-            progress.advance(len(rows), f"{failed} failed, {unusable / seen:.0%} unusable{cost}")
+    for batch in model.answer(requests(), budget):
+        rows = []
+        for key, response in batch:
+            trial, made = asked.pop(key)
+            rows.append(Appended(key, 0, trial.attempt, made.digest, response))
+            tally.count(key, response, unusable=_unusable(task.reprompt, trial.item, response))
+        store.append(rows)
+        cost = f", ${budget.usd:.2f}" if budget.usd else ""
+        progress.advance(len(rows), f"{len(tally.failed)} failed, {tally.unusable / tally.seen:.0%} unusable{cost}")
 
 
 def _ask_again(store: Store, task: Task, reprompt: Reprompt, who: tuple[ModelSpec, Model], budget: Budget) -> None:
@@ -239,9 +258,11 @@ def _ask_again(store: Store, task: Task, reprompt: Reprompt, who: tuple[ModelSpe
 
 
 def _unusable(reprompt: Reprompt | None, item: Item, response: Response) -> bool:
+    if response.text is None:
+        return False
     if reprompt is not None:
         return reprompt.wanted(item, response)
-    return response.finish == "length" or not (response.text or "").strip()
+    return response.finish == "length" or not response.text.strip()
 
 
 def _selected(spec: RunSpec, task: Task, paths: Sequence[Path]) -> Iterator[tuple[int, str, Item]]:

@@ -32,7 +32,19 @@ _BUDGET = ("max_usd", "max_requests", "max_minutes")
 _MODEL = ("name", "label", "max_tokens", "usd_per_million_input", "usd_per_million_output")
 # How fast and from where a model answers, not what it answers: left out of a run's identity and of all that is written.
 TRANSPORT = frozenset(
-    ("base_url", "api_key_env", "workers", "retries", "timeout_s", "rpm", "tpm", "backoff_s", "threads", "device")
+    (
+        "base_url",
+        "api_key_env",
+        "workers",
+        "retries",
+        "timeout_s",
+        "rpm",
+        "tpm",
+        "backoff_s",
+        "stream",
+        "threads",
+        "device",
+    )
 )
 
 

@@ -215,15 +215,24 @@ class Store:
 
     def cells(self) -> list[Cell]:
         """Every cell of the plan with its counts."""
-        rows = self._rows(
-            "SELECT m.label, c.name, s.params, count(*), count(a.trial),"
-            " sum(a.trial IS NULL AND EXISTS (SELECT 1 FROM response r WHERE r.trial = t.trial))"
-            " FROM trial t JOIN model m USING (model) JOIN condition c USING (condition)"
-            " JOIN sampling s USING (sampling)"
-            " LEFT JOIN (SELECT DISTINCT trial FROM response WHERE text IS NOT NULL) a ON a.trial = t.trial"
+        planned = self.query(
+            "SELECT t.model, t.sampling, t.condition, m.label, c.name, s.params, count(*) FROM trial t"
+            " JOIN model m USING (model) JOIN condition c USING (condition) JOIN sampling s USING (sampling)"
             " GROUP BY t.model, t.sampling, t.condition ORDER BY t.model, t.sampling, t.condition"
         )
-        return [Cell(str(m), str(c), str(s), whole(n), whole(done), whole(failed)) for m, c, s, n, done, failed in rows]
+        asked = {
+            tuple(cell): (whole(count), whole(answered))
+            for *cell, count, answered in self._rows(
+                "SELECT t.model, t.sampling, t.condition, count(DISTINCT r.trial),"
+                " count(DISTINCT CASE WHEN r.text IS NOT NULL THEN r.trial END)"
+                " FROM response r JOIN trial t USING (trial) GROUP BY t.model, t.sampling, t.condition"
+            )
+        }
+        cells = []
+        for *cell, model, condition, sampling, count in planned:
+            tried, answered = asked.get(tuple(cell), (0, 0))
+            cells.append(Cell(str(model), str(condition), str(sampling), whole(count), answered, tried - answered))
+        return cells
 
     def open_trials(self, model: str) -> OpenTrials:
         """The trials of one model that have no answer yet."""

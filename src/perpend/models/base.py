@@ -25,6 +25,8 @@ class Budget:
     usd_per_output: float = 0.0
     sent: int = 0
     usd: float = 0.0
+    answered: int = 0
+    """Answers that the run has of the model that is being asked: with some, a refusal is the item's fault."""
     started: float = field(default_factory=time.monotonic)
 
     def spent(self) -> str | None:
@@ -45,7 +47,8 @@ class Budget:
         return True
 
     def spend(self, usage: Usage | None) -> None:
-        """Add what an answer cost."""
+        """Count an answer and add what it cost."""
+        self.answered += 1
         if usage is not None:
             self.usd += (usage.input or 0) * self.usd_per_input + (usage.output or 0) * self.usd_per_output
 

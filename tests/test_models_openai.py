@@ -1,0 +1,208 @@
+"""The openai provider: what it sends, what it reads, and how it scores choices."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+
+import pytest
+
+from perpend.errors import ModelError
+from perpend.models import openai
+from perpend.models.base import Budget
+from perpend.types import Message, Request, Response, Sampling, Usage
+from tests.servers import Received, Reply, Script, openai_chat, openai_echo, serve
+
+ASK = Request((Message("system", "Be brief."), Message("user", "2 + 2?")), Sampling(0.5, 16, 7, 0.9, ("\n", "END")))
+PLAIN = Request((Message("user", "2 + 2?"),), Sampling(seed=None))
+
+
+def one(script: Script, request: Request = PLAIN, **options: object) -> tuple[Response, Mapping[str, object]]:
+    """The answer to one request, and the body that was sent."""
+    with serve(script) as server:
+        chosen: dict[str, object] = {"base_url": f"{server.url}/v1", "retries": 0, **options}
+        model = openai.model("stub", **chosen)  # type: ignore[arg-type]  # a test passes what it likes
+        ((key, response),) = [pair for batch in model.answer(iter([(5, request)]), Budget()) for pair in batch]
+    assert key == 5
+    sent = server.received[0].body
+    assert isinstance(sent, dict)
+    return response, {"path": server.received[0].path, **sent}
+
+
+def test_every_decode_parameter_is_sent_by_its_name() -> None:
+    response, sent = one(lambda _: openai_chat("4"), ASK)
+    assert sent == {
+        "path": "/v1/chat/completions",
+        "model": "stub",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2 + 2?"}],
+        "temperature": 0.5,
+        "max_tokens": 16,
+        "seed": 7,
+        "top_p": 0.9,
+        "stop": ["\n", "END"],
+    }
+    assert (response.text, response.finish, response.usage) == ("4", "stop", Usage(7, 3))
+
+
+def test_what_is_not_set_is_not_sent() -> None:
+    _, sent = one(lambda _: openai_chat("4"), PLAIN)
+    assert set(sent) == {"path", "model", "messages", "temperature", "max_tokens"}
+
+
+def test_reasoning_models_get_their_own_name_for_the_limit() -> None:
+    _, sent = one(lambda _: openai_chat("4"), PLAIN, max_tokens_field="max_completion_tokens")
+    assert sent["max_completion_tokens"] == 512
+    assert "max_tokens" not in sent
+
+
+def test_plain_completions_get_the_contents_joined_by_a_blank_line() -> None:
+    body = json.dumps({"choices": [{"index": 0, "text": " 4", "finish_reason": "length"}]}).encode()
+    response, sent = one(lambda _: Reply(body), ASK, endpoint="completions")
+    assert (sent["path"], sent["prompt"]) == ("/v1/completions", "Be brief.\n\n2 + 2?")
+    assert (response.text, response.finish, response.usage) == (" 4", "length", None)
+
+
+@pytest.mark.parametrize(
+    ("said", "finish"),
+    [("stop", "stop"), ("length", "length"), ("eos_token", "stop"), ("content_filter", "content_filter"), ("", None)],
+)
+def test_the_reason_to_stop_is_normalised(said: str, finish: str | None) -> None:
+    assert one(lambda _: openai_chat("4", said))[0].finish == finish
+
+
+def test_reasoning_apart_from_the_content_is_not_the_answer() -> None:
+    response, _ = one(lambda _: openai_chat("4", reasoning_content="2 + 2 is 4, or 5?"))
+    assert response.text == "4"
+
+
+def test_reasoning_cut_at_the_limit_is_an_unfinished_empty_answer() -> None:
+    response, _ = one(lambda _: openai_chat(None, "length", reasoning_content="let me see"))
+    assert (response.text, response.finish) == ("", "length")
+
+
+def test_a_refusal_is_what_the_model_said() -> None:
+    response, _ = one(lambda _: openai_chat(None, refusal="I can't help with that."))
+    assert response.text == "I can't help with that."
+
+
+def test_content_in_parts_is_joined() -> None:
+    parts = [{"type": "text", "text": "4"}, {"type": "image", "url": "x"}, {"type": "text", "text": "!"}]
+    body = {"choices": [{"message": {"role": "assistant", "content": parts}, "finish_reason": "stop"}]}
+    response, _ = one(lambda _: Reply(json.dumps(body).encode()))
+    assert response.text == "4!"
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "7", True, None, 10**30])
+def test_a_usage_that_is_no_count_is_unknown(count: object) -> None:
+    body = json.loads(openai_chat("4").body)
+    body["usage"] = {"prompt_tokens": count, "completion_tokens": 3}
+    response, _ = one(lambda _: Reply(json.dumps(body).encode()))
+    assert response.usage == Usage(None, 3)
+
+
+def test_the_key_of_openai_goes_to_openai_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
+    assert openai.model("gpt").link.api_key_env == "OPENAI_API_KEY"
+    with serve(lambda _: openai_chat("4")) as server:
+        list(openai.model("stub", base_url=f"{server.url}/v1").answer(iter([(0, PLAIN)]), Budget()))
+    assert "authorization" not in server.received[0].headers
+
+
+def test_a_stated_revision_is_part_of_the_fingerprint() -> None:
+    plain = openai.model("stub", base_url="http://host:1/v1")
+    stated = openai.model("stub", base_url="http://host:2/v1", revision="Q4_K_M, commit 12ab")
+    assert plain.fingerprint() != stated.fingerprint()
+    assert plain.fingerprint() == openai.model("stub", base_url="http://other:3/v1").fingerprint()
+
+
+LIKELY = {" works": -0.5, " work": -2.0, " worked": -3.0, " hard": -0.25}
+
+
+def scoring(received: Received) -> Reply:
+    return openai_echo(received, lambda token: LIKELY.get(token, -1.0))
+
+
+def test_choices_are_scored_by_the_tokens_that_spell_them() -> None:
+    request = Request((Message("user", "She "),), Sampling(), ("work", "works hard"))
+    response, sent = one(scoring, request, endpoint="completions")
+    assert (sent["prompt"], sent["echo"], sent["max_tokens"]) == (["She work", "She works hard"], True, 0)
+    assert response.choice_logprobs is not None
+    # ' works' begins in the prompt's last blank and still counts: the choice starts inside it.
+    assert [(score.total, score.tokens) for score in response.choice_logprobs] == [(-2.0, 1), (-0.75, 2)]
+    assert response.text == "works hard"
+
+
+def test_scores_are_matched_to_choices_by_index_not_by_order() -> None:
+    def shuffled(received: Received) -> Reply:
+        body = json.loads(scoring(received).body)
+        body["choices"].reverse()
+        return Reply(json.dumps(body).encode())
+
+    request = Request((Message("user", "She"),), Sampling(), (" work", " works"))
+    response, _ = one(shuffled, request, endpoint="completions")
+    assert response.choice_logprobs is not None
+    assert [score.total for score in response.choice_logprobs] == [-2.0, -0.5]
+
+
+def test_tokens_shown_without_their_blanks_still_spell_the_choice() -> None:
+    request = Request((Message("user", "She"),), Sampling(), (" works hard",))
+    reply = tokens_of(["<s>", "She", "works", "hard"], [None, -1.0, -0.5, -0.25])
+    response, _ = one(lambda _: reply, request, endpoint="completions")
+    assert response.choice_logprobs is not None
+    assert response.choice_logprobs[0].total == -0.75
+
+
+def tokens_of(tokens: list[str], values: list[object]) -> Reply:
+    """A scored prompt with these tokens."""
+    logprobs = {"tokens": tokens, "token_logprobs": values}
+    return Reply(json.dumps({"choices": [{"index": 0, "text": "", "logprobs": logprobs}]}).encode())
+
+
+@pytest.mark.parametrize(
+    ("tokens", "choice", "total", "count"),
+    [
+        (["<s>", "2 + 2 =", " ", "4"], " 4", -3.0, 2),
+        (["<s>", "2 + 2 =", " ", "4"], "4", -2.0, 1),
+        (["<s>", "She", " com", "ió"], " comió", -3.0, 2),
+        (["She", "works"], "works", -2.0, 1),
+    ],
+)
+def test_exactly_the_tokens_of_the_choice_are_summed(tokens: list[str], choice: str, total: float, count: int) -> None:
+    values: list[object] = [None, -9.0, -1.0, -2.0] if len(tokens) == 4 else [None, -2.0]
+    request = Request((Message("user", "She"),), Sampling(), (choice,))
+    response, _ = one(lambda _: tokens_of(tokens, values), request, endpoint="completions")
+    assert response.choice_logprobs is not None
+    assert (response.choice_logprobs[0].total, response.choice_logprobs[0].tokens) == (total, count)
+
+
+def test_log_probabilities_of_generated_tokens_are_not_mistaken_for_the_prompt_s() -> None:
+    request = Request((Message("user", "She"),), Sampling(), (" works",))
+    with pytest.raises(ModelError, match="log-probabilities of the prompt"):
+        one(lambda _: tokens_of([" now", " works"], [-1.0, -0.5]), request, endpoint="completions")
+
+
+@pytest.mark.parametrize("tokens", [["<s>", " She", " worked"], ["<s>", "s"], ["<s>"]])
+def test_tokens_that_do_not_spell_the_choice_are_an_error_of_that_trial(tokens: list[str]) -> None:
+    request = Request((Message("user", "She"),), Sampling(), (" works",))
+    values: list[object] = [None, *(-1.0 for _ in tokens[1:])]
+    response, _ = one(lambda _: tokens_of(tokens, values), request, endpoint="completions")
+    assert response.error is not None
+    assert "do not spell" in response.error
+
+
+@pytest.mark.parametrize("endpoint", ["chat", "completions"])
+def test_a_server_without_prompt_logprobs_ends_the_run_with_what_is_needed(endpoint: str) -> None:
+    # llama-server ignores echo and returns the log-probabilities of generated tokens only, here none.
+    body = json.dumps({"choices": [{"index": n, "text": "x", "logprobs": None} for n in range(2)]}).encode()
+    request = Request((Message("user", "She"),), Sampling(), (" work", " works"))
+    with pytest.raises(ModelError, match="log-probabilities of the prompt"):
+        one(lambda _: Reply(body), request, endpoint=endpoint)
+
+
+@pytest.mark.parametrize("value", [None, math.nan, "x"])
+def test_a_score_that_is_no_number_is_an_error_of_that_trial(value: object) -> None:
+    request = Request((Message("user", "She"),), Sampling(), (" works",))
+    response, _ = one(lambda _: tokens_of(["She", " works"], [None, value]), request, endpoint="completions")
+    assert response.error is not None
+    assert "is no number" in response.error
