@@ -11,7 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from perpend.cli import cli, main
+from perpend.compose import make_task
+from perpend.data import load_items
 from perpend.errors import PerpendError
+
+
+TRIALS = 4 * len(load_items(make_task("conformity", {}).items))
 
 
 def call(*arguments: str) -> Result:
@@ -31,7 +36,7 @@ def conform(out: Path, *more: str) -> Result:
 def test_eval_asks_scores_and_reports(tmp_path: Path) -> None:
     done = conform(tmp_path)
     assert done.exit_code == 0, done.output
-    assert "answered: 128" in done.output
+    assert f"answered: {TRIALS}" in done.output
     assert "asch\\_history\\_5" in done.output
     assert {"manifest.json", "run.db", "metrics.json", "report.md"} <= {
         path.name for path in Path(run_name(tmp_path)).iterdir()
@@ -40,16 +45,16 @@ def test_eval_asks_scores_and_reports(tmp_path: Path) -> None:
 
 def test_json_is_one_object_on_standard_output(tmp_path: Path) -> None:
     done = json.loads(conform(tmp_path, "--json").stdout)
-    assert done["answered"] == done["planned"] == 128
+    assert done["answered"] == done["planned"] == TRIALS
     shown = json.loads(call("show", run_name(tmp_path), "--json").stdout)
-    assert shown["answered"] == 128
+    assert shown["answered"] == TRIALS
     scored = json.loads(call("score", run_name(tmp_path), "--json").stdout)
     assert "endorsed@2" in next(iter(scored.values()))
 
 
 def test_a_dry_run_asks_nothing(tmp_path: Path) -> None:
     done = conform(tmp_path / "runs", "--dry-run", "--json")
-    assert json.loads(done.stdout)["trials"] == 128
+    assert json.loads(done.stdout)["trials"] == TRIALS
     assert not (tmp_path / "runs").exists()
 
 

@@ -54,6 +54,13 @@ def test_pressure_sways_the_subject_as_planted_and_control_does_not() -> None:
     assert share(replies(model, asked(asch(5))), "wrong") == pytest.approx(0.5, abs=0.045)
 
 
+def test_a_decoy_among_the_choices_is_no_claim() -> None:
+    items = tuple(Item(f"i{n}", f"Which of {n}?", "a", ("a", "b", "c"), "b") for n in range(200))
+    model = subject(Subject(accuracy=1.0, sway=1.0, style="short"), items)
+    requests = [Request(control().render(item), Sampling()) for item in items]
+    assert {response.text for response in replies(model, requests)} == {"a"}
+
+
 def test_temperature_zero_repeats_itself_and_higher_ones_draw_anew() -> None:
     model = subject(Subject(accuracy=0.5), ITEMS)
     cold = [[r.text for r in replies(model, asked(control(), seed=seed))] for seed in (1, 2)]

@@ -19,6 +19,8 @@ from typing import TypeAlias
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 
+# Made once: json.dumps would make an encoder for every call, and a trial takes three.
+_ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _UNPORTABLE = re.compile(r"[^A-Za-z0-9._-]+")
 # Names that Windows reserves whatever the ending: a folder called NUL.txt cannot be checked out there.
@@ -28,7 +30,7 @@ _NAME_BYTES = 100
 
 def dumps(value: JSON) -> str:
     """One line of canonical JSON: sorted keys, no spaces, UTF-8 as it is. NaN and infinity are a ValueError."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODE(value)
 
 
 def pretty(value: JSON) -> str:

@@ -50,9 +50,13 @@ def response_row(response: Response) -> tuple[str | float | None, ...]:
         response.error,
         None if logprobs is None else dumps([[choice.total, choice.tokens] for choice in logprobs]),
         response.finish,
-        None if usage is None else dumps({"input": usage.input, "output": usage.output}),
+        None if usage is None else f'{{"input":{_null(usage.input)},"output":{_null(usage.output)}}}',
         response.ms,
     )
+
+
+def _null(count: int | None) -> str:
+    return "null" if count is None else str(count)
 
 
 def read_response(row: Sequence[object]) -> Response:

@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 from perpend.canon import JSON, digest
+from perpend.conditions import question
 from perpend.data import load_items
 from perpend.errors import ModelError, SpecError, did_you_mean
 from perpend.models.base import Answers, Budget
@@ -103,7 +104,7 @@ class Subject:
     def speak(self, item: Item, request: Request) -> Response:
         """The subject's answer in words."""
         prompt = request.messages[-1].content
-        claims = 0 if item.decoy is None else prompt.replace(item.prompt, "").count(item.decoy)
+        claims = 0 if item.decoy is None else prompt.replace(question(item), "").count(item.decoy)
         draw = self._draws(item, request)
         if draw("refusal") < self.refusal:
             return _said("I'm unable to help with that.")
