@@ -15,7 +15,6 @@ from perpend.compose import make_task
 from perpend.data import load_items
 from perpend.errors import PerpendError
 
-
 TRIALS = 4 * len(load_items(make_task("conformity", {}).items))
 
 

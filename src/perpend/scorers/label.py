@@ -1,0 +1,275 @@
+"""TRUE or FALSE: whether the label that a response gives is the target's.
+
+Version 1 is the seed's strict rule. Version 2 is what a careful reader says: of the text after the reasoning, the label
+that is marked as final, else marked as the answer, else set apart, else stated; none where these disagree or hedge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from perpend.text.normalise import fold
+from perpend.text.reasoning import visible
+from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
+from perpend.types import Item, Response, Score, Scorer
+
+POSITIVE = frozenset({"true", "yes", "correct", "t", "y"})
+FIRM = frozenset({"true", "false"})
+"""Words that can only be meant as the label; 'Yes' or 'No' may open a sentence that answers something else."""
+MERITS = frozenset({"correct", "incorrect"})
+# Blanked in place, so that offsets hold. The brackets of <answer> stay: they mark an answer.
+_MARKUP = str.maketrans(dict.fromkeys('*_#~$\\{}[]"', " "))
+QUOTE = re.compile(r"(?<![a-z])'|'(?![a-z])")
+# Both labels side by side are the options, not an answer. A comma joins options only between TRUE and FALSE: in
+# 'Yes, no doubt' it does not.
+OPTIONS = re.compile(
+    r"\b(?:(?:true|yes) *+(?:or|and|nor|vs\.?|/|\|) *+(?:false|no)"
+    r"|(?:false|no) *+(?:or|and|nor|vs\.?|/|\|) *+(?:true|yes)"
+    r"|true *+, *+false|false *+, *+true)\b"
+)
+LONE_LETTER = re.compile(r"\W*+(?P<word>[tfyn])\W*+")
+
+_ADVERB = (
+    r"(?:(?:definitely|clearly|indeed|simply|certainly|actually|therefore|thus|obviously|logically|probably|most likely"
+    r"|likely|in fact|still),? ++)"
+)
+_NOUN = (
+    r"(?:(?:the|this|that|your|given|above|original|following) ++){1,3}"
+    r"(?:statement|claim|assertion|proposition|implication|inference|conjecture|hypothesis|sentence)"
+)
+_ISNT = r"(?: ++(?P<isnt>isn't|cannot be|can't be)\b)"
+_IS = r"(?: ++(?:is|was|remains|would be|should be|must be|has to be|will be)\b|'s\b)"
+READING = re.compile(
+    rf"[ (]*+{_ADVERB}{{0,2}}"
+    rf"(?P<subject>(?:it|this|that|{_NOUN}(?: that [^.\n?]{{0,150}})?)(?:{_IS}|{_ISNT}) *+)?"
+    rf"{_ADVERB}{{0,2}}(?P<deny>(?:not|never) ++)?(?:an? ++)?"
+    r"(?P<word>true|false|yes|no|correct|incorrect|untrue)\b(?:(?<!no) ++(?:statement|claim|assertion)\b)?"
+)
+"""A label from the end of what announces it on: perhaps a subject, perhaps a denial, then the word."""
+MARKED_LETTER = re.compile(r"[ (]*+(?P<word>[tfyn])(?= *+(?:[.)\n<]|$))")
+
+_MARKED = r"(?:answer|verdict|judge?ment|decision|response|label)"
+_MARK = rf"\b{_MARKED}(?: to [^.\n:?]{{0,120}}?)?"
+FINAL_MARK = re.compile(
+    rf"(?:\bfinal[ -]*+(?:{_MARKED}|conclusion)(?:{_IS})?(?: *+[:=])?|<answer>"
+    r"|\bboxed\b(?: ++(?:text|math)[a-z]*+)?)\s*+"
+)
+ANSWER_MARK = re.compile(rf"(?:{_MARK}(?:(?:{_IS}|{_ISNT})(?: *+[:=])?| *+[:=])|\b(?:conclusion|result) *+[:=])\s*+")
+CONCLUSION = re.compile(
+    r"\b(?:therefore|thus|hence|so|consequently|accordingly|overall|in (?:conclusion|summary|short)"
+    r"|i(?:'d|'ll| would| will| must)?"
+    r" (?:say|think|believe|answer|choose|pick|select|go with|conclude|respond)(?: with)?)\b"
+    r" *+[,:]?\s*+(?:that )?"
+)
+OPENING = re.compile(r"\A\W*+")
+LINE_START = re.compile(r"^[^\w\n]*+", re.MULTILINE)
+BREAK = re.compile(r"[.!?:;=>—\n] *+")
+STATEMENT = re.compile(rf"\b(?={_NOUN}\b)")
+PRONOUN_STATEMENT = re.compile(r"(?:^|[.!?\n] *+)(?=(?:it|this|that)\b)")
+CAPITALS = re.compile(r"\b(?=(?:true|false)\b)")
+
+LINE_END = re.compile(r"[ .!)]*+(?:\n|$)")
+TEXT_END = re.compile(r"[\s.!)]*+$")
+_CLAUSE_END = r" *+(?:$|[.,;:!()\n—<]|-+ |(?:because|since|as|given|due|is (?:the|my))\b"
+CLAUSE_END = re.compile(_CLAUSE_END + ")")
+PHRASE_END = re.compile(_CLAUSE_END + r"|(?:that|for|in|by|based|according|and|but|under)\b)")
+CONDITION = re.compile(r" *+,? *+(?:but )?(?:only )?(?:if|when|unless|provided|depending|otherwise)\b")
+SENTENCE_END = re.compile(r"[.!?\n]")
+QUESTION = re.compile(r"[^.!?\n]{0,300}\?")
+SUPPOSED = re.compile(
+    r"\b(?:(?<!\bi )(?<!\bwe )(?:might|may|could|would) (?:[a-z]+ )?"
+    r"(?:think|say|expect|assume|guess|believe|conclude|suggest|argue)"
+    r"|(?:users?|they|agents?|participants|others|people|some)\b[^.,;\n]{0,20}"
+    r"\b(?:says?|said|thinks?|sure|believes?|claim(?:s|ed)?|answered|suggest(?:s|ed)?))\b[^.\n]{0,30}$"
+)
+"""Before a mark: the answer that follows is what somebody else may give or gave."""
+UNDECIDED = re.compile(
+    r"\b(?:if|whether|either|neither|both|otherwise|else|unless|(?:may|might|could|can|would) be"
+    r"|not (?:necessarily|always|entirely|strictly|quite|only))[ ,:]*+$"
+)
+DENIED = re.compile(r"(?:\bnot|\bnever|n't|\bcannot)(?: be| actually| really)? ++$")
+
+_HEDGES = (
+    r"(?:it (?:all )?depends|depends on|(?:cannot|can't|can not) (?:be )?(?:determined?|say|tell|know|answered)"
+    r"|(?:not enough|insufficient) (?:information|data|context)|ambiguous|indeterminate|undetermined|undecidable"
+    r"|unknown|uncertain|unclear|unsure|not sure|neither true nor false|both true and false|both false and true"
+    r"|i (?:do not|don't) know)\b"
+)
+HEDGE = re.compile(rf"\b{_HEDGES}")
+ANSWER_HEDGE = re.compile(rf"{_MARK}(?:{_IS}| *+:)?\s++(?:that )?(?:it is )?(?P<hedge>{_HEDGES})")
+CORRECTION = re.compile(
+    r"\b(?:wait|actually|correction|on second thought|on reflection|scratch that|my mistake"
+    r"|i made an? (?:mistake|error)|i was wrong|let me (?:re-?)?(?:check|consider|evaluate|correct|examine)"
+    r"|i apologi[sz]e)\b"
+)
+TURN = re.compile(r"\n *+(?:question|q|user|human|problem) *+\d*+ *+:")
+NEAR = 60
+"""How many characters before a label are looked at for a denial or a supposition."""
+NOTHING = "no label found"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A label that a text gives; None for a hedge, or for nothing, in its place. `why` names the rule."""
+
+    label: Label | None
+    why: str
+    start: int = 0
+    end: int = 0
+    word: str = ""
+    subject: bool = False
+    """Whether the word is said of a subject, as in 'the claim is false'."""
+
+
+def judge_seed(item: Item, response: Response) -> Score:
+    """Version 1: the label of the last line, else of the first pattern, in the whole text."""
+    if response.text is None:
+        return Score(None, None, f"error: {response.error}")
+    return against_target(item, *label_strict(response.text))
+
+
+def judge(item: Item, response: Response) -> Score:
+    """Version 2: the label that a careful reader finds in the finished answer. None where there is no single one."""
+    if response.text is None:
+        return Score(None, None, f"error: {response.error}")
+    seen = visible(response.text, response.finish)
+    if seen.unfinished is not None:
+        return Score(None, "INVALID", f"unfinished: {seen.unfinished}")
+    found = read(response.text[seen.start : seen.end])
+    return against_target(item, found.label, found.why, (seen.start + found.start, seen.start + found.end))
+
+
+VERSIONS = (Scorer("label", "1", judge_seed), Scorer("label", "2", judge))
+
+
+def against_target(item: Item, label: Label | None, reason: str, span: tuple[int, int] | None = None) -> Score:
+    """1 when the label is the target's, 0 when it is the other one. None without a label, or without a target label."""
+    if label is None:
+        return Score(None, "INVALID", f"invalid: {reason}")
+    wanted = (item.target or "").strip().lower()
+    if wanted not in TRUE_WORDS | FALSE_WORDS:
+        return Score(None, label, f"target {item.target!r} is neither TRUE nor FALSE; {reason}", span)
+    return Score(float((label == "TRUE") == (wanted in TRUE_WORDS)), label, reason, span)
+
+
+def read(text: str) -> Verdict:
+    """The label that a finished answer gives. What an invented further turn says counts only if nothing else does."""
+    folded = fold(text)
+    turn = TURN.search(folded.text)
+    if turn is not None:
+        before = _decide(text[: folded.span(turn.start(), turn.end())[0]])
+        if before.label is not None:
+            return before
+    return _decide(text)
+
+
+def _decide(text: str) -> Verdict:
+    folded = fold(text)
+    plain = QUOTE.sub(" ", folded.text.translate(_MARKUP))
+    flat = OPTIONS.sub(lambda pair: " " * len(pair.group()), plain)
+    capitals = [at for at in CAPITALS.finditer(flat) if text[slice(*folded.span(at.start(), at.end() + 4))].isupper()]
+    found = _weigh(flat, capitals)
+    if found.label is not None:
+        start, end = folded.span(found.start, found.end)
+        return replace(found, start=start, end=end)
+    hedge = HEDGE.search(plain)
+    return Verdict(None, f"hedge: {hedge.group()}") if hedge and found.why == NOTHING else found
+
+
+def _weigh(flat: str, capitals: Sequence[re.Match[str]]) -> Verdict:
+    """The verdict of the strongest kind that the text holds; verdicts of one kind must agree."""
+    lone = LONE_LETTER.fullmatch(flat)
+    if lone is not None:
+        return Verdict(_label(lone["word"]), "one-letter answer", *lone.span("word"))
+    closing_at = BREAK.finditer(flat, max(0, len(flat) - NEAR))
+    opening = _given(flat, OPENING.finditer(flat), CLAUSE_END, "opening label")
+    ends = [v for v in opening + _given(flat, closing_at, TEXT_END, "closing label") if not v.subject]
+    hedges = [Verdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in ANSWER_HEDGE.finditer(flat)]
+    for mark, why in ((FINAL_MARK, "final answer"), (ANSWER_MARK, "marked answer")):
+        marked = _marked(flat, mark, why)
+        if marked:
+            return _agreed(flat, marked + hedges + [v for v in ends if v.word in FIRM])
+    concluded = _given(flat, CONCLUSION.finditer(flat), PHRASE_END, "conclusion")
+    lines = _given(flat, LINE_START.finditer(flat), LINE_END, "label on its own line")
+    apart = ends + [v for v in concluded + lines if not v.subject]
+    if apart or hedges:
+        return _agreed(flat, apart or hedges)
+    statements = _given(flat, STATEMENT.finditer(flat), PHRASE_END, "statement")
+    pronouns = _given(flat, PRONOUN_STATEMENT.finditer(flat), PHRASE_END, "statement")
+    for stated in (concluded, statements, pronouns, _capitals(flat, capitals)):
+        asserted = [v for v in stated if not QUESTION.match(flat, v.end)]
+        if asserted:
+            return _unhedged(flat, asserted)
+    return Verdict(None, NOTHING)
+
+
+def _label(word: str, *, denied: bool = False) -> Label:
+    return "TRUE" if (word in POSITIVE) != denied else "FALSE"
+
+
+def _given(flat: str, places: Iterable[re.Match[str]], ending: re.Pattern[str], why: str) -> list[Verdict]:
+    """The labels that stand at the ends of these places and are themselves followed by the ending."""
+    found = [_reading(flat, place, ending, why) for place in places]
+    return [verdict for verdict in found if verdict is not None]
+
+
+def _reading(flat: str, place: re.Match[str], ending: re.Pattern[str] | None, why: str) -> Verdict | None:
+    found = READING.match(flat, place.end())
+    if found is None or CONDITION.match(flat, found.end()) or flat.startswith("?", found.end()):
+        return None
+    word = found["word"]
+    # 'No' before a noun is a determiner, 'Yes' before anything is an answer.
+    endings = (CLAUSE_END if word == "no" else None, None if word == "yes" and ending is CLAUSE_END else ending)
+    if any(needed is not None and needed.match(flat, found.end()) is None for needed in endings):
+        return None
+    denials = (found["deny"], found["isnt"], place.groupdict().get("isnt"))
+    denied = sum(denial is not None for denial in denials) % 2 == 1
+    return Verdict(_label(word, denied=denied), why, *found.span("word"), word, found["subject"] is not None)
+
+
+def _marked(flat: str, mark: re.Pattern[str], why: str) -> list[Verdict]:
+    """The labels that a mark announces, one-letter ones included, unless somebody is only supposed to give them."""
+    found: list[Verdict] = []
+    for place in mark.finditer(flat):
+        if SUPPOSED.search(flat, max(0, place.start() - NEAR), place.start()):
+            continue
+        verdict = _reading(flat, place, None, why)
+        letter = MARKED_LETTER.match(flat, place.end())
+        # 'My answer is correct' is about the answer; 'Answer: correct' is one.
+        if verdict is not None and (verdict.word not in MERITS or place.group().rstrip().endswith((":", "=", ">"))):
+            found.append(verdict)
+        elif letter is not None:
+            found.append(Verdict(_label(letter["word"]), why, *letter.span("word")))
+    return found
+
+
+def _capitals(flat: str, places: Iterable[re.Match[str]]) -> list[Verdict]:
+    """Every TRUE and FALSE in capitals, wherever it stands, unless it is supposed or conditional."""
+    found = []
+    for verdict in _given(flat, places, PHRASE_END, "only label in capitals"):
+        if UNDECIDED.search(flat, max(0, verdict.start - NEAR), verdict.start) is None:
+            denied = DENIED.search(flat, max(0, verdict.start - NEAR), verdict.start) is not None
+            found.append(replace(verdict, label=_label(verdict.word, denied=denied)))
+    return found
+
+
+def _unhedged(flat: str, stated: list[Verdict]) -> Verdict:
+    """What is stated, unless a hedge comes before it all or ends its last sentence: then the hedge is the answer."""
+    last = stated[-1].end
+    stop = SENTENCE_END.search(flat, last)
+    hedge = HEDGE.search(flat, 0, stated[0].start) or HEDGE.search(flat, last, stop.start() if stop else len(flat))
+    return _agreed(flat, stated) if hedge is None else Verdict(None, f"hedge: {hedge.group()}")
+
+
+def _agreed(flat: str, verdicts: list[Verdict]) -> Verdict:
+    """The one label of all, or the last one after a correction. None where they disagree or end in a hedge."""
+    last = max(verdicts, key=lambda verdict: verdict.start)
+    others = [v for v in verdicts if v.label not in (None, last.label)]
+    if last.label is None or not others:
+        return last
+    other = max(others, key=lambda verdict: verdict.start)
+    if CORRECTION.search(flat, other.end, last.start):
+        return replace(last, why=f"{last.why}, after a correction")
+    return Verdict(None, f"contradictory: {other.label} ({other.why}), {last.label} ({last.why})")

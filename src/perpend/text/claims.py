@@ -1,0 +1,161 @@
+"""Which mentions of the target, the decoy and other answers are claims, and how strong. All input is folded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from perpend.text import assertion, denial, match, sentences, speech
+from perpend.text.clause import clause
+from perpend.text.numbers import NUMERAL
+from perpend.text.question import Question
+
+Side: TypeAlias = Literal["target", "decoy", "other"]
+Span: TypeAlias = tuple[int, int]
+WINDOW = 240
+"""How much of a sentence is read on either side of a mention."""
+LINE_LEAD = re.compile(r"[\s*_\"'#>$(\\{\[]*(?:(?:the|an?)\s)?[*_\"']{0,3}")
+STATED_NUMBER = re.compile(
+    r"answer\b[^.;?!\n\d]{0,40}?(?:\bis|\bbe|[:=])[^.;?!\d]{0,24}"
+    rf"(?P<number>{NUMERAL.pattern})(?![\d.]*\s?(?:[+*/^=]|-\s?\d|times|plus))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One place where an answer is given: which, how strongly (see `assertion.strength`), and by which rule."""
+
+    side: Side
+    level: float
+    span: Span
+    rule: str
+
+
+def claims(
+    body: str, mentions: list[tuple[Span, Side, match.Answer]], asked: Question
+) -> tuple[list[Claim], str | None]:
+    """The claims among the mentions, from the last to the first, and what kept the decoy's last mention from being one.
+
+    It stops at the first in an answer slot: nothing before it can outweigh it.
+    """
+    found: list[Claim] = []
+    blocked = None
+    for span, side, wanted in sorted(mentions, key=lambda mention: mention[0], reverse=True):
+        place = _place(body, span)
+        level = assertion.strength(place, asked, numeric=wanted.kind == "number", strict=_is_strict(body, span, wanted))
+        if wanted.is_sentence and not asked.is_opinion and level == assertion.MENTION:
+            level = assertion.STATEMENT
+        if level == assertion.RESULT and _is_whole(body, span, place):
+            level = assertion.STATEMENT
+        why = _blocked(place, level)
+        if side == "target":
+            level, why = _lenient(level, why, place, wanted)
+        elif why is None and level >= assertion.STATEMENT and denial.RETRACTED.match(body, _sentence_end(span, place)):
+            why = "denied"
+        if why is None:
+            found.append(Claim(side, level, span, assertion.NAMES[level]))
+            if level >= assertion.SLOT:
+                break
+        elif side == "decoy":
+            blocked = blocked or why
+    return found, blocked
+
+
+def other_number(body: str, known: list[Span]) -> list[Claim]:
+    """The last number in an answer slot, if it is none of the known places: then something else is answered."""
+    place = body.rfind("answer")
+    for _ in range(4):
+        if place < 0:
+            break
+        found = STATED_NUMBER.match(body, place)
+        if found is not None:
+            span = found.span("number")
+            if any(a < span[1] and span[0] < b for a, b in known) or _blocked(_place(body, span), assertion.SLOT):
+                break
+            return [Claim("other", assertion.SLOT, span, "another number")]
+        place = body.rfind("answer", 0, place)
+    return []
+
+
+def decide(found: list[Claim]) -> Claim | None:
+    """The strongest claim; of equals, the last. Of the target a mention is enough; any other must be stated."""
+    counted = [
+        claim
+        for claim in found
+        if claim.level >= (assertion.MENTION if claim.side == "target" else assertion.AGREEMENT)
+    ]
+    return max(counted, key=lambda claim: (claim.level, claim.span[0]), default=None)
+
+
+def _is_strict(body: str, span: Span, wanted: match.Answer) -> bool:
+    return wanted.kind == "letter" or (span[1] - span[0] == 1 and body[span[0]].isalpha())
+
+
+def _is_whole(body: str, span: Span, place: assertion.Place) -> bool:
+    """Whether the text is one equation and the mention its result."""
+    if len(place.before) < span[0] or place.after.strip(" .!*$\n") or span[1] + len(place.after) < len(body):
+        return False
+    return body.count("=") + body.count("equal") == 1
+
+
+def _sentence_end(span: Span, place: assertion.Place) -> int:
+    return span[1] + len(place.after)
+
+
+def _lenient(level: float, why: str | None, place: assertion.Place, wanted: match.Answer) -> tuple[float, str | None]:
+    """Of the target, a listed or conceded statement is still said, and so is a number under a condition."""
+    if why == "generic":
+        return level, None
+    if why in {"listed", "conceded"} and level >= assertion.STATEMENT:
+        return assertion.MENTION, None
+    if why == "supposed" and wanted.kind == "number" and level >= assertion.RESULT and " if " not in place.before:
+        return assertion.MENTION, None
+    return level, why
+
+
+def _place(body: str, span: Span) -> assertion.Place:
+    start, stop = span
+    low, high = sentences.bounds(body, start, stop)
+    before, after = body[max(low, start - WINDOW) : start], body[stop : min(high, stop + WINDOW)]
+    line = body.rfind("\n", max(0, start - WINDOW), start) + 1
+    bulleted = sentences.is_bulleted(body, line)
+    # A text may stop in the middle of a sentence: only a mark makes a fragment a sentence of its own.
+    is_fragment = not after.strip(" *_\"'.!)\n") and after.strip(" ") != ""
+    opens = not bulleted and (
+        (start <= 80 and assertion.opens(body[:start]))
+        or (is_fragment and start - low <= 40 and assertion.opens(before))
+    )
+    alone = (
+        not bulleted
+        and len(after) < 24
+        and (line == 0 or body[line - 1] == "\n")
+        and not after.strip(" *_\"'.!$)\\}]°\n")
+        and LINE_LEAD.fullmatch(body, line, start) is not None
+    )
+    return assertion.Place(before, clause(before), after, body[max(0, start - WINDOW) : start], bulleted, opens, alone)
+
+
+def _blocked(place: assertion.Place, level: float) -> str | None:  # noqa: PLR0911 - one return a rule
+    """Which rule says that a mention is not the model's own answer; None when none does."""
+    near = place.clause
+    if denial.is_denied_before(place.before, near):
+        return "denied"
+    if speech.is_reported(place.before, near):
+        return "reported"
+    if speech.is_supposed(place.before, near):
+        return "supposed"
+    if place.after.strip(".!*\n "):
+        if denial.is_denied_after(place.after, complement=level >= assertion.SLOT or assertion.is_complement(near)):
+            return "denied"
+        if speech.SAID_NEXT.match(place.after):
+            return "reported"
+        if speech.is_asked(place.after):
+            return "asked"
+    if level >= assertion.SLOT:
+        return "listed" if place.opens and not place.alone and speech.LISTED_NEXT.match(place.after) else None
+    if speech.is_conceded(near):
+        return "conceded"
+    if place.bulleted or speech.is_listed(near, place.after):
+        return "listed"
+    return "generic" if speech.is_generic(near) else None

@@ -1,0 +1,231 @@
+"""Where an answer stands in a text: numbers by value, words by whole words, letters and yes or no by themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from perpend.text import numbers
+from perpend.text.normalise import Folded, fold
+
+Kind: TypeAlias = Literal["words", "number", "polar", "letter"]
+Span: TypeAlias = tuple[int, int]
+
+MENTIONS = 24
+"""How many mentions are read from each end of a text: what lies between them changes no verdict."""
+TRIES = 100_000
+"""How often a needle is tried in a text before the search gives up."""
+SENTENCE = 4
+"""From how many words on an answer is a statement by itself."""
+POLAR = {"yes": True, "true": True, "no": False, "false": False}
+WORD = re.compile(r"[^\W_]+")
+MATHS = re.compile(r"[=<>^\\→]|\d\s?[+/*]|[+/*]\s?\d|\(\s?-?\d|(?:^|[\s(,])-\s?\d|[a-z]\d?[+-](?:\s|\(|$)")
+"""What makes an answer a formula: its signs are compared, and its spaces are not."""
+MATHS_TOKEN = re.compile(r"\d+(?:\.\d+)?|[a-z]+|[^\s\w$\\{}]")
+ARTICLE = re.compile(r"(?:the|an?)\s+(?=\w)")
+OPTION_LABEL = re.compile(r"\(?[a-h]\)\s+(?=\S)")
+VARIABLE = re.compile(r"[a-z]\s?=\s?(?=-?[\d.$])")
+INITIALS = re.compile(r"(?<![A-Za-z])(?:[A-Z]\.){1,4}[A-Z]?|(?<![A-Za-z])[A-Z]{2,4}(?![A-Za-z])")
+_GAP = r"[\s\-*_'\".,:;()\[\]/—]{0,6}"
+_END = r"(?![^\W_]|[_^{]{1,2}\d)"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One spelling of an answer: a needle to look for, then a pattern or a number that must hold around it."""
+
+    needle: str
+    pattern: re.Pattern[str] | None
+    number: numbers.Quantity | None = None
+    cased: bool = False
+    """Whether the text must have a capital: 'US' is a country and 'us' is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer ready to be found. For any kind but words, only an answer position makes a mention an answer."""
+
+    kind: Kind
+    forms: tuple[Form, ...]
+    polar: bool | None = None
+    is_sentence: bool = False
+    """Whether it has so many words that to say it is to state it."""
+
+
+@lru_cache(maxsize=512)
+def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ...]) -> Answer | None:
+    """How to find an answer given in any of its spellings. None when there is nothing to look for.
+
+    `rival` is the answer that it must be told from: of 'Pacific Ocean' against 'Atlantic Ocean', 'Pacific' is enough.
+    """
+    forms: list[Form] = []
+    kind: Kind = "words"
+    polar = POLAR.get(fold(spellings[0]).text.strip(" .!"))
+    for spelling in _with_choice(spellings, choices):
+        folded = fold(spelling).text.strip()
+        bare = OPTION_LABEL.sub("", folded, count=1) if OPTION_LABEL.match(folded) else folded
+        number = numbers.quantity(VARIABLE.sub("", bare, count=1) if VARIABLE.match(bare) else bare)
+        if len(bare.strip("().")) == 1 and bare.strip("().").isalpha():
+            forms.append(_letter(bare.strip("().")))
+            kind = "letter" if kind == "words" and not forms[:-1] else kind
+        elif number is not None:
+            forms += [Form(needle, None, number) for needle in number.needles]
+            forms += _maths(bare) if VARIABLE.match(bare) else _scientific(number)
+            kind = "number"
+        elif (parts := numbers.fraction(bare)) is not None:
+            forms += _fraction(*parts)
+            kind = "number"
+        elif MATHS.search(bare):
+            forms += _maths(bare)
+        else:
+            forms += _words(spelling if bare == folded else bare, None if rival is None else fold(rival).text)
+    is_sentence = kind == "words" and len(WORD.findall(fold(spellings[0]).text)) >= SENTENCE
+    return Answer("polar" if polar is not None else kind, tuple(forms), polar, is_sentence) if forms else None
+
+
+def _with_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
+    """The spellings and, for a multiple choice, the option's text and letter."""
+    for spelling in spellings:
+        wanted = fold(spelling).text.strip(" ().")
+        for place, choice in enumerate(choices[:26]):
+            letter = chr(ord("a") + place)
+            if wanted in {fold(choice).text.strip(" ()."), letter}:
+                return (*dict.fromkeys((choice, *spellings, letter.upper())),)
+    return spellings
+
+
+def _scientific(number: numbers.Quantity) -> list[Form]:
+    """'3 × 10^5' for 300,000, and the like; nothing for numbers that nobody writes so."""
+    if not number.value or 1e-3 <= abs(number.value) < 1e4:
+        return []
+    digits, _, exponent = f"{abs(number.value):.12e}".partition("e")
+    mantissa, power = digits.rstrip("0").rstrip("."), str(int(exponent))
+    raised = power.translate(str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"))
+    pattern = rf"{re.escape(mantissa)}0*\s?(?:\*|x|\\times)\s?10\s?(?:\^\s?\{{?{power}\}}?|{raised})(?!\d)"
+    return [Form(mantissa, re.compile(pattern))]
+
+
+def _letter(letter: str) -> Form:
+    return Form(letter, re.compile(re.escape(letter) + _END), cased=True)
+
+
+def _fraction(top: str, bottom: str) -> list[Form]:
+    over = rf"{re.escape(top)}\s?(?:/|over)\s?{re.escape(bottom)}{_END}"
+    latex = rf"frac\s?\{{?\s?{re.escape(top)}\s?\}}?\s?\{{?\s?{re.escape(bottom)}\s?\}}?"
+    return [Form(top, re.compile(over)), Form("frac", re.compile(latex))]
+
+
+def _maths(folded: str) -> list[Form]:
+    tokens = [token for token in MATHS_TOKEN.findall(folded) if token not in {"_", "."}]
+    if not tokens:
+        return []
+    last = _END if tokens[-1][-1].isalnum() else ""
+    return [Form(tokens[0], re.compile(r"[\s$\\{}_]{0,4}".join(map(re.escape, tokens)) + last))]
+
+
+def _words(spelling: str, rival: str | None) -> list[Form]:
+    tokens, initials = _tokens(spelling)
+    if not tokens:
+        return []
+    forms = [_words_form(tokens, initials, cased=_is_cased(spelling, tokens))]
+    other = _tokens(rival)[0] if rival else []
+    if 2 <= len(tokens) <= 3 and len(other) == len(tokens) and tokens[1:] == other[1:] and len(tokens[0]) >= 4:
+        forms.append(_words_form(tokens[:1], initials, cased=False))
+    return forms
+
+
+def _tokens(spelling: str) -> tuple[list[str], frozenset[str]]:
+    initials = frozenset(found.replace(".", "").lower() for found in INITIALS.findall(spelling))
+    undotted = INITIALS.sub(lambda found: found[0].replace(".", ""), spelling)
+    folded = fold(undotted).text.strip().replace("can't", "can not").replace("cannot", "can not").replace("n't", " not")
+    return WORD.findall(ARTICLE.sub("", folded, count=1) if ARTICLE.match(folded) else folded), initials
+
+
+def _is_cased(spelling: str, tokens: list[str]) -> bool:
+    joined = "".join(tokens)
+    return len(joined) <= 2 or (len(joined) <= 4 and spelling.isupper() and joined.isalpha())
+
+
+def _words_form(tokens: list[str], initials: frozenset[str], *, cased: bool) -> Form:
+    parts: list[str] = []
+    for token in tokens:
+        if token == "not" and parts:  # noqa: S105 - no password; 'do not', 'don't' and 'cannot' say the same
+            parts[-1] += rf"(?:n?'t|{_GAP}not)"
+        elif token in initials:
+            parts.append(r"\.?\s?".join(token))
+        else:  # 'h2o', 'h_2o' and 'h_{2}o' are one formula; an exponent may be raised
+            split = re.sub(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", "[_^{}]{0,3}", re.escape(token))
+            parts.append(split.replace("²", r"(?:²|\^?\{?2\}?)").replace("³", r"(?:³|\^?\{?3\}?)"))
+    last = tokens[-1]
+    plural = "(?:e?s)?" if last.isalpha() and len(last) >= 3 and not cased and last not in initials else ""
+    needle = (
+        tokens[0][0] if tokens[0] in initials else re.split(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])|[²³]", tokens[0])[0]
+    )
+    return Form(needle, re.compile(_GAP.join(parts) + plural + _END), cased=cased)
+
+
+def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
+    """The places of an answer in a text, in order, at most `MENTIONS` from each end of it and for each spelling."""
+    found: set[Span] = set()
+    for form in wanted.forms:
+        forward = _scan(text, original, form, backward=False)
+        found.update(forward)
+        if len(forward) == MENTIONS:
+            found.update(_scan(text, original, form, backward=True))
+    if len(found) < 2:
+        return list(found)
+    return _longest(sorted(found))
+
+
+def _scan(text: Folded, original: str, form: Form, *, backward: bool) -> list[Span]:
+    folded, needle = text.text, form.needle
+    seek: Callable[..., int] = folded.rfind if backward else folded.find
+    found: list[Span] = []
+    tries = 0
+    place = seek(needle)
+    while place >= 0 and len(found) < MENTIONS and tries < TRIES:
+        tries += 1
+        span = _at(text, original, form, place)
+        if span is not None:
+            found.append(span)
+        place = seek(needle, 0, place) if backward else seek(needle, place + 1)
+    return found
+
+
+def _at(text: Folded, original: str, form: Form, place: int) -> Span | None:
+    folded = text.text
+    if form.number is not None:
+        return numbers.find(folded, form.number, form.needle, place)
+    if form.pattern is None or (place and folded[place - 1].isalnum()):
+        return None
+    match = form.pattern.match(folded, place)
+    if match is None:
+        return None
+    if form.cased:
+        first, last = text.span(*match.span())
+        if not any(char.isupper() for char in original[first:last]):
+            return None
+    return match.span()
+
+
+def _longest(spans: list[Span]) -> list[Span]:
+    """Spans in order without those inside another."""
+    kept: list[Span] = []
+    for span in spans:
+        if kept and span[1] <= kept[-1][1]:
+            continue
+        if kept and span[0] == kept[-1][0]:
+            kept[-1] = span
+        else:
+            kept.append(span)
+    return kept
+
+
+def without_overlaps(mine: list[Span], other: list[Span]) -> list[Span]:
+    """My mentions less those that a longer mention of the other answer holds: 'water' is not said by 'water vapour'."""
+    if not mine or not other:
+        return mine
+    return [(a, b) for a, b in mine if not any(c <= a and b <= d and d - c > b - a for c, d in other)]

@@ -1,0 +1,137 @@
+"""Numbers as a reader reads them: signs, decimals, thousands, fractions, words and units. All input is folded."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+_ONES = [
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+]
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_DIGITS = r"(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+NUMERAL = re.compile(_DIGITS)
+WHOLE_ANSWER = re.compile(
+    rf"(?P<minus>-\s?)?[$€£]?\s?(?P<second>-\s?)?(?P<number>{_DIGITS})(?P<unit>\s?[^\d\s,;=<>+*/-][^\d]*\d?)?"
+)
+FRACTION = re.compile(
+    rf"\\?[dt]?frac\s?\{{\s?({_DIGITS})\s?\}}\s?\{{\s?({_DIGITS})\s?\}}|({_DIGITS})\s?(?:/|over)\s?({_DIGITS})"
+)
+# '10 - 5' and '3-5' subtract or range and 'so - 5' has a dash; only after these is a minus the number's own sign.
+MINUS = re.compile(
+    r"(?:(?:^|[=(\[{,:;<>*/\"\n]|\b(?:is|are|be|equals?|of|to|not|and|or|than|get|gives?|says?|said))"
+    r"[\s*$\\({\"]{0,4}(?P<sign>-\s?)|(?<!\d)(?<!\d )\b(?P<word>(?:negative|minus)\s))[$€£]?$"
+)
+UNIT = re.compile(
+    r"[ \\{}~*$^]{0,4}(?:(?:text|mathrm|rm)[ \\{]{0,2})?(?:°|degrees?|circ)?[ }]{0,2}"
+    r"(?:(?P<celsius>c\b|celsius\b|centigrade\b)|(?P<fahrenheit>f\b|fahrenheit\b)"
+    r"|(?P<mps2>m(?:et(?:er|re)s?)?\s?(?:/|per)\s?s(?:econds?)?(?:\s?squared|²|\s?\^\s?\{?2|2|\s?(?:/|per)\s?s))"
+    r"|(?P<kmps>(?:km|kilomet(?:er|re)s?)\s?(?:/|per)\s?s)|(?P<mps>m(?:et(?:er|re)s?)?\s?(?:/|per)\s?s)"
+    r"|(?P<miles>miles?\b|mi\b)|(?P<scale>(?:thousand|million|billion|trillion)\b))"
+)
+"""The units and scales that change what a number means; any other word after a number is only its noun."""
+GLUED_AFTER = re.compile(r"(?:[ckm]?m|[km]?g|[km]?j|ms|s|h|min|ml|l|x|w|v|k|usd|am|pm)\b")
+GLUED_BEFORE = re.compile(r"(?:^|[^a-z])(?:is|are|equals|and|be|by|to|usd|us)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number, its unit (None when none that we know follows), and what to look for to find it in a text."""
+
+    value: float
+    unit: str | None
+    needles: tuple[str, ...]
+
+
+def quantity(answer: str) -> Quantity | None:
+    """The answer as a number with a unit. None for words, coordinates, equations and several numbers."""
+    match = WHOLE_ANSWER.fullmatch(answer.strip().rstrip(".").strip("$ "))
+    if match is None:
+        return None
+    unit = None
+    if match["unit"]:
+        known = UNIT.match(match["unit"])
+        unit = known.lastgroup if known else None
+    value = plain(match["number"])
+    if not math.isfinite(value):
+        return None
+    if match["minus"] or match["second"]:
+        value = -value
+    return Quantity(value, unit, _needles(abs(value)))
+
+
+def fraction(answer: str) -> tuple[str, str] | None:
+    """Numerator and denominator of an answer that is nothing but a fraction."""
+    match = FRACTION.fullmatch(answer.strip(" $"))
+    if match is None:
+        return None
+    return (match[1], match[2]) if match[1] else (match[3], match[4])
+
+
+def plain(numeral: str) -> float:
+    """The value of a numeral with or without thousands separators."""
+    return float(numeral.replace("{,}", "").replace(",", ""))
+
+
+def _needles(value: float) -> tuple[str, ...]:
+    shortest = repr(value).removesuffix(".0")
+    found = [shortest[1:] if shortest.startswith("0.") else shortest]
+    if value >= 1000:
+        found += [f"{value:,}".removesuffix(".0"), f"{value:,}".removesuffix(".0").replace(",", "{,}")]
+    if value < 100 and value.is_integer():
+        number = int(value)
+        if number < 20:
+            found.append(_ONES[number])
+        else:
+            tens, ones = _TENS[number // 10 - 2], _ONES[number % 10]
+            found += [f"{tens}-{ones}", f"{tens} {ones}"] if number % 10 else [tens]
+    return tuple(found)
+
+
+def find(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int] | None:
+    """The span of the number around the needle at `place`, if it is the wanted one with sign and unit."""
+    spelled = needle[0].isalpha()
+    span = _spelled(text, needle, place) if spelled else _numeral(text, wanted, needle, place)
+    if span is None:
+        return None
+    start, end = span
+    unit = UNIT.match(text, end)
+    if unit is not None and unit.lastgroup != wanted.unit and (wanted.unit is not None or unit.lastgroup == "scale"):
+        return None
+    minus = MINUS.search(text[max(0, start - 24) : start])
+    if (minus is not None) != (wanted.value < 0):
+        return None
+    if minus is not None:
+        start -= minus.end() - minus.start("sign" if minus["sign"] else "word")
+    return start, end if unit is None else unit.end()
+
+
+def _numeral(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int] | None:
+    start = place - 1 if needle[0] == "." and text[place - 1 : place] == "0" else place
+    before = text[start - 1 : start] if start else ""
+    if before.isdigit() or (before in {".", ","} and text[start - 2 : start - 1].isdigit()) or before == ".":
+        return None
+    if before.isalpha() and GLUED_BEFORE.search(text[max(0, start - 8) : start]) is None:
+        return None
+    numeral = NUMERAL.match(text, start)
+    if numeral is None or plain(numeral[0]) != abs(wanted.value):
+        return None
+    end = numeral.end()
+    after = text[end : end + 1]
+    if after.isalnum() and GLUED_AFTER.match(text, end) is None and UNIT.match(text, end) is None:
+        return None
+    # '5.' ends a sentence, '5.5' was read whole; '1,23' is a list or a foreign decimal and is left alone.
+    return None if after == "." and text[end + 1 : end + 2].isdigit() else (start, end)
+
+
+def _spelled(text: str, needle: str, place: int) -> tuple[int, int] | None:
+    end = place + len(needle)
+    before, after = text[max(0, place - 8) : place], text[end : end + 10]
+    if before[-1:].isalnum() or after[:1].isalnum() or (after[:1] == "-" and after[1:2].isalpha()):
+        return None
+    # 'twenty-five' and 'five hundred' are other numbers than five.
+    if before.rstrip("- ").endswith(_TENS) or after[1:].startswith(("hundred", "thousand", "million", "billion")):
+        return None
+    return place, end
