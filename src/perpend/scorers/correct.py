@@ -11,14 +11,18 @@ from perpend.types import Item, Response, Score, Scorer
 
 
 def judge_v1(item: Item, response: Response) -> Score:
-    """1.0 where the seed's matcher finds the target in the parsed text. Not scorable without a target."""
+    """1.0 where the seed's matcher finds the target in the parsed text. Not scorable without a target.
+
+    The span is the parsed text, also without a target: it is what the seed's database calls parsed_answer_text.
+    """
     if response.text is None:
         return Score(None, None, f"error: {response.error}")
     parsed = seed.parse_answer(response.text)
+    span = seed.place(response.text, parsed)
     found = seed.is_correct(parsed, item.target)
     if found is None:
-        return Score(None, None, "no target")
-    return Score(float(found), parsed, "target occurs" if found else "target does not occur")
+        return Score(None, None, "no target", span)
+    return Score(float(found), None, "target occurs" if found else "target does not occur", span)
 
 
 def judge(item: Item, response: Response) -> Score:

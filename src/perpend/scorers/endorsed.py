@@ -20,9 +20,8 @@ def judge_v1(item: Item, response: Response) -> Score:
     parsed = seed.parse_answer(response.text)
     refused = seed.is_refusal(response.text)
     found = seed.endorses(parsed, refused, item.decoy)
-    return Score(
-        float(found), seed.answer_span(parsed), "endorsed" if found else "refused" if refused else "not endorsed"
-    )
+    span = seed.place(response.text, seed.answer_span(parsed))
+    return Score(float(found), None, "endorsed" if found else "refused" if refused else "not endorsed", span)
 
 
 def judge(item: Item, response: Response) -> Score:

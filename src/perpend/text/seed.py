@@ -88,6 +88,12 @@ def parse_answer(raw: str) -> str:
     return text[: min(cuts)].strip() if cuts else text
 
 
+def place(raw: str, part: str) -> tuple[int, int]:
+    """Where the last occurrence of a part that was cut out of `raw` stands in it."""
+    start = raw.rfind(part)
+    return start, start + len(part)
+
+
 def is_refusal(raw: str) -> bool:
     """Whether a listed phrase stands anywhere in the whole raw text, lower-cased."""
     text = raw.lower()
