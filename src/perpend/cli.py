@@ -252,6 +252,22 @@ def audit(runs: tuple[Path, ...], out_json: Path | None, as_json: bool) -> None:
 
 
 @cli.command()
+@click.argument("source", type=_PATH)
+@click.argument("destination", type=_PATH)
+def convert(source: Path, destination: Path) -> None:
+    """Import what another tool recorded as a run; or write a run as the conformity study's simulation.db.
+
+    \b
+    perpend convert rows.jsonl runs/imported
+    perpend convert simulation.db runs/imported
+    perpend convert runs/RUN simulation.db
+    """
+    from perpend.compat.convert import convert as convert_files
+
+    click.echo(convert_files(source, destination))
+
+
+@cli.command()
 @click.option("--out", type=_PATH, default=Path("runs"), show_default=True)
 def demo(out: Path) -> None:
     """A conformity study on a simulated subject, small; ends with a report to open."""

@@ -59,9 +59,10 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         connection = sqlite3.connect(f"{uri}?mode={mode}", uri=True, isolation_level=None, timeout=10)
         connection.execute("PRAGMA schema_version").fetchone()
     except sqlite3.OperationalError:
-        if mode != "ro":
+        log = path.with_name(path.name + "-wal")
+        if mode != "ro" or (log.exists() and log.stat().st_size):
             raise
-        # A WAL file in a folder that we may not write: nobody else can be writing it either.
+        # A WAL database at rest in a folder that we may not write: nobody else can be writing it either.
         connection = sqlite3.connect(f"{uri}?immutable=1", uri=True, isolation_level=None)
     if mode != "ro":
         connection.execute("PRAGMA synchronous=NORMAL")

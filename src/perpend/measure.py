@@ -108,7 +108,9 @@ class Column:
 
         Rows pair by everything else in the plan; a pair with a missing value on either side is left out and counted.
         """
-        others = [name for name in ("item", "condition", "model", "sampling", "repeat") if name != _plan_key(key)]
+        # Two models may have token limits of their own, so they pair by temperature and not by the whole sampling.
+        sampling = "temperature" if key == "model" else "sampling"
+        others = [name for name in ("item", "condition", "model", sampling, "repeat") if name != _plan_key(key)]
         keys = np.zeros(len(self.frame), dtype=np.int64)
         for name in others:
             keys = keys * (int(self.frame.codes[name].max(initial=0)) + 1) + self.frame.codes[name]

@@ -101,17 +101,24 @@ SELECT CAST(trial AS TEXT) AS prompt_id, CAST(trial AS TEXT) AS trial_id,
   (SELECT CAST(value AS REAL) FROM meta WHERE key = 'created') AS created_at
 FROM said;
 
--- Labels are those of the seed's own rules (version 1), as its audit expects; `parsed_answer_text` is the part of the
--- raw text that they were read from.
+-- Labels are those of the seed's own rules (version 1), as its audit expects, or those that an imported run brought.
+-- `parsed_answer_text` is the part of the raw text that they were read from.
 CREATE VIEW conformity_outputs AS
 SELECT CAST(a.trial AS TEXT) AS output_id, CAST(a.trial AS TEXT) AS trial_id, a.text AS raw_text,
-  CASE WHEN y.span IS NULL THEN a.text ELSE
-    substr(a.text, json_extract(y.span, '$[0]') + 1, json_extract(y.span, '$[1]') - json_extract(y.span, '$[0]')) END
-    AS parsed_answer_text,
-  NULL AS parsed_answer_json, CAST(y.value AS INTEGER) AS is_correct, CAST(coalesce(f.value, 0) AS INTEGER) AS refusal_flag,
+  coalesce(p.answer, substr(a.text, json_extract(y.span, '$[0]') + 1,
+    json_extract(y.span, '$[1]') - json_extract(y.span, '$[0]')), a.text) AS parsed_answer_text,
+  NULL AS parsed_answer_json,
+  CAST(CASE WHEN y.trial IS NULL THEN s.value ELSE y.value END AS INTEGER) AS is_correct,
+  CAST(coalesce(f.value, g.value, 0) AS INTEGER) AS refusal_flag,
   a.ms AS latency_ms, a.usage AS token_usage_json, a.at AS created_at
 FROM answer a
 LEFT JOIN score y ON y.trial = a.trial
   AND y.scorer = (SELECT scorer FROM scorer WHERE name = 'correct' AND version = '1')
 LEFT JOIN score f ON f.trial = a.trial
-  AND f.scorer = (SELECT scorer FROM scorer WHERE name = 'refused' AND version = '1');
+  AND f.scorer = (SELECT scorer FROM scorer WHERE name = 'refused' AND version = '1')
+LEFT JOIN score p ON p.trial = a.trial
+  AND p.scorer = (SELECT scorer FROM scorer WHERE name = 'stored_parsed' AND version = 'import')
+LEFT JOIN score s ON s.trial = a.trial
+  AND s.scorer = (SELECT scorer FROM scorer WHERE name = 'stored_correct' AND version = 'import')
+LEFT JOIN score g ON g.trial = a.trial
+  AND g.scorer = (SELECT scorer FROM scorer WHERE name = 'stored_refused' AND version = 'import');

@@ -37,9 +37,11 @@ class Metric:
 def metrics(run: Run) -> list[Metric]:
     """For every scorer, model and temperature: the rate in each condition, and each condition paired with the first.
 
-    A column of other values than 0 and 1 (a confidence) gives its mean instead, and no pairs.
+    A column of other values than 0 and 1 (a confidence) gives its mean instead, and no pairs; one without any value
+    (a text that was imported) gives nothing.
     """
-    return [metric for column in run.columns().values() for metric in _of_column(column)]
+    columns = [column for column in run.columns().values() if column.defined.any()]
+    return [metric for column in columns for metric in _of_column(column)]
 
 
 def _of_column(column: Column) -> Iterator[Metric]:

@@ -1,1 +1,1 @@
-"""Rules about text, with no Item and no Response: the seeds' own (`seed`), and what a careful reader does (the rest)."""
+"""Rules about text, pure: what it says, whose words it uses, where the answer stands."""

@@ -1,0 +1,104 @@
+"""'perpend convert' goes by what a file holds, and says what it can read when it cannot read something."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from perpend.compat.convert import READABLE, convert
+from perpend.compat.runs_metadata import Experiment, RunsMetadata, write
+from perpend.data import load_items
+from perpend.errors import DataError, PerpendError, StoreError
+from perpend.measure import Run
+from perpend.spec import read_spec
+from tests.test_compat_rows import rows_file
+from tests.test_compat_simulation import joined, simulation
+from tests.test_compat_suite import ITEM, suite_files
+
+
+def test_rows_are_known_by_their_keys_not_by_their_name(tmp_path: Path) -> None:
+    path = rows_file(tmp_path, {}, name="outputs.txt")
+    assert len(Run(convert(path, tmp_path / "run")).frame) == 1
+
+
+def test_a_database_is_known_by_its_content_and_by_its_folder(tmp_path: Path) -> None:
+    source = simulation(tmp_path / "20260101_run-1" / "simulation.db")
+    assert len(Run(convert(source.parent, tmp_path / "a")).frame) == 4
+    renamed = source.rename(tmp_path / "old.sqlite")
+    assert len(Run(convert(renamed, tmp_path / "b")).frame) == 4
+
+
+def test_a_run_becomes_a_database_from_its_folder_or_its_ledger(tmp_path: Path) -> None:
+    source = simulation(tmp_path / "simulation.db")
+    run = convert(source, tmp_path / "run")
+    assert convert(run, tmp_path / "out") == tmp_path / "out" / "simulation.db"
+    assert convert(run / "run.db", tmp_path / "one.db") == tmp_path / "one.db"
+    assert joined(tmp_path / "one.db") == joined(tmp_path / "out" / "simulation.db") == joined(source)
+
+
+def test_the_runs_of_a_sweep_become_one_run(tmp_path: Path) -> None:
+    experiments = {}
+    for n, temperature in enumerate((0.0, 0.8)):
+        simulation(tmp_path / "sweep" / f"run-{n}" / "simulation.db", temperatures=(temperature,), run=f"run-{n}")
+        experiments[str(temperature)] = Experiment(temperature, run_dir=f"run-{n}")
+    write(tmp_path / "sweep" / "runs_metadata.json", RunsMetadata(None, None, experiments))
+    run = Run(convert(tmp_path / "sweep", tmp_path / "run"))
+    assert run.frame.values("temperature") == ("0", "0.8")
+
+
+def test_items_become_an_item_file(tmp_path: Path) -> None:
+    path = tmp_path / "facts_wrong.jsonl"
+    path.write_text(json.dumps(ITEM) + "\n")
+    assert convert(path, tmp_path / "facts.jsonl") == tmp_path / "facts.jsonl"
+    assert [item.id for item in load_items([convert(path, tmp_path / "folder")])] == ["peru"]
+
+
+def test_a_suite_finds_its_items_in_the_folder_above(tmp_path: Path) -> None:
+    suite, folder = suite_files(tmp_path)
+    (folder / "configs").mkdir()
+    moved = suite.rename(folder / "configs" / "suite.json")
+    assert len(read_spec(convert(moved, tmp_path / "out") / "run.toml").models) == 2
+    (folder / "data" / "views.jsonl").unlink()
+    with pytest.raises(DataError, match="are not in any folder above it"):
+        convert(moved, tmp_path / "again")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("notes.md", b"# Notes\n"),
+        ("empty.jsonl", b""),
+        ("list.json", b"[1, 2]"),
+        ("other.json", b'{"hello": "world"}'),
+        ("binary.db", b"\x00\xff" * 100),
+        ("deep.json", b"[" * 100_000),
+    ],
+)
+def test_what_cannot_be_read_is_told_what_can(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError) as error:
+        convert(path, tmp_path / "out")
+    assert str(path) in str(error.value)
+    assert READABLE in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_other_databases_and_folders_and_missing_files_are_said_so(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as db, db:
+        db.execute("CREATE TABLE x(y)")
+    for path, kind in ((tmp_path / "other.db", StoreError), (tmp_path, DataError), (tmp_path / "gone", DataError)):
+        with pytest.raises(kind) as error:
+            convert(path, tmp_path / "out")
+        assert READABLE in str(error.value)
+
+
+def test_a_database_cut_short_is_damaged(tmp_path: Path) -> None:
+    source = simulation(tmp_path / "simulation.db")
+    source.write_bytes(source.read_bytes()[: 4096 * 3])
+    with pytest.raises(PerpendError, match="damaged"):
+        convert(source, tmp_path / "out")
