@@ -181,14 +181,17 @@ def test_neither_key_nor_address_is_in_errors_or_reprs(monkeypatch: pytest.Monke
     words = "key s3cret is not for http://127.0.0.1:8080/v1, said 127.0.0.1. " + "x" * 1000
 
     def script(received: Received) -> Reply:
+        if received.method == "GET":
+            return openai_error(404, words)
         return GOOD if received.question == "question 0" else openai_error(400, words)
 
     with serve(script) as server:
         model = model_at(server, api_key_env="STUB_KEY", workers=1)
         error = ask(model, 2)[1].error
         assert server.received[0].headers["authorization"] == "Bearer s3cret"
+        fingerprint = model.fingerprint()
     assert error is not None
-    for shown in (error, repr(model), json.dumps(dict(model.fingerprint()))):
+    for shown in (error, repr(model), json.dumps(dict(fingerprint))):
         assert "s3cret" not in shown
         assert "127.0.0.1" not in shown
     assert len(error) <= 300

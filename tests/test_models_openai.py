@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -109,11 +109,33 @@ def test_the_key_of_openai_goes_to_openai_alone(monkeypatch: pytest.MonkeyPatch)
     assert "authorization" not in server.received[0].headers
 
 
+def listing(received: Received, **changes: object) -> Reply:
+    """A server like vLLM: it lists its model, with a time and a path of its own."""
+    if received.path != "/v1/models":
+        return openai_chat("4")
+    entry = {"id": "stub", "owned_by": "vllm", "created": 1, "root": "/srv/weights", "max_model_len": 4096, **changes}
+    return Reply(json.dumps({"data": [{"id": "other"}, entry]}).encode())
+
+
+def fingerprint(script: Callable[[Received], Reply], **options: str) -> Mapping[str, str]:
+    with serve(script) as server:
+        return openai.model("stub", base_url=f"{server.url}/v1", **options).fingerprint()
+
+
 def test_a_stated_revision_is_part_of_the_fingerprint() -> None:
-    plain = openai.model("stub", base_url="http://host:1/v1")
-    stated = openai.model("stub", base_url="http://host:2/v1", revision="Q4_K_M, commit 12ab")
-    assert plain.fingerprint() != stated.fingerprint()
-    assert plain.fingerprint() == openai.model("stub", base_url="http://other:3/v1").fingerprint()
+    assert fingerprint(listing) != fingerprint(listing, revision="Q4_K_M, commit 12ab")
+
+
+def test_the_fingerprint_holds_what_the_server_lists_but_no_time_and_no_path() -> None:
+    found = fingerprint(listing)
+    assert found["owned_by"] == "vllm"
+    assert fingerprint(lambda received: listing(received, created=2, root="/other/place")) == found
+    assert fingerprint(lambda received: listing(received, max_model_len=8192)) != found
+    assert "srv" not in json.dumps(dict(found))
+
+
+def test_a_server_that_lists_nothing_still_has_a_fingerprint() -> None:
+    assert fingerprint(lambda _: Reply(b"{}", 404)) == {"provider": "openai", "model": "stub", "endpoint": "chat"}
 
 
 LIKELY = {" works": -0.5, " work": -2.0, " worked": -3.0, " hard": -0.25}

@@ -128,8 +128,8 @@ def test_the_compatibility_views_answer_the_five_table_join_of_the_seed(store: S
     f = Scorer("refused", "1", lambda i, r: Score(0.0, None, "x"))
     store.write_scores([y, f], [(1, [Score(1.0, None, "x", (1, 6)), Score(0.0, None, "x")])])
     rows = store.query(
-        "SELECT t.variant, c.name, d.name, i.question, i.ground_truth_text, json_extract(i.source_json, '$.wrong_answer'),"
-        " o.raw_text, o.parsed_answer_text, o.is_correct, o.refusal_flag, t.temperature"
+        "SELECT t.variant, c.name, d.name, i.question, i.ground_truth_text,"
+        " json_extract(i.source_json, '$.wrong_answer'), o.raw_text, o.parsed_answer_text, o.is_correct, o.refusal_flag, t.temperature"
         " FROM conformity_trials t JOIN conformity_items i ON i.item_id = t.item_id"
         " JOIN conformity_datasets d ON d.dataset_id = i.dataset_id"
         " JOIN conformity_conditions c ON c.condition_id = t.condition_id"
@@ -195,8 +195,7 @@ def test_a_finished_ledger_is_one_file_that_a_read_only_folder_can_hold(store: S
 
 
 def test_a_run_is_held_by_one_at_a_time(tmp_path: Path) -> None:
-    with exclusive(tmp_path):
-        with pytest.raises(StoreError, match="another process"), exclusive(tmp_path):
-            pass
+    with exclusive(tmp_path), pytest.raises(StoreError, match="another process"), exclusive(tmp_path):
+        pass
     with exclusive(tmp_path):
         pass

@@ -9,7 +9,20 @@ from hypothesis import strategies as st
 from perpend.errors import SpecError
 from perpend.spec import parse_spec
 
-KNOWN = {"task", "items", "templates", "freeze", "name", "options", "model", "sampling", "repeats", "max_items", "seed", "budget"}
+KNOWN = {
+    "task",
+    "items",
+    "templates",
+    "freeze",
+    "name",
+    "options",
+    "model",
+    "sampling",
+    "repeats",
+    "max_items",
+    "seed",
+    "budget",
+}
 BASE: dict[str, object] = {"task": "questions", "model": [{"name": "mock/true"}]}
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from perpend.canon import JSON
+from perpend.canon import JSON, digest
 from perpend.errors import ModelError, SpecError
 from perpend.models.http import BadReplyError, HttpModel, Link
 from perpend.models.http.reply import as_finish, as_list, as_mapping, as_text, as_usage, complaint, parse
@@ -15,6 +15,8 @@ from perpend.types import ChoiceLogprob, Request, Response
 
 _OPENAI = "https://api.openai.com/v1"
 _PATHS = {"chat": "/chat/completions", "completions": "/completions"}
+# Times, permissions with ids of their own, and the place of the weights on the server's disk.
+_VOLATILE = frozenset({"created", "permission", "root", "parent", "path"})
 _NEEDS = "scoring choices needs a server that returns the log-probabilities of the prompt (echo), as vLLM does"
 
 
@@ -63,9 +65,18 @@ class OpenAI(HttpModel):
         self.revision = revision
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The name that the server was asked for: this protocol shows no digest of the weights."""
-        stated = {"revision": self.revision} if self.revision else {}
-        return {"provider": "openai", "model": self.model, "endpoint": self.endpoint, "weights": "not shown", **stated}
+        """What the server lists of the model; this protocol shows no digest of the weights.
+
+        `listed_sha256` is over the entry at /models (owner, size, context length, where the server says them) without
+        its times and paths, so that it is the same when the same server is started again.
+        """
+        found: dict[str, str] = {"provider": "openai", "model": self.model, "endpoint": self.endpoint}
+        for entry in as_list(as_mapping(self.fetch_if_there("/models")).get("data")):
+            listed = as_mapping(entry)
+            if listed.get("id") == self.model:
+                kept = {key: _plain(value) for key, value in listed.items() if key not in _VOLATILE}
+                found |= {"owned_by": str(listed.get("owned_by", "")), "listed_sha256": digest(kept)}
+        return {**found, "revision": self.revision} if self.revision else found
 
     def headers(self, key: str | None) -> dict[str, str]:
         """A bearer token."""
@@ -127,6 +138,15 @@ class OpenAI(HttpModel):
         else:
             raise BadReplyError("the reply's first choice holds no text")
         return Response(text, finish=as_finish(first.get("finish_reason")), usage=counted, ms=ms)
+
+
+def _plain(value: object) -> JSON:
+    """What the server sent, as JSON that can be digested."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items() if key not in _VOLATILE}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    return value if isinstance(value, str | int | bool) or value is None else repr(value)
 
 
 def _prompt(request: Request) -> str:

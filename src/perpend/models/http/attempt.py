@@ -41,6 +41,10 @@ _LONGEST_BACKOFF_S = 30.0
 _LONGEST_WAIT_S = 600.0
 
 
+class NotThereError(ModelError):
+    """HTTP 404 or 405: the server does not have what was asked for."""
+
+
 class Fate(Enum):
     """What became of a request; the module's docstring says what each means."""
 
@@ -225,7 +229,8 @@ class Caller:
         # OpenAI says 429 both for 'slower' and for 'your account is empty'.
         status = 402 if code == "insufficient_quota" else status
         if status in _HOPELESS:
-            raise ModelError(f"{words}; {self.hint(status)}")
+            kind = NotThereError if status in (404, 405) else ModelError
+            raise kind(f"{words}; {self.hint(status)}")
         if status not in _RETRIED and status < 500:
             return Attempt(Fate.REFUSED, Response(error=words, ms=ms))
         asked = retry_after(headers)

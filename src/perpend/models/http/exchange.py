@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from perpend.errors import ModelError
 from perpend.models.base import Answers, Budget
-from perpend.models.http.attempt import RESUME, Attempt, Call, Caller, Fate
+from perpend.models.http.attempt import RESUME, Attempt, Call, Caller, Fate, NotThereError
 from perpend.models.http.link import Link
 from perpend.models.http.reply import parse
 from perpend.types import Request, Response
@@ -85,6 +85,13 @@ class HttpModel(ABC):
             return exchange.fetch(path)
         finally:
             exchange.close()
+
+    def fetch_if_there(self, path: str) -> object:
+        """The JSON that GET `path` answers; None where the server has no such route."""
+        try:
+            return self.fetch(path)
+        except NotThereError:
+            return None
 
 
 class _Ended(NamedTuple):
