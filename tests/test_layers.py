@@ -25,7 +25,7 @@ LEVELS = (
     "manifest score",
     "run measure",
     "reports datasets compat",
-    "audit publish",
+    "audit analyze publish",
     "tasks api",
     "__init__",
     "cli",

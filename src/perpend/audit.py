@@ -20,6 +20,7 @@ from perpend.inert import terminal
 from perpend.manifest import ItemsDigest
 from perpend.measure import Run
 from perpend.plan import Trial, first_request
+from perpend.reports.conformity_mismatches import mismatches
 from perpend.reports.summary import metrics, report
 from perpend.store import Store
 from perpend.types import Condition, Response, Score, Scorer
@@ -89,8 +90,11 @@ def as_table(audits: Sequence[Audit]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def audit_run(directory: Path) -> Audit:
-    """Recompute a run: file, items, plan, prompts, scores, metrics, report."""
+def audit_run(directory: Path, rules: str = "both") -> Audit:
+    """Recompute a run: file, items, plan, prompts, scores, stored labels of an import, metrics, report.
+
+    `rules` 'v1' or 'v2' looks only at the scores of that rule version.
+    """
     run = Run(directory)
     with Store.open(directory / "run.db") as store:
         plan = _plan(store, run.manifest)
@@ -100,8 +104,9 @@ def audit_run(directory: Path) -> Audit:
             plan,
             _templates(run.manifest),
             _prompts(store, run.manifest),
-            *_scores(store),
+            *_scores(store, rules),
         ]
+        checks += _imported(run, store, rules)
     if plan.differ:  # columns are read by the position in the plan, and a position is missing
         return Audit(
             directory, (*checks, Check("metrics.json and report.md", note="not recomputed: the plan is damaged"))
@@ -172,11 +177,25 @@ def _prompts(store: Store, manifest: Mapping[str, JSON]) -> Check:
     return check
 
 
-def _scores(store: Store) -> list[Check]:
+def _imported(run: Run, store: Store, rules: str) -> Iterator[Check]:
+    """The labels that an imported run brought along against rule 1 on the raw text; its own rules were those."""
+    if rules == "v2" or not any(version == "import" for _, version in store.scorers()):
+        return
+    for compared in mismatches(run, ("1",)):
+        if not compared.stored.endswith("@import"):
+            continue
+        check = Check(f"{compared.stored} against rule {compared.rule}", compared.compared, compared.differing)
+        if compared.first is not None:
+            first = compared.first
+            check.first = f"trial {first.trial}: stored {first.stored!r}, derived {first.recomputed!r}"
+        yield check
+
+
+def _scores(store: Store, rules: str) -> list[Check]:
     """Judge every answer again with the scorer versions on record; what was imported is not ours to recompute."""
     checks: list[tuple[str, Scorer | None, Check]] = []
     for name, version in store.scorers():
-        if version == "import":
+        if version == "import" or (rules != "both" and version != rules.removeprefix("v")):
             continue
         check = Check(f"scores of {name}@{version}")
         try:

@@ -32,6 +32,7 @@ def cli() -> None:
     \b
     perpend eval --task conformity --model mock/subject     ask, score, report
     perpend show runs/RUN --n-per-group 1                   read raw answers
+    perpend analyze runs/RUN --out analysis                 tables, figures, report
     perpend audit runs/RUN                                  recompute everything and compare
     perpend freeze items.jsonl --out freeze.json            digest the items
     """
@@ -229,21 +230,42 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
 
 @cli.command()
 @click.argument("runs", nargs=-1, required=True, type=_PATH)
-@click.option("--out-json", type=_PATH, help="Write the outcome here too.")
+@click.option("--out", type=_PATH, required=True, help="Where tables, figures and report are written.")
+@click.option("--no-figures", is_flag=True, help="Tables and report only.")
+def analyze(runs: tuple[Path, ...], out: Path, no_figures: bool) -> None:
+    """Tables, figures and a report of one run or of several that belong together (a sweep).
+
+    \b
+    perpend analyze runs/RUN --out analysis
+    perpend analyze runs/T0 runs/T1 --out analysis --no-figures
+    """
+    from perpend.analyze import analyze as analyze_runs
+    from perpend.measure import Run
+
+    click.echo(analyze_runs([Run(directory) for directory in runs], out, figures=not no_figures))
+
+
+@cli.command()
+@click.argument("runs", nargs=-1, required=True, type=_PATH)
+@click.option("--rules", type=click.Choice(["v1", "v2", "both"]), default="both", show_default=True)
+@click.option("--out-json", type=_PATH, help="Write the outcome here too, with the study's own numbers.")
 @_AS_JSON
-def audit(runs: tuple[Path, ...], out_json: Path | None, as_json: bool) -> None:
+def audit(runs: tuple[Path, ...], rules: str, out_json: Path | None, as_json: bool) -> None:
     """Derive everything again from the raw answers and compare. Exit 6 when anything differs.
 
     \b
     perpend audit runs/RUN
-    perpend audit runs/A runs/B --out-json audit.json
+    perpend audit runs/T0 runs/T1 --rules v1 --out-json audit.json
     """
+    from perpend.analyze import study_numbers
     from perpend.audit import as_table, audit_run
     from perpend.errors import AuditFailure
+    from perpend.measure import Run
 
-    audits = [audit_run(directory) for directory in runs]
-    body: list[JSON] = [outcome.as_json() for outcome in audits]
+    audits = [audit_run(directory, rules) for directory in runs]
+    body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits]}
     if out_json is not None:
+        body |= study_numbers([Run(directory) for directory in runs], rules)
         write_atomic(out_json, pretty(body))
     click.echo(pretty(body) if as_json else as_table(audits), nl=False)
     failed = [outcome.path.name for outcome in audits if not outcome.ok]
@@ -270,15 +292,22 @@ def convert(source: Path, destination: Path) -> None:
 @cli.command()
 @click.option("--out", type=_PATH, default=Path("runs"), show_default=True)
 def demo(out: Path) -> None:
-    """A conformity study on a simulated subject, small; ends with a report to open."""
+    """A conformity study on two simulated subjects; ends with a report to open."""
+    from perpend.analyze import analyze as analyze_runs
+    from perpend.measure import Run
     from perpend.run import evaluate
     from perpend.spec import ModelSpec, RunSpec
+    from perpend.types import Sampling
 
-    subject: dict[str, JSON] = {"accuracy": 0.8, "sway": 0.3, "sway_group": 0.5, "style": "mixed", "refusal": 0.03}
-    spec = RunSpec("conformity", (ModelSpec("mock/subject", "simulated subject", subject),), name="demo-conformity")
-    outcome = evaluate(spec, out)
-    click.echo(_derive(outcome.directory))
-    click.echo(f"The report lies at {outcome.directory / 'report.md'}")
+    steady: dict[str, JSON] = {"accuracy": 0.85, "item_sd": 1.0, "style": "mixed", "seed": 1}
+    swayed: dict[str, JSON] = {**steady, "sway": 0.2, "sway_group": 0.4, "sway_sd": 1.0, "refusal": 0.03, "seed": 2}
+    models = (ModelSpec("mock/subject", "steady", steady), ModelSpec("mock/subject", "swayed", swayed))
+    spec = RunSpec("conformity", models, name="demo-conformity", samplings=(Sampling(0.0), Sampling(1.0)))
+    directory = evaluate(spec, out).directory
+    _derive(directory)
+    click.echo("Drawing tables and figures …", err=True)
+    report = analyze_runs([Run(directory)], directory / "analysis")
+    click.echo(f"The report lies at {report}")
 
 
 def _print(body: dict[str, JSON], as_json: bool) -> None:

@@ -238,10 +238,14 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
     p = math.erfc(abs(beta / plain) / math.sqrt(2.0))
     warned: tuple[Caution, ...] = ()
     if fit.clustered is not None and fit.n_items is not None:
-        df = fit.n_items - 1
-        se, quantile = math.sqrt(float(fit.clustered[j, j])), proportions.student_quantile(level, df)
+        df, variance = fit.n_items - 1, float(fit.clustered[j, j])
+        if variance <= 1e-20 * plain * plain:  # rounding can leave it just below 0
+            note = f"no interval: no item changes with {name}, so the clustered variance is 0"
+            none: dict[str, Number] = {"beta": beta, "se": None, "p": None, "se_independent": plain}
+            return Estimate(math.exp(beta), fit.rows, note=note, level=level, also={**none, "n_clusters": fit.n_items})
+        se, quantile = math.sqrt(variance), proportions.student_quantile(level, df)
         method = f"item-clustered t({df})"
-        p = 2.0 * float(stdtr(df, -abs(beta / se))) if se > 0.0 else 1.0
+        p = 2.0 * float(stdtr(df, -abs(beta / se)))
         warned = (cautions.few_clusters(fit.n_items),) if fit.n_items < 30 else ()
     also = {
         "beta": beta,

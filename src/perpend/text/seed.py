@@ -7,6 +7,7 @@ are written so that they cost linear time and match what the reference matches.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 Label: TypeAlias = Literal["TRUE", "FALSE"]
@@ -112,8 +113,7 @@ def is_correct(parsed: str, target: str | None) -> bool | None:
     text = _spaced(parsed)
     if not _needs_boundary(wanted):
         return wanted in text
-    word = re.escape(wanted)
-    return re.search(rf"^{word}(?:\b|$)|\b{word}\b|(?:^|\b){word}$", text) is not None
+    return _loose_word(wanted).search(text) is not None
 
 
 def mentions(parsed: str, decoy: str | None) -> bool:
@@ -171,6 +171,18 @@ def _needs_boundary(wanted: str) -> bool:
     return len(wanted) <= 4 or wanted.isdigit()
 
 
+# re keeps 512 patterns; a benchmark has more answers than that, and compiling costs ten times the search.
+@lru_cache(maxsize=1 << 16)
+def _word(wanted: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(wanted)}\b")
+
+
+@lru_cache(maxsize=1 << 16)
+def _loose_word(wanted: str) -> re.Pattern[str]:
+    word = re.escape(wanted)
+    return re.compile(rf"^{word}(?:\b|$)|\b{word}\b|(?:^|\b){word}$")
+
+
 def _last_place(text: str, wanted: str) -> tuple[int, int] | None:
     if not wanted:
         return None
@@ -178,7 +190,7 @@ def _last_place(text: str, wanted: str) -> tuple[int, int] | None:
         start = text.rfind(wanted)
         return None if start < 0 else (start, start + len(wanted))
     place = None
-    for match in re.finditer(rf"\b{re.escape(wanted)}\b", text):
+    for match in _word(wanted).finditer(text):
         place = match.span()
     return place
 
