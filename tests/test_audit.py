@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from perpend.audit import audit_run
 from perpend.cli import cli
+from perpend.compat.convert import convert
 from perpend.compose import Task
 from perpend.conditions import asch, control
 from perpend.errors import AuditFailure
@@ -108,11 +109,15 @@ def test_the_first_difference_shows_the_trial_and_both_values(run: Path) -> None
         audit_run(run).raise_for_failures()
 
 
-def test_unanswered_trials_are_stated_and_are_no_difference(run: Path) -> None:
+def test_a_trial_that_was_never_asked_is_a_gap_and_one_that_failed_is_stated(run: Path) -> None:
     forge(run, "DELETE FROM response WHERE trial = 3", "DELETE FROM score WHERE trial = 3")
-    assert "plan is complete" not in failed(run)
     plan = next(check for check in audit_run(run).checks if check.name == "plan is complete")
-    assert "1 of 8 without an answer" in plan.note
+    assert plan.differ == 1
+    assert "trials planned, trials asked: stored 8, recomputed 7" in plan.first
+    forge(run, "UPDATE response SET text = NULL, error = 'HTTP 500' WHERE trial = 5")
+    plan = next(check for check in audit_run(run).checks if check.name == "plan is complete")
+    assert plan.differ == 1
+    assert "1 of 8 trials only failed" in plan.note
 
 
 def test_numbers_that_another_machine_may_move_in_the_last_digit_are_the_same(run: Path) -> None:
@@ -135,7 +140,7 @@ def test_the_verb_prints_a_table_and_exits_with_6(run: Path, tmp_path: Path) -> 
     assert isinstance(done.exception, AuditFailure)
     assert done.exception.exit_code == 6
     assert "DIFFERS" in done.output
-    assert json.loads(out.read_text())[0]["ok"] is False
+    assert json.loads(out.read_text())["audit"][0]["ok"] is False
 
 
 def test_a_condition_without_a_template_is_said_and_not_passed_over(
@@ -147,3 +152,56 @@ def test_a_condition_without_a_template_is_said_and_not_passed_over(
     check = next(c for c in audit_run(directory).checks if c.name == "questions were asked as planned")
     assert check.checked == 0
     assert "holds no template" in check.note
+
+
+def imported(tmp_path: Path, drop: tuple[str, str] | None = None, **changes: object) -> Path:
+    """A study of two items, two conditions and two variants in the seed study's row format, converted and scored."""
+    rows = []
+    for variant in ("base", "instruct"):
+        for condition in ("control", "asch_history_5"):
+            for item, answer in (("a", "Lima"), ("b", "Rome")):
+                row = {
+                    "trial_id": f"{variant}-{condition}-{item}",
+                    "temperature": 0.0,
+                    "variant": variant,
+                    "model_id": variant,
+                    "condition": condition,
+                    "dataset_name": "facts",
+                    "item_id": item,
+                    "question": f"Question {item}?",
+                    "ground_truth": answer,
+                    "wrong_answer": "Oslo",
+                    "raw_text": f"It is {answer}.",
+                    "stored_is_correct": 1,
+                    "stored_refusal_flag": 0,
+                    "stored_parsed_answer_text": f"It is {answer}.",
+                }
+                if (variant, condition) != drop:
+                    rows.append(row)
+    rows[0] |= changes
+    source = tmp_path / "rows.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    directory = convert(source, tmp_path / "imported")
+    made = Run(directory)
+    made.score()
+    write_summary(made)
+    return directory
+
+
+def test_an_imported_study_passes_and_its_stored_labels_are_compared(tmp_path: Path) -> None:
+    outcome = audit_run(imported(tmp_path))
+    assert outcome.ok
+    compared = {check.name: check.checked for check in outcome.checks}
+    assert compared["stored_correct@import against rule 1"] == 8
+    assert compared["stored_parsed@import against rule 1"] == 8
+
+
+def test_a_hand_edited_label_of_an_import_is_caught(tmp_path: Path) -> None:
+    assert failed(imported(tmp_path, stored_is_correct=0)) == ["stored_correct@import against rule 1"]
+
+
+def test_a_missing_cell_of_a_study_is_caught_and_named(tmp_path: Path) -> None:
+    directory = imported(tmp_path, drop=("instruct", "asch_history_5"))
+    assert failed(directory) == ["cells of the study"]
+    check = next(check for check in audit_run(directory).checks if check.differ)
+    assert "instruct, asch_history_5" in check.first

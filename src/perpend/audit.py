@@ -20,7 +20,9 @@ from perpend.inert import terminal
 from perpend.manifest import ItemsDigest
 from perpend.measure import Run
 from perpend.plan import Trial, first_request
+from perpend.reports.conformity_audit import integrity
 from perpend.reports.conformity_mismatches import mismatches
+from perpend.reports.conformity_trials import load
 from perpend.reports.summary import metrics, report
 from perpend.store import Store
 from perpend.types import Condition, Response, Score, Scorer
@@ -97,21 +99,23 @@ def audit_run(directory: Path, rules: str = "both") -> Audit:
     """
     run = Run(directory)
     with Store.open(directory / "run.db") as store:
-        plan = _plan(store, run.manifest)
         checks = [
             _file(store),
             _items(store, run.manifest),
-            plan,
+            _plan(store, run.manifest),
             _templates(run.manifest),
             _prompts(store, run.manifest),
             *_scores(store, rules),
+            *_imported(run, store, rules),
         ]
-        checks += _imported(run, store, rules)
-    if plan.differ:  # columns are read by the position in the plan, and a position is missing
-        return Audit(
-            directory, (*checks, Check("metrics.json and report.md", note="not recomputed: the plan is damaged"))
-        )
-    return Audit(directory, (*checks, *_derived(run)))
+        lost = sum(cell.planned for cell in store.cells()) != run.manifest.get("trials")
+    if lost:  # columns are read by the position in the plan
+        derived: Iterable[Check] = [
+            Check("metrics.json and report.md", note="not recomputed: the plan has lost trials")
+        ]
+    else:
+        derived = (*_cells(run), *_derived(run))
+    return Audit(directory, (*checks, *derived))
 
 
 def _file(store: Store) -> Check:
@@ -133,15 +137,27 @@ def _items(store: Store, manifest: Mapping[str, JSON]) -> Check:
 
 
 def _plan(store: Store, manifest: Mapping[str, JSON]) -> Check:
+    """Every trial is there and was asked. Trials that only failed are stated: a failed call is no missing one."""
     check = Check("plan is complete")
     cells = store.cells()
     check.compare(manifest.get("trials"), sum(cell.planned for cell in cells), "number of trials")
     for cell in cells:
-        check.checked += 1
-        missing = cell.planned - cell.answered
-        if missing:
-            check.note += f"{cell.model}, {cell.condition}: {missing} of {cell.planned} without an answer. "
+        where = f"{cell.model}, {cell.condition}, {cell.sampling}"
+        check.compare(cell.planned, cell.answered + cell.failed, f"{where}: trials planned, trials asked")
+        if cell.failed:
+            check.note += f"{where}: {cell.failed} of {cell.planned} trials only failed. "
     return check
+
+
+def _cells(run: Run) -> Iterator[Check]:
+    """A conformity study holds every item in every cell: what was imported may lack some."""
+    if _table(run.manifest.get("task")).get("name") != "conformity":
+        return
+    check = Check("cells of the study")
+    for cell in integrity(load([run])):
+        where = f"{cell.variant}, {cell.condition}, temperature {cell.temperature:g}, {cell.kind}"
+        check.compare(cell.expected, cell.planned, f"{where}: trials expected, trials there")
+    yield check
 
 
 def _templates(manifest: Mapping[str, JSON]) -> Check:
