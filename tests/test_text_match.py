@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perpend.text.match import MENTIONS, answer, find, without_overlaps
+from perpend.text.match import MENTIONS, Answer, Mention, answer, find, without_nested
 from perpend.text.normalise import fold
 
 
@@ -54,8 +54,9 @@ def test_nothing_to_look_for_is_no_answer() -> None:
 
 
 def test_a_mention_inside_a_longer_mention_of_the_other_answer_does_not_count() -> None:
-    assert without_overlaps([(0, 5), (20, 25)], [(0, 12)]) == [(20, 25)]
-    assert without_overlaps([(0, 12)], [(0, 5)]) == [(0, 12)]
+    short, long = Answer("words", ()), Answer("words", ())
+    mentions: list[Mention] = [((0, 5), "target", short), ((20, 25), "target", short), ((0, 12), "decoy", long)]
+    assert [span for span, _, _ in without_nested(mentions)] == [(0, 12), (20, 25)]
 
 
 def test_a_text_full_of_mentions_is_read_from_both_ends() -> None:

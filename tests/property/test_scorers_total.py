@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perpend.scorers
+from perpend.text import reading, reasoning
 from perpend.types import ChoiceLogprob, Item, Response, Scorer
 
 SCORERS = [
@@ -59,9 +60,15 @@ REPEATED = (
     "not ",
     "TRUE ",
     "the answer is ",
+    "no. ",
+    "TRUE, ",
+    "Is it? ",
+    "Oslo or Bergen ",
+    "A) Oslo\n",
 )
 SIZE = 1_000_000
 ITEM = Item("x", "Capital?", target="Oslo", decoy="Bergen")
+POLAR = Item("y", "Is it chaotic?", target="TRUE", decoy="FALSE")
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
@@ -98,10 +105,16 @@ def test_ten_megabytes_are_judged(scorer: Scorer, piece: str) -> None:
 
 
 def cost(scorer: Scorer, text: str, times: int = 3) -> float:
-    """The least processor time of a few tries: other processes make a try slower, never faster."""
+    """The least processor time of a few tries, for a question with an answer in words and one of yes or no.
+
+    Other processes make a try slower, never faster; what the last try left in memory would.
+    """
     tries = []
     for _ in range(times):
+        reading.read.cache_clear()
+        reasoning.visible.cache_clear()
         start = time.process_time()
-        scorer.judge(ITEM, Response(text=text))
+        for item in (ITEM, POLAR):
+            scorer.judge(item, Response(text=text))
         tries.append(time.process_time() - start)
     return min(tries)

@@ -7,10 +7,10 @@ that is marked as final, else marked as the answer, else set apart, else stated;
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from perpend.text.normalise import fold
+from perpend.text.normalise import Folded, fold
 from perpend.text.reasoning import visible
 from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
 from perpend.types import Item, Response, Score, Scorer
@@ -20,15 +20,14 @@ FIRM = frozenset({"true", "false"})
 """Words that can only be meant as the label; 'Yes' or 'No' may open a sentence that answers something else."""
 MERITS = frozenset({"correct", "incorrect"})
 # Blanked in place, so that offsets hold. The brackets of <answer> stay: they mark an answer.
-_MARKUP = str.maketrans(dict.fromkeys('*_#~$\\{}[]"', " "))
-QUOTE = re.compile(r"(?<![a-z])'|'(?![a-z])")
-# Both labels side by side are the options, not an answer. A comma joins options only between TRUE and FALSE: in
-# 'Yes, no doubt' it does not.
-OPTIONS = re.compile(
-    r"\b(?:(?:true|yes) *+(?:or|and|nor|vs\.?|/|\|) *+(?:false|no)"
-    r"|(?:false|no) *+(?:or|and|nor|vs\.?|/|\|) *+(?:true|yes)"
-    r"|true *+, *+false|false *+, *+true)\b"
-)
+_MARKUP = '*_#~$\\{}[]"'
+QUOTE = re.compile(r"'(?:(?<![a-z]')|(?![a-z]))")
+WORDS = ("true", "false", "yes", "no", "correct")
+"""What every label word ends in. They are looked for first, and all else only around them: most texts have few."""
+# Both labels side by side are the options, and several are a list: no answer. A comma joins two only if they are TRUE
+# and FALSE: in 'Yes, no doubt' it does not.
+OPTIONS = re.compile(r"\b(?:true|false|yes|no)(?: *+(?:,|or\b|and\b|nor\b|vs\b\.?|/|\|) *+(?:true|false|yes|no)\b)++")
+WHOLE_WORD = re.compile(rf"(?:{'|'.join(WORDS)})(?!\w)")
 LONE_LETTER = re.compile(r"\W*+(?P<word>[tfyn])\W*+")
 
 _ADVERB = (
@@ -41,8 +40,10 @@ _NOUN = (
 )
 _ISNT = r"(?: ++(?P<isnt>isn't|cannot be|can't be)\b)"
 _IS = r"(?: ++(?:is|was|remains|would be|should be|must be|has to be|will be)\b|'s\b)"
+REACH = 400
+"""How far before a label word its reading may begin."""
 READING = re.compile(
-    rf"[ (]*+{_ADVERB}{{0,2}}"
+    rf"[ (]*+(?:[a-h][.):]{{1,2}} ++)?{_ADVERB}{{0,2}}"
     rf"(?P<subject>(?:it|this|that|{_NOUN}(?: that [^.\n?]{{0,150}})?)(?:{_IS}|{_ISNT}) *+)?"
     rf"{_ADVERB}{{0,2}}(?P<deny>(?:not|never) ++)?(?:an? ++)?"
     r"(?P<word>true|false|yes|no|correct|incorrect|untrue)\b(?:(?<!no) ++(?:statement|claim|assertion)\b)?"
@@ -63,6 +64,9 @@ CONCLUSION = re.compile(
     r" (?:say|think|believe|answer|choose|pick|select|go with|conclude|respond)(?: with)?)\b"
     r" *+[,:]?\s*+(?:that )?"
 )
+FINAL_HINTS = ("final", "<answer>", "boxed")
+ANSWER_HINTS = ("answer", "verdict", "judg", "decision", "response", "label", "conclusion", "result")
+"""How every mark begins: to look for these first costs a tenth."""
 OPENING = re.compile(r"\A\W*+")
 LINE_START = re.compile(r"^[^\w\n]*+", re.MULTILINE)
 BREAK = re.compile(r"[.!?:;=>—\n] *+")
@@ -75,6 +79,8 @@ TEXT_END = re.compile(r"[\s.!)]*+$")
 _CLAUSE_END = r" *+(?:$|[.,;:!()\n—<]|-+ |(?:because|since|as|given|due|is (?:the|my))\b"
 CLAUSE_END = re.compile(_CLAUSE_END + ")")
 PHRASE_END = re.compile(_CLAUSE_END + r"|(?:that|for|in|by|based|according|and|but|under)\b)")
+ENDED = re.compile(rf"(?:{'|'.join(WORDS)})(?: ++(?:statement|claim|assertion)\b)?{PHRASE_END.pattern}")
+"""A label word and what must follow it outside a mark, but for an opening 'yes'."""
 CONDITION = re.compile(r" *+,? *+(?:but )?(?:only )?(?:if|when|unless|provided|depending|otherwise)\b")
 SENTENCE_END = re.compile(r"[.!?\n]")
 QUESTION = re.compile(r"[^.!?\n]{0,300}\?")
@@ -98,6 +104,11 @@ _HEDGES = (
     r"|i (?:do not|don't) know)\b"
 )
 HEDGE = re.compile(rf"\b{_HEDGES}")
+HEDGE_HINTS = (
+    *("depends", "determin", "cannot ", "can't ", "can not ", "enough ", "insufficient ", "ambiguous", "undecidable"),
+    *("unknown", "uncertain", "unclear", "unsure", "not sure", "nor false", "true and", "false and", "know"),
+)
+"""One of these stands in every hedge."""
 ANSWER_HEDGE = re.compile(rf"{_MARK}(?:{_IS}| *+:)?\s++(?:that )?(?:it is )?(?P<hedge>{_HEDGES})")
 CORRECTION = re.compile(
     r"\b(?:wait|actually|correction|on second thought|on reflection|scratch that|my mistake"
@@ -108,6 +119,7 @@ TURN = re.compile(r"\n *+(?:question|q|user|human|problem) *+\d*+ *+:")
 NEAR = 60
 """How many characters before a label are looked at for a denial or a supposition."""
 NOTHING = "no label found"
+TARGETS = TRUE_WORDS | FALSE_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +143,14 @@ def judge_seed(item: Item, response: Response) -> Score:
 
 
 def judge(item: Item, response: Response) -> Score:
-    """Version 2: the label that a careful reader finds in the finished answer. None where there is no single one."""
+    """Version 2: the label that a careful reader finds in the finished answer. None where there is no single one.
+
+    Nothing is read where the item has a target that is no label: it does not ask for one.
+    """
     if response.text is None:
         return Score(None, None, f"error: {response.error}")
+    if item.target is not None and item.target.strip().lower() not in TARGETS:
+        return Score(None, None, f"target {item.target!r} is neither TRUE nor FALSE")
     seen = visible(response.text, response.finish)
     if seen.unfinished is not None:
         return Score(None, "INVALID", f"unfinished: {seen.unfinished}")
@@ -149,7 +166,7 @@ def against_target(item: Item, label: Label | None, reason: str, span: tuple[int
     if label is None:
         return Score(None, "INVALID", f"invalid: {reason}")
     wanted = (item.target or "").strip().lower()
-    if wanted not in TRUE_WORDS | FALSE_WORDS:
+    if wanted not in TARGETS:
         return Score(None, label, f"target {item.target!r} is neither TRUE nor FALSE; {reason}", span)
     return Score(float((label == "TRUE") == (wanted in TRUE_WORDS)), label, reason, span)
 
@@ -167,42 +184,117 @@ def read(text: str) -> Verdict:
 
 def _decide(text: str) -> Verdict:
     folded = fold(text)
-    plain = QUOTE.sub(" ", folded.text.translate(_MARKUP))
-    flat = OPTIONS.sub(lambda pair: " " * len(pair.group()), plain)
-    capitals = [at for at in CAPITALS.finditer(flat) if text[slice(*folded.span(at.start(), at.end() + 4))].isupper()]
-    found = _weigh(flat, capitals)
+    plain = folded.text
+    for mark in _MARKUP:
+        plain = plain.replace(mark, " ")
+    if "'" in plain:
+        plain = QUOTE.sub(" ", plain)
+    places = [place for place in _places(plain, WORDS) if WHOLE_WORD.match(plain, place)]
+    flat = plain
+    if any(OPTIONS.match(plain, place) for place in places):
+        flat = OPTIONS.sub(_without_options, plain)
+    words = [place for place in places if ENDED.match(flat, place)]
+    capitals = [at for word in words if (at := CAPITALS.match(flat, word)) and _is_capital(text, folded, word)]
+    found = _weigh(flat, words, capitals)
     if found.label is not None:
         start, end = folded.span(found.start, found.end)
         return replace(found, start=start, end=end)
-    hedge = HEDGE.search(plain)
-    return Verdict(None, f"hedge: {hedge.group()}") if hedge and found.why == NOTHING else found
+    hedge = _hedge(plain, 0, len(plain)) if found.why == NOTHING else None
+    return found if hedge is None else Verdict(None, f"hedge: {hedge}")
 
 
-def _weigh(flat: str, capitals: Sequence[re.Match[str]]) -> Verdict:
+def _without_options(found: re.Match[str]) -> str:
+    """Blanks for a list that holds both labels; itself where all are one label, or a comma joins a yes and a no."""
+    words = found.group().replace(",", " , ").split()
+    labels = [word for word in words if word in WORDS]
+    is_pair = len(labels) == 2 and "," in words and not FIRM.issuperset(labels)
+    if is_pair or len({word in POSITIVE for word in labels}) == 1:
+        return found.group()
+    return " " * len(found.group())
+
+
+def _is_capital(text: str, folded: Folded, word: int) -> bool:
+    start, end = folded.span(word, word + len("true"))
+    return text[start:end].isupper()
+
+
+def _windows(flat: str, words: list[int]) -> list[tuple[int, int]]:
+    """The sentences up to the label words. No reading goes beyond a point or a question mark."""
+    found: list[tuple[int, int]] = []
+    for word in words:
+        first = max(0, word - REACH)
+        start = max(first, flat.rfind(".", first, word), flat.rfind("?", first, word))
+        if found and start < found[-1][1]:
+            start = found.pop()[0]
+        found.append((start, word + 1))  # one character more: a place may end only where its word does
+    return found
+
+
+def _weigh(flat: str, words: list[int], capitals: Sequence[re.Match[str]]) -> Verdict:
     """The verdict of the strongest kind that the text holds; verdicts of one kind must agree."""
     lone = LONE_LETTER.fullmatch(flat)
     if lone is not None:
         return Verdict(_label(lone["word"]), "one-letter answer", *lone.span("word"))
-    closing_at = BREAK.finditer(flat, max(0, len(flat) - NEAR))
+    tail = max(0, len(flat) - NEAR)
+    closing_at = BREAK.finditer(flat, tail) if words and words[-1] > tail else ()
     opening = _given(flat, OPENING.finditer(flat), CLAUSE_END, "opening label")
     ends = [v for v in opening + _given(flat, closing_at, TEXT_END, "closing label") if not v.subject]
-    hedges = [Verdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in ANSWER_HEDGE.finditer(flat)]
-    for mark, why in ((FINAL_MARK, "final answer"), (ANSWER_MARK, "marked answer")):
-        marked = _marked(flat, mark, why)
+    marks = _places(flat, ANSWER_HINTS)
+    hedges = [Verdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]
+    for mark, places, why in (
+        (FINAL_MARK, _places(flat, FINAL_HINTS), "final answer"),
+        (ANSWER_MARK, marks, "marked answer"),
+    ):
+        marked = _marked(flat, _matches(flat, places, mark), why)
         if marked:
             return _agreed(flat, marked + hedges + [v for v in ends if v.word in FIRM])
-    concluded = _given(flat, CONCLUSION.finditer(flat), PHRASE_END, "conclusion")
-    lines = _given(flat, LINE_START.finditer(flat), LINE_END, "label on its own line")
+    windows = _windows(flat, words)
+    concluded = _given(flat, _within(flat, windows, CONCLUSION), PHRASE_END, "conclusion")
+    lines = _given(flat, _line_starts(flat, words), LINE_END, "label on its own line")
     apart = ends + [v for v in concluded + lines if not v.subject]
     if apart or hedges:
         return _agreed(flat, apart or hedges)
-    statements = _given(flat, STATEMENT.finditer(flat), PHRASE_END, "statement")
-    pronouns = _given(flat, PRONOUN_STATEMENT.finditer(flat), PHRASE_END, "statement")
+    statements = _given(flat, _within(flat, windows, STATEMENT), PHRASE_END, "statement")
+    pronouns = _given(flat, _within(flat, windows, PRONOUN_STATEMENT), PHRASE_END, "statement")
     for stated in (concluded, statements, pronouns, _capitals(flat, capitals)):
         asserted = [v for v in stated if not QUESTION.match(flat, v.end)]
         if asserted:
             return _unhedged(flat, asserted)
     return Verdict(None, NOTHING)
+
+
+def _places(flat: str, hints: Iterable[str]) -> list[int]:
+    """Where any of the hints stands, in order. From the end: `rfind` takes half the time of `find`."""
+    found = []
+    for hint in hints:
+        place = flat.rfind(hint)
+        while place >= 0:
+            found.append(place)
+            place = flat.rfind(hint, 0, place)
+    return sorted(found)
+
+
+def _matches(flat: str, places: list[int], pattern: re.Pattern[str]) -> list[re.Match[str]]:
+    """The matches that begin at these places and do not overlap, as `finditer` gives them."""
+    found: list[re.Match[str]] = []
+    for place in places:
+        if not found or place >= found[-1].end():
+            match = pattern.match(flat, place)
+            if match is not None:
+                found.append(match)
+    return found
+
+
+def _within(flat: str, windows: list[tuple[int, int]], pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    for start, end in windows:
+        yield from pattern.finditer(flat, start, end)
+
+
+def _line_starts(flat: str, words: list[int]) -> Iterator[re.Match[str]]:
+    """The beginnings of the lines that hold a label word."""
+    for line in dict.fromkeys(flat.rfind("\n", max(0, word - REACH), word) + 1 for word in words):
+        if (start := LINE_START.match(flat, line)) is not None:
+            yield start
 
 
 def _label(word: str, *, denied: bool = False) -> Label:
@@ -229,14 +321,16 @@ def _reading(flat: str, place: re.Match[str], ending: re.Pattern[str] | None, wh
     return Verdict(_label(word, denied=denied), why, *found.span("word"), word, found["subject"] is not None)
 
 
-def _marked(flat: str, mark: re.Pattern[str], why: str) -> list[Verdict]:
+def _marked(flat: str, marks: Iterable[re.Match[str]], why: str) -> list[Verdict]:
     """The labels that a mark announces, one-letter ones included, unless somebody is only supposed to give them."""
     found: list[Verdict] = []
-    for place in mark.finditer(flat):
-        if SUPPOSED.search(flat, max(0, place.start() - NEAR), place.start()):
-            continue
+    for place in marks:
         verdict = _reading(flat, place, None, why)
         letter = MARKED_LETTER.match(flat, place.end())
+        if verdict is None and letter is None:
+            continue
+        if SUPPOSED.search(flat, max(0, place.start() - NEAR), place.start()):
+            continue
         # 'My answer is correct' is about the answer; 'Answer: correct' is one.
         if verdict is not None and (verdict.word not in MERITS or place.group().rstrip().endswith((":", "=", ">"))):
             found.append(verdict)
@@ -259,8 +353,17 @@ def _unhedged(flat: str, stated: list[Verdict]) -> Verdict:
     """What is stated, unless a hedge comes before it all or ends its last sentence: then the hedge is the answer."""
     last = stated[-1].end
     stop = SENTENCE_END.search(flat, last)
-    hedge = HEDGE.search(flat, 0, stated[0].start) or HEDGE.search(flat, last, stop.start() if stop else len(flat))
-    return _agreed(flat, stated) if hedge is None else Verdict(None, f"hedge: {hedge.group()}")
+    hedge = _hedge(flat, 0, stated[0].start) or _hedge(flat, last, stop.start() if stop else len(flat))
+    return _agreed(flat, stated) if hedge is None else Verdict(None, f"hedge: {hedge}")
+
+
+def _hedge(flat: str, start: int, stop: int) -> str | None:
+    """The first hedge between two places."""
+    for place in _places(flat, HEDGE_HINTS):
+        if start <= place < stop and HEDGE.search(flat, max(start, place - 16), min(stop, place + 48)):
+            found = HEDGE.search(flat, max(start, place - 16), stop)
+            return None if found is None else found.group()
+    return None
 
 
 def _agreed(flat: str, verdicts: list[Verdict]) -> Verdict:

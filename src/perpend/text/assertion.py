@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from perpend.text.clause import Clause, vocabulary, words
+from perpend.text.clause import Clause, blanking, vocabulary, words
 from perpend.text.question import Question
 
 SLOT, STATEMENT, AGREEMENT, RESULT, MENTION, OPERAND = 3.0, 2.0, 1.8, 1.5, 1.0, 0.0
 NAMES = {SLOT: "given as the answer", STATEMENT: "stated", RESULT: "computed", MENTION: "named", OPERAND: "in passing"}
 
 FILLERS = vocabulary(
-    ", ' > indeed actually definitely certainly clearly approximately about roughly around simply just exactly really "
-    "truly still also probably likely undoubtedly obviously officially currently always fact far nearly in by text "
-    "textbf mathrm mathbf the a an number value city letter through to of into called known as yes that usd only well "
-    "correct equal none other than both either"
+    ", ' > indeed actually definitely certainly clearly approximately about roughly around simply just exactly "
+    "really truly still also then now probably likely undoubtedly obviously officially currently always fact far "
+    "nearly in by text textbf mathrm mathbf the a an number value city letter through to of into called known "
+    "found located situated as yes that usd only well correct equal none other than both either"
 )
 """Words that may stand between a verb and its complement."""
 ANSWER_WORDS = vocabulary("answer answer's conclusion solution verdict result")
@@ -86,11 +86,12 @@ COUNTED = re.compile(
     r"[ *]?[a-z%°][^\s.,;:+=-]*(?:\s[a-z][^\s.,;:+=-]*){0,2}[.!*)]{0,3}\s*$"
 )
 """What a number counts or its unit, at the end of its sentence: '9 planets.'."""
-_PAUSES = str.maketrans(dict.fromkeys(".>-'#/", " "))
+_BLANK = ' \n*_"()[]{}$\\!?#~'
+_PAUSES = blanking(".>-'#/")
 
 
 class Place(NamedTuple):
-    """A mention in its sentence: what stands before and after it, and what leads to it over lines."""
+    """A mention in its sentence: what stands before and after it, what leads to it over lines, how its line is set."""
 
     before: str
     clause: Clause
@@ -99,6 +100,7 @@ class Place(NamedTuple):
     bulleted: bool
     opens: bool
     alone: bool
+    is_option: bool
 
 
 def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> float:
@@ -162,6 +164,8 @@ def _fills_slot(place: Place, verb: int) -> bool:
     found = place.clause.words
     verb = last_word(found)
     if verb < 0:  # the slot may have been opened on a line before
+        if place.lead.rstrip(_BLANK).endswith("."):
+            return False
         found = words(place.lead)[-24:]
         verb = last_word(found)
     marked = False
@@ -197,6 +201,8 @@ def _as_complement(place: Place, asked: Question, verb: int, *, numeric: bool) -
         return _as_number(place, asked, subject, word)
     if word not in HOLDING and not POINTERS.isdisjoint(subject[-6:]):
         return STATEMENT
+    if asked.asks_you and subject[-1:] == ["you"]:
+        return STATEMENT
     return STATEMENT if asked.named_in(" ".join(subject)) else MENTION
 
 
@@ -217,6 +223,6 @@ def _as_number(place: Place, asked: Question, subject: list[str], verb: str) -> 
 
 def _as_subject(after: str, asked: Question) -> float:
     found = IS_THE.match(after)
-    if found is None or (asked.stems and asked.stems[0] not in found["rest"]):
+    if found is None or asked.focus not in found["rest"]:
         return MENTION
     return MENTION if GENERIC.search(found["rest"]) else STATEMENT

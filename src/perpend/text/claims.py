@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from itertools import pairwise
 
 from perpend.text import assertion, denial, match, sentences, speech
 from perpend.text.clause import clause
+from perpend.text.match import Mention, Side, Span
 from perpend.text.numbers import NUMERAL
-from perpend.text.question import Question
+from perpend.text.question import STEM, Question
 
-Side: TypeAlias = Literal["target", "decoy", "other"]
-Span: TypeAlias = tuple[int, int]
 WINDOW = 240
 """How much of a sentence is read on either side of a mention."""
 LINE_LEAD = re.compile(r"[\s*_\"'#>$(\\{\[]*(?:(?:the|an?)\s)?[*_\"']{0,3}")
+JOIN = re.compile(r"[\s\"'*)]{0,4}(?:\([^()]{0,12}\)\s?)?(?:,?\s?or|and|\s?/)\s?(?:(?:the|an?)\s)?[\"'*(]{0,3}")
+"""What stands between two answers that are listed. A comma before 'and' begins a new clause."""
 STATED_NUMBER = re.compile(
     r"answer\b[^.;?!\n\d]{0,40}?(?:\bis|\bbe|[:=])[^.;?!\d]{0,24}"
     rf"(?P<number>{NUMERAL.pattern})(?![\d.]*\s?(?:[+*/^=]|-\s?\d|times|plus))"
 )
+
+
+NEEDED: dict[Side, float] = {
+    "target": assertion.MENTION,
+    "decoy": assertion.AGREEMENT,
+    "other": assertion.AGREEMENT,
+}
+"""How strong a claim must be to decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +41,53 @@ class Claim:
     rule: str
 
 
-def claims(
-    body: str, mentions: list[tuple[Span, Side, match.Answer]], asked: Question
-) -> tuple[list[Claim], str | None]:
+def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[Claim], str | None]:
     """The claims among the mentions, from the last to the first, and what kept the decoy's last mention from being one.
 
-    It stops at the first in an answer slot: nothing before it can outweigh it.
+    The mentions are in order. Left out are those that cannot decide: no stronger than a later one, or too weak for
+    their side. It stops at the first in an answer slot: nothing before it can outweigh it.
     """
     found: list[Claim] = []
     blocked = None
-    for span, side, wanted in sorted(mentions, key=lambda mention: mention[0], reverse=True):
+    joined = _joined(body, mentions) if len(mentions) > 1 else set()
+    for span, side, wanted in reversed(mentions):
         place = _place(body, span)
         level = assertion.strength(place, asked, numeric=wanted.kind == "number", strict=_is_strict(body, span, wanted))
         if wanted.is_sentence and not asked.is_opinion and level == assertion.MENTION:
             level = assertion.STATEMENT
         if level == assertion.RESULT and _is_whole(body, span, place):
             level = assertion.STATEMENT
-        why = _blocked(place, level)
+        decides = level >= NEEDED[side] and (not found or level > found[-1].level)
+        if not decides and (side != "decoy" or blocked is not None):
+            continue
+        why = "undecided" if span in joined else _blocked(place, level)
+        if why == "generic" and any(word[:STEM] in asked.stems for word in place.clause.kinds & speech.GENERIC):
+            why = None  # 'the next number is …' answers 'which number is next?'
         if side == "target":
             level, why = _lenient(level, why, place, wanted)
+            decides = not found or level > found[-1].level
         elif why is None and level >= assertion.STATEMENT and denial.RETRACTED.match(body, _sentence_end(span, place)):
             why = "denied"
-        if why is None:
+        if why is not None:
+            blocked = why if side == "decoy" and blocked is None else blocked
+        elif decides:
             found.append(Claim(side, level, span, assertion.NAMES[level]))
             if level >= assertion.SLOT:
                 break
-        elif side == "decoy":
-            blocked = blocked or why
     return found, blocked
+
+
+def _joined(body: str, mentions: list[Mention]) -> set[Span]:
+    """The mentions of different answers that one 'and' or 'or' joins: they are listed, and none of them is given."""
+    found: set[Span] = set()
+    pairs = list(pairwise(mentions))
+    for (span, side, _), (other, rival, _) in pairs:
+        if side != rival and other[0] - span[1] <= 30 and JOIN.fullmatch(body, span[1], other[0]):
+            found |= {span, other}
+    for (span, _, _), (other, _, _) in pairs if found else ():  # 'nitrogen (N2) and oxygen (O2)'
+        if body[span[1] : other[0]].strip() == "(" and (span in found or other in found):
+            found |= {span, other}
+    return found
 
 
 def other_number(body: str, known: list[Span]) -> list[Claim]:
@@ -80,11 +108,7 @@ def other_number(body: str, known: list[Span]) -> list[Claim]:
 
 def decide(found: list[Claim]) -> Claim | None:
     """The strongest claim; of equals, the last. Of the target a mention is enough; any other must be stated."""
-    counted = [
-        claim
-        for claim in found
-        if claim.level >= (assertion.MENTION if claim.side == "target" else assertion.AGREEMENT)
-    ]
+    counted = [claim for claim in found if claim.level >= NEEDED[claim.side]]
     return max(counted, key=lambda claim: (claim.level, claim.span[0]), default=None)
 
 
@@ -119,7 +143,8 @@ def _place(body: str, span: Span) -> assertion.Place:
     low, high = sentences.bounds(body, start, stop)
     before, after = body[max(low, start - WINDOW) : start], body[stop : min(high, stop + WINDOW)]
     line = body.rfind("\n", max(0, start - WINDOW), start) + 1
-    bulleted = sentences.is_bulleted(body, line)
+    is_option = sentences.is_option(body, line)
+    bulleted = is_option or sentences.is_bulleted(body, line)
     # A text may stop in the middle of a sentence: only a mark makes a fragment a sentence of its own.
     is_fragment = not after.strip(" *_\"'.!)\n") and after.strip(" ") != ""
     opens = not bulleted and (
@@ -133,7 +158,10 @@ def _place(body: str, span: Span) -> assertion.Place:
         and not after.strip(" *_\"'.!$)\\}]°\n")
         and LINE_LEAD.fullmatch(body, line, start) is not None
     )
-    return assertion.Place(before, clause(before), after, body[max(0, start - WINDOW) : start], bulleted, opens, alone)
+    lead = body[max(0, start - WINDOW) : start]
+    if not bulleted and start - line <= 8:  # a single lettered option is a pick
+        alone = alone or sentences.OPTION.fullmatch(body, max(0, line - 1), start) is not None
+    return assertion.Place(before, clause(before), after, lead, bulleted, opens, alone, is_option)
 
 
 def _blocked(place: assertion.Place, level: float) -> str | None:  # noqa: PLR0911 - one return a rule
@@ -143,6 +171,8 @@ def _blocked(place: assertion.Place, level: float) -> str | None:  # noqa: PLR09
         return "denied"
     if speech.is_reported(place.before, near):
         return "reported"
+    if "either" in near.kinds:
+        return "undecided"
     if speech.is_supposed(place.before, near):
         return "supposed"
     if place.after.strip(".!*\n "):
@@ -154,6 +184,8 @@ def _blocked(place: assertion.Place, level: float) -> str | None:  # noqa: PLR09
             return "asked"
     if level >= assertion.SLOT:
         return "listed" if place.opens and not place.alone and speech.LISTED_NEXT.match(place.after) else None
+    if place.is_option:
+        return "undecided"
     if speech.is_conceded(near):
         return "conceded"
     if place.bulleted or speech.is_listed(near, place.after):

@@ -62,6 +62,9 @@ BYGONE = re.compile(
     r"|(?:\w+\s){0,2}used to)\b"
 )
 """What makes the subject something else than the answer: what was before, or the next in rank."""
+LATER_HINTS = ("n't", "not", "never", "incorrect", "wrong")
+BYGONE_HINTS = ("former", "once", "histor", "old", "previous", "ancient", "second", "third", "fourth", "fifth", "used")
+"""One of these stands in everything that the two patterns match: most sentences have none."""
 RETRACTED = re.compile(
     r"[\s\"'*.!)]{0,8}(?:(?:wait|no|sorry)[,.\s]{1,3})?(?:that|this|it)(?:'s| is| was)\s(?:\w+\s)?"
     r"(?:incorrect|wrong|false|a mistake|not (?:correct|right|true))\b"
@@ -80,4 +83,8 @@ def is_denied_after(after: str, *, complement: bool) -> bool:
     """Whether what stands after the mention denies it. `complement`: it completes a verb before it."""
     if DENIED_NEXT.match(after):
         return True
-    return not complement and (DENIED_LATER.match(after) is not None or BYGONE.match(after) is not None)
+    if complement:
+        return False
+    if any(map(after.__contains__, LATER_HINTS)) and DENIED_LATER.match(after):
+        return True
+    return any(map(after.__contains__, BYGONE_HINTS)) and BYGONE.match(after) is not None

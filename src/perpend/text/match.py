@@ -12,6 +12,7 @@ from perpend.text import numbers
 from perpend.text.normalise import Folded, fold
 
 Kind: TypeAlias = Literal["words", "number", "polar", "letter"]
+Side: TypeAlias = Literal["target", "decoy", "other"]
 Span: TypeAlias = tuple[int, int]
 
 MENTIONS = 24
@@ -25,6 +26,8 @@ WORD = re.compile(r"[^\W_]+")
 MATHS = re.compile(r"[=<>^\\→]|\d\s?[+/*]|[+/*]\s?\d|\(\s?-?\d|(?:^|[\s(,])-\s?\d|[a-z]\d?[+-](?:\s|\(|$)")
 """What makes an answer a formula: its signs are compared, and its spaces are not."""
 MATHS_TOKEN = re.compile(r"\d+(?:\.\d+)?|[a-z]+|[^\s\w$\\{}]")
+DIGITS_APART = re.compile(r"\d(?:, \d)* and \d")
+"""A number digit by digit: its digits may also stand apart in one sentence, 'the first is 1 and the second is 4'."""
 ARTICLE = re.compile(r"(?:the|an?)\s+(?=\w)")
 OPTION_LABEL = re.compile(r"\(?[a-h]\)\s+(?=\S)")
 VARIABLE = re.compile(r"[a-z]\s?=\s?(?=-?[\d.$])")
@@ -55,6 +58,10 @@ class Answer:
     """Whether it has so many words that to say it is to state it."""
 
 
+Mention: TypeAlias = tuple[Span, Side, Answer]
+"""Where an answer stands, whose it is, and which."""
+
+
 @lru_cache(maxsize=512)
 def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ...]) -> Answer | None:
     """How to find an answer given in any of its spellings. None when there is nothing to look for.
@@ -71,6 +78,8 @@ def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ..
         if len(bare.strip("().")) == 1 and bare.strip("().").isalpha():
             forms.append(_letter(bare.strip("().")))
             kind = "letter" if kind == "words" and not forms[:-1] else kind
+        elif (ranks := numbers.ordinal(bare)) is not None:
+            forms += [_words_form(WORD.findall(rank), frozenset(), cased=False) for rank in ranks]
         elif number is not None:
             forms += [Form(needle, None, number) for needle in number.needles]
             forms += _maths(bare) if VARIABLE.match(bare) else _scientific(number)
@@ -78,8 +87,11 @@ def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ..
         elif (parts := numbers.fraction(bare)) is not None:
             forms += _fraction(*parts)
             kind = "number"
+        elif DIGITS_APART.fullmatch(bare):
+            digits = re.findall(r"\d", bare)
+            forms.append(Form(digits[0], re.compile(r"(?<![\d.])" + r"[^\d.;\n]{1,40}".join(digits) + _END)))
         elif MATHS.search(bare):
-            forms += _maths(bare)
+            forms += _maths(bare) + _parts(bare)
         else:
             forms += _words(spelling if bare == folded else bare, None if rival is None else fold(rival).text)
     is_sentence = kind == "words" and len(WORD.findall(fold(spellings[0]).text)) >= SENTENCE
@@ -124,6 +136,15 @@ def _maths(folded: str) -> list[Form]:
         return []
     last = _END if tokens[-1][-1].isalnum() else ""
     return [Form(tokens[0], re.compile(r"[\s$\\{}_]{0,4}".join(map(re.escape, tokens)) + last))]
+
+
+def _parts(folded: str) -> list[Form]:
+    """The parts of an answer such as '4t = 112; $28', in order and not far from each other."""
+    parts = [part for text in folded.split(";") for part in _maths(text)]
+    if len(parts) < 2:
+        return []
+    patterns = [part.pattern.pattern for part in parts if part.pattern]
+    return [Form(parts[0].needle, re.compile(r"\b[^\n]{0,60}?(?<![\w.])".join(patterns)))]
 
 
 def _words(spelling: str, rival: str | None) -> list[Form]:
@@ -171,6 +192,8 @@ def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
     """The places of an answer in a text, in order, at most `MENTIONS` from each end of it and for each spelling."""
     found: set[Span] = set()
     for form in wanted.forms:
+        if text.text.rfind(form.needle) < 0:
+            continue
         forward = _scan(text, original, form, backward=False)
         found.update(forward)
         if len(forward) == MENTIONS:
@@ -181,8 +204,10 @@ def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
 
 
 def _scan(text: Folded, original: str, form: Form, *, backward: bool) -> list[Span]:
-    folded, needle = text.text, form.needle
-    seek: Callable[..., int] = folded.rfind if backward else folded.find
+    where, needle = text.text, form.needle
+    if form.cased and len(needle) == 1 and original.isascii():
+        where, needle = original, needle.upper()  # a capital letter is twenty times as rare as the letter
+    seek: Callable[..., int] = where.rfind if backward else where.find
     found: list[Span] = []
     tries = 0
     place = seek(needle)
@@ -224,8 +249,22 @@ def _longest(spans: list[Span]) -> list[Span]:
     return kept
 
 
-def without_overlaps(mine: list[Span], other: list[Span]) -> list[Span]:
-    """My mentions less those that a longer mention of the other answer holds: 'water' is not said by 'water vapour'."""
-    if not mine or not other:
-        return mine
-    return [(a, b) for a, b in mine if not any(c <= a and b <= d and d - c > b - a for c, d in other)]
+def without_nested(mentions: list[Mention]) -> list[Mention]:
+    """The mentions in order, less those inside a longer one: 'water' is not said by 'water vapour'.
+
+    No two mentions of one answer are nested, so the longer one is always another answer's.
+    """
+    kept: list[Mention] = []
+    first, last = 0, 0
+    for mention in sorted(mentions, key=_outer_first):
+        start, end = mention[0]
+        if end > last:
+            first, last = start, end
+        elif (first, last) != (start, end):
+            continue
+        kept.append(mention)
+    return kept
+
+
+def _outer_first(mention: Mention) -> Span:
+    return mention[0][0], -mention[0][1]

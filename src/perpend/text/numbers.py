@@ -11,18 +11,38 @@ _ONES = [
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 ]
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_IRREGULAR = {
+    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
+    "twelve": "twelfth",
+}  # fmt: skip
+
+
+def _ordinals() -> dict[str, tuple[str, str]]:
+    found: dict[str, tuple[str, str]] = {}
+    for number in range(1, 100):
+        tens, ones = divmod(number, 10)
+        *rest, last = [_ONES[number]] if number < 20 else [_TENS[tens - 2], *([_ONES[ones]] if ones else [])]
+        last = _IRREGULAR.get(last) or (last[:-1] + "ieth" if last.endswith("y") else last + "th")
+        ending = {1: "st", 2: "nd", 3: "rd"}.get(ones, "th") if tens != 1 else "th"
+        spellings = f"{number}{ending}", "-".join([*rest, last])
+        found |= dict.fromkeys(spellings, spellings)
+    return found
+
+
+_ORDINALS = _ordinals()
 _DIGITS = r"(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
 NUMERAL = re.compile(_DIGITS)
 WHOLE_ANSWER = re.compile(
-    rf"(?P<minus>-\s?)?[$€£]?\s?(?P<second>-\s?)?(?P<number>{_DIGITS})(?P<unit>\s?[^\d\s,;=<>+*/-][^\d]*\d?)?"
+    rf"(?P<minus>-\s?)?[$€£]?\s?(?P<second>-\s?)?(?P<number>{_DIGITS})(?P<unit>\s?[^\d\s,;=<>+*/-][^\d]*(?:(?<=\S)\d)?)?"
 )
 FRACTION = re.compile(
     rf"\\?[dt]?frac\s?\{{\s?({_DIGITS})\s?\}}\s?\{{\s?({_DIGITS})\s?\}}|({_DIGITS})\s?(?:/|over)\s?({_DIGITS})"
 )
-# '10 - 5' and '3-5' subtract or range and 'so - 5' has a dash; only after these is a minus the number's own sign.
+# '10 - 5' and '3-5' subtract or range and 'so - 5' has a dash; a minus is the number's own sign only after these, or
+# right before the number after a word ('it is then -7').
 MINUS = re.compile(
     r"(?:(?:^|[=(\[{,:;<>*/\"\n]|\b(?:is|are|be|equals?|of|to|not|and|or|than|get|gives?|says?|said))"
-    r"[\s*$\\({\"]{0,4}(?P<sign>-\s?)|(?<!\d)(?<!\d )\b(?P<word>(?:negative|minus)\s))[$€£]?$"
+    r"[\s*$\\({\"]{0,4}(?P<sign>-\s?)|[a-z]{2}\s(?P<glued>-)|(?<!\d)(?<!\d )\b(?P<word>(?:negative|minus)\s))[$€£]?$"
 )
 UNIT = re.compile(
     r"[ \\{}~*$^]{0,4}(?:(?:text|mathrm|rm)[ \\{]{0,2})?(?:°|degrees?|circ)?[ }]{0,2}"
@@ -43,6 +63,11 @@ class Quantity:
     value: float
     unit: str | None
     needles: tuple[str, ...]
+
+
+def ordinal(answer: str) -> tuple[str, str] | None:
+    """An ordinal up to the 99th in digits and in words: ('3rd', 'third'). None for anything else."""
+    return _ORDINALS.get(answer.strip(" ."))
 
 
 def quantity(answer: str) -> Quantity | None:
@@ -104,7 +129,7 @@ def find(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int
     if (minus is not None) != (wanted.value < 0):
         return None
     if minus is not None:
-        start -= minus.end() - minus.start("sign" if minus["sign"] else "word")
+        start -= minus.end() - minus.start(minus.lastgroup or 0)
     return start, end if unit is None else unit.end()
 
 

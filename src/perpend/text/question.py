@@ -14,7 +14,7 @@ NUMERAL = re.compile(r"\d+(?:\.\d+)?")
 STOP_WORDS = vocabulary(
     "what which who whom whose where when why how the and for are was were does did you your yours our their its his "
     "her with from that this these those have has had can could will would should than then there here about into "
-    "over many much approximately following most likely been being not"
+    "over many much approximately following most likely been being not true false yes"
 )
 _OPERATORS = {
     "add": ("+", "plus", "add", "sum"),
@@ -29,13 +29,19 @@ STEM, STEMS = 5, 12
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The beginnings of a question's content words, its numbers and its operators. `opinion`: nothing is right."""
+    """The beginnings of a question's content words, its numbers and its operators.
+
+    `focus` is the first content word of the sentence that asks. `is_opinion`: nothing is right. `asks_you`: it speaks
+    to 'you'.
+    """
 
     stems: tuple[str, ...]
+    focus: str
     numerals: tuple[str, ...]
     operators: frozenset[str]
     is_past: bool
     is_opinion: bool
+    asks_you: bool
 
     def named_in(self, text: str) -> bool:
         """Whether a content word stands in the text; of a question without any, everything may speak."""
@@ -56,16 +62,31 @@ class Question:
         return any(sign in unmarked for name in self.operators for sign in _OPERATORS[name])
 
 
+def _stems(text: str, own: set[str]) -> tuple[str, ...]:
+    found = [word[:STEM] for word in WORD.findall(text) if len(word) >= 3 and not word.isdigit() and word not in own]
+    return tuple(dict.fromkeys(found))[:STEMS]
+
+
+def last_question(prompt: str) -> str:
+    """The last sentence that asks something; the whole prompt when there is none, or nothing is asked about in it."""
+    end = prompt.rfind("?") + 1
+    start = max(prompt.rfind(mark, 0, max(0, end - 1)) for mark in (". ", "? ", "! ", "\n")) + 1
+    asked = prompt[start:end]
+    return asked if any(len(word) > 2 and word not in STOP_WORDS for word in WORD.findall(fold(asked).text)) else prompt
+
+
 @lru_cache(maxsize=512)
 def question(prompt: str, answers: tuple[str, ...], *, is_opinion: bool) -> Question:
     """What to expect in a sentence that answers `prompt`. Words of the answers themselves do not count."""
     text = fold(prompt[-600:]).text
     own = set(WORD.findall(" ".join(fold(answer).text for answer in answers))) | STOP_WORDS
-    stems = [word[:STEM] for word in WORD.findall(text) if len(word) >= 3 and not word.isdigit() and word not in own]
+    stems = _stems(text, own)
     return Question(
-        stems=tuple(dict.fromkeys(stems))[:STEMS],
+        stems=stems,
+        focus=next(iter(_stems(fold(last_question(prompt)).text, own)), next(iter(stems), "")),
         numerals=tuple(NUMERAL.findall(text)),
         operators=frozenset(name for name, signs in _OPERATORS.items() if any(sign in text for sign in signs)),
         is_past=not {"was", "were", "did"}.isdisjoint(words(text)),
         is_opinion=is_opinion,
+        asks_you="you" in words(text),
     )

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
-# Each regex matches a bounded number of characters from any position, so a scan is linear in the text. A tag right
-# after a backtick is talked about, not used. gpt-oss has no closing tag: its final channel ends the analysis.
+# Each regex matches a bounded number of characters from any position, so a scan is linear in the text. They begin with
+# a set of characters, which lets the search skip: the look behind for a backtick comes second. A tag right after a
+# backtick is talked about, not used. gpt-oss has no closing tag: its final channel ends the analysis.
 OPENING = re.compile(
-    r"(?<!`)(?:<(?:seed:)?(?:think|thinking|thoughts?|reasoning|scratchpad)\s{0,3}>"
-    r"|<\|(?:begin_of_thought|start_thinking)\|>|\[think\]|◁think▷"
-    r"|<\|channel\|>\s{0,3}(?:analysis|commentary)\b)",
-    re.IGNORECASE,
+    r"[<\[◁](?<!`.)(?:(?<=<)(?:seed:)?(?:think|thinking|thoughts?|reasoning|scratchpad)\s{0,3}>"
+    r"|(?<=<)\|(?:(?:begin_of_thought|start_thinking)\|>|channel\|>\s{0,3}(?:analysis|commentary)\b)"
+    r"|(?<=\[)think\]|(?<=◁)think▷)",
+    re.IGNORECASE | re.DOTALL,
 )
 CLOSING = re.compile(
-    r"(?<!`)(?:</(?:seed:)?(?:think|thinking|thoughts?|reasoning|scratchpad)\s{0,3}>"
-    r"|<\|(?:end_of_thought|end_thinking)\|>|\[/think\]|◁/think▷"
-    r"|<\|channel\|>\s{0,3}final\b(?:\s{0,3}<\|message\|>)?)",
-    re.IGNORECASE,
+    r"[<\[◁](?<!`.)(?:(?<=<)/(?:seed:)?(?:think|thinking|thoughts?|reasoning|scratchpad)\s{0,3}>"
+    r"|(?<=<)\|(?:(?:end_of_thought|end_thinking)\|>|channel\|>\s{0,3}final\b(?:\s{0,3}<\|message\|>)?)"
+    r"|(?<=\[)/think\]|(?<=◁)/think▷)",
+    re.IGNORECASE | re.DOTALL,
 )
 STOP_TOKENS = ("<|return|>", "<|end|>", "<|eot_id|>", "<|im_end|>", "<|endoftext|>", "</s>")
 """Special tokens that servers sometimes leave at the end of a text."""
@@ -37,18 +39,22 @@ class Visible:
     unfinished: str | None
 
 
+@lru_cache(maxsize=2)
 def visible(text: str, finish: str | None) -> Visible:
     """What a reader may take as the answer: everything after the last closing tag, or all when there is none.
 
     A closing tag needs no opening one (that may stand in the prompt), and closes every block before it. Not finished:
     an opening tag after the last closing one, a finish reason that says 'cut', or nothing left to read. Without a
     finish reason only that structure counts: how a text ends in punctuation proves nothing.
+
+    The last two are kept: the scorers of a response ask one after the other.
     """
     start = 0
-    for tag in CLOSING.finditer(text):
-        start = tag.end()
-    if OPENING.search(text, start):
-        return Visible(len(text), len(text), "a reasoning block is never closed")
+    if "<" in text or "[" in text or "◁" in text:
+        for tag in CLOSING.finditer(text):
+            start = tag.end()
+        if OPENING.search(text, start):
+            return Visible(len(text), len(text), "a reasoning block is never closed")
     begin, end = _trimmed(text, start)
     if finish is not None and finish.lower() in CUT_WORDS:
         return Visible(begin, end, f"cut off, finish reason {finish!r}")
@@ -58,14 +64,11 @@ def visible(text: str, finish: str | None) -> Visible:
 
 
 def _trimmed(text: str, start: int) -> tuple[int, int]:
-    end = len(text)
-    while end > start:
-        if text[end - 1].isspace():
+    end = max(start, len(text.rstrip()))
+    while text.endswith(STOP_TOKENS, start, end):
+        end = text.rindex("<", start, end)
+        while end > start and text[end - 1].isspace():
             end -= 1
-        elif text.endswith(STOP_TOKENS, start, end):
-            end = text.rindex("<", start, end)
-        else:
-            break
     while start < end and text[start].isspace():
         start += 1
     return start, end

@@ -29,9 +29,11 @@ DETERMINED = re.compile(r"(?:\b(?:the|this|your|that|my|an?|each|first|next|foll
 STOP = re.compile(r"[.!?\n]")
 CLOSERS = "\"')]}*_"
 BULLET = re.compile(r" {0,6}(?:(?:#{1,6} \W{0,3})?\d{1,2}[.)]|[-*+]|#{1,6})\s")
+OPTION = re.compile(r"(?:^|\n)[ *(]{0,6}[a-h][.):]{1,2}\s")
 GOES_ON = re.compile(r"(?:is|are|was|were|would|and|or|as|in|for)\b")
 """What may follow a quotation that ends like a sentence inside one: 'the answer to "Why?" is …'."""
 ABBREVIATIONS = frozenset({"e.g", "i.e", "(e.g", "(i.e", "vs", "etc", "dr", "mr", "mrs", "ms", "st", "approx"})
+SHORT = tuple(word for word in ABBREVIATIONS if word[-2:].isalnum())
 REACH = 400
 """The farthest that a sentence is read on either side of a place."""
 
@@ -83,6 +85,13 @@ def is_bulleted(text: str, line: int) -> bool:
     return near.count("\n" + mark) + near.startswith(mark) > 1
 
 
+def is_option(text: str, line: int) -> bool:
+    """Whether the line that begins at `line` is one of several lettered options: 'A) …', 'B) …'."""
+    if OPTION.match(text, max(0, line - 1)) is None:
+        return False
+    return len(OPTION.findall(text[max(0, line - REACH) : line + REACH])) > 1
+
+
 def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
     """The sentence that holds `text[start:stop]`, cut at `REACH` on either side."""
     first, place = max(0, start - REACH), start
@@ -128,6 +137,8 @@ def _ends(text: str, place: int, limit: int) -> int:
 
 def _is_abbreviation(before: str) -> bool:
     """Whether a point after these characters is part of the word. A single letter is one, but for 'I'."""
+    if before[-2:].isalnum() and not before.endswith(SHORT):
+        return False
     word = before[max(before.rfind(" "), before.rfind("\n")) + 1 :]
     if word in ABBREVIATIONS:
         return True

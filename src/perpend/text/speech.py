@@ -8,10 +8,12 @@ from perpend.text.clause import Clause, clause, vocabulary
 
 SPEAKERS = vocabulary(
     "user users user's users' agent agents agents' answer answers response responses respondents people participant "
-    "participants others everyone everybody they they're they've you you're you've some many most someone who whom "
-    "which all consensus majority person persons student students source sources document expert experts he she them "
+    "participants others everyone everybody they they're they've you you're you've someone who whom "
+    "which consensus majority person persons student students source sources document expert experts he she them "
     "developers individuals fans friend friends claim claims"
 )
+QUANTIFIERS = vocabulary("some many most all")
+"""Speakers only right before what they say: 'most say', and not 'most of the ozone is found'."""
 SPEECH = vocabulary(
     "said say says saying state states stated stating claim claims claimed claiming answered answers answering answer "
     "respond responds responded responding believe believes believed believing think thinks thought thinking mention "
@@ -26,7 +28,7 @@ SPEECH = vocabulary(
 )
 """Verbs of saying, choosing and thinking. After a speaker they make the clause somebody else's."""
 REPORTING = vocabulary(
-    "thinks believes claims says insists suggests assumes argues said claimed often widely commonly frequently "
+    "thinks believes claims says implies insists suggests assumes argues said claimed often widely commonly frequently "
     "sometimes usually typically generally popularly",
     *(
         f"{who} {noun}"
@@ -66,11 +68,11 @@ OWN_CONDITIONS = ("if i had", "if i have", "if i must", "if i were", "if forced"
 CONCEDING = vocabulary("while although though despite whereas besides apart aside")
 TAG_QUESTION = re.compile(r",\s?(?:right|correct|no|yes|isn't it|huh)\?")
 LISTING = vocabulary(
-    "include includes including e.g e.g. examples options between among either both or cities ones",
+    "include includes including e.g e.g. examples options between among or cities ones",
     *("such as", "for example", "for instance"),
 )
 LISTED_NEXT = re.compile(
-    r"[\s\"'*)]{0,4}(?:,\s(?!which|not|and|because|since|as|but|so|with|while|the|it|is|an?\s|in\s)[^.,;:]{1,30},\s"
+    r"[\s\"'*)]{0,4}(?:,\s(?!which|not|and|because|since|as|but|so|with|while|the|it|is|an?\s|in\s)[^.,;:]{1,30},\s(?!not\b|but\b|which\b|who\b|is\b|was\b)"
     r"|,?\s?(?:or|vs\.?|versus|/)\s|,\s(?!which|not\s)\w+(?:\s\w+)?,?\s(?:and|or)\s)"
 )
 GENERIC = vocabulary("popular common another alternative second third next different", "one of", "some of")
@@ -83,7 +85,7 @@ def is_reported(before: str, near: Clause) -> bool:
     kinds = near.kinds
     if not kinds.isdisjoint(REPORTING):
         return True
-    if not kinds.isdisjoint(SPEAKERS) and kinds.isdisjoint(LEARNED) and _speaks(near.near):
+    if not kinds.isdisjoint(SPEAKERS | QUANTIFIERS) and kinds.isdisjoint(LEARNED) and _speaks(near.near):
         return True
     if "according" in before and ACCORDING.search(before):
         return True
@@ -102,9 +104,13 @@ def _without_ground(near: Clause) -> Clause:
 def _speaks(words: list[str]) -> bool:
     """Whether a verb of saying follows a speaker."""
     spoken = False
-    for word in words:
+    for place, word in enumerate(words):
         if spoken and word in SPEECH:
             return True
+        if word in QUANTIFIERS:
+            verb = place + 2 if words[place + 1 : place + 2] and words[place + 1].endswith("ly") else place + 1
+            if verb < len(words) and words[verb] in SPEECH:
+                return True
         spoken = spoken or word in SPEAKERS
     return False
 
@@ -130,6 +136,8 @@ def is_conceded(near: Clause) -> bool:
 def is_listed(near: Clause, after: str) -> bool:
     """Whether it is one of several: in an enumeration, or between 'or's."""
     words = near.near
+    if "both" in near.kinds and ("and" in words or " and " in after):
+        return True
     if not near.kinds.isdisjoint(LISTING) or (words and words[-1] in {"and", ","} and "," in words[-6:]):
         return True
     return LISTED_NEXT.match(after) is not None
