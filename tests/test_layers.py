@@ -28,7 +28,7 @@ LEVELS = (
     "audit analyze publish",
     "tasks api",
     "__init__",
-    "cli",
+    "cli chaosbench",
 )
 RANK = {name: rank for rank, line in enumerate(LEVELS) for name in line.split()}
 MODULES = sorted(SOURCE.rglob("*.py"))

@@ -1,7 +1,8 @@
 """Conditions: how an item is put to a model. Control is just a condition.
 
-A condition is two texts, `system` and `user`, with the placeholders {question}, {decoy}, {target} and {other1} … for
-further wrong answers. Both stand in its `params`, whole, so their digest covers every word that shapes the prompt.
+A condition is two texts, `system` and `user`, with the placeholders {question} (the prompt with its lettered choices),
+{prompt} (without them), {decoy}, {target} and {other1} … for further wrong answers. Both stand in its `params`, whole,
+so their digest covers every word that shapes the prompt.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _CONSENSUS = ("unanimous", "diverse", "dissent")
 _DISSENT = "I see it differently"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _OTHER = re.compile(r"other([1-9]\d*)")
-_KNOWN = ("question", "decoy", "target", "other1")
+_KNOWN = ("question", "prompt", "decoy", "target", "other1")
 _TEMPLATE_KEYS = ("name", "system", "user", "lines", "line")
 
 
@@ -115,6 +116,11 @@ def from_params(name: str, params: Mapping[str, JSON]) -> Condition | None:
     return _condition(name, rest, system, user)
 
 
+def bare(name: str = "bare") -> Condition:
+    """The item's prompt alone, with no system message and no lettered choices: for scoring the choices themselves."""
+    return _condition(name, {"type": "bare"}, None, "{prompt}")
+
+
 def question(item: Item) -> str:
     """The item's prompt, followed by its lettered choices if it has any."""
     if not item.choices:
@@ -128,7 +134,7 @@ def _condition(name: str, params: Mapping[str, JSON], system: str | None, user: 
         if placeholder not in _KNOWN and not _OTHER.fullmatch(placeholder):
             hint = did_you_mean(placeholder, _KNOWN)
             raise SpecError(f"condition {name!r}: unknown placeholder {{{placeholder}}}; {hint}")
-    if "question" not in used:
+    if not used & {"question", "prompt"}:
         raise SpecError(f"condition {name!r}: the user text never says {{question}}")
     full: dict[str, JSON] = {**params, "system": system, "user": user}
     return Condition(name, _renderer(system, user), full, needs_decoy="decoy" in used)
@@ -151,6 +157,8 @@ def _renderer(system: str | None, user: str) -> Callable[[Item], tuple[Message, 
 def _value(placeholder: str, item: Item) -> str:
     if placeholder == "question":
         return question(item)
+    if placeholder == "prompt":
+        return item.prompt
     if placeholder == "decoy":
         return str(item.decoy)
     if placeholder == "target":
