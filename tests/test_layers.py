@@ -26,7 +26,7 @@ LEVELS = (
     "run measure",
     "reports datasets compat",
     "audit analyze publish",
-    "tasks api",
+    "tasks api checkpoint",
     "__init__",
     "cli chaosbench",
 )

@@ -274,6 +274,47 @@ def audit(runs: tuple[Path, ...], rules: str, out_json: Path | None, as_json: bo
 
 
 @cli.command()
+@click.option("--model", help="provider/name of a model that scores candidates, for example ngram/final.")
+@click.option("--predictions", type=_PATH, help="JSONL of {id, confidence, correct, …} instead of a model.")
+@click.option("--name", help="Name of the checkpoint; otherwise the model's or the file's.")
+@click.option("--raw", is_flag=True, help="Score candidates by their summed log-likelihood, not per token.")
+@click.option("--corpus", type=_PATH, help="What the model was trained on; a probe that stands in it is an error.")
+@click.option("--out", type=_PATH, required=True, help="The report goes to OUT/NAME.")
+def checkpoint(
+    model: str | None, predictions: Path | None, name: str | None, raw: bool, corpus: Path | None, out: Path
+) -> None:
+    """Calibration, slices and the adversarial slice of one checkpoint on the verb probes; or of any predictions.
+
+    \b
+    perpend checkpoint --model ngram/final --out checkpoints
+    perpend checkpoint --predictions mine.jsonl --name mine --out checkpoints
+    """
+    from perpend.checkpoint import report_model, report_predictions
+
+    if (model is None) == (predictions is None):
+        raise click.UsageError("give either --model or --predictions")
+    if model is not None:
+        click.echo(report_model(model, out, label=name, raw=raw, corpus=corpus) / "REPORT.md")
+    elif predictions is not None:
+        click.echo(report_predictions(predictions, out, name=name) / "REPORT.md")
+
+
+@cli.command()
+@click.argument("first", type=_PATH)
+@click.argument("second", type=_PATH)
+@click.option("--out", type=_PATH, required=True, help="Where COMPARE.md and COMPARE.json are written.")
+def compare(first: Path, second: Path, out: Path) -> None:
+    """Two checkpoints on the same probes: paired differences with intervals and tests, and a verdict.
+
+    \b
+    perpend compare checkpoints/early checkpoints/final --out checkpoints
+    """
+    from perpend.checkpoint import compare_checkpoints
+
+    click.echo(compare_checkpoints(first, second, out))
+
+
+@cli.command()
 @click.argument("source", type=_PATH)
 @click.argument("destination", type=_PATH)
 def convert(source: Path, destination: Path) -> None:

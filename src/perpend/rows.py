@@ -77,12 +77,12 @@ def read_response(row: Sequence[object]) -> Response:
 
 def read_score(value: object, answer: object, reason: object, span: object) -> Score:
     """A row of the score table as a Score."""
-    ends = None if span is None else json.loads(str(span))
+    start, _, end = ("", "", "") if span is None else str(span)[1:-1].partition(",")
     return Score(
         value=value if isinstance(value, float) else None,
         answer=text_or_none(answer),
         reason=str(reason),
-        span=None if ends is None else (ends[0], ends[1]),
+        span=None if span is None else (int(start), int(end)),
     )
 
 
