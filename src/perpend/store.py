@@ -335,16 +335,17 @@ class Store:
 
     def scores(self, trials: Sequence[int]) -> dict[int, dict[str, Score]]:
         """The stored scores of some trials, by 'name@version'."""
-        # Naming the scorers lets the primary key (scorer, trial) find the rows; by trial alone it would read them all.
-        rows = self._rows(
-            "SELECT s.trial, r.name || '@' || r.version, s.value, s.answer, s.reason, s.span FROM scorer r"
-            " JOIN score s ON s.scorer = r.scorer AND s.trial IN (SELECT value FROM json_each(?))"
-            " ORDER BY s.trial, r.name",
-            dumps(list(trials)),
-        )
         found: dict[int, dict[str, Score]] = {}
-        for trial, name, value, answer, reason, span in rows:
-            found.setdefault(whole(trial), {})[str(name)] = read_score(value, answer, reason, span)
+        for first, last in _runs(trials):
+            # A range of the primary key (scorer, trial); a list of trials would make SQLite read all scores each time.
+            rows = self._rows(
+                "SELECT s.trial, r.name || '@' || r.version, s.value, s.answer, s.reason, s.span FROM scorer r"
+                " CROSS JOIN score s ON s.scorer = r.scorer AND s.trial BETWEEN ? AND ? ORDER BY r.name, r.version",
+                first,
+                last,
+            )
+            for trial, name, value, answer, reason, span in rows:
+                found.setdefault(whole(trial), {})[str(name)] = read_score(value, answer, reason, span)
         return found
 
     def first_requests(self) -> Iterator[tuple[int, str]]:
@@ -418,3 +419,13 @@ class OpenTrials:
                     attempt = self.attempts.get(trial.trial, 0)
                     yield trial if not attempt else replace(trial, attempt=attempt)
             start = self.answered.find(0, end)
+
+
+def _runs(trials: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and last number of every run of consecutive numbers."""
+    ordered = sorted(trials)
+    start = 0
+    for n in range(1, len(ordered) + 1):
+        if n == len(ordered) or ordered[n] != ordered[n - 1] + 1:
+            yield ordered[start], ordered[n - 1]
+            start = n

@@ -62,7 +62,7 @@ Mention: TypeAlias = tuple[Span, Side, Answer]
 """Where an answer stands, whose it is, and which."""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1 << 13)
 def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ...]) -> Answer | None:
     """How to find an answer given in any of its spellings. None when there is nothing to look for.
 

@@ -75,7 +75,7 @@ def last_question(prompt: str) -> str:
     return asked if any(len(word) > 2 and word not in STOP_WORDS for word in WORD.findall(fold(asked).text)) else prompt
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1 << 13)
 def question(prompt: str, answers: tuple[str, ...], *, is_opinion: bool) -> Question:
     """What to expect in a sentence that answers `prompt`. Words of the answers themselves do not count."""
     text = fold(prompt[-600:]).text

@@ -95,7 +95,7 @@ class _Wanted(NamedTuple):
     is_number: bool
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1 << 13)
 def _wanted(asked: Asked) -> _Wanted:
     sides = _sides(asked)
     is_polar = any(wanted.kind == "polar" for _, wanted in sides)

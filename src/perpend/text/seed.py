@@ -172,12 +172,12 @@ def _needs_boundary(wanted: str) -> bool:
 
 
 # re keeps 512 patterns; a benchmark has more answers than that, and compiling costs ten times the search.
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 13)
 def _word(wanted: str) -> re.Pattern[str]:
     return re.compile(rf"\b{re.escape(wanted)}\b")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 13)
 def _loose_word(wanted: str) -> re.Pattern[str]:
     word = re.escape(wanted)
     return re.compile(rf"^{word}(?:\b|$)|\b{word}\b|(?:^|\b){word}$")
