@@ -129,7 +129,8 @@ def test_the_compatibility_views_answer_the_five_table_join_of_the_seed(store: S
     store.write_scores([y, f], [(1, [Score(1.0, None, "x", (1, 6)), Score(0.0, None, "x")])])
     rows = store.query(
         "SELECT t.variant, c.name, d.name, i.question, i.ground_truth_text,"
-        " json_extract(i.source_json, '$.wrong_answer'), o.raw_text, o.parsed_answer_text, o.is_correct, o.refusal_flag, t.temperature"
+        " json_extract(i.source_json, '$.wrong_answer'),"
+        " o.raw_text, o.parsed_answer_text, o.is_correct, o.refusal_flag, t.temperature"
         " FROM conformity_trials t JOIN conformity_items i ON i.item_id = t.item_id"
         " JOIN conformity_datasets d ON d.dataset_id = i.dataset_id"
         " JOIN conformity_conditions c ON c.condition_id = t.condition_id"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,5 @@ def test_any_unknown_key_is_an_error_that_names_it(key: str) -> None:
     | st.dictionaries(st.text(), st.text()),
 )
 def test_a_value_of_any_kind_is_taken_or_refused_but_never_a_crash(key: str, value: object) -> None:
-    try:
+    with suppress(SpecError):  # any other exception is a crash
         parse_spec({**BASE, key: value}, folder=Path(), where="run.toml")
-    except SpecError as error:
-        assert str(error)
