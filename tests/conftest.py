@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadline: how long an example takes says more about the machine. CI tries the same examples every time.
+settings.register_profile(
+    "perpend", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("perpend")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -21,8 +21,10 @@ def cli_page() -> str:
         "Exit codes are those of [the errors](errors.md). This page is made from the code.",
         "",
     ]
+    # With its parent, as it is called: click keeps the help option that it first made for a command.
+    parent = click.Context(cli, info_name="perpend", help_option_names=["-h", "--help"], max_content_width=100)
     for name, command in cli.commands.items():
-        context = click.Context(command, info_name=f"perpend {name}", max_content_width=100)
+        context = click.Context(command, info_name=name, parent=parent, max_content_width=100)
         lines += [f"## perpend {name}", "", "```text", command.get_help(context).rstrip(), "```", ""]
     return "\n".join(lines)
 

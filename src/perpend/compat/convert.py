@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from perpend.compat import conformity_rows, runs_metadata, simulation_db, suite
+from perpend.compat.chaosbench.imported import is_run_folder, read_run_folder
 from perpend.database import connect, translated
 from perpend.errors import DataError, StoreError
 from perpend.store import APPLICATION_ID
@@ -16,6 +17,7 @@ READABLE = """'perpend convert' reads
   a run directory of perpend, or its run.db          → simulation.db
   simulation.db of the conformity study, or its folder → a run directory
   runs_metadata.json beside its run folders          → one run directory with all temperatures
+  a run folder of chaosbench (run_manifest.json …)   → a run directory
   JSONL of outputs (raw_text, condition, variant …)  → a run directory
   JSONL of the study's items (item_id, question …)   → an item file
   a suite file (datasets, conditions, models)        → a folder with run.toml, templates and items"""
@@ -37,6 +39,8 @@ def convert(source: Path, destination: Path) -> Path:
 
 
 def _folder(source: Path, destination: Path) -> Path:
+    if is_run_folder(source):
+        return read_run_folder(source, destination)
     for name in ("run.db", "simulation.db", "runs_metadata.json"):
         if (source / name).is_file():
             return convert(source / name, destination)

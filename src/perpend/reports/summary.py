@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -71,10 +72,15 @@ def _of_column(column: Column) -> Iterator[Metric]:
 
 
 def write_summary(run: Run) -> str:
-    """Write metrics.json and report.md beside the run, and return the report."""
+    """Write metrics.json and report.md beside the run, and return the report.
+
+    What else stands in metrics.json, such as the names of another protocol, is kept.
+    """
     found = metrics(run)
-    body: dict[str, JSON] = {"format": 1, "run": run.directory.name, "metrics": [metric.as_json() for metric in found]}
-    write_atomic(run.directory / "metrics.json", pretty(body))
+    path = run.directory / "metrics.json"
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    ours: dict[str, JSON] = {"format": 1, "run": run.directory.name, "metrics": [metric.as_json() for metric in found]}
+    write_atomic(path, pretty({**kept, **ours}))
     page = report(run, found)
     write_atomic(run.directory / "report.md", page)
     return page

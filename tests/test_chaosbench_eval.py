@@ -1,0 +1,379 @@
+"""chaosbench eval: the run plan's flags, the order of items, second turns, errors, resuming."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from perpend.audit import audit_run
+from perpend.compat.chaosbench.budget import token_budget
+from perpend.compat.chaosbench.metrics import measure
+from perpend.compat.chaosbench.predictions import Prediction, read_predictions
+from perpend.compat.chaosbench.settings import Settings, settings_from
+from perpend.compose import make_task
+from perpend.errors import SpecError
+from perpend.store import Store
+from perpend.types import Item, Message, Response
+from tests.test_chaosbench_items import chaosbench, data_set, record
+
+# Answers by what the question holds; the second turn, which ends in a request for one word, gets TRUE.
+MODEL = """
+from pathlib import Path
+
+from perpend.types import Response, Usage
+
+def answer(request):
+    text = request.messages[-1].content
+    if len(request.messages) > 1:
+        return "TRUE"
+    if "a = 0," in text and not Path("reachable").exists():
+        return Response(error="timeout: no reply in 1 s")
+    if "a = 0.125," in text:
+        return "It may be so."
+    if "a = 0.25," in text:
+        return Response(text="<think>the system", finish="length", usage=Usage(9, 128))
+    return Response(text="FALSE", finish="stop", usage=Usage(9, 1))
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small data set, with the current directory in it."""
+    monkeypatch.chdir(data_set(tmp_path))
+    (tmp_path / "model.py").write_text(MODEL)
+    return tmp_path
+
+
+def the_run(root: Path, out: str = "runs") -> Path:
+    """The only run below a folder."""
+    (run,) = (root / out).iterdir()
+    return run
+
+
+def manifest(run: Path) -> dict[str, object]:
+    body = json.loads((run / "run_manifest.json").read_text())
+    assert isinstance(body, dict)
+    return body
+
+
+def metrics(run: Path) -> dict[str, object]:
+    body = json.loads((run / "metrics.json").read_text())
+    assert isinstance(body, dict)
+    return body
+
+
+def ids(run: Path) -> list[str]:
+    return [prediction.id for prediction in read_predictions(run / "predictions.jsonl")]
+
+
+def test_the_smoke_command_of_the_run_plan(root: Path) -> None:
+    code, said = chaosbench("eval", "--provider", "mock", "--subset", "data/subsets/few.jsonl", "--max-items", "5")
+    assert code == 0, said
+    run = the_run(root)
+    assert {"run_manifest.json", "predictions.jsonl", "metrics.json", "summary.md"} <= {p.name for p in run.iterdir()}
+    body = manifest(run)
+    assert (body["provider"], body["order_mode"], body["total_items_evaluated"]) == ("mock", "canonical", 5)
+    assert (body["status"], body["max_tokens"], body["temperature"]) == ("completed", 128, 0.0)
+    assert body["dataset"]["path"] == "data/subsets/few.jsonl"  # type: ignore[index]
+    assert len(str(body["dataset_global_sha256"])) == 64
+    found = metrics(run)
+    assert found["tpr"] == 1.0
+    assert found["tnr"] == 0.0
+    assert found["mcc"] is None
+    assert found["balanced_accuracy"] == 0.5
+    assert found["bias_verdict"] == "LABEL-BIASED"
+
+
+def test_nothing_written_names_this_machine(root: Path) -> None:
+    chaosbench("eval", "--provider", "mock", "--subset", root / "data/subsets/few.jsonl")
+    for path in the_run(root).iterdir():
+        assert str(root).encode() not in path.read_bytes(), path.name
+
+
+def test_the_ledger_below_passes_the_audit(root: Path) -> None:
+    chaosbench("eval", "--provider", "mock", "--model", "subject", "--subset", "data/subsets/few.jsonl")
+    audit_run(the_run(root)).raise_for_failures()
+
+
+def test_max_items_are_the_sample_of_the_seed_in_its_order(root: Path) -> None:
+    chaosbench("eval", "--provider", "mock", "--subset", "data/subsets/few.jsonl", "--max-items", "7", "--seed", "3")
+    everything = [json.loads(line)["id"] for line in (root / "data/subsets/few.jsonl").read_text().splitlines()]
+    assert ids(the_run(root)) == random.Random(3).sample(everything, 7)
+
+
+def test_shuffling_is_one_permutation_and_recorded(root: Path) -> None:
+    chaosbench("eval", "--provider", "mock", "--subset", "data/subsets/few.jsonl", "--shuffle-seed", "9")
+    wanted = [json.loads(line)["id"] for line in (root / "data/subsets/few.jsonl").read_text().splitlines()]
+    random.Random(9).shuffle(wanted)
+    assert ids(the_run(root)) == wanted
+    assert (manifest(the_run(root))["order_mode"], manifest(the_run(root))["shuffle_seed"]) == ("shuffled", 9)
+
+
+def test_the_canonical_set_is_asked_in_the_selectors_order(root: Path) -> None:
+    code, said = chaosbench("eval", "--provider", "mock", "--dataset", "canonical", "--output-dir", root / "elsewhere")
+    assert code == 0, said
+    found = ids(the_run(root, "elsewhere"))
+    assert (len(found), found[0], found[-1]) == (120, "atomic_0000", "multi_hop_0059")
+
+
+def test_a_canonical_set_that_is_not_there_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, said = chaosbench("eval", "--provider", "mock", "--dataset", "nowhere/canonical.json")
+    assert (code, "no such selector" in said) == (2, True)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_packaged_set_is_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packaged = data_set(tmp_path / "package")
+    monkeypatch.setattr("perpend.compat.chaosbench.sources.packaged_root", lambda: packaged)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert chaosbench("eval", "--provider", "mock", "--subset", "data/subsets/few.jsonl")[0] == 0
+    assert chaosbench("eval", "--provider", "mock", "--dataset", "canonical")[0] == 0
+    assert chaosbench("freeze")[0] == 0
+    runs = list((tmp_path / "elsewhere" / "runs").iterdir())
+    assert sorted(len(ids(run)) for run in runs) == [20, 120]
+    for run in runs:
+        assert chaosbench("publish-run", "--run", run)[0] == 0
+
+
+def test_errors_invalid_and_unfinished_replies_are_told_apart(root: Path) -> None:
+    code, _ = chaosbench("eval", "--provider", "callable", "--model", "model.py:answer", "--subset", few(root, 8))
+    assert code == 0
+    run = the_run(root)
+    outcomes = {p.id: (p.outcome, p.first, p.retry_outcome) for p in read_predictions(run / "predictions.jsonl")}
+    assert outcomes["atomic_0000"] == ("ERROR", "ERROR", None)
+    assert outcomes["atomic_0001"] == ("VALID_TRUE", "INVALID", "VALID_TRUE")
+    assert outcomes["atomic_0002"] == ("UNFINISHED", "UNFINISHED", None)
+    assert outcomes["atomic_0003"] == ("VALID_FALSE", "VALID_FALSE", None)
+    found = metrics(run)
+    assert [found[key] for key in ("total", "valid", "invalid", "unfinished", "errors")] == [8, 6, 0, 1, 1]
+    assert (found["coverage"], found["coverage_first_reply"]) == (6 / 8, 5 / 8)
+    assert (found["reprompted"], found["error_rate"]) == (1, 1 / 8)
+    assert found["token_budget"]["needed_max_tokens"] is None  # type: ignore[index]
+    assert "timeout" in (run / "predictions.jsonl").read_text()
+
+
+def few(root: Path, count: int) -> Path:
+    path = root / "data" / "subsets" / "first.jsonl"
+    path.write_text("".join(json.dumps(record(n)) + "\n" for n in range(count)))
+    return path
+
+
+def test_without_retries_an_invalid_reply_stays_invalid(root: Path) -> None:
+    chaosbench("eval", "--provider", "callable", "--model", "model.py:answer", "--subset", few(root, 4), "--retries", 0)
+    found = metrics(the_run(root))
+    assert (found["invalid"], found["reprompted"]) == (1, 0)
+    assert found["invalid_kinds"] == {"formatting_failure": 1, f"truth_{record(1)['ground_truth']}": 1}
+
+
+def test_resuming_asks_only_what_failed_and_keeps_the_rest(root: Path) -> None:
+    chaosbench("eval", "--provider", "callable", "--model", "model.py:answer", "--subset", few(root, 8))
+    run = the_run(root)
+    assert metrics(run)["errors"] == 1
+    # The model is part of the run: its code may not change. What changes is the world, here the time-out.
+    (root / "reachable").touch()
+    code, said = chaosbench("eval", "--resume", run.name, "--model", "model.py:answer")
+    assert code == 0, said
+    assert manifest(run)["resumed_from"] == run.name
+    assert (metrics(run)["total"], metrics(run)["errors"]) == (8, 0)
+    with Store.open(run / "run.db") as store:
+        assert store.failures(0) == {1: 1}
+    before = (run / "predictions.jsonl").read_bytes()
+    code, said = chaosbench("eval", "--resume", run, "--model", "model.py:answer")
+    assert code == 0, said
+    assert (run / "predictions.jsonl").read_bytes() == before
+
+
+def test_a_stopped_run_is_resumed_to_the_same_end(root: Path) -> None:
+    prices = ("--usd-per-million-input", "0", "--usd-per-million-output", "1000000")
+    few(root, 8)
+    start = ("eval", "--provider", "mock", "--subset", "data/subsets/first.jsonl", *prices)
+    code, said = chaosbench(*start, "--max-usd", "3")
+    assert (code, "--max-usd 3 reached" in said) == (1, True)
+    run = the_run(root)
+    assert manifest(run)["status"] == "stopped: --max-usd 3 reached (3.0000 spent)"
+    assert (metrics(run)["total"], manifest(run)["total_items_planned"]) == (3, 8)
+    code, said = chaosbench("eval", "--resume", run.name, "--max-usd", "100")
+    assert code == 0, said
+    assert (metrics(run)["total"], manifest(run)["status"]) == (8, "completed")
+
+
+def test_a_run_is_not_resumed_with_other_settings(root: Path) -> None:
+    chaosbench("eval", "--provider", "mock", "--subset", "data/subsets/few.jsonl")
+    run = the_run(root)
+    code, said = chaosbench("eval", "--resume", run.name, "--seed", "7", "--workers", "3")
+    assert code == 2
+    assert "--seed 42 → 7" in said
+    assert "--workers" not in said
+    (run / "items.jsonl").write_text((run / "items.jsonl").read_text().replace("chaotic", "Chaotic", 1))
+    code, said = chaosbench("eval", "--resume", run.name)
+    assert (code, "not the file that the run began with" in said) == (3, True)
+
+
+def test_a_report_is_derived_again_from_the_replies(root: Path) -> None:
+    chaosbench("eval", "--provider", "mock", "--model", "subject", "--subset", "data/subsets/few.jsonl")
+    run = the_run(root)
+    names = ("metrics.json", "predictions.jsonl", "summary.md", "run_manifest.json", "report.md")
+    before = {name: (run / name).read_bytes() for name in names}
+    for name in ("metrics.json", "predictions.jsonl", "summary.md"):
+        (run / name).unlink()
+    code, said = chaosbench("report", "--run", run)
+    assert code == 0, said
+    assert {name: (run / name).read_bytes() for name in names} == before
+
+
+def test_an_unknown_run_to_resume_is_an_error(root: Path) -> None:
+    code, said = chaosbench("eval", "--resume", "20260101T000000Z_mock")
+    assert (code, "no such run" in said) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--provider", "mocc"), "did you mean 'mock'"),
+        (("--provider", "ollama"), "needs --model"),
+        ((), "--provider is missing"),
+        (("--provider", "mock", "--max-usd", "1"), "needs prices"),
+        (("--provider", "mock", "--lenient", "--strict-parsing"), "give one"),
+        (("--provider", "mock", "--max-items", "0"), "--max-items must be 1 or more"),
+        (("--provider", "mock", "--tier", "P0", "--subset", "data/subsets/few.jsonl"), "leave --subset out"),
+    ],
+)
+def test_flags_that_cannot_be_met_leave_nothing_behind(root: Path, flags: tuple[str, ...], told: str) -> None:
+    given = flags if "--subset" in flags else (*flags, "--subset", "data/subsets/few.jsonl")
+    code, said = chaosbench("eval", *given)
+    assert code == 2
+    assert told in said
+    assert not (root / "runs").exists()
+
+
+def test_a_model_that_cannot_be_had_leaves_no_folder(root: Path) -> None:
+    flags = ("--provider", "ollama", "--model", "tiny", "--base-url", "http://127.0.0.1:9")
+    code, _ = chaosbench("eval", *flags, "--subset", "data/subsets/few.jsonl")
+    assert code == 4
+    assert list((root / "runs").iterdir()) == []
+
+
+def test_two_runs_of_one_second_have_two_folders(root: Path) -> None:
+    for _ in range(3):
+        assert chaosbench("eval", "--provider", "mock", "--subset", "data/subsets/few.jsonl")[0] == 0
+    assert len(list((root / "runs").iterdir())) == 3
+
+
+def test_the_smoke_tier_is_a_shorthand(root: Path) -> None:
+    few(root, 60).rename(root / "data/subsets/subset_1k_armored.jsonl")
+    code, said = chaosbench("eval", "--tier", "P0")
+    assert code == 0, said
+    assert (manifest(the_run(root))["max_items"], metrics(the_run(root))["total"]) == (50, 50)
+
+
+def test_the_family_tier_is_one_run_for_each_suite(root: Path) -> None:
+    from perpend.compat.chaosbench.settings import FAMILIES
+
+    suites = root / "data/subsets/subset_family_suites"
+    suites.mkdir()
+    for family in FAMILIES:
+        (suites / f"{family}.jsonl").write_text(few(root, 4).read_text())
+    code, said = chaosbench("eval", "--tier", "P4", "--provider", "mock")
+    assert code == 0, said
+    assert sorted(manifest(run)["dataset"]["name"] for run in (root / "runs").iterdir()) == sorted(FAMILIES)  # type: ignore[index]
+
+
+def test_each_rule_of_reading_is_reported_and_one_decides(root: Path) -> None:
+    (root / "yes.py").write_text("def answer(request):\n    return 'Not enough data about y'\n")
+    flags = ("--provider", "callable", "--model", "yes.py:answer", "--subset", few(root, 8))
+    chaosbench("eval", *flags, "--strict-parsing", "--output-dir", "strict")
+    chaosbench("eval", *flags, "--retries", "0", "--output-dir", "careful")
+    strict, careful = metrics(the_run(root, "strict")), metrics(the_run(root, "careful"))
+    assert manifest(the_run(root, "strict"))["parser"] == "label@1"
+    # The reference takes the variable y for 'yes'.
+    assert (strict["valid"], careful["valid"]) == (8, 0)
+    assert careful["by_parser"]["label@1"]["valid"] == 8  # type: ignore[index]
+    assert careful["balanced_accuracy"] is None
+
+
+def test_long_texts_can_be_cut_in_the_predictions_only(root: Path) -> None:
+    (root / "long.py").write_text("def answer(request):\n    return 'TRUE. ' + 'Because. ' * 50\n")
+    flags = ("--provider", "callable", "--model", "long.py:answer", "--subset", few(root, 4))
+    chaosbench("eval", *flags, "--truncate-pred-text", "10")
+    assert {p.text for p in read_predictions(the_run(root) / "predictions.jsonl")} == {"TRUE. Beca"}
+    assert b"Because. Because." in (the_run(root) / "run.db").read_bytes()
+
+
+def test_the_task_asks_again_only_where_a_whole_reply_has_no_label() -> None:
+    reprompt = make_task("logic", {}).reprompt
+    assert reprompt is not None
+    item = Item("a", "Is it so?", "TRUE")
+    wanted = {text: reprompt.wanted(item, Response(text=text, finish="stop")) for text in ("TRUE", "Perhaps.", "  ")}
+    assert wanted == {"TRUE": False, "Perhaps.": True, "  ": True}
+    assert not reprompt.wanted(item, Response(text="", finish="length"))
+    assert not reprompt.wanted(item, Response(text="<think>so", finish="length"))
+    assert not reprompt.wanted(item, Response(error="timeout"))
+    asked = (Message("user", "Is it so?"),)
+    again = reprompt.render(asked, Response(text="<think>hm</think>Perhaps."))
+    assert [message.role for message in again] == ["user", "assistant", "user"]
+    assert again[1].content == "Perhaps."
+    assert reprompt.render(asked, Response(text=""))[1].content == "(no answer)"
+    assert make_task("logic", {"reprompt": False}).reprompt is None
+    with pytest.raises(SpecError, match="unknown parser"):
+        make_task("logic", {"parser": "label@9"})
+
+
+def test_the_prompt_is_the_instruction_and_the_question() -> None:
+    (condition,) = make_task("logic", {}).conditions
+    (message,) = condition.render(Item("a", "Is {x} chaotic?", "TRUE"))
+    assert message.content.endswith("\n\nQuestion: Is {x} chaotic?")
+    assert "TRUE" in message.content
+
+
+def predictions(outcomes: list[tuple[str, int | None]]) -> list[Prediction]:
+    return [
+        Prediction(str(n), "?", "TRUE", outcome, "f", tokens=tokens)  # type: ignore[arg-type]
+        for n, (outcome, tokens) in enumerate(outcomes)
+    ]
+
+
+def test_the_budget_is_exact_where_few_replies_are_cut() -> None:
+    rows = [("VALID_TRUE", n) for n in range(1, 100)] + [("UNFINISHED", 128)]
+    found = token_budget(predictions(rows), 128)
+    assert (found["needed_max_tokens"], found["unfinished"]) == (95.0, 1)
+
+
+def test_the_budget_is_estimated_where_many_replies_are_cut() -> None:
+    rng = random.Random(5)
+    lengths = [int(rng.lognormvariate(6.0, 1.0)) + 1 for _ in range(4000)]
+    rows = [("VALID_TRUE", n) if n < 512 else ("UNFINISHED", 512) for n in lengths]
+    found = token_budget(predictions(rows), 512)
+    truth = sorted(lengths)[int(0.95 * len(lengths))]
+    assert isinstance(found["needed_max_tokens"], float)
+    assert 0.85 * truth < found["needed_max_tokens"] < 1.18 * truth
+    assert "extrapolated" in str(found["note"])
+
+
+def test_the_budget_of_a_model_that_never_finished_is_not_known() -> None:
+    found = token_budget(predictions([("UNFINISHED", 256)] * 50), 256)
+    assert found["needed_max_tokens"] is None
+    assert "not known" in str(found["note"])
+
+
+def test_an_error_lowers_coverage_and_is_not_a_wrong_answer() -> None:
+    rows = predictions([("VALID_TRUE", 1), ("VALID_FALSE", 1), ("INVALID", 1), ("ERROR", None)])
+    found = measure(rows)
+    assert found.value("coverage") == 0.5
+    assert found.value("accuracy_valid") == 0.5
+    assert found.value("accuracy_effective") == 1 / 3
+    assert measure(predictions([("ERROR", None)])).value("balanced_accuracy") is None
+
+
+def test_settings_of_a_damaged_manifest_are_an_error() -> None:
+    with pytest.raises(SpecError, match="max_tokens cannot be '16'"):
+        settings_from({"provider": "mock", "max_tokens": "16"}, "run_manifest.json")
+    assert Settings("openrouter", "a/b").spec(Path("x")).models[0].name == "openai/a/b"
+    assert (
+        Settings("openai", "o3-mini").spec(Path("x")).models[0].options["max_tokens_field"] == "max_completion_tokens"
+    )
+    assert Settings("ollama", "qwen2.5:14b").run_id("20260220T145642Z") == "20260220T145642Z_ollama_qwen2.5-14b"
