@@ -350,3 +350,13 @@ def test_a_separated_table_has_no_random_intercept() -> None:
     cells = collapse([0, 1] * 10 + [1] * 20, [factor("g", np.repeat(["a", "b"], 20))], items=np.arange(40) % 10)
     with pytest.raises(DataError, match="STAT010"):
         random_intercept(cells, ["g"])
+
+
+def test_levels_that_every_item_answers_alike_leave_the_clustered_test_undefined() -> None:
+    items = np.repeat(np.arange(20), 4)
+    level = np.tile(["a", "a", "b", "b"], 20)
+    outcome = (items % 3 == 0).astype(float)
+    cells = collapse(outcome, [factor("variant", level)], items=items)
+    found = clustered_test(fit_logit(cells, ["variant"]), "variant")
+    assert found.value is None
+    assert "singular" in found.note

@@ -165,9 +165,10 @@ def write_suite(
 
 
 def suite_task(folder: Path, name: str, files: Sequence[str]) -> Task:
-    """The task of a converted suite: its template files as conditions, judged by the conformity task's scorers."""
+    """The task of a converted suite: conformity, with the suite's template files as its conditions."""
     conditions = tuple(template(folder / "templates" / file) for file in files)
-    return Task(name=name, conditions=conditions, scorers=make_task("conformity", {}).scorers)
+    study = make_task("conformity", {})
+    return Task(name=study.name, conditions=conditions, scorers=study.scorers, options={"suite": name})
 
 
 def _entries(body: Mapping[str, JSON], key: str, where: str) -> list[Mapping[str, JSON]]:

@@ -187,7 +187,8 @@ def likelihood_ratio(large: LogitFit, small: LogitFit) -> Estimate:
 def clustered_test(fit: LogitFit, term: str) -> Estimate:
     """Wald test that all coefficients of a term are 0, with the item sandwich and Hotelling's F for few items.
 
-    Undefined without items, under separation, and with no more items than coefficients.
+    Undefined without items, under separation, with no more items than coefficients, and where the items answer two
+    levels alike.
     """
     from scipy.special import fdtrc
 
@@ -207,6 +208,11 @@ def clustered_test(fit: LogitFit, term: str) -> Estimate:
         return Estimate(None, fit.rows, note=note, also=also, cautions=fit.cautions)
     few = (cautions.few_clusters(items),) if items < 30 else ()
     block, b = fit.clustered[np.ix_(columns, columns)], fit.coef[columns]
+    plain = fit.covariance[np.ix_(columns, columns)] if fit.covariance is not None else block
+    # Levels that every item answers alike have no variance between items; rounding leaves it just above or below 0.
+    if float(np.linalg.eigvalsh(block).min()) <= 1e-14 * float(np.diag(plain).max()):
+        note = f"items do not vary in {term!r} between some of its levels, so the clustered covariance is singular"
+        return Estimate(None, fit.rows, note=note, also=also, cautions=few)
     wald = float(b @ np.linalg.solve(block, b))
     also["df2"] = items - df
     also["p"] = float(fdtrc(df, items - df, wald * (items - df) / (df * (items - 1.0))))
