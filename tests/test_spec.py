@@ -75,8 +75,8 @@ def test_where_and_how_fast_a_model_answers_does_not_change_the_question() -> No
 
 
 def test_a_path_of_this_machine_is_never_part_of_a_name() -> None:
-    assert written_name("local//home/me/weights.gguf") == "local/weights.gguf"
-    assert written_name("/home/me/task.py") == "task.py"
+    assert written_name("local//data/mine/weights.gguf") == "local/weights.gguf"
+    assert written_name("/data/mine/task.py") == "task.py"
     assert written_name("openai/org/model") == "openai/org/model"
 
 
