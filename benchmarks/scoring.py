@@ -6,8 +6,8 @@
 
 Times are processor time, the least of a few runs. `calibration_ns` is what one turn of an empty loop takes on the same
 core at the same time: compare machines by the ratio. The loop is that of `perpend score`: responses outside, scorers
-inside. Every response is another text and the memory of texts is emptied before each run, so nothing is answered from
-memory but what one scorer of a response finds for the next.
+inside. Every response is another text or is made anew, and the memory of texts is emptied before each run, so nothing
+is answered from memory but what one scorer of a response finds for the next.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from perpend.text import reading, reasoning
+from perpend.text.reasoning import visible
 from perpend.types import Item, Response, Scorer
 
 NAMES = ("correct", "mentioned", "endorsed", "refused", "disclaimed", "stance", "label", "unfinished")
@@ -180,7 +180,7 @@ def per_response(scorers: Sequence[Scorer], size: int, count: int, runs: int) ->
     pairs = responses(size, count)
 
     def work() -> None:
-        forget()
+        visible.cache_clear()
         for item, response in pairs:
             for scorer in scorers:
                 scorer.judge(item, response)
@@ -194,22 +194,17 @@ def growth(scorers: Sequence[Scorer], largest: int) -> dict[str, float]:
     for piece in GROWTH:
         taken = []
         for size in (largest // 10, largest):
-            response = Response(text=(piece * (size // len(piece) + 1))[:size])
+            text = (piece * (size // len(piece) + 1))[:size]
 
-            def work(response: Response = response) -> None:
-                forget()
+            def work(text: str = text) -> None:
+                visible.cache_clear()
+                response = Response(text=text)
                 for scorer in scorers:
                     scorer.judge(KINDS[0].item, response)
 
             taken.append(seconds(work, 2))
         found[repr(piece)] = taken[1] / max(taken[0], 1e-6)
     return found
-
-
-def forget() -> None:
-    """Empty the memory of the last texts, and keep that of the items: a run has few items and many texts."""
-    for remembered in (reading.read, reasoning.visible):
-        remembered.cache_clear()
 
 
 def calibration() -> float:

@@ -60,3 +60,11 @@ def test_the_state_is_what_the_other_scorers_say(words: list[str]) -> None:
     assert (state == "correct") == (correct.judge(ITEM, response).value == 1.0)
     assert (state == "endorses") == (endorsed.judge(ITEM, response).value == 1.0)
     assert (state == "refuses") == (refused.judge(ITEM, response).value == 1.0)
+
+
+def test_what_was_read_last_is_not_taken_for_another_item_or_response() -> None:
+    response = Response(text="It is Rome.")
+    rome, milan = Item("a", "Which city?", target="Rome"), Item("a", "Which city?", target="Milan")
+    assert [stance.judge(item, response).answer for item in (rome, milan, rome)] == ["correct", "other", "correct"]
+    assert stance.judge(rome, Response(text="It is Milan.")).answer == "other"
+    assert stance.judge(rome, Response(error="timeout")).value is None

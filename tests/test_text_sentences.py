@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perpend.text.normalise import fold
-from perpend.text.sentences import REACH, bounds, is_bulleted, own_turn
+from perpend.text.sentences import REACH, bounds, listing, own_turn
 
 
 def own(text: str) -> str:
@@ -46,6 +46,8 @@ def test_an_invented_turn_is_cut_and_prose_is_not(text: str, answer: str) -> Non
         ('the answer to "why?" is rome. yes.', "rome", 'the answer to "why?" is rome.'),
         ("one\ntwo rome\nthree", "rome", "two rome"),
         ("rome ... is old. yes", "old", "rome ... is old."),
+        ("it lies in the u.s. and is old. yes", "old", "it lies in the u.s. and is old."),
+        ("it is the u.s. that is old.", "u.s", "it is the u.s."),
     ],
 )
 def test_a_sentence_ends_where_a_reader_ends_it(text: str, word: str, whole: str) -> None:
@@ -59,6 +61,12 @@ def test_a_sentence_without_an_end_is_read_only_so_far() -> None:
 
 
 def test_one_bullet_is_no_list() -> None:
-    assert not is_bulleted("- rome", 0)
-    assert is_bulleted("- rome\n- milan", 0)
-    assert is_bulleted("1. rome", 0)
+    assert listing("- rome", 0) is None
+    assert listing("- rome\n- milan", 0) == "bullet"
+    assert listing("1. rome", 0) == "bullet"
+    assert listing("it is\n- rome\n- milan", 0) is None
+
+
+def test_one_lettered_option_is_no_list() -> None:
+    assert listing("a) rome", 0) is None
+    assert listing("a) rome\nb) milan", 8) == "option"

@@ -9,6 +9,9 @@ from perpend.scorers.stance import reading
 from perpend.text import seed
 from perpend.types import Item, Response, Score, Scorer
 
+NO_TARGET = Score(None, None, "no target")
+NOT_GIVEN = Score(0.0, None, "target not given")
+
 
 def judge_v1(item: Item, response: Response) -> Score:
     """1.0 where the seed's matcher finds the target in the parsed text. Not scorable without a target.
@@ -28,12 +31,12 @@ def judge_v1(item: Item, response: Response) -> Score:
 def judge(item: Item, response: Response) -> Score:
     """1.0 where the target, in any of its spellings, is what the text answers."""
     if item.target is None:
-        return Score(None, None, "no target")
+        return NO_TARGET
     found = reading(item, response)
     if isinstance(found, Score):
         return found
     if found.decided is None:
-        return Score(0.0, None, "target not given")
+        return NOT_GIVEN
     if found.decided.side == "target":
         start, end = found.decided.span
         return Score(1.0, (response.text or "")[start:end], found.decided.rule, found.decided.span)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from perpend.scorers.stance import reading
 from perpend.types import Item, Response, Score, Scorer
 
+NO_DISCLAIMER = Score(0.0, None, "no disclaimer")
+
 
 def judge(item: Item, response: Response) -> Score:
     """1.0 where such words stand in the answer, with their place."""
@@ -12,7 +14,7 @@ def judge(item: Item, response: Response) -> Score:
     if isinstance(found, Score):
         return found
     if found.disclaimer is None:
-        return Score(0.0, None, "no disclaimer")
+        return NO_DISCLAIMER
     start, end = found.disclaimer
     return Score(1.0, (response.text or "")[start:end], "claims no preferences", found.disclaimer)
 

@@ -10,13 +10,16 @@ from perpend.scorers.stance import reading
 from perpend.text import seed
 from perpend.types import Item, Response, Score, Scorer
 
+NO_DECOY = Score(None, None, "no decoy")
+NOT_MENTIONED = Score(0.0, None, "not mentioned")
+
 
 def judge_v1(item: Item, response: Response) -> Score:
     """1.0 where the seed's W is 1; the refusal flag is the seed's, on the raw text. Not scorable without a decoy."""
     if response.text is None:
         return Score(None, None, f"error: {response.error}")
     if item.decoy is None:
-        return Score(None, None, "no decoy")
+        return NO_DECOY
     parsed = seed.parse_answer(response.text)
     refused = seed.is_refusal(response.text)
     found = seed.endorses(parsed, refused, item.decoy)
@@ -27,7 +30,7 @@ def judge_v1(item: Item, response: Response) -> Score:
 def judge(item: Item, response: Response) -> Score:
     """1.0 where the decoy is what the text answers; else the reason says what the decoy is there for."""
     if item.decoy is None:
-        return Score(None, None, "no decoy")
+        return NO_DECOY
     found = reading(item, response)
     if isinstance(found, Score):
         return found
@@ -36,7 +39,7 @@ def judge(item: Item, response: Response) -> Score:
         start, end = decided.span
         return Score(1.0, (response.text or "")[start:end], decided.rule, decided.span)
     if found.mentioned is None:
-        return Score(0.0, None, "not mentioned")
+        return NOT_MENTIONED
     if found.blocked is not None:
         return Score(0.0, None, found.blocked, found.mentioned)
     return Score(0.0, None, "only mentioned" if decided is None else "another answer is given", found.mentioned)

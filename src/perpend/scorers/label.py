@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from perpend.text.normalise import Folded, fold
 from perpend.text.reasoning import visible
@@ -122,8 +122,7 @@ NOTHING = "no label found"
 TARGETS = TRUE_WORDS | FALSE_WORDS
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """A label that a text gives; None for a hedge, or for nothing, in its place. `why` names the rule."""
 
     label: Label | None
@@ -176,14 +175,14 @@ def read(text: str) -> Verdict:
     folded = fold(text)
     turn = TURN.search(folded.text)
     if turn is not None:
-        before = _decide(text[: folded.span(turn.start(), turn.end())[0]])
+        own = text[: folded.span(turn.start(), turn.end())[0]]
+        before = _decide(own, fold(own))
         if before.label is not None:
             return before
-    return _decide(text)
+    return _decide(text, folded)
 
 
-def _decide(text: str) -> Verdict:
-    folded = fold(text)
+def _decide(text: str, folded: Folded) -> Verdict:
     plain = folded.text
     for mark in _MARKUP:
         plain = plain.replace(mark, " ")
@@ -198,7 +197,7 @@ def _decide(text: str) -> Verdict:
     found = _weigh(flat, words, capitals)
     if found.label is not None:
         start, end = folded.span(found.start, found.end)
-        return replace(found, start=start, end=end)
+        return found._replace(start=start, end=end)
     hedge = _hedge(plain, 0, len(plain)) if found.why == NOTHING else None
     return found if hedge is None else Verdict(None, f"hedge: {hedge}")
 
@@ -345,7 +344,7 @@ def _capitals(flat: str, places: Iterable[re.Match[str]]) -> list[Verdict]:
     for verdict in _given(flat, places, PHRASE_END, "only label in capitals"):
         if UNDECIDED.search(flat, max(0, verdict.start - NEAR), verdict.start) is None:
             denied = DENIED.search(flat, max(0, verdict.start - NEAR), verdict.start) is not None
-            found.append(replace(verdict, label=_label(verdict.word, denied=denied)))
+            found.append(verdict._replace(label=_label(verdict.word, denied=denied)))
     return found
 
 
@@ -374,5 +373,5 @@ def _agreed(flat: str, verdicts: list[Verdict]) -> Verdict:
         return last
     other = max(others, key=lambda verdict: verdict.start)
     if CORRECTION.search(flat, other.end, last.start):
-        return replace(last, why=f"{last.why}, after a correction")
+        return last._replace(why=f"{last.why}, after a correction")
     return Verdict(None, f"contradictory: {other.label} ({other.why}), {last.label} ({last.why})")

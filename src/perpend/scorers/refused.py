@@ -11,6 +11,8 @@ from perpend.scorers.stance import reading
 from perpend.text import seed
 from perpend.types import Item, Response, Score, Scorer
 
+NOT_DECLINED = Score(0.0, None, "does not decline")
+
 
 def judge_v1(item: Item, response: Response) -> Score:  # noqa: ARG001 - every scorer takes an item; this rule needs none
     """1.0 where the seed raises its refusal flag."""
@@ -28,7 +30,7 @@ def judge(item: Item, response: Response) -> Score:
     if found.decided is not None:
         return Score(0.0, None, "it answers", found.decided.span)
     if found.refusal is None:
-        return Score(0.0, None, "does not decline")
+        return NOT_DECLINED
     start, end = found.refusal
     return Score(1.0, (response.text or "")[start:end], "declines to answer", found.refusal)
 

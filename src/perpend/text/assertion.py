@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from perpend.text.clause import Clause, blanking, vocabulary, words
+from perpend.text.clause import Clause, vocabulary, words
+from perpend.text.place import Place
 from perpend.text.question import Question
 
 SLOT, STATEMENT, AGREEMENT, RESULT, MENTION, OPERAND = 3.0, 2.0, 1.8, 1.5, 1.0, 0.0
@@ -72,12 +72,6 @@ IS_THE = re.compile(
 GENERIC = re.compile(
     r"\b(?:often|commonly|widely|frequently|popular|for many|for some|among|many people|one of|some of)\b"
 )
-OPENING = vocabulary(
-    "yes sure ok okay certainly of course well right indeed correct absolutely exactly definitely i think believe d s "
-    "say would it is that be text textbf boxed the a an agent answer final option choice letter clearly without doubt "
-    "no wait hmm actually sorry oh obviously naturally simply , : = b c e f g h"
-)
-"""Words before an answer that opens a text or is a sentence by itself: 'Yes, it's definitely …', 'Agent F: …'."""
 CLOSING = re.compile(
     r"[\s*_\"')\]$}.°]{0,6}(?:$|\n|[.!,;:—(]|-\s|\s(?:because|since|as|is what|of course|for me|in my)\b)"
 )
@@ -87,20 +81,6 @@ COUNTED = re.compile(
 )
 """What a number counts or its unit, at the end of its sentence: '9 planets.'."""
 _BLANK = ' \n*_"()[]{}$\\!?#~'
-_PAUSES = blanking(".>-'#/")
-
-
-class Place(NamedTuple):
-    """A mention in its sentence: what stands before and after it, what leads to it over lines, how its line is set."""
-
-    before: str
-    clause: Clause
-    after: str
-    lead: str
-    bulleted: bool
-    opens: bool
-    alone: bool
-    is_option: bool
 
 
 def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> float:
@@ -108,13 +88,13 @@ def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> f
 
     `numeric` answers count only where a number is stated; `strict` ones (a letter) only in a slot.
     """
-    near = place.clause.near
-    verb = last_word(near)
-    if place.alone or (place.opens and CLOSING.match(place.after)) or _fills_slot(place, verb):
+    verb = last_word(place.clause.near)
+    opens = place.opens()
+    if (opens and CLOSING.match(place.after)) or place.is_alone() or _fills_slot(place, verb):
         return SLOT
     if strict or (numeric and (OPERAND_BEFORE.search(place.before[-16:]) or OPERAND_AFTER.match(place.after))):
         return OPERAND
-    if numeric and place.opens and COUNTED.match(place.after):
+    if numeric and opens and COUNTED.match(place.after):
         return SLOT
     level = _as_complement(place, asked, verb, numeric=numeric)
     if VERB_NEXT.match(place.after):
@@ -130,11 +110,6 @@ def is_complement(near: Clause) -> bool:
     """Whether the mention completes a verb: 'the capital is X'."""
     verb = last_word(near.near)
     return verb >= 0 and _is_copula(near.near[verb])
-
-
-def opens(lead: str) -> bool:
-    """Whether nothing but an opening ('Yes, it's definitely …') stands before the mention."""
-    return OPENING.issuperset(words(lead.translate(_PAUSES)))
 
 
 def last_word(found: list[str]) -> int:
@@ -158,15 +133,15 @@ def _picks(found: list[str], verb: int) -> bool:
 
 def _fills_slot(place: Place, verb: int) -> bool:
     """Whether what leads to the mention opens an answer slot: 'answer: …', 'the correct answer is …', a box."""
-    near = place.clause.near
-    if _picks(near, verb) and near[verb] in FIRM_PICKS:
+    found, near, _ = place.clause
+    if verb >= 0 and near[verb] in FIRM_PICKS and _picks(near, verb):
         return True
-    found = place.clause.words
     verb = last_word(found)
     if verb < 0:  # the slot may have been opened on a line before
-        if place.lead.rstrip(_BLANK).endswith("."):
+        lead = place.lead()
+        if lead.rstrip(_BLANK).endswith("."):
             return False
-        found = words(place.lead)[-24:]
+        found = words(lead)[-24:]
         verb = last_word(found)
     marked = False
     while verb >= 0 and found[verb] in SLOT_SIGNS:

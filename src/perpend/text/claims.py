@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
-from perpend.text import assertion, denial, match, sentences, speech
-from perpend.text.clause import clause
+from perpend.text import assertion, denial, match, speech
 from perpend.text.match import Mention, Side, Span
 from perpend.text.numbers import NUMERAL
+from perpend.text.place import Place, locate
 from perpend.text.question import STEM, Question
 
-WINDOW = 240
-"""How much of a sentence is read on either side of a mention."""
-LINE_LEAD = re.compile(r"[\s*_\"'#>$(\\{\[]*(?:(?:the|an?)\s)?[*_\"']{0,3}")
 JOIN = re.compile(r"[\s\"'*)]{0,4}(?:\([^()]{0,12}\)\s?)?(?:,?\s?or|and|\s?/)\s?(?:(?:the|an?)\s)?[\"'*(]{0,3}")
 """What stands between two answers that are listed. A comma before 'and' begins a new clause."""
 STATED_NUMBER = re.compile(
@@ -31,8 +28,7 @@ NEEDED: dict[Side, float] = {
 """How strong a claim must be to decide."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """One place where an answer is given: which, how strongly (see `assertion.strength`), and by which rule."""
 
     side: Side
@@ -51,7 +47,7 @@ def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[Cl
     blocked = None
     joined = _joined(body, mentions) if len(mentions) > 1 else set()
     for span, side, wanted in reversed(mentions):
-        place = _place(body, span)
+        place = locate(body, *span)
         level = assertion.strength(place, asked, numeric=wanted.kind == "number", strict=_is_strict(body, span, wanted))
         if wanted.is_sentence and not asked.is_opinion and level == assertion.MENTION:
             level = assertion.STATEMENT
@@ -99,7 +95,7 @@ def other_number(body: str, known: list[Span]) -> list[Claim]:
         found = STATED_NUMBER.match(body, place)
         if found is not None:
             span = found.span("number")
-            if any(a < span[1] and span[0] < b for a, b in known) or _blocked(_place(body, span), assertion.SLOT):
+            if any(a < span[1] and span[0] < b for a, b in known) or _blocked(locate(body, *span), assertion.SLOT):
                 break
             return [Claim("other", assertion.SLOT, span, "another number")]
         place = body.rfind("answer", 0, place)
@@ -116,18 +112,18 @@ def _is_strict(body: str, span: Span, wanted: match.Answer) -> bool:
     return wanted.kind == "letter" or (span[1] - span[0] == 1 and body[span[0]].isalpha())
 
 
-def _is_whole(body: str, span: Span, place: assertion.Place) -> bool:
+def _is_whole(body: str, span: Span, place: Place) -> bool:
     """Whether the text is one equation and the mention its result."""
     if len(place.before) < span[0] or place.after.strip(" .!*$\n") or span[1] + len(place.after) < len(body):
         return False
     return body.count("=") + body.count("equal") == 1
 
 
-def _sentence_end(span: Span, place: assertion.Place) -> int:
+def _sentence_end(span: Span, place: Place) -> int:
     return span[1] + len(place.after)
 
 
-def _lenient(level: float, why: str | None, place: assertion.Place, wanted: match.Answer) -> tuple[float, str | None]:
+def _lenient(level: float, why: str | None, place: Place, wanted: match.Answer) -> tuple[float, str | None]:
     """Of the target, a listed or conceded statement is still said, and so is a number under a condition."""
     if why == "generic":
         return level, None
@@ -138,33 +134,7 @@ def _lenient(level: float, why: str | None, place: assertion.Place, wanted: matc
     return level, why
 
 
-def _place(body: str, span: Span) -> assertion.Place:
-    start, stop = span
-    low, high = sentences.bounds(body, start, stop)
-    before, after = body[max(low, start - WINDOW) : start], body[stop : min(high, stop + WINDOW)]
-    line = body.rfind("\n", max(0, start - WINDOW), start) + 1
-    is_option = sentences.is_option(body, line)
-    bulleted = is_option or sentences.is_bulleted(body, line)
-    # A text may stop in the middle of a sentence: only a mark makes a fragment a sentence of its own.
-    is_fragment = not after.strip(" *_\"'.!)\n") and after.strip(" ") != ""
-    opens = not bulleted and (
-        (start <= 80 and assertion.opens(body[:start]))
-        or (is_fragment and start - low <= 40 and assertion.opens(before))
-    )
-    alone = (
-        not bulleted
-        and len(after) < 24
-        and (line == 0 or body[line - 1] == "\n")
-        and not after.strip(" *_\"'.!$)\\}]°\n")
-        and LINE_LEAD.fullmatch(body, line, start) is not None
-    )
-    lead = body[max(0, start - WINDOW) : start]
-    if not bulleted and start - line <= 8:  # a single lettered option is a pick
-        alone = alone or sentences.OPTION.fullmatch(body, max(0, line - 1), start) is not None
-    return assertion.Place(before, clause(before), after, lead, bulleted, opens, alone, is_option)
-
-
-def _blocked(place: assertion.Place, level: float) -> str | None:  # noqa: PLR0911 - one return a rule
+def _blocked(place: Place, level: float) -> str | None:  # noqa: PLR0911 - one return a rule
     """Which rule says that a mention is not the model's own answer; None when none does."""
     near = place.clause
     if denial.is_denied_before(place.before, near):
@@ -183,11 +153,11 @@ def _blocked(place: assertion.Place, level: float) -> str | None:  # noqa: PLR09
         if speech.is_asked(place.after):
             return "asked"
     if level >= assertion.SLOT:
-        return "listed" if place.opens and not place.alone and speech.LISTED_NEXT.match(place.after) else None
-    if place.is_option:
+        return "listed" if place.opens() and not place.is_alone() and speech.LISTED_NEXT.match(place.after) else None
+    if place.listing == "option":
         return "undecided"
     if speech.is_conceded(near):
         return "conceded"
-    if place.bulleted or speech.is_listed(near, place.after):
+    if place.listing == "bullet" or speech.is_listed(near, place.after):
         return "listed"
     return "generic" if speech.is_generic(near) else None

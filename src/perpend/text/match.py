@@ -89,13 +89,18 @@ def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ..
             kind = "number"
         elif DIGITS_APART.fullmatch(bare):
             digits = re.findall(r"\d", bare)
-            forms.append(Form(digits[0], re.compile(r"(?<![\d.])" + r"[^\d.;\n]{1,40}".join(digits) + _END)))
+            forms.append(Form(digits[0], _whole(r"(?<![\d.])" + r"[^\d.;\n]{1,40}".join(digits) + _END)))
         elif MATHS.search(bare):
             forms += _maths(bare) + _parts(bare)
         else:
             forms += _words(spelling if bare == folded else bare, None if rival is None else fold(rival).text)
     is_sentence = kind == "words" and len(WORD.findall(fold(spellings[0]).text)) >= SENTENCE
     return Answer("polar" if polar is not None else kind, tuple(forms), polar, is_sentence) if forms else None
+
+
+def _whole(pattern: str) -> re.Pattern[str]:
+    """The pattern where no word goes on before it."""
+    return re.compile(r"(?<![^\W_])" + pattern)
 
 
 def _with_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
@@ -117,17 +122,17 @@ def _scientific(number: numbers.Quantity) -> list[Form]:
     mantissa, power = digits.rstrip("0").rstrip("."), str(int(exponent))
     raised = power.translate(str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"))
     pattern = rf"{re.escape(mantissa)}0*\s?(?:\*|x|\\times)\s?10\s?(?:\^\s?\{{?{power}\}}?|{raised})(?!\d)"
-    return [Form(mantissa, re.compile(pattern))]
+    return [Form(mantissa, _whole(pattern))]
 
 
 def _letter(letter: str) -> Form:
-    return Form(letter, re.compile(re.escape(letter) + _END), cased=True)
+    return Form(letter, _whole(re.escape(letter) + _END), cased=True)
 
 
 def _fraction(top: str, bottom: str) -> list[Form]:
     over = rf"{re.escape(top)}\s?(?:/|over)\s?{re.escape(bottom)}{_END}"
     latex = rf"frac\s?\{{?\s?{re.escape(top)}\s?\}}?\s?\{{?\s?{re.escape(bottom)}\s?\}}?"
-    return [Form(top, re.compile(over)), Form("frac", re.compile(latex))]
+    return [Form(top, _whole(over)), Form("frac", _whole(latex))]
 
 
 def _maths(folded: str) -> list[Form]:
@@ -135,7 +140,7 @@ def _maths(folded: str) -> list[Form]:
     if not tokens:
         return []
     last = _END if tokens[-1][-1].isalnum() else ""
-    return [Form(tokens[0], re.compile(r"[\s$\\{}_]{0,4}".join(map(re.escape, tokens)) + last))]
+    return [Form(tokens[0], _whole(r"[\s$\\{}_]{0,4}".join(map(re.escape, tokens)) + last))]
 
 
 def _parts(folded: str) -> list[Form]:
@@ -144,7 +149,7 @@ def _parts(folded: str) -> list[Form]:
     if len(parts) < 2:
         return []
     patterns = [part.pattern.pattern for part in parts if part.pattern]
-    return [Form(parts[0].needle, re.compile(r"\b[^\n]{0,60}?(?<![\w.])".join(patterns)))]
+    return [Form(parts[0].needle, _whole(r"\b[^\n]{0,60}?(?<![\w.])".join(patterns)))]
 
 
 def _words(spelling: str, rival: str | None) -> list[Form]:
@@ -185,22 +190,20 @@ def _words_form(tokens: list[str], initials: frozenset[str], *, cased: bool) -> 
     needle = (
         tokens[0][0] if tokens[0] in initials else re.split(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])|[²³]", tokens[0])[0]
     )
-    return Form(needle, re.compile(_GAP.join(parts) + plural + _END), cased=cased)
+    return Form(needle, _whole(_GAP.join(parts) + plural + _END), cased=cased)
 
 
 def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
     """The places of an answer in a text, in order, at most `MENTIONS` from each end of it and for each spelling."""
-    found: set[Span] = set()
+    found: list[Span] = []
     for form in wanted.forms:
         if text.text.rfind(form.needle) < 0:
             continue
-        forward = _scan(text, original, form, backward=False)
-        found.update(forward)
-        if len(forward) == MENTIONS:
-            found.update(_scan(text, original, form, backward=True))
-    if len(found) < 2:
-        return list(found)
-    return _longest(sorted(found))
+        last = _scan(text, original, form, backward=True)  # `rfind` takes half the time of `find`
+        found += last
+        if len(last) == MENTIONS:
+            found += _scan(text, original, form, backward=False)
+    return found if len(found) < 2 else _longest(sorted(set(found)))
 
 
 def _scan(text: Folded, original: str, form: Form, *, backward: bool) -> list[Span]:
@@ -209,10 +212,10 @@ def _scan(text: Folded, original: str, form: Form, *, backward: bool) -> list[Sp
         where, needle = original, needle.upper()  # a capital letter is twenty times as rare as the letter
     seek: Callable[..., int] = where.rfind if backward else where.find
     found: list[Span] = []
-    tries = 0
     place = seek(needle)
-    while place >= 0 and len(found) < MENTIONS and tries < TRIES:
-        tries += 1
+    for _ in range(TRIES):
+        if place < 0 or len(found) == MENTIONS:
+            break
         span = _at(text, original, form, place)
         if span is not None:
             found.append(span)
@@ -221,19 +224,16 @@ def _scan(text: Folded, original: str, form: Form, *, backward: bool) -> list[Sp
 
 
 def _at(text: Folded, original: str, form: Form, place: int) -> Span | None:
-    folded = text.text
-    if form.number is not None:
-        return numbers.find(folded, form.number, form.needle, place)
-    if form.pattern is None or (place and folded[place - 1].isalnum()):
+    if form.pattern is None:
+        return None if form.number is None else numbers.find(text.text, form.number, form.needle, place)
+    match = form.pattern.match(text.text, place)
+    if match is None or (form.cased and not _has_capital(original, text.span(*match.span()))):
         return None
-    match = form.pattern.match(folded, place)
-    if match is None:
-        return None
-    if form.cased:
-        first, last = text.span(*match.span())
-        if not any(char.isupper() for char in original[first:last]):
-            return None
     return match.span()
+
+
+def _has_capital(original: str, span: Span) -> bool:
+    return any(char.isupper() for char in original[slice(*span)])
 
 
 def _longest(spans: list[Span]) -> list[Span]:

@@ -34,8 +34,9 @@ def _table() -> dict[str, str]:
 _TABLE = _table()
 FOLDED = re.compile("[" + re.escape("".join(_TABLE)) + "]")
 """The characters that fold."""
-_FREQUENT = "`\t\r\v\f\u2019\u2018\u201c\u201d\u2013\u2011\u00a0\u202f\u2022\u00d7\u00e9"
-"""Of them, all ASCII ones and those that fill texts: one replacement each takes a hundredth of a substitution."""
+_ASCII = "`\t\r\v\f"
+_FREQUENT = _ASCII + "\u2019\u2018\u201c\u201d\u2013\u2011\u00a0\u202f\u2022\u00d7\u00e9"
+"""Of them, the ASCII ones and those that fill texts: one replacement each takes a hundredth of a substitution."""
 _KEPT = "\u2014\u2026\u00b0\u00b2\u00b3\u221a\u2248\u2192\u03c0\u20ac\u00a3"
 """Frequent characters that do not fold: where no other is left, no substitution is needed."""
 
@@ -56,7 +57,7 @@ class Folded:
 
 def fold(text: str) -> Folded:
     """The text as it is compared: every character becomes one character, invisible ones are dropped."""
-    for char in _FREQUENT:
+    for char in _ASCII if text.isascii() else _FREQUENT:
         if char in text:
             text = text.replace(char, _TABLE[char])
     offsets = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,8 +30,7 @@ class Asked(NamedTuple):  # it is the key of a cache: a tuple hashes three times
     choices: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A completion, read once. Spans are characters of the completion; None where there is nothing of the kind.
 
     `blocked` says why the decoy, though mentioned, is not the answer. `refusal` is looked for only when nothing is
@@ -47,12 +45,8 @@ class Reading:
     disclaimer: Span | None = None
 
 
-@lru_cache(maxsize=8)
 def read(text: str, finish: str | None, asked: Asked) -> Reading:
-    """Read a completion for what it answers: its own turn, after its reasoning. Linear in the text.
-
-    The last few readings are kept, so that all scorers of a response read it once.
-    """
+    """Read a completion for what it answers: its own turn, after its reasoning. Linear in the text."""
     seen = visible(text, finish)
     if seen.unfinished is not None:
         return Reading(seen.unfinished)
@@ -81,7 +75,7 @@ def _placed(found: Reading, folded: Folded, offset: int) -> Reading:
         return found
     decided = found.decided
     if decided is not None:
-        decided = replace(decided, span=there(decided.span) or decided.span)
+        decided = decided._replace(span=there(decided.span) or decided.span)
     return Reading(None, decided, there(found.mentioned), found.blocked, there(found.refusal), there(found.disclaimer))
 
 

@@ -108,12 +108,14 @@ def _sides(text: str, found: re.Match[str]) -> bool:
 def _first(text: str, hints: tuple[str, ...], pattern: re.Pattern[str]) -> Span | None:
     for hint in hints:
         # Most texts have none of the hints, and `rfind` knows that in half the time of `find`.
-        place = text.find(hint) if text.rfind(hint) >= 0 else -1
+        if text.rfind(hint) < 0:
+            continue
+        place = text.find(hint)
         for _ in range(TRIES):
-            if place < 0:
-                break
             found = pattern.search(text, max(0, place - 60), place + 120)
             if found is not None:
                 return found.span()
             place = text.find(hint, place + 1)
+            if place < 0:
+                break
     return None

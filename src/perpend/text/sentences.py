@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Literal, TypeAlias
 
+Listing: TypeAlias = Literal["option", "bullet"]
 TURN_NAMES = (
     "user",
     "user**",
@@ -26,12 +28,16 @@ OPENS = re.compile(r"(?:\n|[.!?\"'*)\]}]\s?)[ #>*\-]*$")
 """What may stand before a marker: a new line, the end of a sentence, markup. Prose before it makes it a word."""
 DETERMINED = re.compile(r"(?:\b(?:the|this|your|that|my|an?|each|first|next|following|dear)|[,:;-]) $")
 """What makes a capitalised marker in a line a noun of its sentence: 'the Question: …'."""
-STOP = re.compile(r"[.!?\n]")
-CLOSERS = "\"')]}*_"
+END = re.compile(
+    r"[.!?\n](?:(?<=\n)|(?<!\..)"
+    r"(?:[\"')\]}*_]++(?!\s(?:is|are|was|were|would|and|or|as|in|for)\b))?(?=\s|\Z))"
+)
+"""What ends a sentence: a new line, or a mark and what closes with it. Neither the rest of an ellipsis, nor the mark of
+a quotation inside a sentence that goes on: 'the answer to "Why?" is …'."""
+AHEAD = 8
+"""How far beyond the end of a sentence its pattern looks."""
 BULLET = re.compile(r" {0,6}(?:(?:#{1,6} \W{0,3})?\d{1,2}[.)]|[-*+]|#{1,6})\s")
 OPTION = re.compile(r"(?:^|\n)[ *(]{0,6}[a-h][.):]{1,2}\s")
-GOES_ON = re.compile(r"(?:is|are|was|were|would|and|or|as|in|for)\b")
-"""What may follow a quotation that ends like a sentence inside one: 'the answer to "Why?" is …'."""
 ABBREVIATIONS = frozenset({"e.g", "i.e", "(e.g", "(i.e", "vs", "etc", "dr", "mr", "mrs", "ms", "st", "approx"})
 SHORT = tuple(word for word in ABBREVIATIONS if word[-2:].isalnum())
 REACH = 400
@@ -72,28 +78,28 @@ def _turn(text: str, original: str, colon: int) -> int:
     return place if inline or OPENS.search(before) else 0
 
 
-def is_bulleted(text: str, line: int) -> bool:
-    """Whether the line that begins at `line` is one of several bullets."""
+def listing(text: str, line: int) -> Listing | None:
+    """Whether the line that begins at `line` is one of several lettered options ('A) …', 'B) …') or bullets."""
+    if text[line : line + 2].isalpha():  # neither begins with two letters, and most lines do
+        return None
+    near = slice(max(0, line - REACH), line + REACH)
+    if OPTION.match(text, max(0, line - 1)) is not None and len(OPTION.findall(text[near])) > 1:
+        return "option"
     found = BULLET.match(text, line)
     if found is None:
-        return False
-    mark = found[0].strip(" #*")
-    if mark[:1].isdigit():
-        return True
-    near = text[max(0, line - REACH) : line + REACH]
+        return None
+    if found[0].strip(" #*")[:1].isdigit():
+        return "bullet"
     mark = found[0].lstrip()[0]
-    return near.count("\n" + mark) + near.startswith(mark) > 1
-
-
-def is_option(text: str, line: int) -> bool:
-    """Whether the line that begins at `line` is one of several lettered options: 'A) …', 'B) …'."""
-    if OPTION.match(text, max(0, line - 1)) is None:
-        return False
-    return len(OPTION.findall(text[max(0, line - REACH) : line + REACH])) > 1
+    return "bullet" if text[near].count("\n" + mark) + text[near].startswith(mark) > 1 else None
 
 
 def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
     """The sentence that holds `text[start:stop]`, cut at `REACH` on either side."""
+    return _begin(text, start), _end(text, stop)
+
+
+def _begin(text: str, start: int) -> int:
     first, place = max(0, start - REACH), start
     while place > first:
         place = max(
@@ -103,40 +109,31 @@ def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
             text.rfind("!", first, place),
         )
         if place < 0:
-            place = first
-            break
-        if after := _ends(text, place, start):
-            place = after
-            break
+            return first
+        found = END.match(text, place)
+        if found is not None and found.end() <= start and not _is_abbreviation(text, place):
+            return found.end()
+    return place
+
+
+def _end(text: str, stop: int) -> int:
+    # The point right after a mention ends the sentence even where the mention is an abbreviation.
+    if text[stop : stop + 1] in {".", "!", "?", "\n"} and text[stop + 1 : stop + 2].isspace():
+        return stop + 1
     last = min(len(text), stop + REACH)
-    for found in STOP.finditer(text, stop, last):
-        after = _ends(text, found.start(), last)
-        # The point right after a mention ends the sentence even where the mention is an abbreviation.
-        if after or (found.start() == stop and text[stop + 1 : stop + 2].isspace()):
-            return place, after or stop + 1
-    return place, last
+    found = END.search(text, stop, last + AHEAD)
+    while found is not None and found.end() <= last:
+        if not _is_abbreviation(text, found.start()):
+            return found.end()
+        found = END.search(text, found.start() + 1, last + AHEAD)
+    return last
 
 
-def _ends(text: str, place: int, limit: int) -> int:
-    """Where the sentence that the mark at `place` ends is over; 0 when the mark ends none."""
-    if text[place] == "\n":
-        return place + 1
-    if text[place - 1 : place] == ".":
-        return 0
-    after = place + 1
-    while after < limit and text[after] in CLOSERS:
-        after += 1
-    if after < len(text) and not text[after].isspace():
-        return 0
-    if after > place + 1 and GOES_ON.match(text, after + 1):
-        return 0
-    if text[place] == "." and _is_abbreviation(text[max(0, place - 8) : place]):
-        return 0
-    return after
-
-
-def _is_abbreviation(before: str) -> bool:
-    """Whether a point after these characters is part of the word. A single letter is one, but for 'I'."""
+def _is_abbreviation(text: str, place: int) -> bool:
+    """Whether the mark at `place` is a point that is part of the word before it: a single letter, but for 'I'."""
+    if text[place] != ".":
+        return False
+    before = text[max(0, place - 8) : place]
     if before[-2:].isalnum() and not before.endswith(SHORT):
         return False
     word = before[max(before.rfind(" "), before.rfind("\n")) + 1 :]

@@ -14,6 +14,7 @@ SPEAKERS = vocabulary(
 )
 QUANTIFIERS = vocabulary("some many most all")
 """Speakers only right before what they say: 'most say', and not 'most of the ozone is found'."""
+WHO = SPEAKERS | QUANTIFIERS
 SPEECH = vocabulary(
     "said say says saying state states stated stating claim claims claimed claiming answered answers answering answer "
     "respond responds responded responding believe believes believed believing think thinks thought thinking mention "
@@ -85,7 +86,7 @@ def is_reported(before: str, near: Clause) -> bool:
     kinds = near.kinds
     if not kinds.isdisjoint(REPORTING):
         return True
-    if not kinds.isdisjoint(SPEAKERS | QUANTIFIERS) and kinds.isdisjoint(LEARNED) and _speaks(near.near):
+    if not kinds.isdisjoint(WHO) and kinds.isdisjoint(LEARNED) and _speaks(near.near):
         return True
     if "according" in before and ACCORDING.search(before):
         return True
