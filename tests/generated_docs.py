@@ -26,6 +26,9 @@ def cli_page() -> str:
     for name, command in cli.commands.items():
         context = click.Context(command, info_name=name, parent=parent, max_content_width=100)
         lines += [f"## perpend {name}", "", "```text", command.get_help(context).rstrip(), "```", ""]
+        for inner, verb in (command.commands if isinstance(command, click.Group) else {}).items():
+            within = click.Context(verb, info_name=inner, parent=context, max_content_width=100)
+            lines += [f"### perpend {name} {inner}", "", "```text", verb.get_help(within).rstrip(), "```", ""]
     return "\n".join(lines)
 
 

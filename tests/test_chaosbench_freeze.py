@@ -69,8 +69,9 @@ def test_a_bad_label_is_exit_1_and_names_its_line(root: Path) -> None:
 def test_what_is_missing_is_exit_2(root: Path, damage: str) -> None:
     selector = root / "data" / "canonical_v2_files.json"
     if damage == "selector":
-        selector.unlink()
-    elif damage == "file":
+        assert chaosbench("freeze", "--selector", "gone.json")[0] == 2
+        return
+    if damage == "file":
         (root / "data" / "v22_atomic.jsonl").unlink()
     else:
         selector.write_text("{" if damage == "no JSON" else '{"files": []}')

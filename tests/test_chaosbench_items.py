@@ -154,7 +154,7 @@ def test_a_selector_finds_its_files_from_any_directory(tmp_path: Path, monkeypat
     assert selector.base == root.absolute()
     assert len(selector.records()) == 120
     with pytest.raises(MissingDataError, match="no such selector"):
-        read_selector()
+        read_selector(Path("nowhere.json"))
 
 
 def test_a_subset_knows_the_canonical_set_around_it(tmp_path: Path) -> None:

@@ -103,10 +103,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the server counted them; None where it did not say."""
+    """Tokens as the server counted them, and what it was fed; None where it did not say."""
 
     input: int | None = None
     output: int | None = None
+    prompt_sha256: str | None = None
+    """SHA-256, in hex, of the text that the model read, template applied, where the provider knows it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perpend.scorers
-from perpend.text import reading, reasoning
+from perpend.scorers import stance
+from perpend.text import reasoning
 from perpend.types import ChoiceLogprob, Item, Response, Scorer
 
 SCORERS = [
@@ -111,7 +112,7 @@ def cost(scorer: Scorer, text: str, times: int = 3) -> float:
     """
     tries = []
     for _ in range(times):
-        reading.read.cache_clear()
+        stance._last.clear()
         reasoning.visible.cache_clear()
         start = time.process_time()
         for item in (ITEM, POLAR):

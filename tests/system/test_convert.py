@@ -11,16 +11,17 @@ import pytest
 
 from perpend.compat.convert import convert
 from perpend.measure import Run
+from tests.peak import PEAK_KB
 from tests.test_compat_rows import ROW
 from tests.test_compat_simulation import joined, simulation
 
 # Converts a file and prints how many MiB the process held at most.
-PEAK = """
-import resource, sys
+PEAK = f"""{PEAK_KB}
+import sys
 from pathlib import Path
 from perpend.compat.convert import convert
 convert(Path(sys.argv[1]), Path(sys.argv[2]))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(peak_kb() // 1024)
 """
 
 

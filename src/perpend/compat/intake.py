@@ -1,4 +1,4 @@
-"""One way in: records of any conformity source are staged on disk, then written as a run's plan, responses and scores.
+"""One way in: records of any source are staged on disk, then written as a run's plan, responses and scores.
 
 What a trial is. A record names its trial by the source's own id. Records of one id are outputs of one trial: the first
 is the answer, the others further attempts, as the reference's 'first output' rule reads them. Other ids in the same
@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ from typing import Self
 
 from perpend.canon import JSON, clean_text, digest, dumps
 from perpend.compat.reference import must_be_free
-from perpend.compose import make_task
+from perpend.compose import find_scorer, make_task
 from perpend.data import check_item
 from perpend.database import connect, translated
 from perpend.errors import DataError
@@ -37,6 +37,7 @@ VERSION = "import"
 """The version of every scorer whose scores a source had stored: nothing here can compute them again."""
 TASK = "conformity"
 _CONTROL = "control"
+_OF_CHOICES = ("choice", "choice_raw", "confidence", "confidence_raw")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,9 @@ class Record:
 class Intake:
     """Records on their way into a run. Use it with `with`; nothing is left behind when it is not written."""
 
-    def __init__(self, destination: Path) -> None:
+    def __init__(self, destination: Path, task: str = TASK) -> None:
         must_be_free(destination)
+        self._task = task
         with translated(destination):
             destination.parent.mkdir(parents=True, exist_ok=True)
             self._folder = Path(tempfile.mkdtemp(dir=destination.parent, prefix=".import-"))
@@ -92,9 +94,13 @@ class Intake:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def add(self, record: Record) -> None:
-        """Take one record in. What contradicts an earlier record is a DataError that names both places."""
+        """Take one record in. What contradicts an earlier record is a DataError that names both places.
+
+        A record without a response adds its labels to a trial that is there already.
+        """
         facts = dumps(record.facts)
-        names = (record.item, record.condition, record.variant, record.model, record.trial or "", facts)
+        dataset = record.dataset.name + record.dataset.version
+        names = (record.item, record.condition, record.variant, record.model, record.trial or "", dataset, facts)
         if any(clean_text(name) != name for name in names):
             raise DataError(
                 f"{record.where}: half a surrogate pair in a name or in item {record.item!a}; save as UTF-8"
@@ -118,7 +124,7 @@ class Intake:
                 "INSERT INTO output VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (trial, attempt, bytes.fromhex(record.prompt_sha256), *response_row(self._clean(record.response)), at),
             )
-        if attempt:
+        if attempt and record.response is not None:
             self.notes["further outputs of a trial, kept without their labels: a score belongs to the first"] += 1
             return
         self._db.executemany(
@@ -148,15 +154,31 @@ class Intake:
         facts: dict[str, JSON] = {
             "run": self.destination.name,
             "trials": trials,
-            "scorers": scorer_names(make_task(TASK, {})),
+            "scorers": self._scorers(),
             "import": {**source, "notes": dict(sorted(self.notes.items()))},
         }
-        write_manifest(made / "manifest.json", _binding(plan, digest_of_items), plan.datasets, facts)
+        task: dict[str, JSON] = {
+            "name": self._task,
+            "options": {},
+            "choices_scored": self._likelihoods() == (True, False),
+        }
+        write_manifest(made / "manifest.json", {"task": task, **_binding(plan, digest_of_items)}, plan.datasets, facts)
         with translated(self.destination):
             if self.destination.exists():
                 self.destination.rmdir()
             made.replace(self.destination)
         return self.destination
+
+    def _likelihoods(self) -> tuple[bool, bool]:
+        """Whether some output has likelihoods of choices, and whether some output has none."""
+        with_them, outputs = self._db.execute("SELECT count(logprobs), count(*) FROM output").fetchone()
+        return with_them > 0, outputs > with_them
+
+    def _scorers(self) -> list[JSON]:
+        """The scorers that fit what was answered: those of the task for texts, those of choices for likelihoods."""
+        likelihoods, texts = self._likelihoods()
+        chosen = [f"{scorer.name}@{scorer.version}" for scorer in map(find_scorer, _OF_CHOICES) if likelihoods]
+        return [*(scorer_names(make_task(self._task, {})) if texts or not likelihoods else ()), *chosen]
 
     def _item(self, record: Record, facts: str) -> int:
         dataset = self._datasets.setdefault(record.dataset, len(self._datasets))
@@ -185,10 +207,13 @@ class Intake:
         return trial, self._db.execute("SELECT count(*) FROM output WHERE trial = ?", (trial,)).fetchone()[0]
 
     def _clean(self, response: Response) -> Response:
-        if response.text is None or clean_text(response.text) == response.text:
-            return response
-        self.notes["texts with half a surrogate pair, which was replaced by U+FFFD"] += 1
-        return Response(text=clean_text(response.text), finish=response.finish, usage=response.usage, ms=response.ms)
+        text, error, finish = (
+            None if part is None else clean_text(part) for part in (response.text, response.error, response.finish)
+        )
+        cleaned = replace(response, text=text, error=error, finish=finish)
+        if cleaned != response:
+            self.notes["texts with half a surrogate pair, which was replaced by U+FFFD"] += 1
+        return cleaned
 
     def _make_plan(self) -> int:
         """Number the trials by model, sampling, item, condition (control first) and repeat; say how many there are."""
@@ -305,7 +330,6 @@ def _binding(plan: Plan, items: ItemsDigest) -> dict[str, JSON]:
     """The part of the manifest that says what was asked, as far as the source states it."""
     samplings = dict.fromkeys(sampling for label, _, _ in plan.models for sampling in plan.samplings[label])
     return {
-        "task": {"name": TASK, "options": {}, "choices_scored": False},
         "items": {
             "n": items.count,
             "sha256": items.hexdigest(),

@@ -138,7 +138,7 @@ def number_of(body: Mapping[str, JSON], key: str, where: str) -> float | None:
     if isinstance(value, str | bool | int | float):
         try:
             number = float(value)
-        except ValueError:
+        except (ValueError, OverflowError):  # an integer beyond every float
             number = math.nan
         if math.isfinite(number):
             return number

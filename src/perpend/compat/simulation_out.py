@@ -2,6 +2,7 @@
 
 Labels are the stored ones of an imported run, else those of the study's own rules (version 1). A failure has no place
 there: a trial that only failed is written without an output. Of a trial with a second turn only the last is written.
+What a look inside found goes into the tables that the study has for it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from perpend.canon import JSON, dumps
 from perpend.compat.intake import VERSION
 from perpend.compat.prompts import condition_of, render, rendered_prompt_hash
 from perpend.compat.reference import json_object, must_be_free
+from perpend.compat.simulation_inside import Export
 from perpend.data import stored_item
 from perpend.database import connect, translated
+from perpend.inside.folder import looks
 from perpend.rows import read_sampling
 from perpend.store import Store
 from perpend.text import seed
@@ -73,7 +76,7 @@ class _Ledger:
     stored: Mapping[str, int | None]
     """The number of each scorer that an import stored; None where the run has none."""
 
-    def id(self, kind: str, number: int) -> str:
+    def id(self, kind: str, number: int | str) -> str:
         """The id of one row: the same run gives the same ids."""
         return str(uuid.uuid5(_NAMESPACE, f"{self.run}|{kind}|{number}"))
 
@@ -94,7 +97,12 @@ def write(run: Path, destination: Path) -> Path:
             with closing(connect(run / "run.db", "ro")) as source, closing(sqlite3.connect(made)) as db:
                 db.execute("PRAGMA foreign_keys=ON")
                 db.executescript(files("perpend.compat").joinpath("simulation.sql").read_text(encoding="utf-8"))
-                _fill(db, _ledger(source, meta["run"], float(meta["created"])))
+                ledger = _ledger(source, meta["run"], float(meta["created"]))
+                _fill(db, ledger)
+                if found := looks(run):
+                    rows = source.execute(_TRIALS, ledger.stored)
+                    trials = {row[0]: ledger.trial_id(row[0], row[8]) for row in rows}
+                    Export(db, trials, ledger.id, ledger.created).write(found)
                 db.commit()
             made.replace(destination)
     return destination

@@ -12,6 +12,7 @@ from perpend.canon import JSON
 from perpend.compat.chaosbench.items import family_of, label_of, text_of
 from perpend.compat.chaosbench.masking import Mask, systems_of
 from perpend.compat.chaosbench.ngrams import NgramRegression
+from perpend.compat.chaosbench.predictions import GROUP_TAGS
 from perpend.stats.binary import binary_metrics
 from perpend.stats.gate import BoolArray, FloatArray
 from perpend.types import Estimate
@@ -52,6 +53,7 @@ class _Items:
         self.truth = np.array([label_of(record) == "TRUE" for record in pool], dtype=np.float64)
         self.systems = [systems_of(record) for record in pool]
         self.system = [text_of(record, "system_id") for record in pool]
+        self.groups = [next((text_of(r, tag) for tag in GROUP_TAGS if r.get(tag)), "") for r in pool]
         self.masked = [mask.masked(record) for record in pool]
         wanted = {text_of(record, "id") for record in records}
         self.asked = np.array([text_of(record, "id") in wanted for record in pool], dtype=np.bool_)
@@ -131,8 +133,10 @@ def _folds(items: _Items) -> list[tuple[BoolArray, BoolArray]] | str:
         return f"cannot run: the items name {len(names)} systems, {FOLDS} are needed to hold some out"
     order = np.random.default_rng(0).permutation(len(names))
     fold_of = {names[at]: place % FOLDS for place, at in enumerate(order.tolist())}
-    # Items of no system are spread over the folds by their place; no system is held out for them.
-    first = [fold_of[systems[0]] if systems else row % FOLDS for row, systems in enumerate(items.systems)]
+    # Items of no system are spread over the folds by their place, those of one base fact together.
+    places: dict[str, int] = {}
+    groups = [places.setdefault(group or f"row {row}", row) for row, group in enumerate(items.groups)]
+    first = [fold_of[systems[0]] if systems else groups[row] % FOLDS for row, systems in enumerate(items.systems)]
     folds = []
     for fold in range(FOLDS):
         test = np.array([place == fold for place in first], dtype=np.bool_)

@@ -14,7 +14,7 @@ from perpend.compat.chaosbench.predictions import GROUP_TAGS
 
 THRESHOLD = 0.85
 """Word sets whose Jaccard index reaches this are nearly the same text."""
-INSTANCE_TAGS = ("system_id", "predicate", "polarity")
+INSTANCE_TAGS = ("system_id", "predicate", "polarity", "premises", "rules")
 """Tags that make two items different questions, however alike their words; and so do different numbers."""
 # A number keeps its point and sign: 3.71 and 37.1 are two instances. Other punctuation does not count.
 _TOKEN = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\w+")

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from perpend.canon import JSON
 from perpend.compat.chaosbench.hashes import FileDigest, file_digest, global_sha256
 from perpend.compat.chaosbench.items import Record, line_of, load_records, text_of
+from perpend.compat.chaosbench.packaged import set_root
 from perpend.errors import DataError
 
 SELECTOR = Path("data/canonical_v2_files.json")
-PACKAGED = "chaos"
-"""The folder of `perpend.datasets` that holds our own set: SELECTOR and the files that it lists lie below it."""
 CANONICAL = "canonical"
 
 
@@ -56,8 +54,8 @@ class Selector:
 
 
 def packaged_root() -> Path:
-    """The folder of our own set inside the package; it may be absent."""
-    return Path(str(files("perpend.datasets"))) / PACKAGED
+    """The folder of our own set, made from the packaged facts on first use; SELECTOR lies below it."""
+    return set_root()
 
 
 def locate(path: Path) -> Path:
@@ -66,6 +64,9 @@ def locate(path: Path) -> Path:
     So the commands of a run plan work in any directory. A path that exists in neither place is returned as written.
     """
     if path.exists() or path.is_absolute():
+        return path
+    # Only paths like those of the set: whatever else is missing is not worth making the set for.
+    if path.parts[:1] != SELECTOR.parts[:1]:
         return path
     packaged = packaged_root() / path
     return packaged if packaged.exists() else path

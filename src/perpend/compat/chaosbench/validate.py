@@ -14,6 +14,10 @@ from perpend.compat.chaosbench.duplicates import exact_duplicates, near_duplicat
 from perpend.compat.chaosbench.items import KEYS, Record, family_of, label_of, read_records, text_of
 from perpend.compat.chaosbench.masking import Mask, systems_of
 from perpend.compat.chaosbench.predictions import GROUP_TAGS
+from perpend.compat.chaosbench.sources import locate
+from perpend.datasets.chaos.families.grammar import mistake
+from perpend.datasets.chaos.families.recompute import Facts
+from perpend.datasets.chaos.records import load_records
 from perpend.errors import DataError
 
 NEAR_LIMIT = 50
@@ -34,6 +38,9 @@ LEAKS = (
 """What gives the answer away, or names it as a field."""
 
 
+_BROKEN = "cannot run: the schema is broken"
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """One gate: whether the set passes, and what was found."""
@@ -48,7 +55,8 @@ class Gate:
 
 
 def validate_folder(data: Path) -> list[Gate]:
-    """Every gate on all `*.jsonl` files directly in a folder, or on one file."""
+    """Every gate on all `*.jsonl` files directly in a folder, or on one file; found as `locate` finds it."""
+    data = locate(data)
     paths = sorted(data.glob("*.jsonl")) if data.is_dir() else [data]
     if not paths:
         raise DataError(f"{data}: no *.jsonl file directly in this folder")
@@ -60,6 +68,17 @@ def validate_folder(data: Path) -> list[Gate]:
 
 def validate(found: Sequence[tuple[str, Record]]) -> list[Gate]:
     """Every gate on items, each with the place where it stands. Without a sound schema the other gates do not run."""
+    gates = content_gates(found)
+    if not gates[0].passed:
+        return [*gates, Gate("shortcuts", False, _BROKEN)]
+    return gates + [_shortcut(entry) for entry in shortcuts([record for _, record in found])]
+
+
+def content_gates(found: Sequence[tuple[str, Record]], facts: Facts | None = None) -> list[Gate]:
+    """The gates that look at items one by one or count them, the schema first; all but the shortcuts.
+
+    `facts` are those that labels are compared with, the frozen ones unless given.
+    """
     records = [record for _, record in found]
     schema = _schema(found)
     later: dict[str, Callable[[], Gate]] = {
@@ -72,12 +91,14 @@ def validate(found: Sequence[tuple[str, Record]]) -> list[Gate]:
         "family degeneracy": lambda: _degeneracy(records),
         "leakage": lambda: _leakage(records),
         "split integrity": lambda: _splits(records),
+        "grammar": lambda: _grammar(records),
+        "variants keep their fact": lambda: _variants(records),
+        "labels from facts and rules": lambda: _labels(records, facts or Facts(load_records())),
     }
     gates = [schema, _ids(records)]
     if not schema.passed:
-        return gates + [Gate(name, False, "cannot run: the schema is broken") for name in (*later, "shortcuts")]
-    gates += [run() for run in later.values()]
-    return gates + [_shortcut(entry) for entry in shortcuts(records)]
+        return gates + [Gate(name, False, _BROKEN) for name in later]
+    return gates + [run() for run in later.values()]
 
 
 def as_table(gates: Sequence[Gate]) -> str:
@@ -187,6 +208,51 @@ def _splits(records: Sequence[Record]) -> Gate:
         if HELD_OUT in found and len(found) > 1
     ]
     return Gate("split integrity", not bad, _first(bad, len(groups) + len(systems), "groups and systems"))
+
+
+def _grammar(records: Sequence[Record]) -> Gate:
+    found = [(record, mistake(text_of(record, "question"), text_of(record, "system_name"))) for record in records]
+    bad = [f"{text_of(record, 'id')}: {told}" for record, told in found if told]
+    return Gate("grammar", not bad, _first(bad, len(records), "questions"))
+
+
+def _variants(records: Sequence[Record]) -> Gate:
+    """Variants of one fact share instance and predicate; only the negation has the other polarity, and other label."""
+    name = "variants keep their fact"
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        if record.get("variant"):
+            groups.setdefault((family_of(record), text_of(record, "group")), []).append(record)
+    if not groups:
+        return Gate(name, False, "cannot run: no item has the tag 'variant'")
+    bad = []
+    for (_, group), rows in groups.items():
+        bad += [
+            f"{group!r}: the variants differ in {tag}"
+            for tag in ("system_id", "parameters", "predicate")
+            if len({text_of(row, tag) for row in rows}) > 1
+        ]
+        told = {(text_of(row, "polarity"), label_of(row)) for row in rows}
+        denied = {text_of(row, "polarity") for row in rows if row["variant"] == "negation"}
+        if len(told) != len({polarity for polarity, _ in told}) or len({label for _, label in told}) != len(told):
+            bad.append(f"{group!r}: polarity and label of the variants do not go together")
+        elif denied & {text_of(row, "polarity") for row in rows if row["variant"] != "negation"}:
+            bad.append(f"{group!r}: a variant that is no negation has its polarity")
+    return Gate(name, not bad, _first(bad, len(groups), "facts with variants"))
+
+
+def _labels(records: Sequence[Record], facts: Facts) -> Gate:
+    """Every label against the one that facts and rules give, by the item's tags."""
+    bad = []
+    for record in records:
+        try:
+            right = "TRUE" if facts.label(record) else "FALSE"
+        except (DataError, KeyError, ValueError) as error:
+            bad.append(f"{text_of(record, 'id')}: cannot be computed: {error}")
+            continue
+        if right != label_of(record):
+            bad.append(f"{text_of(record, 'id')}: is {label_of(record)}, facts and rules give {right}")
+    return Gate("labels from facts and rules", not bad, _first(bad, len(records), "labels"))
 
 
 def _shortcut(entry: Shortcut) -> Gate:

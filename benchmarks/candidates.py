@@ -1,0 +1,249 @@
+"""Candidate scoring: one padded row per (context, candidate), as lm-eval's hf backend does, against trees.
+
+    python benchmarks/candidates.py                        the embedded weights on the CPU
+    python benchmarks/candidates.py --random 7b --compile  random weights of that size, on the GPU where there is one
+    python benchmarks/candidates.py --random 7b --truth    which side is nearer to single precision, and by how much
+    python benchmarks/candidates.py --lm-eval              lm-eval itself beside both, where it is installed
+
+Both sides score the same items with the same model in the same process, in turn; the ratio is of medians. Model
+arithmetic counts what has to be computed for the real nodes alone: matrix products of the layers, attention between a
+node and its ancestors, and the vocabulary where it is read. Padding and masked pairs count as nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
+
+from perpend.models.hf.candidates import Weigher
+from perpend.models.hf.checkpoint import compiled, load
+from perpend.models.hf.forest import Passage
+
+SIZES = {
+    "tiny": {"hidden_size": 256, "intermediate_size": 768, "num_hidden_layers": 4, "num_attention_heads": 8},
+    "1b": {"hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 24, "num_attention_heads": 16},
+    "7b": {"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32},
+}
+Groups = list[list[Passage]]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One cell of the table: how many items, how many candidates each, contexts of about so many tokens."""
+
+    items: int
+    candidates: int
+    context: int
+
+
+def random_model(size: str, device: str, dtype: torch.dtype) -> PreTrainedModel:
+    torch.manual_seed(0)
+    with torch.device(device):
+        config = LlamaConfig(vocab_size=32000, num_key_value_heads=8, max_position_embeddings=4096, **SIZES[size])
+        torch.set_default_dtype(dtype)
+        model = LlamaForCausalLM(config).eval()
+        torch.set_default_dtype(torch.float32)
+    return model
+
+
+def items(case: Case, vocabulary: int, rng: np.random.Generator) -> Groups:
+    """Contexts of a half to three halves of the stated length, candidates of 1 to 6 tokens."""
+    found: Groups = []
+    for _ in range(case.items):
+        length = int(rng.integers(case.context // 2, case.context * 3 // 2 + 1))
+        context = tuple(rng.integers(5, vocabulary, length).tolist())
+        tails = [rng.integers(5, vocabulary, rng.integers(1, 7)).tolist() for _ in range(case.candidates)]
+        found.append([Passage((*context, *tail), length) for tail in tails])
+    return found
+
+
+def padded_rows(model: PreTrainedModel, groups: Groups, batch_tokens: int) -> list[list[float]]:
+    """What lm-eval's hf backend does: rows sorted by length, right-padded, log-softmax over every position."""
+    flat = [(g, k, passage) for g, group in enumerate(groups) for k, passage in enumerate(group)]
+    flat.sort(key=lambda entry: -len(entry[2].tokens))
+    found = [[0.0] * len(group) for group in groups]
+    at = 0
+    while at < len(flat):
+        width = len(flat[at][2].tokens) - 1
+        batch = flat[at : at + max(1, batch_tokens // width)]
+        tokens = torch.zeros(len(batch), width, dtype=torch.long)
+        for row, (_, _, passage) in enumerate(batch):
+            tokens[row, : len(passage.tokens) - 1] = torch.tensor(passage.tokens[:-1])
+        with torch.inference_mode(), torch.compiler.set_stance("force_eager"):  # lm-eval does not compile
+            shares = torch.nn.functional.log_softmax(model(tokens.to(model.device)).logits, dim=-1)
+        for row, (g, k, passage) in enumerate(batch):
+            wanted = torch.tensor(passage.tokens[passage.start :], device=model.device)
+            places = torch.arange(passage.start - 1, len(passage.tokens) - 1, device=model.device)
+            found[g][k] = float(shares[row, places].gather(-1, wanted[:, None]).float().sum())
+        at += len(batch)
+    return found
+
+
+def trees(weigher: Weigher, groups: Groups) -> list[list[float]]:
+    return [[float(values.sum()) for values in group if values is not None] for group in weigher.logprobs(groups)]
+
+
+def arithmetic(model: PreTrainedModel, groups: Groups) -> float:
+    """Floating-point operations that the trees need, no padding counted."""
+    linear = sum(p.numel() for name, p in model.named_parameters() if p.dim() == 2 and "layers" in name)
+    head = model.get_output_embeddings().weight.numel()
+    layers, hidden = model.config.num_hidden_layers, model.config.hidden_size
+    total = 0.0
+    for group in groups:
+        context = group[0].start
+        branches = [len(passage.stem) - context for passage in group]
+        nodes = context + sum(branches)
+        pairs = context * (context + 1) / 2 + sum(b * context + b * (b + 1) / 2 for b in branches)
+        reads = 1 + sum(branches)
+        total += 2.0 * linear * nodes + 4.0 * layers * hidden * pairs + 2.0 * head * reads
+    return total
+
+
+def timed(work: Callable[[], list[list[float]]], repeats: int) -> tuple[float, list[list[float]]]:
+    """Median seconds, and the result of the last time."""
+    result: list[list[float]] = []
+    seconds = []
+    for _ in range(repeats):
+        _synchronise()
+        start = time.perf_counter()
+        result = work()
+        _synchronise()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds), result
+
+
+def _synchronise() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def measure(model: PreTrainedModel, case: Case, weigher: Weigher, batch_tokens: int, repeats: int) -> dict[str, float]:
+    groups = items(case, model.config.vocab_size, np.random.default_rng(case.context * 10 + case.candidates))
+    padded_rows(model, groups[:8], batch_tokens), trees(weigher, groups[: max(8, len(groups) // 4)])  # to warm up
+    slow, before = timed(lambda: padded_rows(model, groups, batch_tokens), repeats)
+    fast, now = timed(lambda: trees(weigher, groups), repeats)
+    same = np.mean([np.argmax(a) == np.argmax(b) for a, b in zip(before, now, strict=True)])
+    return {
+        "candidates": case.candidates,
+        "context": case.context,
+        "items": case.items,
+        "rows_per_s": case.items / slow,
+        "trees_per_s": case.items / fast,
+        "ratio": slow / fast,
+        "tflops": arithmetic(model, groups) / fast / 1e12,
+        "same_argmax": float(same),
+        "largest_difference": float(np.max(np.abs(np.array(before) - np.array(now)))),
+    }
+
+
+def show(rows: Sequence[dict[str, float]]) -> None:
+    print("| K | context | items | rows, items/s | trees, items/s | ratio | TFLOP/s | same argmax | largest Δ log p |")
+    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for r in rows:
+        print(
+            f"| {r['candidates']} | {r['context']} | {r['items']} | {r['rows_per_s']:.1f} | {r['trees_per_s']:.1f} |"
+            f" {r['ratio']:.2f} | {r['tflops']:.2f} | {r['same_argmax']:.4f} | {r['largest_difference']:.2g} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--random", choices=SIZES, help="random weights of this size; otherwise the embedded model's")
+    parser.add_argument("--items", type=int, default=None, help="items a cell [660 on a GPU, 12 on a CPU]")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--batch-tokens", type=int, default=None)
+    parser.add_argument("--quick", action="store_true", help="K = 4 and contexts of 200 alone")
+    parser.add_argument(
+        "--compile", action="store_true", help="fuse small operations, as the provider's `compile` does"
+    )
+    parser.add_argument("--truth", action="store_true", help="compare both sides with single precision, and stop")
+    parser.add_argument("--lm-eval", action="store_true", help="measure lm-eval's own hf backend too, and stop")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="[bfloat16 on a GPU, float32 on a CPU]")
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    gpu = torch.cuda.is_available()
+    dtype = getattr(torch, arguments.dtype or ("bfloat16" if gpu else "float32"))
+    model = random_model(arguments.random, "cuda" if gpu else "cpu", dtype) if arguments.random else embedded()
+    tokens = arguments.batch_tokens or (16384 if gpu else 2048)
+    weigher = Weigher(model, tokens)
+    count = arguments.items or (660 if gpu else 12)
+    if arguments.truth:
+        show_truth(model, items(Case(count, 4, 200), model.config.vocab_size, np.random.default_rng(2004)), tokens)
+        return
+    if arguments.lm_eval:
+        groups = items(Case(count, 4, 200), model.config.vocab_size, np.random.default_rng(2004))
+        theirs, totals = show_lm_eval(model, groups, 8)
+        ours, found = timed(lambda: trees(weigher, groups), 1)
+        differ = float(np.max(np.abs(np.array(totals) - np.array(found))))
+        print(
+            f"lm-eval {count / theirs:.2f} items/s, trees {count / ours:.2f}, ratio {theirs / ours:.2f}, Δ {differ:.2g}"
+        )
+        return
+    if arguments.compile:
+        compiled(model)
+    grid = [(4, 200)] if arguments.quick else [(k, c) for k in (2, 4, 8) for c in (50, 200, 800)]
+    rows = []
+    for k, context in grid:
+        # About as many tokens in every cell, so that each takes the padded rows about as long.
+        share = int(np.clip(count * 800 / (k * context), count / 8, 2 * count))
+        rows.append(measure(model, Case(share, k, context), weigher, tokens, arguments.repeats))
+        show(rows[-1:])
+    machine = torch.cuda.get_device_name() if gpu else f"CPU, {torch.get_num_threads()} threads"
+    print(f"\n{machine}, torch {torch.__version__}, {dtype}, {sum(p.numel() for p in model.parameters()) / 1e9:.2f}B")
+    show(rows)
+    if arguments.out:
+        arguments.out.write_text(json.dumps({"machine": machine, "rows": rows}, indent=2) + "\n", encoding="utf-8")
+
+
+def show_truth(model: PreTrainedModel, groups: Groups, batch_tokens: int) -> None:
+    """Both sides in the model's precision against single precision: same likeliest candidate, and mean error."""
+    sides = {
+        "padded rows": padded_rows(model, groups, batch_tokens),
+        "trees": trees(Weigher(model, batch_tokens), groups),
+    }
+    compiled(model)
+    sides["trees, compiled"] = trees(Weigher(model, batch_tokens), groups)
+    torch.compiler.reset()
+    for layer in model.model.layers:
+        layer._compiled_call_impl = None  # the only way to take torch's compilation of a module back
+    exact = trees(Weigher(model.float(), batch_tokens), groups)
+    print("| side | same argmax as single precision | as padded rows | mean abs Δ log p |")
+    print("|---|--:|--:|--:|")
+    for name, found in sides.items():
+        agree = [
+            np.mean([np.argmax(a) == np.argmax(b) for a, b in zip(found, other, strict=True)])
+            for other in (exact, sides["padded rows"])
+        ]
+        error = np.mean([abs(a - b) for x, y in zip(found, exact, strict=True) for a, b in zip(x, y, strict=True)])
+        print(f"| {name} | {agree[0]:.4f} | {agree[1]:.4f} | {error:.4f} |")
+
+
+def show_lm_eval(model: PreTrainedModel, groups: Groups, batch_size: int) -> tuple[float, list[list[float]]]:
+    """Seconds and log-likelihoods of lm-eval's own hf backend on the same tokens."""
+    from lm_eval.models.huggingface import HFLM
+
+    backend = HFLM(pretrained=model, tokenizer=load("smollm2").tokenizer, batch_size=batch_size, backend="causal")
+    asked = [(("", ""), list(p.tokens[: p.start]), list(p.tokens[p.start :])) for group in groups for p in group]
+    start = time.perf_counter()
+    answers = backend._loglikelihood_tokens(asked, disable_tqdm=True)  # what its loglikelihood calls after tokenizing
+    seconds = time.perf_counter() - start
+    flat = iter([total for total, _ in answers])
+    return seconds, [[next(flat) for _ in group] for group in groups]
+
+
+def embedded() -> PreTrainedModel:
+    return load("smollm2", device="cpu").model
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""Verbs about what goes on in a model: inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from perpend.cli.group import AS_JSON, PATH, group, print_fields
+
+
+@group.command()
+@click.argument("run", type=PATH)
+@click.option("--model", required=True, help="The checkpoint that answered: hf/FOLDER, hf/FILE.gguf or hf/smollm2.")
+@click.option("--label", help="Whose trials to look into, where the run has several models.")
+@click.option("--endpoint", type=click.Choice(["chat", "completions"]), default="chat", show_default=True)
+@click.option("--layers", help="Such as 0,10,20-29. [all]")
+@click.option("--top-k", type=int, default=10, show_default=True, help="Tokens of the lens at each layer.")
+@click.option("--alpha", "alphas", type=float, multiple=True, help="Strength of steering; several are allowed. [1]")
+@click.option("--no-steering", is_flag=True, help="Log-probabilities, lens, probes and projections only.")
+@click.option("--steer-layer", type=int, help="[the layer whose probe does best on held-out items]")
+@click.option("--steer-trials", type=int, help="Steer only the first so many trials under pressure.")
+@click.option("--no-figures", is_flag=True)
+@click.option("--quiet", is_flag=True, help="No progress.")
+@AS_JSON
+def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
+    run: Path, model: str, label: str | None, endpoint: str, layers: str | None, top_k: int,
+    alphas: tuple[float, ...], no_steering: bool, steer_layer: int | None, steer_trials: int | None,
+    no_figures: bool, quiet: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Look into the checkpoint that answered a run: log-odds under pressure, logit lens, probes, steering.
+
+    \b
+    perpend inside runs/RUN --model hf/smollm2
+    perpend inside runs/RUN --model hf/checkpoints/7b --layers 0-31 --alpha 1 --alpha -1
+    """
+    from perpend.inside import Settings, checkpoint_of, layers_of, look_inside, summary
+    from perpend.reports.inside_figures import write_inside_figures
+
+    settings = Settings(
+        layers=None if layers is None else layers_of(layers),
+        top_k=top_k,
+        alphas=() if no_steering else alphas or (1.0,),
+        steer_layer=steer_layer,
+        steer_trials=steer_trials,
+    )
+    checkpoint = checkpoint_of(model, endpoint=endpoint)
+    look = look_inside(run, checkpoint, settings, model=label, quiet=quiet or as_json)
+    if not no_figures:
+        write_inside_figures(look, look.folder / "figures")
+    print_fields(summary(look), as_json)

@@ -1,0 +1,1 @@
+"""The factual base of the chaos-logic benchmark: systems, instances, measured facts, rules. See README.md here."""

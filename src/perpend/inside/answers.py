@@ -1,0 +1,95 @@
+"""Teacher-forced log-probabilities of target and decoy, so that pressure shows as a shift in log-odds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perpend.canon import JSON
+from perpend.inside.asked import Asked
+from perpend.measure import Column, Frame
+from perpend.models.hf.forest import Passage
+from perpend.stats import mean
+from perpend.types import Estimate
+
+if TYPE_CHECKING:
+    from perpend.models.hf.candidates import FloatArray, Weigher
+
+
+def answer_rows(asked: Sequence[Asked], weigher: Weigher) -> list[dict[str, JSON]]:
+    """One line a trial: for each candidate its tokens with their log-probabilities in nats, their sum and mean.
+
+    `log_odds` is log p(decoy) - log p(target), by sums and by means per token; None without both, and `note` says why.
+    Trials with the same prompt (repeats, temperatures) are computed once: the likelihood does not depend on sampling.
+    """
+    groups = list(dict.fromkeys(tuple(entry.passages.values()) for entry in asked if entry.passages))
+    found = dict(zip(groups, weigher.logprobs(groups), strict=True))
+    return [_row(entry, found.get(tuple(entry.passages.values()), [])) for entry in asked]
+
+
+def _row(entry: Asked, values: Sequence[FloatArray | None]) -> dict[str, JSON]:
+    note = entry.note
+    told: dict[str, JSON] = {}
+    totals: dict[str, tuple[float, float]] = {}
+    for (role, passage), part in zip(entry.passages.items(), values, strict=True):
+        if part is None or not len(part):
+            note = f"the {role} " + ("does not fit into memory" if part is None else "has no token of its own")
+            continue
+        totals[role] = float(part.sum()), float(part.mean())
+        told[role] = _candidate(str(getattr(entry.trial.item, role)), passage, part)
+    both = len(totals) == 2
+    return {
+        "trial": entry.trial.trial,
+        "item": entry.trial.item.id,
+        "condition": entry.trial.condition,
+        "position": len(entry.prompt) - 1 if entry.passages else None,
+        "candidates": told,
+        "log_odds": totals["decoy"][0] - totals["target"][0] if both else None,
+        "log_odds_per_token": totals["decoy"][1] - totals["target"][1] if both else None,
+        "note": note,
+    }
+
+
+def _candidate(text: str, passage: Passage, values: FloatArray) -> dict[str, JSON]:
+    return {
+        "text": text,
+        "tokens": list(passage.tokens[passage.start :]),
+        "logprobs": values.tolist(),
+        "total": float(values.sum()),
+        "per_token": float(values.mean()),
+    }
+
+
+def shifts(
+    rows: Sequence[Mapping[str, JSON]], frame: Frame, conditions: Sequence[str]
+) -> dict[str, dict[str, Estimate]]:
+    """For every condition but the first, the mean of (log-odds under it - log-odds under the first), trial by trial.
+
+    Above 0: the condition makes the decoy likelier beside the target. Pairs are trials that agree in all but the
+    condition; the interval is clustered by item. 'log_odds' is by sums, 'log_odds_per_token' by means per token.
+    Undefined where no trial has log-odds under both.
+    """
+    found: dict[str, dict[str, Estimate]] = {}
+    for kind in ("log_odds", "log_odds_per_token"):
+        values = np.full(len(frame), np.nan)
+        mask = np.zeros(len(frame), dtype=np.bool_)
+        for row in rows:
+            trial, value = row["trial"], row[kind]
+            if isinstance(trial, int):
+                mask[trial - 1] = True
+                values[trial - 1] = value if isinstance(value, float) else np.nan
+        column = Column(kind, frame, values, mask)
+        found[kind] = {name: _shift(column, conditions[0], name) for name in conditions[1:]}
+    return found
+
+
+def _shift(column: Column, control: str, pressure: str) -> Estimate:
+    pair = column.pair(control, pressure)
+    if not len(pair.rows):
+        return Estimate(
+            None, 0, note="no item has log-odds under both conditions", also={"incomplete": pair.incomplete}
+        )
+    change = column.all_values[pair.partners] - column.all_values[pair.rows]
+    return mean(change, column.frame.codes["item"][pair.rows])

@@ -1,0 +1,223 @@
+"""A run and a checkpoint → answer log-probabilities, logit lens, probes, projections and steering, in the run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from perpend.canon import JSON
+from perpend.database import exclusive
+from perpend.errors import SpecError
+from perpend.inside.asked import Asked, asked, label_of, same_weights
+from perpend.inside.folder import Look, Row, folder_of, write_look
+from perpend.progress import Progress
+from perpend.types import Estimate
+
+if TYPE_CHECKING:
+    from perpend.inside.probes import Probe
+    from perpend.measure import Run
+    from perpend.models.hf.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a look takes in.
+
+    `layers` None is all of them. Of the items `held_out` are kept from the probes' training, drawn by `seed`. `alphas`
+    are the strengths of steering, in gaps of the probe (none: no steering); `steer_layer` None is the layer whose probe
+    does best on held-out items; `steer_at` is 'answer' (from the answer position on) or 'all' tokens. Trials that are
+    under pressure, answered and have both answers are steered, the first `steer_trials` of them (None: all).
+    """
+
+    layers: tuple[int, ...] | None = None
+    top_k: int = 10
+    held_out: float = 0.3
+    seed: int = 42
+    alphas: tuple[float, ...] = (1.0,)
+    steer_layer: int | None = None
+    steer_at: Literal["answer", "all"] = "answer"
+    steer_trials: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.layers == ():
+            raise SpecError("layers must name at least one layer; leave it out for all of them")
+        if self.top_k < 1:
+            raise SpecError(f"top_k must be 1 or more, not {self.top_k}")
+        if not 0.0 < self.held_out < 1.0:
+            raise SpecError(f"held_out must be a share between 0 and 1, not {self.held_out:g}")
+        if any(alpha == 0.0 or not math.isfinite(alpha) for alpha in self.alphas):
+            raise SpecError("an alpha of steering must be a number other than 0: the baseline is always made")
+        if len(set(self.alphas)) < len(self.alphas):
+            raise SpecError("an alpha of steering is given twice")
+        if self.steer_at not in ("answer", "all"):
+            raise SpecError(f"steer_at must be 'answer' or 'all', not {self.steer_at!r}")
+
+
+def layers_of(text: str) -> tuple[int, ...]:
+    """The layers that a text such as '0,10,20-29' names."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = (end.strip() for end in part.partition("-"))
+        if not first.isdecimal() or (dash and not (last.isdecimal() and int(first) <= int(last))):
+            raise SpecError(f"layers: {part.strip()!r} is neither a number nor a range; write them as in 0,10,20-29")
+        found += range(int(first), int(last or first) + 1)
+    return tuple(dict.fromkeys(found))
+
+
+def checkpoint_of(name: str, *, endpoint: str = "chat") -> Checkpoint:
+    """The checkpoint 'hf/…' (a folder, a GGUF file, or smollm2). Only a model in transformers can be looked into."""
+    provider, _, rest = name.partition("/")
+    if provider != "hf" or not rest:
+        raise SpecError(f"{name}: only a checkpoint in transformers can be looked into; give hf/FOLDER or hf/smollm2")
+    from perpend.models.hf import model
+
+    return model(rest, endpoint=endpoint).checkpoint
+
+
+def look_inside(
+    directory: Path,
+    checkpoint: Checkpoint,
+    settings: Settings | None = None,
+    *,
+    model: str | None = None,
+    quiet: bool = False,
+) -> Look:
+    """Look into the checkpoint at every trial of one model of a run, and write inside/<model>/ in the run directory.
+
+    `model` is its label in the run, None where there is only one. A look that is there already is replaced; answers and
+    scores of the run are never touched. A run that other weights have answered, or that was asked through another
+    endpoint, is a StoreError.
+    """
+    from perpend.measure import Run
+
+    settings = settings or Settings()
+    run = Run(directory)
+    label = label_of(run.manifest, model)
+    same = same_weights(run.manifest, label, checkpoint)
+    with exclusive(directory):
+        entries = asked(directory, run.manifest, label, checkpoint)
+        found = _Finding(run, checkpoint, settings, entries, quiet=quiet)
+        lines, estimates, notes = found.all()
+        header: Row = {
+            "run": directory.name,
+            "model": label,
+            "checkpoint": dict(checkpoint.fingerprint()),
+            "same_weights": same,
+            "settings": {**asdict(settings), "layers": list(found.reader.layers), "alphas": list(settings.alphas)},
+            "batch_tokens": found.reader.batch_tokens,
+            "notes": notes,
+        }
+        return write_look(folder_of(directory, label), header, lines, estimates)
+
+
+class _Finding:
+    """One look while it is taken: the stages in order, each on what the ones before it found."""
+
+    def __init__(
+        self, run: Run, checkpoint: Checkpoint, settings: Settings, entries: Sequence[Asked], *, quiet: bool
+    ) -> None:
+        from perpend.inside.blocks import anatomy
+        from perpend.inside.lens import Reader
+        from perpend.models.hf.checkpoint import weigher
+
+        self.run, self.checkpoint, self.settings = run, checkpoint, settings
+        self.entries, self.quiet = entries, quiet
+        count = len(anatomy(checkpoint.model).blocks)
+        chosen = range(count) if settings.layers is None else sorted(set(settings.layers))
+        layers = tuple(_layer(layer, count) for layer in chosen)
+        if settings.steer_layer is not None and _layer(settings.steer_layer, count) not in layers:
+            raise SpecError(f"steer_layer {settings.steer_layer} is not among the layers that are looked at")
+        self.reader = Reader(checkpoint, layers, 2048 if checkpoint.model.device.type == "cpu" else 16384)
+        self.weigher = weigher(checkpoint.model, self.reader.batch_tokens)
+        self.notes: dict[str, JSON] = {}
+
+    def all(self) -> tuple[dict[str, list[Row]], dict[str, JSON], dict[str, JSON]]:
+        """The lines of every file, the estimates, and what could not be had and why."""
+        from perpend.inside.answers import answer_rows, shifts
+
+        conditions = self.run.frame.values("condition")
+        statements, probes = self._probes()
+        probed = [probe.line for probe in probes]
+        with Progress("inside", 2 * len(self.entries), quiet=self.quiet) as progress:
+            answers = answer_rows(self.entries, self.weigher)
+            progress.advance(len(self.entries))
+            lens, projections = self.reader.trials(self.entries, self.settings.top_k, probed, progress.advance)
+        steering = self._steering(probes)
+        lines: dict[str, list[Row]] = {
+            "answers": answers,
+            "lens": lens,
+            "statements": statements,
+            "probes": [probe.as_json() for probe in probes],
+            "projections": projections,
+            "steering": steering,
+        }
+        estimates: dict[str, JSON] = {
+            kind: _as_json(found) for kind, found in shifts(answers, self.run.frame, conditions).items()
+        }
+        estimates["control"] = conditions[0]
+        estimates["accuracy"] = _as_json({str(probe.layer): probe.accuracy for probe in probes})
+        estimates["steering"] = _as_json(self._effects(steering))
+        return lines, estimates, self.notes
+
+    def _probes(self) -> tuple[list[Row], list[Probe]]:
+        """The statements with their side of the split, and a probe for each layer; none where items are too few."""
+        from perpend.inside.probes import FEWEST_ITEMS, held_out, probe, statements
+
+        made = statements({entry.trial.item.id: entry.trial.item for entry in self.entries}.values())
+        items = {statement.item for statement in made}
+        if len(items) < FEWEST_ITEMS:
+            self.notes["probes"] = f"{len(items)} items have a target and a decoy; probes need {FEWEST_ITEMS}"
+            return [], []
+        kept_out = held_out(items, self.settings.held_out, self.settings.seed)
+        features = self.reader.statements([one.text for one in made])
+        rows: list[Row] = [{**one.as_json(), "held_out": one.item in kept_out} for one in made]
+        return rows, [probe(layer, features[layer], made, kept_out) for layer in self.reader.layers]
+
+    def _steering(self, probes: Sequence[Probe]) -> list[Row]:
+        from perpend.inside.probes import best
+        from perpend.inside.steering import steering, steering_rows
+        from perpend.models.hf.provider import Transformers
+
+        wanted = [e for e in self.entries if e.is_pair and e.answered and e.pressed]
+        wanted = wanted[: self.settings.steer_trials]
+        if not (self.settings.alphas and wanted and probes):
+            self.notes["steering"] = (
+                "not asked for" if not self.settings.alphas
+                else "there is no probe to steer by" if not probes
+                else "no answered trial under pressure has both a target and a decoy"
+            )  # fmt: skip
+            return []
+        layer = self.settings.steer_layer
+        chosen = best(probes) if layer is None else next(probe for probe in probes if probe.layer == layer)
+        if chosen.gap <= 0.0:
+            self.notes["steering"] = f"the probe of layer {chosen.layer} does not separate its own training statements"
+            return []
+        if chosen.accuracy.lo is None or chosen.accuracy.lo <= 0.5:
+            self.notes[f"the probe of layer {chosen.layer}"] = (
+                f"held-out accuracy {chosen.accuracy}: not told from chance, so steering by it shows what adding some"
+                " vector of this length does"
+            )
+        places = 4 if self.checkpoint.model.device.type == "cpu" else 64
+        provider = Transformers("steered", self.checkpoint, self.weigher, places)
+        steer = steering(self.checkpoint, chosen, self.settings.steer_at)
+        alphas = self.settings.alphas
+        with Progress("steering", len(wanted) * (1 + len(alphas)), quiet=self.quiet) as progress:
+            return steering_rows(provider, wanted, steer, alphas, self.reader.batch_tokens, progress.advance)
+
+    def _effects(self, rows: Sequence[Row]) -> dict[str, Estimate]:
+        from perpend.inside.steering import steering_effects
+
+        return steering_effects(rows, {entry.trial.trial: entry.trial.item.id for entry in self.entries})
+
+
+def _layer(layer: int, count: int) -> int:
+    if not 0 <= layer < count:
+        raise SpecError(f"no layer {layer}; the checkpoint's layers are 0 to {count - 1}")
+    return layer
+
+
+def _as_json(found: Mapping[str, Estimate]) -> dict[str, JSON]:
+    return {name: estimate.as_json() for name, estimate in found.items()}

@@ -1,0 +1,158 @@
+"""Log-likelihoods of many continuations, with every shared beginning computed once.
+
+All passages of a batch stand as trees in a few rows (see `forest`): each node has its own position, attends to its
+ancestors only, and the vocabulary is computed only where a token is scored. Some architectures cannot be told what to
+attend to; that is found by trying, and their passages are rows of their own instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from perpend.models.hf.forest import Passage, Row, packed, row_of
+
+FloatArray = NDArray[np.float64]
+
+ROW = 512
+"""Nodes in a row: attention costs a row's square, and what does not fill a row is wasted."""
+_MULTIPLE = 8  # attention kernels read a mask in blocks of eight
+_READS = 2048  # how many vocabularies are held in full precision at once
+
+
+@dataclass(slots=True)
+class Weigher:
+    """Scores passages with one model.
+
+    `batch_tokens` is how many nodes, padding included, are computed at once; running out of memory halves it. `trees`
+    False: the model cannot be told what to attend to. `window` is the shortest reach of its attention, if any.
+    """
+
+    model: PreTrainedModel
+    batch_tokens: int
+    trees: bool = True
+    window: int | None = None
+
+    def logprobs(self, groups: Sequence[Sequence[Passage]]) -> list[list[FloatArray | None]]:
+        """For each passage of each group the log-likelihoods, in nats, of its scored tokens, in order.
+
+        None for a passage that the device has no memory for, even alone.
+        """
+        flat = [passage for group in groups for passage in group]
+        found: list[FloatArray | None] = [None] * len(flat)
+        trees, lines = self._rows(groups)
+        for row, values in (*self._computed(trees, branching=True), *self._computed(lines, branching=False)):
+            cuts = np.flatnonzero(np.diff(row.owners, prepend=-1))
+            for at, part in zip(cuts, np.split(values, cuts[1:]), strict=True):
+                found[row.owners[at]] = part
+        bounds = np.cumsum([0, *(len(group) for group in groups)])
+        silent = [len(passage.tokens) == passage.start for passage in flat]
+        found = [np.empty(0) if none else values for none, values in zip(silent, found, strict=True)]
+        return [found[lo:hi] for lo, hi in pairwise(bounds)]
+
+    def _rows(self, groups: Sequence[Sequence[Passage]]) -> tuple[list[Row], list[Row]]:
+        """Trees where they can be used, and rows of one passage; the longest first, so memory runs out early."""
+        bounds = np.cumsum([0, *(len(group) for group in groups)])
+        numbered = [list(enumerate(group, int(first))) for group, first in zip(groups, bounds, strict=False)]
+        fits = [self.trees and all(len(passage.stem) <= self.reach for passage in group) for group in groups]
+        trees = [number for number, fit in enumerate(fits) if fit]
+        rows = [
+            row_of([entry for number in chosen for entry in numbered[trees[number]]])
+            for chosen in packed([groups[number] for number in trees], ROW)
+        ]
+        lines = [row_of([entry]) for number, fit in enumerate(fits) if not fit for entry in numbered[number]]
+        return _longest_first(rows), _longest_first(lines)
+
+    @property
+    def reach(self) -> int:
+        """The most tokens of a text over which the model can be told what to attend to; 0 where it cannot be told."""
+        return 0 if not self.trees else self.window or 1 << 30
+
+    def _computed(self, rows: Sequence[Row], *, branching: bool) -> Iterator[tuple[Row, FloatArray]]:
+        """Every row that fits with its values. The device runs ahead: nothing is fetched before all is queued."""
+        queued: list[tuple[Sequence[Row], Tensor]] = []
+        at = 0
+        while at < len(rows):
+            count = max(1, self.batch_tokens // _padded(len(rows[at])))
+            batch = rows[at : at + count]
+            try:
+                queued.append((batch, self._values(batch, branching=branching)))
+            except torch.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                if count > 1:
+                    self.batch_tokens = max(1, self.batch_tokens // 2)
+                    continue
+            at += count
+        for batch, values in queued:
+            numbers = values.double().cpu().numpy()
+            yield from zip(batch, np.split(numbers, np.cumsum([len(row.reads) for row in batch])[:-1]), strict=True)
+
+    def _values(self, rows: Sequence[Row], *, branching: bool) -> Tensor:
+        """The log-likelihood of every read of some rows, on the device."""
+        device, width = self.model.device, _padded(len(rows[0])) if branching else len(rows[0])
+        tokens = torch.zeros(len(rows), width, dtype=torch.long)
+        depths = torch.zeros(len(rows), width, dtype=torch.long)
+        ends = torch.arange(1, width + 1).repeat(len(rows), 1)  # padding sees itself only
+        for number, row in enumerate(rows):
+            tokens[number, : len(row)] = torch.from_numpy(row.tokens)
+            depths[number, : len(row)] = torch.from_numpy(row.depths)
+            ends[number, : len(row)] = torch.from_numpy(row.ends)
+        flat = np.concatenate([row.reads + number * width for number, row in enumerate(rows)])
+        places, back = np.unique(flat, return_inverse=True)
+        tokens, depths, ends = (part.to(device, non_blocking=True) for part in (tokens, depths, ends))
+        shape = {"position_ids": depths, "attention_mask": tree_mask(ends, self.model.dtype)} if branching else {}
+        with torch.inference_mode(), read_at(self.model, torch.from_numpy(places).to(device)):
+            logits = self.model(input_ids=tokens, use_cache=False, **shape).logits[0]
+        wanted = torch.from_numpy(np.concatenate([row.wanted for row in rows])).to(device)
+        return _logprob(logits, torch.from_numpy(back).to(device), wanted)
+
+
+def tree_mask(ends: Tensor, dtype: torch.dtype) -> Tensor:
+    """What to add to attention scores: 0 for a node's ancestors and itself, the least number for all else."""
+    at = torch.arange(ends.shape[1], device=ends.device)
+    seen = (at[None, None, :] <= at[None, :, None]) & (at[None, :, None] < ends[:, None, :])
+    zero = torch.zeros((), dtype=dtype, device=ends.device)
+    return torch.where(seen, zero, torch.finfo(dtype).min)[:, None]
+
+
+@contextmanager
+def read_at(model: PreTrainedModel, places: Tensor) -> Iterator[None]:
+    """Inside, the model computes its vocabulary only at these places of the flattened batch.
+
+    The hidden states are picked where the model hands them to its output layer, so whatever it does to logits later is
+    still done.
+    """
+
+    def pick(_: object, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        hidden, *others = inputs
+        return (hidden.flatten(0, -2)[places][None], *others)
+
+    head: torch.nn.Module = model.get_output_embeddings()  # type: ignore[no-untyped-call]  # transformers does not say
+    hook = head.register_forward_pre_hook(pick)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _logprob(logits: Tensor, rows: Tensor, wanted: Tensor) -> Tensor:
+    """log softmax of logits[rows] at `wanted`, in single precision."""
+    totals = torch.cat([part.float().logsumexp(-1) for part in torch.split(logits, _READS)])
+    return logits[rows, wanted].float() - totals[rows]
+
+
+def _longest_first(rows: Sequence[Row]) -> list[Row]:
+    """Rows that have something to read."""
+    return sorted((row for row in rows if len(row.reads)), key=len, reverse=True)
+
+
+def _padded(length: int) -> int:
+    return -(-length // _MULTIPLE) * _MULTIPLE

@@ -1,0 +1,126 @@
+"""Token sequences → trees, several trees to a row: what sequences share at their beginning stands there once.
+
+A row lists its nodes in depth-first order, so 'j is an ancestor of i, or i itself' is j ≤ i < end[j]: the attention
+mask needs one number a node, and trees that stand side by side in a row do not see each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A token sequence of which the tokens from `start` on are scored, each given all tokens before it.
+
+    Its last token is only ever read, so `stem`, all but that one, is what a model has to compute.
+    """
+
+    tokens: tuple[int, ...]
+    start: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.start <= len(self.tokens):
+            raise ValueError(f"start {self.start} of {len(self.tokens)} tokens; a first token has nothing before it")
+
+    @property
+    def stem(self) -> tuple[int, ...]:
+        """What the model is run on."""
+        return self.tokens[:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Nodes in depth-first order. Read k scores token `wanted[k]` after node `reads[k]`, for passage `owners[k]`."""
+
+    tokens: IntArray
+    depths: IntArray
+    ends: IntArray
+    reads: IntArray
+    wanted: IntArray
+    owners: IntArray
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+def row_of(passages: Sequence[tuple[int, Passage]]) -> Row:
+    """One row of the passages, each with its number. Equal beginnings become one path, equal passages one leaf."""
+    nodes: list[int] = []
+    depths: list[int] = []
+    ends: list[int] = []
+    path: list[int] = []
+    before: tuple[int, ...] = ()
+    reads: list[int] = []
+    wanted: list[int] = []
+    owners: list[int] = []
+    for owner, passage in sorted(passages, key=lambda entry: entry[1].stem):
+        tokens = passage.stem
+        shared = common_length(before, tokens)
+        for node in path[shared:]:
+            ends[node] = len(nodes)
+        added = range(len(nodes), len(nodes) + len(tokens) - shared)
+        nodes += tokens[shared:]
+        depths += range(shared, len(tokens))
+        ends += [0] * len(added)
+        path[shared:] = added
+        reads += path[passage.start - 1 :]
+        wanted += passage.tokens[passage.start :]
+        owners += [owner] * (len(passage.tokens) - passage.start)
+        before = tokens
+    for node in path:
+        ends[node] = len(nodes)
+    return Row(*(np.array(values, dtype=np.int64) for values in (nodes, depths, ends, reads, wanted, owners)))
+
+
+def packed(groups: Sequence[Sequence[Passage]], limit: int) -> Iterator[list[int]]:
+    """Numbers of groups that go into one row of at most `limit` nodes; neighbours in the alphabet go together.
+
+    A group, such as the candidates of one item, is never split; one that is larger than `limit` gets a row for itself.
+    """
+    firsts = [min(passage.stem for passage in group) for group in groups]
+    chosen: list[int] = []
+    used = 0
+    before: tuple[int, ...] = ()
+    for number in sorted(range(len(groups)), key=firsts.__getitem__):
+        size = tree_size(groups[number])
+        more = size - common_length(before, firsts[number])
+        if chosen and used + more > limit:
+            yield chosen
+            chosen, used, more = [], 0, size
+        chosen.append(number)
+        used += more
+        before = firsts[number]
+    if chosen:
+        yield chosen
+
+
+def tree_size(passages: Sequence[Passage]) -> int:
+    """How many nodes the passages take when equal beginnings are one path."""
+    size = 0
+    before: tuple[int, ...] = ()
+    for tokens in sorted(passage.stem for passage in passages):
+        size += len(tokens) - common_length(before, tokens)
+        before = tokens
+    return size
+
+
+def common_length(first: tuple[int, ...], second: tuple[int, ...]) -> int:
+    """How many tokens two sequences share at their beginning."""
+    most = min(len(first), len(second))
+    if first[:most] == second[:most]:
+        return most
+    lo, hi = 0, most  # the slices up to lo are equal, those up to hi are not; tuples compare in C
+    while hi - lo > 1:
+        middle = (lo + hi) // 2
+        if first[lo:middle] == second[lo:middle]:
+            lo = middle
+        else:
+            hi = middle
+    return lo

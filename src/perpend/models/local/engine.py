@@ -1,0 +1,217 @@
+"""llama.cpp in this process: one GGUF file, one slot, one thread unless more are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from perpend.canon import JSON
+from perpend.models.http.reply import as_finish, as_list, as_mapping, as_text, as_usage
+from perpend.types import ChoiceLogprob, Message, Request, Response, Sampling, Usage
+
+Endpoint: TypeAlias = Literal["chat", "completions"]
+BLANK = "___"
+"""Where a choice stands in a message that is not chat; without one it follows the message's end."""
+# Far above any logit, so that the token is drawn whatever the model thinks; the reported likelihood is the model's own.
+_FORCED = 1e6
+# llama.cpp writes the lowest single-precision number for a probability that underflows.
+_UNDERFLOW = -1e30
+# 2³² − 1 asks llama.cpp for a random seed.
+_SEEDS = 2**32 - 1
+
+
+class EngineError(Exception):
+    """The engine refuses a request; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What an engine is started with. `context` is in tokens; a request that needs more is refused, never cut."""
+
+    path: Path = field(repr=False)
+    endpoint: Endpoint = "chat"
+    context: int = 2048
+    threads: int = 1
+    whole_sentence: bool = False
+
+
+class Engine:
+    """Answers one request after the other. The answer depends on the request alone, not on what was asked before.
+
+    llama.cpp keeps the last prompt's state, so a request that begins like the one before is cheaper.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        import xllamacpp
+
+        self.setup = setup
+        self._key = secrets.token_hex(16)
+        params = xllamacpp.CommonParams()
+        params.model.path = str(setup.path)
+        params.n_ctx = setup.context
+        params.n_parallel = 1
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = setup.threads
+        params.n_threads_http = 1
+        # How many of a prompt's tokens are new depends on the prompt before it, so a token must come out the same in a
+        # batch of any size. On a CPU that holds for flash attention with fewer than 64 tokens at once: with more, or
+        # without it, log-probabilities were seen to move by up to 0.15, and answers with them.
+        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
+        params.n_batch = params.n_ubatch = 32
+        params.cache_ram_mib = 0
+        params.warmup = params.ui = False
+        params.verbosity = 1
+        # The engine always listens. The system chooses the port, and only who knows the key gets an answer.
+        params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [self._key]
+        self._server = xllamacpp.Server(params)
+
+    def answer(self, request: Request) -> Response:
+        """The text, or the likelihood of each choice. A request that the engine refuses is a Response with an error."""
+        started = time.perf_counter()
+        try:
+            made = self._weigh(request) if request.choices else self._speak(request)
+        except EngineError as error:
+            return Response(error=f"llama.cpp: {error}")
+        usage, ms = made.usage, 1000 * (time.perf_counter() - started)
+        return Response(made.text, None, made.choice_logprobs, made.finish, usage, ms)
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """The text that the model is fed for these messages: its template's, or their contents and blank lines."""
+        if self.setup.endpoint == "completions":
+            return "\n\n".join(message.content for message in messages)
+        return str(self._post("/apply-template", {"messages": _spoken(messages)}).get("prompt"))
+
+    def tokens(self, text: str) -> tuple[int, ...]:
+        """The tokens of a prompt, as the engine itself reads one: special tokens count, and come first if they must."""
+        found = self._post("/tokenize", {"content": text, "add_special": True, "parse_special": True}).get("tokens")
+        return tuple(token for token in as_list(found) if isinstance(token, int))
+
+    def _speak(self, request: Request) -> Response:
+        body = {**_drawing(request.sampling), "max_tokens": request.sampling.max_tokens, "verbose": True}
+        if self.setup.endpoint == "chat":
+            reply = self._server.handle_chat_completions({**body, "messages": _spoken(request.messages)})
+        else:
+            reply = self._server.handle_completions({**body, "prompt": self.render(request.messages)})
+        first, usage = _first(reply)
+        said = as_mapping(first.get("message")).get("content") if self.setup.endpoint == "chat" else first.get("text")
+        fed = as_mapping(as_mapping(reply).get("__verbose")).get("prompt")
+        if usage is not None and isinstance(fed, str):
+            usage = replace(usage, prompt_sha256=_digest(fed))
+        return Response(as_text(said), finish=as_finish(first.get("finish_reason")), usage=usage)
+
+    def _weigh(self, request: Request) -> Response:
+        """The sum of the log-probabilities of each choice's tokens, each given those before it.
+
+        Prompt and choice are read as one text, so that the choice's tokens are those that the model learned, and all
+        choices are scored from the first token in which any of them differs from the bare prompt: what comes before
+        is the same for all, so their sums compare.
+        """
+        rendered = self.render(request.messages)
+        before, after = rendered, ""
+        if self.setup.endpoint == "completions":
+            before, _, after = rendered.partition(BLANK)
+        if BLANK in after:
+            raise EngineError(f"the message has more than one blank {BLANK!r}")
+        rest = after if self.setup.whole_sentence else ""
+        bare = self.tokens(before)
+        whole = [self.tokens(before + choice + rest) for choice in request.choices]
+        shared = min(_shared(bare, tokens) for tokens in whole)
+        start = bare[:shared] or self.tokens(self._beginning())
+        steps: dict[tuple[tuple[int, ...], int], float] = {}
+        found = tuple(self._choice(start, tokens[shared:], steps) for tokens in whole)
+        totals = [-math.inf if score.total is None else score.total for score in found]
+        usage = Usage(len(start), sum(score.tokens for score in found), _digest(before))
+        best = request.choices[totals.index(max(totals))]
+        return Response(best, choice_logprobs=found, finish="stop", usage=usage)
+
+    def _choice(
+        self, start: tuple[int, ...], tokens: tuple[int, ...], steps: dict[tuple[tuple[int, ...], int], float]
+    ) -> ChoiceLogprob:
+        """One choice after `start`; `steps` holds what the item's other choices have asked for already."""
+        for at, token in enumerate(tokens):
+            if (tokens[:at], token) not in steps:
+                steps[tokens[:at], token] = self._logprob(start + tokens[:at], token)
+        each = [steps[tokens[:at], token] for at, token in enumerate(tokens)]
+        return ChoiceLogprob(math.fsum(each) if each else None, len(each))
+
+    def _logprob(self, before: tuple[int, ...], token: int) -> float:
+        """log P(token | the tokens before it), over the whole vocabulary, before any sampling rule."""
+        forced: dict[str, object] = {"prompt": list(before), "max_tokens": 1, "n_probs": 1, "temperature": 0.0}
+        reply = self._server.handle_completions({**forced, "logit_bias": [[token, _FORCED]], "cache_prompt": True})
+        first, _ = _first(reply)
+        drawn = [as_mapping(entry) for entry in as_list(as_mapping(first.get("logprobs")).get("content"))]
+        value = drawn[0].get("logprob") if drawn and drawn[0].get("id") == token else None
+        if not isinstance(value, float | int):
+            raise EngineError(f"token {token} could not be scored")
+        if value < _UNDERFLOW:
+            raise EngineError(f"token {token} has a probability too small for single precision")
+        return float(value)
+
+    def _beginning(self) -> str:
+        """The special token that begins a text, for a choice with nothing before it."""
+        return str(self._get("/props").get("bos_token"))
+
+    def _post(self, path: str, body: Mapping[str, JSON]) -> Mapping[str, object]:
+        return self._exchange("POST", path, json.dumps(body))
+
+    def _get(self, path: str) -> Mapping[str, object]:
+        return self._exchange("GET", path, None)
+
+    def _exchange(self, method: str, path: str, body: str | None) -> Mapping[str, object]:
+        """Template and tokenizer are on the engine's HTTP side alone."""
+        head = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        # A connection for each: the engine closes one that was idle for some seconds.
+        with closing(HTTPConnection(urlsplit(self._server.listening_address).netloc, timeout=60)) as connection:
+            connection.request(method, path, body, head)
+            reply = as_mapping(json.loads(connection.getresponse().read()))
+        if "error" in reply:
+            raise EngineError(_complaint(reply))
+        return reply
+
+
+def _drawing(sampling: Sampling) -> dict[str, object]:
+    """Temperature, then top_p, and nothing else: llama.cpp's own top-k, min-p and penalties would bend the draw."""
+    body: dict[str, object] = {
+        "temperature": sampling.temperature,
+        "top_p": 1.0 if sampling.top_p is None else sampling.top_p,
+        "samplers": ["temperature", "top_p"],
+        "stop": list(sampling.stop),
+        "cache_prompt": True,
+    }
+    return body if sampling.seed is None else {**body, "seed": sampling.seed % _SEEDS}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _spoken(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def _first(reply: object) -> tuple[Mapping[str, object], Usage | None]:
+    """The first choice of an answer, and what was counted."""
+    body = as_mapping(reply)
+    choices = as_list(body.get("choices"))
+    if not choices:
+        raise EngineError(_complaint(body))
+    usage = as_mapping(body.get("usage"))
+    return as_mapping(choices[0]), as_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+
+
+def _complaint(reply: Mapping[str, object]) -> str:
+    return str(as_mapping(reply.get("error")).get("message", "no answer and no reason"))
+
+
+def _shared(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two sequences have in common at their beginning."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -1,0 +1,82 @@
+"""Tiny random checkpoints of four architectures, made in the test; and one that takes no mask."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+from transformers import (
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MambaConfig,
+    MambaForCausalLM,
+    PreTrainedModel,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
+
+VOCABULARY = 97
+LONGEST = 128
+_SHAPE = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": LONGEST,
+    "initializer_range": 0.3,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+}
+ARCHITECTURES = ("llama", "qwen2", "gemma2", "gpt2")
+
+
+@cache
+def tiny(name: str) -> PreTrainedModel:
+    """Weights are large, so that what a token attends to shows in its probability."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    made: PreTrainedModel
+    match name:
+        case "llama":
+            made = LlamaForCausalLM(LlamaConfig(**_SHAPE))
+        case "qwen2":
+            made = Qwen2ForCausalLM(Qwen2Config(**_SHAPE))
+        case "gemma2":
+            made = Gemma2ForCausalLM(Gemma2Config(**_SHAPE, head_dim=8, sliding_window=24))
+        case "gpt2":
+            made = GPT2LMHeadModel(
+                GPT2Config(
+                    vocab_size=VOCABULARY,
+                    n_embd=32,
+                    n_layer=2,
+                    n_head=4,
+                    n_positions=LONGEST,
+                    initializer_range=0.3,
+                    bos_token_id=1,
+                    eos_token_id=2,
+                )
+            )
+        case "mamba":
+            made = MambaForCausalLM(
+                MambaConfig(
+                    vocab_size=VOCABULARY, hidden_size=32, state_size=8, num_hidden_layers=2, initializer_range=0.3
+                )
+            )
+        case _:
+            raise ValueError(name)
+    return made.eval()
+
+
+def brute(model: PreTrainedModel, tokens: tuple[int, ...], start: int) -> list[float]:
+    """log p of each token from `start` on, by one plain pass over the sequence alone."""
+    with torch.inference_mode():
+        logits = model(input_ids=torch.tensor([tokens[:-1]])).logits[0].double()
+    shares = logits.log_softmax(-1)
+    return [float(shares[at - 1, tokens[at]]) for at in range(start, len(tokens))]

@@ -1,0 +1,160 @@
+"""The HTTP providers against servers over the real model: llama-server's own, and one with Ollama's shapes."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import ollama as client
+import pytest
+
+from perpend.errors import ModelError
+from perpend.models import ollama, openai
+from perpend.models.base import Budget, Model
+from perpend.models.local import model
+from perpend.models.local.engine import Engine
+from perpend.types import Message, Request, Response, Sampling, Usage
+from tests.ollama_server import MODEL, ollama_over
+from tests.servers import Server, serve
+
+CAPTURES = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "ollama_wire"
+ASK = Request((Message("user", "What is the capital of France? Answer in one short sentence."),), Sampling())
+needs_captures = pytest.mark.skipif(not CAPTURES.is_dir(), reason="shared/data/ollama_wire is not here")
+
+
+def one(asked: Model, request: Request = ASK) -> Response:
+    ((_, response),) = [pair for batch in asked.answer(iter([(0, request)]), Budget()) for pair in batch]
+    return response
+
+
+def counted(response: Response) -> tuple[str | None, str | None, int | None, int | None]:
+    """Text, finish reason and the numbers of tokens read and written."""
+    usage = response.usage or Usage()
+    return response.text, response.finish, usage.input, usage.output
+
+
+@pytest.fixture(scope="module")
+def ollama_server(engine: Engine) -> Iterator[Server]:
+    with serve(ollama_over(engine)) as server:
+        yield server
+
+
+def test_openai_s_protocol_gives_what_the_engine_gives(engine: Engine, llama_server: str) -> None:
+    # llama-server adds rules of its own to a draw, but not at temperature 0.
+    here, there = engine.answer(ASK), one(openai.model("any", base_url=f"{llama_server}/v1"))
+    assert counted(there) == counted(here) == ("The capital of France is Paris.", "stop", 43, 8)
+
+
+def test_openai_s_protocol_reports_the_token_limit_and_the_context(llama_server: str) -> None:
+    asked = openai.model("any", base_url=f"{llama_server}/v1", retries=0)
+    assert one(asked, Request(ASK.messages, Sampling(max_tokens=2))).finish == "length"
+    too_long = one(asked, Request((Message("user", "word " * 3000),), Sampling()))
+    assert "exceeds the available context size" in str(too_long.error)
+
+
+def test_openai_s_plain_completions_are_the_engine_s(plain: Engine, llama_server: str) -> None:
+    request = Request((Message("user", "The capital of France is"),), Sampling(max_tokens=8))
+    there = one(openai.model("any", base_url=f"{llama_server}/v1", endpoint="completions"), request)
+    assert there.text == plain.answer(request).text
+
+
+def test_llama_server_scores_no_choices_over_http_and_the_error_says_so(llama_server: str) -> None:
+    asked = openai.model("any", base_url=f"{llama_server}/v1", endpoint="completions")
+    with pytest.raises(ModelError, match="log-probabilities of the prompt"):
+        one(asked, Request(ASK.messages, Sampling(), ("Paris", "Rome")))
+
+
+@pytest.mark.parametrize("endpoint", ["chat", "generate"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_ollama_s_protocol_gives_what_the_engine_gives(
+    engine: Engine, ollama_server: Server, endpoint: str, stream: bool
+) -> None:
+    options: dict[str, object] = {"base_url": ollama_server.url, "endpoint": endpoint, "stream": stream}
+    there = one(ollama.model(MODEL, **options))  # type: ignore[arg-type]  # a test passes what it likes
+    assert counted(there) == counted(engine.answer(ASK))
+
+
+def test_ollama_s_own_client_reads_the_same_words(engine: Engine, ollama_server: Server) -> None:
+    said = [{"role": "user", "content": ASK.messages[0].content}]
+    options = {"temperature": 0.0, "num_predict": 4, "seed": 1}
+    here = engine.answer(Request(ASK.messages, Sampling(max_tokens=4, seed=1)))
+    with closing(client.Client(host=ollama_server.url, trust_env=False)) as witness:
+        whole = witness.chat(MODEL, messages=said, options=options)
+        pieces = list(witness.chat(MODEL, messages=said, options=options, stream=True))
+        generated = list(witness.generate(MODEL, prompt=said[0]["content"], options=options, stream=True))
+        (listed,) = witness.list().models
+        (running,) = witness.ps().models
+        with pytest.raises(client.ResponseError, match="model 'nope' not found"):
+            witness.chat("nope", messages=said)
+    assert whole.message.content == here.text
+    assert "".join(piece.message.content or "" for piece in pieces) == here.text
+    assert "".join(piece.response or "" for piece in generated) == here.text
+    assert (whole.done_reason, whole.prompt_eval_count, whole.eval_count) == ("length", 43, 4)
+    assert listed.digest == running.digest == model("smollm2").fingerprint()["file_sha256"]
+
+
+def test_ollama_s_fingerprint_is_the_digest_of_the_weights(ollama_server: Server) -> None:
+    found = ollama.model(MODEL, base_url=ollama_server.url).fingerprint()
+    assert found["digest"] == model("smollm2").fingerprint()["file_sha256"]
+    assert (found["quantization"], found["server"]) == ("Q4_1", "ollama 0.5.4")
+
+
+def shape(value: object) -> object:
+    """The keys of a JSON value in their order, and what kind of value each has."""
+    if isinstance(value, dict):
+        return [(key, shape(entry)) for key, entry in value.items()]
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return type(value).__name__
+
+
+def captured(name: str) -> tuple[int, str, list[object]]:
+    """Status, content type and JSON values of a captured reply."""
+    head, _, body = (CAPTURES / f"{name}.txt").read_bytes().partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    kind = dict(line.split(": ", 1) for line in lines)["Content-Type"]
+    return int(first.split(" ")[1]), kind, [json.loads(line) for line in body.splitlines() if line.strip()]
+
+
+def fetched(url: str, body: object) -> tuple[int, str, list[object]]:
+    """The same of what a server replies now."""
+    data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data), timeout=60) as reply:
+            status, kind, content = reply.status, reply.headers["Content-Type"], reply.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            status, kind, content = error.code, error.headers["Content-Type"], error.read()
+    return status, kind, [json.loads(line) for line in content.splitlines() if line.strip()]
+
+
+def ends(values: Sequence[object]) -> list[object]:
+    """The shapes of the first and the last of a stream's objects."""
+    return [shape(values[0]), shape(values[-1])]
+
+
+PROMPT = {"model": MODEL, "prompt": "hello", "options": {"num_predict": 4, "temperature": 0}}
+CHAT = {**PROMPT, "messages": [{"role": "user", "content": "hello"}]}
+
+
+@needs_captures
+@pytest.mark.parametrize(
+    ("name", "path", "body"),
+    [
+        ("version", "/api/version", None),
+        ("tags", "/api/tags", None),
+        ("ps", "/api/ps", None),
+        ("chat_stream", "/api/chat", CHAT),
+        ("generate_stream", "/api/generate", PROMPT),
+        ("missing", "/api/chat", {**CHAT, "model": "nope"}),
+        ("badjson", "/api/chat", b""),
+    ],
+)
+def test_every_shape_is_that_of_the_captured_server(ollama_server: Server, name: str, path: str, body: object) -> None:
+    expected, given = captured(name), fetched(ollama_server.url + path, body)
+    assert given[:2] == expected[:2]
+    assert ends(given[2]) == ends(expected[2])

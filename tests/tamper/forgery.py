@@ -1,0 +1,85 @@
+"""Ways to forge a published folder, and to seal it again as somebody would who knows the format."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from perpend import receipt
+from perpend.audit import Audit, Check, Options, audit
+from perpend.canon import pretty
+from perpend.publish import write_index
+
+Table: TypeAlias = dict[str, object]
+Forge: TypeAlias = Callable[[Path], None]
+
+
+def of(folder: Path, options: Options | None = None) -> Audit:
+    """The audit of one folder."""
+    (found,) = audit([folder], options or Options())
+    return found
+
+
+def failed(folder: Path, options: Options | None = None) -> dict[str, Check]:
+    """The checks that found a difference, by name."""
+    return {check.name: check for check in of(folder, options).checks if check.differ}
+
+
+def edit(name: str, change: Callable[[Table], object]) -> Forge:
+    """Change the object of a JSON file."""
+
+    def forge(folder: Path) -> None:
+        body = json.loads((folder / name).read_text())
+        change(body)
+        (folder / name).write_text(pretty(body))
+
+    return forge
+
+
+def lines(name: str, change: Callable[[list[Table]], object]) -> Forge:
+    """Change the list of objects of a packed JSONL file."""
+
+    def forge(folder: Path) -> None:
+        rows = read(folder / name)
+        change(rows)
+        packed = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        (folder / name).write_bytes(gzip.compress(packed, mtime=0))
+
+    return forge
+
+
+def read(path: Path) -> list[Table]:
+    """The lines of a packed JSONL file."""
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+def text(name: str, old: str, new: str) -> Forge:
+    """Replace a text once."""
+
+    def forge(folder: Path) -> None:
+        before = (folder / name).read_text()
+        assert old in before
+        (folder / name).write_text(before.replace(old, new, 1))
+
+    return forge
+
+
+def all_of(*steps: Forge) -> Forge:
+    """One forgery after another."""
+
+    def forge(folder: Path) -> None:
+        for step in steps:
+            step(folder)
+
+    return forge
+
+
+def seal(folder: Path) -> None:
+    """Write the receipt and the index anew, so that every digest holds again."""
+    body = json.loads((folder / receipt.RECEIPT).read_text())
+    facts = {key: body[key] for key in ("gates", "attempts", "code")}
+    receipt.write(folder, body["run"], facts)
+    write_index(folder.parent)

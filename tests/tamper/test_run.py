@@ -1,0 +1,212 @@
+"""A forged run directory: the ledger has no receipt, so everything is caught by recomputation."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from perpend.audit import Options, as_table, audit, audit_run
+from perpend.compose import Task, make_task
+from perpend.conditions import control
+from perpend.errors import StoreError
+from perpend.measure import Run
+from perpend.models.callable import Callable as CallableModel
+from perpend.reports.summary import write_summary
+from perpend.run import evaluate_task
+from perpend.spec import ModelSpec, RunSpec
+from tests.tamper.conftest import Honest
+from tests.tamper.forgery import failed, of
+
+WITHOUT_RULES = (
+    "ALTER TABLE trial RENAME TO old",
+    "CREATE TABLE trial(trial INTEGER PRIMARY KEY, item, condition, model, sampling, repeat)",
+    "INSERT INTO trial SELECT * FROM old",
+    "DROP TABLE old",
+)
+"""Takes the constraints off the plan, as a forger can who writes the file himself."""
+
+
+def forge(directory: Path, *statements: str) -> None:
+    """Edit run.db with the guards taken off and put back."""
+    with sqlite3.connect(directory / "run.db") as db:
+        db.execute("PRAGMA legacy_alter_table=ON")
+        guards = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in guards:
+            db.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            db.execute(statement)
+        for _, sql in guards:
+            db.execute(sql)
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("statements", "caught", "place"),
+    [
+        (
+            ("DROP TRIGGER response_stays",),
+            "run.db is whole and append-only",
+            "triggers: stored ['response_is_a_fact', 'response_stays'], recomputed ['response_is_a_fact']",
+        ),
+        (
+            ("DELETE FROM trial WHERE trial = 16",),
+            "no response is missing or too many",
+            "trial 16: 1 responses to a trial that the plan does not hold",
+        ),
+        (("DELETE FROM trial WHERE trial = 16",), "scores of label@2", "trial 16: a score of a trial"),
+        (("DELETE FROM trial WHERE trial = 16",), "plan is complete", "number of trials: stored 16, recomputed 15"),
+        (
+            (*WITHOUT_RULES, "UPDATE trial SET item = 1 WHERE trial = 3"),
+            "no trial twice, all in plan order",
+            "trial 3 (item-0, control, m, 0): stands twice in the plan",
+        ),
+        (
+            ("UPDATE response SET attempt = 1 WHERE trial = 3",),
+            "no response is missing or too many",
+            "trial 3 (item-1, control): turn 0: attempts [1], not [0]",
+        ),
+        (
+            ("UPDATE response SET turn = 1 WHERE trial = 3",),
+            "no response is missing or too many",
+            "trial 3 (item-1, control): turns [1], not [0]",
+        ),
+        (("UPDATE condition SET name = 'calm' WHERE condition = 2",), "questions were asked as planned", "'calm'"),
+        (("UPDATE model SET label = 'better'",), "plan is made of the manifest's parts", "models[0]: stored 'm'"),
+        (("UPDATE meta SET value = 'other' WHERE key = 'run'",), "plan is made of the manifest's parts", "'other'"),
+    ],
+)
+def test_a_forged_ledger_is_named_with_its_place(
+    honest: Honest, statements: tuple[str, ...], caught: str, place: str
+) -> None:
+    run = honest.runs / "logic"
+    if statements[0].startswith("DROP TRIGGER"):
+        with sqlite3.connect(run / "run.db") as db:
+            db.execute(statements[0])
+        db.close()
+    else:
+        forge(run, *statements)
+    assert place in failed(run)[caught].first
+
+
+def test_a_damaged_run_is_named_and_not_a_crash(honest: Honest) -> None:
+    path = honest.runs / "logic" / "run.db"
+    data = bytearray(path.read_bytes())
+    data[4096:8192] = bytes(4096)
+    path.write_bytes(bytes(data))
+    assert failed(path.parent)
+
+
+def test_a_damaged_manifest_is_named_and_not_a_crash(honest: Honest) -> None:
+    (honest.runs / "logic" / "manifest.json").write_text("{")
+    assert "manifest.json: damaged" in failed(honest.runs / "logic")["what is stored can be read"].first
+
+
+def test_a_folder_of_runs_and_published_folders_is_audited_whole_and_an_empty_one_is_an_error(
+    honest: Honest, tmp_path: Path
+) -> None:
+    both = audit([tmp_path, honest.runs])
+    assert [one.path.relative_to(tmp_path).as_posix() for one in both] == [
+        "published/logic",
+        "published/study",
+        "runs/logic",
+        "runs/study",
+    ]
+    assert all(one.ok for one in both)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(StoreError, match="holds no run"):
+        audit([tmp_path / "empty"])
+    with pytest.raises(StoreError, match="no such folder"):
+        audit([tmp_path / "nowhere"])
+
+
+def test_a_sample_says_that_it_is_one_and_the_same_seed_draws_the_same(honest: Honest) -> None:
+    forge(honest.runs / "logic", "UPDATE score SET value = 1 - value WHERE scorer = 2")
+    outcome = of(honest.runs / "logic", Options(sample=5, seed=1))
+    assert "in a SAMPLE of 5 of 16 trials (seed 1)" in outcome.verdict
+    assert outcome.as_json()["sample"] == {"trials": 5, "of": 16, "seed": 1}
+    scores = next(check for check in outcome.checks if check.name == "scores of label@2")
+    assert (scores.checked, scores.differ) == (5, 5)
+    again = of(honest.runs / "logic", Options(sample=5, seed=1))
+    assert [check.as_json() for check in again.checks[1:]] == [check.as_json() for check in outcome.checks[1:]]
+    assert of(honest.runs / "logic", Options(sample=99)).sample is None
+
+
+OWN = """
+from perpend.types import Score, Scorer
+def judge(item, response):
+    value = float(response.text {rule} item.target)
+    return Score(value, response.text, "compared")
+VERSIONS = (Scorer("own.exact", "1", judge),)
+"""
+
+
+def test_a_scorer_that_changed_without_its_version_is_named(
+    tmp_path: Path, items_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "own").mkdir()
+    source = tmp_path / "own" / "exact.py"
+    source.write_text(OWN.format(rule="=="))
+    task = Task(name="t", conditions=(control(),), scorers=("own.exact@1",))
+    spec = RunSpec("t", (ModelSpec("callable/m", "m"),), items=(items_file(4),), name="run")
+    run = Run(evaluate_task(spec, task, [CallableModel("m", lambda _: "TRUE")], tmp_path, quiet=True).directory)
+    run.score()
+    write_summary(run)
+    assert audit_run(run.directory).ok
+    source.write_text(OWN.format(rule="!="))
+    monkeypatch.delitem(sys.modules, "own.exact")
+    found = failed(run.directory)
+    assert list(found) == ["scores of own.exact@1"]
+    assert found["scores of own.exact@1"].differ == 4
+    assert "own.exact@1 changed without its version" in found["scores of own.exact@1"].note
+
+
+def test_a_second_turn_is_rendered_again_from_the_first_answer(tmp_path: Path, items_file: Callable[..., Path]) -> None:
+    spec = RunSpec("logic", (ModelSpec("callable/m", "m"),), items=(items_file(3),), name="again")
+    task, unsure = make_task("logic", {}), CallableModel("m", lambda _: "Hm.")
+    run = Run(evaluate_task(spec, task, [unsure], tmp_path, quiet=True).directory)
+    run.score()
+    with sqlite3.connect(run.directory / "run.db") as db:
+        assert db.execute("SELECT count(*) FROM response WHERE turn = 1").fetchone() == (3,)
+    db.close()
+    asked = next(check for check in audit_run(run.directory).checks if check.name == "questions were asked as planned")
+    assert (asked.checked, asked.differ) == (6, 0)
+    forge(run.directory, "UPDATE response SET request_sha256 = x'00' WHERE trial = 2 AND turn = 1")
+    assert (
+        "trial 2 (item-1, question), turn 1: stored 00"
+        in failed(run.directory)["questions were asked as planned"].first
+    )
+
+
+def test_many_trials_are_audited_by_several_processes_with_the_same_outcome(
+    tmp_path: Path, items_file: Callable[..., Path]
+) -> None:
+    task = Task(name="t", conditions=(control(),), scorers=("label@1", "label@2"))
+    spec = RunSpec("t", (ModelSpec("callable/m", "m"),), items=(items_file(3200),), name="run")
+    run = Run(evaluate_task(spec, task, [CallableModel("m", lambda _: "TRUE")], tmp_path, quiet=True).directory)
+    run.score()
+    write_summary(run)
+    forge(run.directory, "UPDATE score SET value = 0.25 WHERE trial IN (3001, 601) AND scorer = 2")
+    several, one = (of(run.directory, Options(workers=workers)) for workers in (2, 1))
+    # The first check says with which code the run was written, and the tree may change under a running test.
+    assert [check.as_json() for check in several.checks[1:]] == [check.as_json() for check in one.checks[1:]]
+    found = {check.name: check for check in several.checks if check.differ}
+    assert found["scores of label@2"].differ == 2
+    assert found["scores of label@2"].first.startswith("trial 601 (item-600, control): value: stored 0.25")
+
+
+def test_what_a_forger_wrote_cannot_move_the_cursor_or_break_the_table(honest: Honest) -> None:
+    forge(
+        honest.runs / "logic",
+        "UPDATE score SET reason = char(27) || '[2J' || char(10) || 'logic: nothing differs' || char(8238)"
+        " WHERE trial = 3 AND scorer = 2",
+    )
+    table = as_table([of(honest.runs / "logic")])
+    assert "\x1b" not in table
+    assert "\u202e" not in table
+    assert [line for line in table.split("\n") if line.startswith("logic:")] == ["logic: DIFFERS"]

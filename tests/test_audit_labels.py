@@ -1,0 +1,139 @@
+"""Human labels beside a run: how good the scorers are, and what their errors do to a rate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perpend.audit import Audit, Options, as_table, audit, audit_run
+from perpend.audit.labels import corrected
+from perpend.compose import Task
+from perpend.conditions import asch, control
+from perpend.measure import Run
+from perpend.models.mock import model
+from perpend.publish import publish
+from perpend.reports.summary import write_summary
+from perpend.run import evaluate_task
+from perpend.spec import ModelSpec, RunSpec
+from perpend.stats.proportions import wilson
+
+TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, items_file: Callable[..., Path]) -> Path:
+    """Sixteen trials, answered TRUE throughout: right on items 0, 2, 4, 6 (trials 1, 2, 5, 6, 9, 10, 13, 14)."""
+    spec = RunSpec("t", (ModelSpec("mock/true", "m"),), items=(items_file(8),), name="run")
+    directory = evaluate_task(spec, TASK, [model("true")], tmp_path / "runs", quiet=True).directory
+    made = Run(directory)
+    made.score()
+    write_summary(made)
+    return directory
+
+
+def label(run: Path, *rows: dict[str, object]) -> Audit:
+    text = "".join(json.dumps({"scorer": "label@2", **row}) + "\n" for row in rows)
+    (run / "labels.jsonl").write_text(text)
+    return audit_run(run)
+
+
+def test_precision_and_recall_are_counted_against_the_readers(run: Path) -> None:
+    rows = [{"trial": trial, "value": value} for trial, value in ((1, 1), (2, 1), (5, 0), (3, 0), (4, 0), (7, 1))]
+    (one,) = label(run, *rows).labels
+    assert (one.scorer, one.n, one.unscored, one.ties) == ("label@2", 6, 0, 0)
+    assert (one.precision.value, one.precision.n) == (2 / 3, 3)
+    assert (one.recall.value, one.recall.n) == (2 / 3, 3)
+    assert (one.specificity.value, one.specificity.n) == (2 / 3, 3)
+    assert (one.precision.lo, one.precision.hi) == (wilson(2, 3).lo, wilson(2, 3).hi)
+
+
+def test_the_rate_is_corrected_for_the_scorers_errors_and_shown_in_the_table(run: Path) -> None:
+    rows = [{"trial": trial, "value": value} for trial, value in ((1, 1), (2, 1), (5, 0), (3, 0), (4, 0), (6, 1))]
+    outcome = label(run, *rows)
+    stored, now = outcome.labels[0].corrected["all trials"]
+    assert stored.value == 0.5
+    assert now.value == pytest.approx((0.5 + 2 / 3 - 1) / (1 + 2 / 3 - 1))
+    assert now.lo is not None
+    assert now.hi is not None
+    assert now.lo < 0.25 < now.hi
+    assert "condition control" in outcome.labels[0].corrected
+    table = as_table([outcome])
+    assert "label@2 against 6 human labels" in table
+    assert "rate, all trials: 0.500" in table
+    assert outcome.ok
+
+
+def test_a_name_without_a_version_stands_for_all_versions(run: Path) -> None:
+    found = label(run, {"trial": 1, "scorer": "label", "value": 1}, {"trial": 3, "scorer": "label", "value": 0}).labels
+    assert [one.scorer for one in found] == ["label@1", "label@2"]
+
+
+def test_readers_are_taken_by_majority_and_a_tie_is_left_out_and_counted(run: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"trial": 1, "value": value, "by": by} for by, value in (("a", 1), ("b", 1), ("c", 0))
+    ]
+    rows += [{"trial": 3, "value": value, "by": by} for by, value in (("a", 1), ("b", 0))]
+    (one,) = label(run, *rows).labels
+    assert (one.n, one.ties, one.recall.value) == (1, 1, 1.0)
+
+
+def test_a_trial_can_be_named_by_its_place_in_the_plan(run: Path) -> None:
+    (one,) = label(run, {"item": "item-0", "condition": "control", "model": "m", "value": 1}).labels
+    assert (one.n, one.recall.value) == (1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"trial": 99, "value": 1}, "labels.jsonl:1: trial 99 is not one of 1 to 16"),
+        ({"item": "item-0", "value": 1}, "names 2 trials; say more"),
+        ({"item": "item-x", "condition": "control", "value": 1}, "no trial has item = 'item-x'"),
+        ({"value": 1}, "a label names its trial"),
+        ({"trial": 1, "value": 0.5}, "a 'value' of 0 or 1"),
+        ({"trial": 1, "value": True, "scorer": "lable"}, "no scores of 'lable'; did you mean"),
+        ({"trial": 1, "value": 1, "reader": "me"}, "unknown key 'reader'"),
+    ],
+)
+def test_a_label_that_means_nothing_is_a_difference_with_its_line(run: Path, row: dict[str, object], told: str) -> None:
+    outcome = label(run, row)
+    assert not outcome.ok
+    assert told in next(check.first for check in outcome.checks if check.differ)
+
+
+def test_labels_travel_with_what_is_published(run: Path, tmp_path: Path) -> None:
+    label(run, {"trial": 1, "value": 1}, {"trial": 3, "value": 0})
+    publish([run], tmp_path / "published", {})
+    (outcome,) = audit([tmp_path / "published"], Options())
+    assert outcome.ok
+    assert outcome.labels[0].n == 2
+
+
+def test_no_correction_where_the_scorer_is_no_better_than_a_coin_or_the_labels_are_one_sided() -> None:
+    rate = wilson(30, 100)
+    coin = corrected(rate, wilson(5, 10), wilson(5, 10))
+    assert coin.value is None
+    assert "recall 0.500 + specificity 0.500 is not above 1" in coin.note
+    assert corrected(rate, wilson(0, 0), wilson(5, 10)).note == "the labels hold no 1"
+    assert corrected(rate, wilson(5, 10), wilson(0, 0)).note == "the labels hold no 0"
+
+
+def test_a_perfect_scorer_corrects_nothing() -> None:
+    now = corrected(wilson(30, 100), wilson(500, 500), wilson(500, 500))
+    assert now.value == pytest.approx(0.3)
+
+
+def test_the_corrected_interval_holds_the_true_rate_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(7)
+    truth, recall, specificity, held = 0.3, 0.85, 0.9, 0
+    for _ in range(600):
+        observed = rng.binomial(400, truth * recall + (1 - truth) * (1 - specificity))
+        now = corrected(wilson(int(observed), 400), wilson(int(rng.binomial(60, recall)), 60),
+                        wilson(int(rng.binomial(80, specificity)), 80))  # fmt: skip
+        assert now.lo is not None
+        assert now.hi is not None
+        held += now.lo <= truth <= now.hi
+    assert 0.93 <= held / 600 <= 0.99

@@ -1,0 +1,421 @@
+"""Logs of inspect_ai become runs: what the harness reports is what is recomputed, and nothing is made up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from perpend.cli import cli
+from perpend.compat.convert import READABLE, convert
+from perpend.errors import DataError
+from perpend.measure import Run
+from perpend.plan import Trial
+from perpend.store import Store
+from perpend.types import Response, Sampling, Score, Usage
+from tests.test_compat_rows import notes
+
+# Usage is stated, because the mock model would fetch a tokenizer from the network to count.
+EVALUATION = """
+import json, sys
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ContentReasoning, ContentText, ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import choice, match
+from inspect_ai.solver import generate, multiple_choice, system_message
+
+def said(content, stop="stop"):
+    output = ModelOutput.from_content("mockllm/model", content, stop_reason=stop)
+    output.usage = ModelUsage(input_tokens=11, output_tokens=3, total_tokens=14)
+    return output
+
+def run(task, outputs, folder, form):
+    log = eval(
+        task, model=get_model("mockllm/model", custom_outputs=outputs), log_dir=f"{sys.argv[1]}/{folder}",
+        log_format=form, display="none", temperature=0.5, max_tokens=64, seed=7, max_samples=1, max_connections=1,
+    )[0]
+    return {score.name: score.metrics["accuracy"].value for score in log.results.scores}
+
+tags = {"topic": "sums"}
+sums = [Sample(id=f"q{n}", input=f"What is {n} + {n}?", target=str(2 * n), metadata=tags) for n in range(5)]
+reported = {}
+for form in ("eval", "json"):
+    texts = [str(2 * n if (n + epoch) % 3 else 99) for epoch in range(2) for n in range(5)]
+    task = Task(dataset=sums, solver=[system_message("Be brief."), generate()], scorer=match(), name="sums", epochs=2)
+    reported[form] = run(task, [said(text) for text in texts], form, form)
+picks = [Sample(id=n, input="Pick one.", choices=["red", "green", "blue"], target="B") for n in range(3)]
+thought = [ContentReasoning(reasoning="Is it A? No."), ContentText(text="ANSWER: B")]
+outputs = [said(thought), said("ANSWER: A"), said("ANSWER: B", "max_tokens")]
+task = Task(dataset=picks, solver=multiple_choice(), scorer=choice(), name="picks")
+reported["picks"] = run(task, outputs, "picks", "eval")
+print(json.dumps(reported))
+"""
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dict[str, float]]]:
+    """A folder of logs that inspect_ai wrote without a network, and the accuracies that it reports."""
+    folder = tmp_path_factory.mktemp("inspect")
+    done = subprocess.run(
+        [sys.executable, "-c", EVALUATION, str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        cwd=folder,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "INSPECT_LOG_LEVEL": "error"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return folder, json.loads(done.stdout.splitlines()[-1])
+
+
+def trials(run: Run) -> list[tuple[Trial, Response, Mapping[str, Score]]]:
+    with Store.open(run.directory / "run.db") as store:
+        answers = list(store.answers())
+        scores = store.scores([trial.trial for trial, _ in answers])
+    return [(trial, response, scores.get(trial.trial, {})) for trial, response in answers]
+
+
+def one(run: Run) -> tuple[Trial, Response, Mapping[str, Score]]:
+    [found] = trials(run)
+    return found
+
+
+@pytest.mark.parametrize("form", ["eval", "json"])
+def test_the_accuracy_is_the_one_that_inspect_reports(
+    logs: tuple[Path, dict[str, dict[str, float]]], form: str, tmp_path: Path
+) -> None:
+    folder, reported = logs
+    [log] = (folder / form).iterdir()
+    run = Run(convert(log, tmp_path / "run"))
+    run.score()
+    assert run["stored_match"].rate().value == pytest.approx(reported[form]["match"])
+    assert run["correct"].rate().value == pytest.approx(reported[form]["match"])
+    assert 0 < reported[form]["match"] < 1
+    assert run["stored_match"].disagreement(run["correct"]).value == 0
+    source = run.manifest["import"]
+    assert isinstance(source, Mapping)
+    assert {"scorer": "match", "metric": "accuracy", "value": reported[form]["match"]} in source["reported"]
+
+
+def test_both_forms_of_a_log_become_the_same_trials(
+    logs: tuple[Path, dict[str, dict[str, float]]], tmp_path: Path
+) -> None:
+    folder, _ = logs
+    [archive], [plain] = (folder / "eval").iterdir(), (folder / "json").iterdir()
+    first, second = (
+        sorted(
+            (t.item.id, t.item, t.repeat, t.sampling, r.text, r.finish, r.usage, scores)
+            for t, r, scores in trials(Run(convert(log, tmp_path / name)))
+        )
+        for log, name in ((archive, "a"), (plain, "b"))
+    )
+    assert first == second
+    assert [row[0] for row in first] == [f"q{n}" for n in range(5) for _ in range(2)]
+    _, item, repeat, sampling, text, finish, usage, scores = first[1]
+    assert (item.prompt, item.target, dict(item.tags)) == ("What is 0 + 0?", "0", {"topic": "sums"})
+    assert (repeat, sampling, text, finish, usage) == (1, Sampling(0.5, 64, 7), "0", "stop", Usage(11, 3))
+    assert scores["stored_match@import"] == Score(1.0, "C", "as the source stored it")
+    assert json.loads(scores["stored_messages@import"].answer or "") == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What is 0 + 0?"},
+    ]
+
+
+def test_letters_stand_for_choices_reasoning_is_kept_and_a_cut_text_is_not_scored(
+    logs: tuple[Path, dict[str, dict[str, float]]], tmp_path: Path
+) -> None:
+    folder, reported = logs
+    run = Run(convert(folder / "picks", tmp_path / "run"))
+    run.score()
+    found = {trial.item.id: (trial, response, scores) for trial, response, scores in trials(run)}
+    assert (found["0"][0].item.target, found["0"][0].item.choices) == ("green", ("red", "green", "blue"))
+    assert found["0"][1].text == "<think>Is it A? No.</think>\nANSWER: B"
+    assert found["0"][2]["stored_target@import"].answer == "B"
+    assert [found[n][2]["correct@2"].value for n in "012"] == [1.0, 0.0, None]
+    assert (found["2"][1].finish, found["2"][2]["unfinished@1"].value) == ("length", 1.0)
+    assert run["stored_choice"].rate().value == pytest.approx(reported["picks"]["choice"])
+    assert json.loads(found["0"][2]["stored_messages@import"].answer or "")[0]["content"].startswith("Answer the")
+
+
+def test_every_verb_works_on_an_imported_log(logs: tuple[Path, dict[str, dict[str, float]]], tmp_path: Path) -> None:
+    [log] = (logs[0] / "eval").iterdir()
+    run = str(tmp_path / "run")
+    for command in (
+        ["convert", str(log), run],
+        ["score", run],
+        ["analyze", run, "--out", str(tmp_path / "analysis")],
+        ["audit", run],
+        ["show", run, "--n-per-group", "1"],
+    ):
+        done = CliRunner().invoke(cli, command)
+        assert done.exit_code == 0, (command, done.output, done.exception)
+    assert "stored_match" in (tmp_path / "analysis" / "report.md").read_text()
+
+
+HEADER: Mapping[str, object] = {
+    "version": 2,
+    "status": "success",
+    "eval": {"task": "sums", "model": "lab/small", "created": "2026-01-02T03:04:05+00:00", "task_version": 1},
+    "plan": {"config": {"temperature": 0.0, "max_tokens": 8}},
+}
+SAMPLE: Mapping[str, object] = {
+    "id": "a",
+    "epoch": 1,
+    "input": "What is 1 + 1?",
+    "target": "2",
+    "output": {"choices": [{"message": {"role": "assistant", "content": "2"}, "stop_reason": "stop"}]},
+    "scores": {"match": {"value": "C"}},
+}
+
+
+def archive(tmp_path: Path, *samples: Mapping[str, object], header: Mapping[str, object] = HEADER) -> Path:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for number, sample in enumerate(samples):
+            file.writestr(f"samples/{number}_epoch_1.json", json.dumps({**SAMPLE, **sample}))
+        file.writestr("header.json", json.dumps(header))
+    return path
+
+
+def imported(tmp_path: Path, *samples: Mapping[str, object], header: Mapping[str, object] = HEADER) -> Run:
+    return Run(convert(archive(tmp_path, *samples, header=header), tmp_path / "run"))
+
+
+def output(content: object, stop: str = "stop", **more: object) -> dict[str, object]:
+    message = {"role": "assistant", "content": content}
+    return {"output": {"choices": [{"message": message, "stop_reason": stop}], **more}}
+
+
+def test_a_failed_sample_is_an_error_and_no_empty_answer(tmp_path: Path) -> None:
+    empty: dict[str, object] = {"output": {"choices": [], "completion": ""}, "scores": {}}
+    run = imported(
+        tmp_path,
+        {**empty, "id": "died", "error": {"message": "TimeoutError: 30 s", "traceback": "/home/me/x.py"}},
+        {**empty, "id": "limit", "limit": {"type": "time", "limit": 60}},
+        {**empty, "id": "nothing"},
+        {"id": "moderated", "output": {"choices": [], "error": "content policy"}},
+        {"id": "said nothing", **output("")},
+    )
+    found = {trial.item.id: (response.text, response.error) for trial, response, _ in trials(run)}
+    assert found == {
+        "died": (None, "TimeoutError: 30 s"),
+        "limit": (None, "time limit of 60"),
+        "nothing": (None, "the sample holds no output"),
+        "moderated": (None, "content policy"),
+        "said nothing": ("", None),
+    }
+    run.score()
+    assert run["correct"].rate().also["unscored"] == 5
+
+
+@pytest.mark.parametrize(
+    ("stop", "limit", "finish"),
+    [
+        ("stop", None, "stop"),
+        ("max_tokens", None, "length"),
+        ("model_length", None, "length"),
+        ("content_filter", None, "content_filter"),
+        ("unknown", None, None),
+        ("stop", {"type": "token", "limit": 100}, "length"),
+        ("stop", {"type": "message", "limit": 10}, "stop"),
+    ],
+)
+def test_a_token_limit_is_told_by_one_word(tmp_path: Path, stop: str, limit: object, finish: str | None) -> None:
+    _, response, _ = one(imported(tmp_path, {**output("2", stop), "limit": limit}))
+    assert (response.text, response.finish) == ("2", finish)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("C", {"stored_m": (1.0, "C")}),
+        ("I", {"stored_m": (0.0, "I")}),
+        ("P", {"stored_m": (0.5, "P")}),
+        ("N", {"stored_m": (0.0, "N")}),
+        ("yes", {"stored_m": (1.0, "yes")}),
+        ("0.25", {"stored_m": (0.25, "0.25")}),
+        ("somewhat", {"stored_m": (None, "somewhat")}),
+        (True, {"stored_m": (1.0, None)}),
+        (7, {"stored_m": (7.0, None)}),
+        (float("nan"), {"stored_m": (None, None)}),
+        (None, {"stored_m": (None, None)}),
+        ({"a": 1, "b": "I"}, {"stored_m_a": (1.0, None), "stored_m_b": (0.0, "I")}),
+        ([0.5, "C"], {"stored_m_0": (0.5, None), "stored_m_1": (1.0, "C")}),
+    ],
+)
+def test_a_stored_score_keeps_what_was_written(tmp_path: Path, value: object, expected: Mapping[str, object]) -> None:
+    _, _, scores = one(imported(tmp_path, {"scores": {"m": {"value": value}}}))
+    assert {name.removesuffix("@import"): (s.value, s.answer) for name, s in scores.items()} == expected
+
+
+def test_what_a_scorer_read_and_why_is_kept_beside_its_value(tmp_path: Path) -> None:
+    graded = {"value": "C", "answer": "2", "explanation": "attachment://abc"}
+    sample = {"scores": {"../evil@1": graded}, "attachments": {"abc": "It says two."}}
+    _, _, scores = one(imported(tmp_path, sample))
+    names = sorted(scores)
+    assert [scores[name].answer for name in names] == ["C", "2", "It says two."]
+    assert all(name.startswith("stored_evil_1_") and name.endswith("@import") and "/" not in name for name in names)
+
+
+def test_texts_among_the_attachments_are_found(tmp_path: Path) -> None:
+    content = [{"type": "text", "text": "attachment://q"}, {"type": "image", "image": "attachment://i"}]
+    sample = {
+        "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": content}],
+        "messages": [{"role": "user", "content": content}, {"role": "assistant", "content": "attachment://a"}],
+        **output("attachment://a"),
+        "attachments": {"q": "How many?", "a": "Two.", "i": "data:image/png;base64,AAAA"},
+    }
+    trial, response, scores = one(imported(tmp_path, sample))
+    assert (trial.item.prompt, response.text) == ("How many?\n[image]", "Two.")
+    assert scores["stored_messages@import"].answer == '[{"content":"How many?\\n[image]","role":"user"}]'
+
+
+def test_reasoning_is_never_read_as_the_answer(tmp_path: Path) -> None:
+    blocks = [
+        {"type": "reasoning", "reasoning": "gibberish", "summary": "It may be 3.", "redacted": True},
+        {"type": "reasoning", "reasoning": "Or 4? <think> no"},
+        {"type": "text", "text": "2"},
+    ]
+    run = imported(tmp_path, output(blocks))
+    run.score()
+    _, response, scores = one(run)
+    assert response.text == "<think>It may be 3.</think>\n<think>Or 4? <think> no</think>\n2"
+    assert scores["correct@2"].value == 1.0
+
+
+def test_several_targets_are_spellings_and_several_right_choices_are_no_choices(tmp_path: Path) -> None:
+    run = imported(
+        tmp_path,
+        {"id": "spelled", "target": ["2", "two"]},
+        {"id": "both", "target": ["A", "C"], "choices": ["x", "y", "z"]},
+        {"id": "twice", "target": "A", "choices": ["x", "x"]},
+        {"id": "open", "target": ""},
+    )
+    found = {trial.item.id: trial.item for trial, _, _ in trials(run)}
+    assert (found["spelled"].target, found["spelled"].aliases) == ("2", ("two",))
+    assert (found["both"].target, found["both"].choices, found["both"].tags["choices"]) == ("A", (), '["x","y","z"]')
+    assert (found["twice"].target, found["twice"].choices) == ("A", ())
+    assert found["open"].target is None
+
+
+def test_what_is_not_stated_is_counted_and_not_made_up(tmp_path: Path) -> None:
+    header = {**HEADER, "plan": {}, "status": "error"}
+    metadata = {"topic": "sums", "model": "other", "long": "x" * 101, "deep": {"a": 1}, "none": None}
+    run = imported(tmp_path, {"metadata": metadata}, header=header)
+    trial, response, _ = one(run)
+    assert trial.sampling == Sampling(0.0, 0, None)
+    assert dict(trial.item.tags) == {"topic": "sums", "metadata_model": "other"}
+    assert (response.usage, response.ms) == (None, None)
+    assert sorted(notes(run)) == [
+        "items with metadata 'deep' that is no short text or number, and is not kept",
+        "items with metadata 'long' that is no short text or number, and is not kept",
+        "logs whose status is 'error': some samples may be missing",
+        "trials that state no max_tokens: 0 stands for that",
+        "trials that state no temperature: 0 was taken",
+    ]
+
+
+def test_a_log_that_never_ended_is_read_from_its_journal(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("_journal/start.json", json.dumps({**HEADER, "status": None}))
+        file.writestr("samples/a_epoch_1.json", json.dumps(SAMPLE))
+    assert len(Run(convert(path, tmp_path / "run")).frame) == 1
+
+
+def test_old_logs_with_one_score_and_a_transcript_are_read(tmp_path: Path) -> None:
+    old = {key: value for key, value in SAMPLE.items() if key != "scores"}
+    path = tmp_path / "log.json"
+    sample = {**old, "score": {"value": "I"}, "transcript": {"content": {"x": "Asked?"}}, "input": "attachment://x"}
+    path.write_text(json.dumps({**HEADER, "samples": [sample]}))
+    trial, _, scores = one(Run(convert(path, tmp_path / "run")))
+    assert (trial.item.prompt, scores["stored_score@import"].value) == ("Asked?", 0.0)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_json_is_known_and_read_whether_on_one_line_or_on_many(tmp_path: Path, indent: int | None) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(json.dumps({**HEADER, "samples": [SAMPLE, {**SAMPLE, "epoch": 2}]}, indent=indent))
+    assert [trial.repeat for trial, _, _ in trials(Run(convert(path, tmp_path / "run")))] == [0, 1]
+
+
+def test_half_a_surrogate_pair_is_replaced_in_texts_and_refused_in_items(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "\ud800?"}, {"role": "assistant", "content": "x"}]
+    run = imported(tmp_path, {**output("2 \udfff"), "messages": messages, "scores": {"m": {"value": "\ud800"}}})
+    _, response, scores = one(run)
+    assert (response.text, scores["stored_m@import"].answer) == ("2 \ufffd", "\ufffd")
+    with Store.open(run.directory / "run.db") as store:
+        [(_, request)] = store.sample_requests(1)
+    assert request == sha256((scores["stored_messages@import"].answer or "").encode()).hexdigest()
+    with pytest.raises(DataError, match="half a surrogate pair"):
+        convert(archive(tmp_path, {"input": "\ud800?"}), tmp_path / "second")
+
+
+def test_without_zstandard_the_line_that_installs_it_is_said(
+    logs: tuple[Path, dict[str, dict[str, float]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [log] = (logs[0] / "eval").iterdir()
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(DataError, match=r"pip install 'perpend\[inspect\]'"):
+        convert(log, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("samples", "header", "said"),
+    [
+        (({"id": None},), HEADER, "a sample needs 'id' and 'input'"),
+        (({"epoch": 0.5},), HEADER, "'epoch' must be a whole number from 1 on, not 0.5"),
+        (({"error": "died"},), HEADER, "'error' must be an object"),
+        (({"input": " "},), HEADER, "'prompt' is missing or blank"),
+        (({"id": "a"}, {"id": "a", "input": "Other?"}), HEADER, "has another prompt"),
+        (({},), {**HEADER, "eval": {"model": "m"}}, "'task' is missing or blank"),
+        ((), HEADER, "the source holds no trial"),
+    ],
+)
+def test_what_is_needed_and_not_there_is_said_with_its_place(
+    tmp_path: Path, samples: tuple[Mapping[str, object], ...], header: Mapping[str, object], said: str
+) -> None:
+    with pytest.raises(DataError, match=said):
+        imported(tmp_path, *samples, header=header)
+    assert not (tmp_path / "run").exists()
+
+
+def test_damage_other_archives_and_chunks_are_said_so(tmp_path: Path) -> None:
+    path = archive(tmp_path, {})
+    cut = tmp_path / "cut.eval"
+    cut.write_bytes(path.read_bytes()[:-30])
+    flipped = tmp_path / "flipped.eval"
+    body = bytearray(path.read_bytes())
+    body[60] ^= 0xFF
+    flipped.write_bytes(body)
+    other, chunked = tmp_path / "other.zip", tmp_path / "chunked.eval"
+    for name, member in ((other, "notes.txt"), (chunked, "samples/a_epoch_1/sample.json")):
+        with zipfile.ZipFile(name, "w") as file:
+            file.writestr(member, "{}")
+            if name == chunked:
+                file.writestr("header.json", json.dumps(HEADER))
+    for name, said in (
+        (cut, "a damaged zip archive"),
+        (flipped, "cannot be unpacked|checksum|not JSON|not UTF-8"),
+        (other, "no log of inspect_ai"),
+        (chunked, "inspect log convert"),
+    ):
+        with pytest.raises(DataError, match=said) as error:
+            convert(name, tmp_path / "run")
+        assert READABLE in str(error.value) or name != other
+
+
+def test_a_folder_of_several_logs_asks_for_one(tmp_path: Path) -> None:
+    path = archive(tmp_path, {})
+    (tmp_path / "second.eval").write_bytes(path.read_bytes())
+    with pytest.raises(DataError, match="2 logs of inspect_ai"):
+        convert(tmp_path, tmp_path / "out" / "run")

@@ -1,0 +1,41 @@
+"""The embedded model, really looked into: under pressure the planted answer becomes likelier beside the right one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perpend.compose import make_task
+from perpend.errors import ModelError
+from perpend.inside import Settings, look_inside
+from perpend.models.hf import model
+from perpend.models.local.weights import find_weights
+from perpend.run import evaluate_task
+from perpend.spec import ModelSpec, RunSpec
+from perpend.types import Sampling
+
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+
+
+def test_pressure_shows_as_a_shift_of_log_odds_with_its_interval(tmp_path: Path) -> None:
+    try:
+        find_weights("smollm2")
+    except ModelError as error:
+        pytest.skip(str(error))
+    subject = model("smollm2")
+    task = make_task("conformity", {"conditions": ["control", "asch_history_5"]})
+    spec = RunSpec(
+        "conformity",
+        (ModelSpec("hf/smollm2", "smollm2"),),
+        items=task.items[:1],
+        name="real",
+        samplings=(Sampling(0.0, 1),),
+        max_items=7,
+    )
+    directory = evaluate_task(spec, task, [subject], tmp_path, quiet=True).directory
+    look = look_inside(directory, subject.checkpoint, Settings(layers=(29,), alphas=()), quiet=True)
+    assert look.header["same_weights"] is True
+    shift = look.estimates["log_odds"]["asch_history_5"]
+    assert shift["n"] == 7
+    assert 0.0 < shift["lo"] < shift["value"] < shift["hi"]

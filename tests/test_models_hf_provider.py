@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from perpend.errors import ModelError, SpecError
+from perpend.models.base import Budget
+from perpend.models.hf import Transformers, model
+from perpend.types import Message, Request, Response, Sampling
+from tests.hf_models import LONGEST, brute, tiny
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,?!:_\n<>|/'"
+TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assistant>"
+
+
+def checkpoint(folder: Path, name: str = "llama", template: str | None = TEMPLATE) -> Path:
+    """A tiny model and a tokenizer of single letters, saved as a user would have them."""
+    vocabulary = {"<pad>": 0, "<s>": 1, "</s>": 2, "<unk>": 3} | {letter: 4 + n for n, letter in enumerate(LETTERS)}
+    words = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=words, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="<pad>"
+    )
+    made.chat_template = template
+    tiny(name).save_pretrained(folder)
+    made.save_pretrained(folder)
+    return folder
+
+
+def ask(made: Transformers, requests: Sequence[Request], budget: Budget | None = None) -> dict[int, Response]:
+    found: dict[int, Response] = {}
+    for batch in made.answer(iter(list(enumerate(requests))), budget or Budget()):
+        for key, response in batch:
+            assert key not in found
+            found[key] = response
+    return found
+
+
+def question(text: str, *choices: str, **options: object) -> Request:
+    return Request((Message("user", text),), Sampling(**{"max_tokens": 6, **options}), choices)
+
+
+def test_choices_get_their_log_likelihood_after_the_rendered_chat(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path)), device="cpu")
+    response = ask(made, [question("is it so?", "yes", "no")])[0]
+    assert response.choice_logprobs is not None
+    for choice, score in zip(("yes", "no"), response.choice_logprobs, strict=True):
+        rendered = made.checkpoint.tokens("<user>is it so?\n<assistant>" + choice)
+        wanted = brute(made.checkpoint.model, rendered, len(rendered) - len(choice))
+        assert score.tokens == len(choice)
+        assert score.total == pytest.approx(sum(wanted), abs=1e-4)
+    totals = [score.total or 0.0 for score in response.choice_logprobs]
+    assert response.text == ("yes", "no")[totals.index(max(totals))]
+
+
+def test_a_choice_stands_in_the_blank_of_a_plain_text(tmp_path: Path) -> None:
+    folder = str(checkpoint(tmp_path))
+    made = model(folder, endpoint="completions", device="cpu")
+    whole = model(folder, endpoint="completions", whole_sentence=True, device="cpu")
+    request = question("the dogs ___ loudly.", "bark", "barks")
+    left, all_of_it = ask(made, [request])[0], ask(whole, [request])[0]
+    assert left.choice_logprobs is not None
+    assert all_of_it.choice_logprobs is not None
+    assert [score.tokens for score in left.choice_logprobs] == [4, 5]
+    assert [score.tokens for score in all_of_it.choice_logprobs] == [4 + 8, 5 + 8]
+
+
+def test_choices_that_begin_alike_are_scored_from_where_the_prompt_ends(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path)), device="cpu")
+    response = ask(made, [question("say", "aa", "aab", "aa")])[0]
+    assert response.choice_logprobs is not None
+    assert [score.tokens for score in response.choice_logprobs] == [2, 3, 2]
+    assert response.choice_logprobs[0] == response.choice_logprobs[2]
+
+
+def test_an_answer_says_how_it_finished_and_what_it_took(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path)), device="cpu")
+    cut = ask(made, [question("hello")])[0]
+    assert (cut.finish, cut.usage and cut.usage.output) == ("length", 6)
+    assert cut.text is not None
+    stopped = ask(made, [question("hello", stop=(cut.text[2:4],))])[0]
+    assert (stopped.text, stopped.finish) == (cut.text[: cut.text.index(cut.text[2:4])], "stop")
+
+
+def test_a_prompt_that_leaves_no_room_is_the_trial_s_error_and_the_others_are_answered(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path)), device="cpu")
+    found = ask(made, [question("x" * LONGEST), question("short"), question("x" * LONGEST, "a", "b")])
+    assert "the model holds 128" in (found[0].error or "")
+    assert found[1].text is not None
+    assert "the model holds 128" in (found[2].error or "")
+
+
+def test_an_architecture_without_a_mask_answers_and_says_how_it_scored(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path, "mamba")), device="cpu")
+    assert "padded rows" in made.fingerprint()["candidates"]
+    found = ask(made, [question("hello"), question("is it so?", "yes", "no")])
+    assert found[0].finish in ("stop", "length")
+    assert found[1].choice_logprobs is not None
+
+
+def test_a_text_beyond_the_sliding_window_is_continued_as_the_model_itself_would(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path, "gemma2")), device="cpu")
+    long = question("a long question that is longer than the window of the model", max_tokens=4)
+    assert ask(made, [long])[0].finish in ("stop", "length")
+
+
+def test_the_budget_is_asked_before_every_request(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path)), device="cpu")
+    assert len(ask(made, [question("hello")] * 5, Budget(max_requests=3))) == 3
+
+
+def test_the_fingerprint_follows_the_weights_and_names_no_path(tmp_path: Path) -> None:
+    one = model(str(checkpoint(tmp_path / "a")), device="cpu")
+    same = model(str(checkpoint(tmp_path / "b")), device="cpu")
+    other = model(str(checkpoint(tmp_path / "c", "qwen2")), device="cpu")
+    assert one.fingerprint() == same.fingerprint()
+    assert one.fingerprint()["weights_sha256"] != other.fingerprint()["weights_sha256"]
+    assert str(tmp_path) not in str(one.fingerprint())
+    assert one.name == "hf/a"
+
+
+def test_what_is_not_on_this_machine_is_not_fetched(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="fetches nothing from a hub"):
+        model("someone/some-model")
+    with pytest.raises(ModelError, match="brings no chat template"):
+        model(str(checkpoint(tmp_path, template=None)))
+    with pytest.raises(ModelError, match="dtype must be one of float32"):
+        model(str(tmp_path), dtype="float8")
+    with pytest.raises(SpecError, match="'chat' or 'completions'"):
+        model(str(tmp_path), endpoint="talk")
+    with pytest.raises(SpecError, match="places must be 1 or more"):
+        model(str(tmp_path), places=0)
+
+
+def test_what_the_model_read_is_digested(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path)), device="cpu")
+    found = ask(made, [question("hello"), question("hello", "yes", "no"), question("other")])
+    wanted = hashlib.sha256(b"<user>hello\n<assistant>").hexdigest()
+    assert [response.usage and response.usage.prompt_sha256 for response in found.values()].count(wanted) == 2

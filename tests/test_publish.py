@@ -1,0 +1,428 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from perpend import receipt
+from perpend.compat.convert import convert
+from perpend.compose import Task
+from perpend.conditions import asch, control
+from perpend.data import freeze
+from perpend.errors import AuditFailure, PerpendError, SpecError, StoreError
+from perpend.gates import Gate, as_table, gates
+from perpend.measure import Run
+from perpend.models.mock import model
+from perpend.publish import publish
+from perpend.published import restore
+from perpend.reports.summary import write_summary
+from perpend.run import evaluate_task
+from perpend.signature import check
+from perpend.spec import Limits, ModelSpec, RunSpec
+from perpend.types import Sampling
+
+TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
+HOSTILE = '<img src=x onerror=alert(1)> | [a](javascript:x) `b` \x1b[31m \u202e ../../etc "'
+
+
+@pytest.fixture
+def evaluated(tmp_path: Path, items_file: Callable[..., Path]) -> Callable[..., Path]:
+    def make(name: str = "study", temperature: float = 0.0, limits: Limits | None = None, **changes: object) -> Path:
+        spec = RunSpec(
+            "t",
+            (ModelSpec("mock/true", str(changes.pop("label", "m"))),),
+            items=(items_file(8, **{key: str(value) for key, value in changes.items() if key != "freeze"}),),
+            freeze=changes["freeze"] if isinstance(changes.get("freeze"), Path) else None,
+            name=name,
+            samplings=(Sampling(temperature),),
+            limits=limits or Limits(),
+        )
+        run = Run(evaluate_task(spec, TASK, [model("true")], tmp_path / "runs", quiet=True).directory)
+        run.score()
+        write_summary(run)
+        return run.directory
+
+    return make
+
+
+@pytest.fixture
+def run(evaluated: Callable[..., Path]) -> Path:
+    return evaluated()
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def forge(directory: Path, *statements: str) -> None:
+    """Edit run.db as no verb of ours would."""
+    with sqlite3.connect(directory / "run.db") as db:
+        for (trigger,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(f"DROP TRIGGER {trigger}")
+        for statement in statements:
+            assert db.execute(statement).rowcount != 0
+    db.close()
+
+
+def verify(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the folder's own verify.py as a stranger would, with nothing of ours on the path."""
+    command = [sys.executable, "-I", "-S", str(folder / "verify.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder.parent)
+
+
+def test_publishing_twice_gives_the_same_bytes_here_and_elsewhere(run: Path, tmp_path: Path) -> None:
+    publish([run], tmp_path / "a", {})
+    first = files(tmp_path / "a")
+    publish([run], tmp_path / "a", {})
+    publish([run], tmp_path / "b", {})
+    assert files(tmp_path / "a") == first
+    assert files(tmp_path / "b") == first
+
+
+def test_a_renamed_copy_of_a_run_is_published_as_the_same_bytes(run: Path, tmp_path: Path) -> None:
+    publish([run], tmp_path / "a", {})
+    shutil.copytree(run, tmp_path / "elsewhere" / "copy of it")
+    (made,) = publish([tmp_path / "elsewhere" / "copy of it"], tmp_path / "b", {})
+    assert made.folder == tmp_path / "b" / "study"
+    assert files(tmp_path / "b") == files(tmp_path / "a")
+
+
+def test_another_user_folder_time_zone_and_language_give_the_same_bytes(run: Path, tmp_path: Path) -> None:
+    publish([run], tmp_path / "a", {})
+    (tmp_path / "away").mkdir()
+    code = "import sys, pathlib, perpend.publish as p; p.publish([pathlib.Path(sys.argv[1])], pathlib.Path('b'), {})"
+    changed = {"HOME": "/home/zoe", "USER": "zoe", "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
+    subprocess.run(
+        [sys.executable, "-c", code, str(run)], check=True, cwd=tmp_path / "away", env={**os.environ, **changed}
+    )
+    assert files(tmp_path / "away" / "b") == files(tmp_path / "a")
+
+
+def test_a_conformity_study_brings_its_tables_and_figures_the_same_every_time(
+    tmp_path: Path, items_file: Callable[..., Path]
+) -> None:
+    from perpend.api import evaluate
+    from perpend.api import model as model_spec
+    from perpend.api import task as make_task
+
+    what = make_task("conformity", items=items_file(4), conditions=["control", "asch_history_5"])
+    subject = model_spec("mock/subject", accuracy=0.7, sway=0.3)
+    run = evaluate(what, [subject], name="c", out=tmp_path / "runs", quiet=True)
+    publish([run.directory], tmp_path / "a", {})
+    publish([run.directory], tmp_path / "b", {})
+    found = files(tmp_path / "a")
+    assert found == files(tmp_path / "b")
+    assert any(name.startswith("c/figures/") and name.endswith(".png") for name in found)
+    assert any(name.startswith("c/tables/") and name.endswith(".csv") for name in found)
+
+
+def test_the_receipt_lists_every_file_and_its_digests_hold(run: Path, tmp_path: Path) -> None:
+    (made,) = publish([run], tmp_path / "out", {})
+    found = receipt.read(made.folder)
+    assert {*found.files} | {"receipt.json"} == {*files(made.folder)}
+    assert found.root_sha256 == made.root_sha256
+    assert receipt.differences(made.folder) == []
+    assert found.body["code"]
+
+
+def test_what_is_published_can_be_restored(run: Path, tmp_path: Path) -> None:
+    (made,) = publish([run], tmp_path / "out", {})
+    back = Run(restore(made.folder, tmp_path / "back"))
+    assert back["label@2"].digest() == Run(run)["label@2"].digest()
+
+
+def test_a_bundle_checks_itself_with_the_standard_library_alone(run: Path, tmp_path: Path) -> None:
+    (made,) = publish([run], tmp_path / "out", {})
+    for done in (verify(made.folder), verify(made.folder, str(made.folder))):
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert made.root_sha256 in done.stdout
+        assert "16 lines  trials.jsonl.gz" in done.stdout
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def _edit_receipt(folder: Path, change: Callable[[dict[str, object]], object]) -> None:
+    body = json.loads((folder / "receipt.json").read_text())
+    change(body)
+    (folder / "receipt.json").write_text(json.dumps(body))
+
+
+@pytest.mark.parametrize(
+    ("tamper", "told"),
+    [
+        (lambda f: _flip(f / "responses.jsonl.gz"), "responses.jsonl.gz: SHA-256 differs"),
+        (lambda f: _flip(f / "metrics.json"), "metrics.json: SHA-256 differs"),
+        (lambda f: (f / "scores.jsonl.gz").unlink(), "scores.jsonl.gz: missing"),
+        (lambda f: (f / "more.txt").write_text("x"), "more.txt: not in the receipt"),
+        (lambda f: (f / "link").symlink_to(f / "plan.json"), "link: a link"),
+        (lambda f: _edit_receipt(f, lambda b: b["files"].pop("plan.json")), "root_sha256 is not"),
+        (lambda f: _edit_receipt(f, lambda b: b["gates"].pop()), "receipt_sha256 is not"),
+        (lambda f: _edit_receipt(f, lambda b: b["attempts"].update(of=1, position=1, told="one")), "receipt_sha256"),
+        (lambda f: (f / "receipt.json").unlink(), "receipt.json cannot be read"),
+        (lambda f: (f / "receipt.json").write_text("[]"), "receipt.json cannot be read"),
+    ],
+)
+def test_the_bundle_notices_what_was_changed(
+    run: Path, tmp_path: Path, tamper: Callable[[Path], object], told: str
+) -> None:
+    (made,) = publish([run], tmp_path / "out", {})
+    tamper(made.folder)
+    done = verify(made.folder)
+    assert done.returncode == 6
+    assert told in done.stdout
+    with suppress(PerpendError):  # a link or an unreadable receipt is told that way
+        assert receipt.differences(made.folder)
+
+
+@pytest.mark.parametrize(
+    ("statement", "gate"),
+    [
+        ("UPDATE item SET body = replace(body, 'is even', 'is odd') WHERE item = 2", "dataset"),
+        ("UPDATE response SET request_sha256 = x'00' WHERE trial = 3", "prompts"),
+        ("DELETE FROM response WHERE trial = 3", "plan"),
+        ("DELETE FROM trial WHERE trial = 16", "plan"),
+        ("UPDATE response SET text = NULL, error = 'timeout' WHERE trial < 3", "coverage"),
+        ("UPDATE score SET value = NULL, answer = 'INVALID', reason = 'invalid: x' WHERE scorer = 2", "invalid"),
+        ("UPDATE response SET finish = 'length' WHERE trial < 3", "unfinished"),
+        ("DELETE FROM score WHERE trial = 3 AND scorer = 2", "scores"),
+        ("DELETE FROM scorer WHERE scorer = 2", "scores"),
+    ],
+)
+def test_each_gate_fails_for_its_own_reason_and_refuses(run: Path, tmp_path: Path, statement: str, gate: str) -> None:
+    assert all(found.passed for found in gates(run))
+    forge(run, statement)
+    assert gate in [found.gate for found in gates(run) if not found.passed]
+    with pytest.raises(AuditFailure, match=f"--accept {gate} --because") as refused:
+        publish([run], tmp_path / "out", {})
+    assert refused.value.exit_code == 6
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_accepted_gate_is_recorded_in_the_receipt_shown_in_the_report_and_in_the_index(
+    run: Path, tmp_path: Path
+) -> None:
+    forge(run, "UPDATE response SET text = NULL, error = 'timeout' WHERE trial < 3")
+    Run(run).score()
+    (made,) = publish([run], tmp_path / "out", {"coverage": f"the server died {HOSTILE}"})
+    recorded = {gate["gate"]: gate for gate in json.loads((made.folder / "receipt.json").read_text())["gates"]}
+    assert recorded["coverage"]["passed"] is False
+    assert recorded["coverage"]["accepted"] == f"the server died {HOSTILE}"
+    assert "accepted" not in recorded["plan"]
+    page = (made.folder / "report.md").read_text()
+    section = page.partition("## Accepted gates")[2]
+    assert "14 of 16 planned trials" in section
+    assert "the server died" in section
+    for text in (page, (tmp_path / "out" / "README.md").read_text(), as_table(made.gates)):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+    assert "<img" not in page.replace("\\<img", "")
+    assert "the server died" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_a_gap_in_the_plan_is_stated(evaluated: Callable[..., Path], tmp_path: Path) -> None:
+    run = evaluated(limits=Limits(max_requests=10))
+    found = {gate.gate: gate for gate in gates(run)}
+    assert found["plan"] == Gate("plan", False, "10 of 16 trials were asked; 6 never were")
+    reason = "a pilot"
+    (made,) = publish([run], tmp_path / "out", {"plan": reason, "coverage": reason})
+    assert "6 never were" in (made.folder / "report.md").read_text()
+
+
+def test_an_unknown_gate_suggests_the_near_one_and_a_reason_is_needed(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="did you mean 'coverage'"):
+        publish([run], tmp_path / "out", {"covrage": "why"})
+    with pytest.raises(SpecError, match="say why"):
+        publish([run], tmp_path / "out", {"coverage": " "})
+
+
+@pytest.mark.parametrize("gate", ["coverage", "private"])
+def test_accepting_a_gate_that_passes_is_an_error(run: Path, tmp_path: Path, gate: str) -> None:
+    with pytest.raises(SpecError, match="that gate passes"):
+        publish([run], tmp_path / "out", {gate: "just in case"})
+    assert not list((tmp_path / "out").glob("*/receipt.json"))
+
+
+def test_a_frozen_set_is_compared_with_its_freeze(evaluated: Callable[..., Path], tmp_path: Path) -> None:
+    evaluated()
+    (tmp_path / "freeze.json").write_text(json.dumps(freeze([tmp_path / "items.jsonl"])))
+    run = evaluated("frozen", freeze=tmp_path / "freeze.json")
+    assert gates(run)[0].passed
+    assert "; freeze " in gates(run)[0].found
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["items"]["freeze_sha256"] = "0" * 64
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    assert not gates(run)[0].passed
+
+
+def test_a_reader_sees_how_many_attempts_there_were_and_what_differed(
+    evaluated: Callable[..., Path], tmp_path: Path
+) -> None:
+    first = evaluated("first")
+    evaluated("second", temperature=0.5)
+    evaluated("other-model", label="other")  # another label of the same model counts
+    shutil.copytree(first, first.parent / "copy")  # a copy does not
+    evaluated("other-items", target="TRUE", decoy="FALSE")
+    (first.parent / "no-run").mkdir()
+    (made,) = publish([first], tmp_path / "out", {})
+    told = json.loads((made.folder / "receipt.json").read_text())["attempts"]
+    assert told["of"] == 3
+    assert sorted(run["run"] for run in told["others"]) == ["other-model", "second"]
+    second = next(run for run in told["others"] if run["run"] == "second")
+    assert any("temperature" in difference for difference in second["differs"])
+    assert second["headline"]["value"] == told["headline"]["value"] == 0.5
+    assert "2 other runs" in (made.folder / "report.md").read_text()
+    assert "of 3" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_a_lone_run_says_so(run: Path, tmp_path: Path) -> None:
+    (made,) = publish([run], tmp_path / "out", {})
+    assert "no other run" in (made.folder / "report.md").read_text()
+
+
+def test_several_runs_are_listed_in_one_index_also_those_from_before(
+    evaluated: Callable[..., Path], tmp_path: Path
+) -> None:
+    publish([evaluated("a")], tmp_path / "out", {})
+    publish([evaluated("b", 0.5), evaluated("c", 1.0)], tmp_path / "out", {})
+    index = json.loads((tmp_path / "out" / "index.json").read_text())
+    assert [entry["run"] for entry in index["runs"]] == ["a", "b", "c"]
+    for entry in index["runs"]:
+        assert entry["root_sha256"] == receipt.read(tmp_path / "out" / entry["run"]).root_sha256
+    assert (tmp_path / "out" / "README.md").read_text().count("/report.md)") == 3
+
+
+@pytest.mark.parametrize("name", ["../../evil", "NUL", "x" * 300, HOSTILE, ".hidden"])
+def test_a_run_cannot_be_published_outside_its_folder_whatever_its_name(run: Path, tmp_path: Path, name: str) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps({**manifest, "run": name, "models": manifest["models"]}))
+    (made,) = publish([run], tmp_path / "site" / "out", {})
+    assert made.folder.parent == tmp_path / "site" / "out"
+    assert made.folder.is_dir()
+    assert [path.name for path in (tmp_path / "site").iterdir()] == ["out"]
+    page = (tmp_path / "site" / "out" / "README.md").read_text()
+    assert "<img" not in page
+    assert "\x1b" not in page
+
+
+def test_hostile_labels_are_inert_in_index_and_report(evaluated: Callable[..., Path], tmp_path: Path) -> None:
+    run = evaluated(label="<script>alert(1)</script>|\u202e=cmd")
+    (made,) = publish([run], tmp_path / "out", {})
+    for path in (tmp_path / "out" / "README.md", made.folder / "report.md"):
+        text = path.read_text()
+        assert "\u202e" not in text
+        assert "<script>" not in text.replace("\\<script\\>", "")
+
+
+def test_what_stands_in_the_place_of_a_run_is_not_overwritten(
+    evaluated: Callable[..., Path], tmp_path: Path, run: Path
+) -> None:
+    (tmp_path / "out" / "study").mkdir(parents=True)
+    (tmp_path / "out" / "study" / "thesis.tex").write_text("mine")
+    with pytest.raises(StoreError, match="holds another run or something else"):
+        publish([run], tmp_path / "out", {})
+    assert (tmp_path / "out" / "study" / "thesis.tex").read_text() == "mine"
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "study").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="holds another run"):
+        publish([run], tmp_path / "two", {})
+    (made,) = publish([run], tmp_path / "three", {})
+    (made.folder / "notes.md").write_text("mine")
+    with pytest.raises(StoreError, match="something else"):
+        publish([run], tmp_path / "three", {})
+
+
+def test_a_run_is_not_published_over_itself(run: Path) -> None:
+    with pytest.raises(StoreError, match="holds another run or something else"):
+        publish([run], run.parent, {})
+    assert (run / "run.db").is_file()
+
+
+def test_two_runs_of_one_name_and_a_published_folder_are_refused(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "copy")
+    with pytest.raises(StoreError, match="both called 'study'"):
+        publish([run, tmp_path / "copy"], tmp_path / "out", {})
+    (made,) = publish([run], tmp_path / "out", {})
+    with pytest.raises(StoreError, match="not published again"):
+        publish([made.folder], tmp_path / "more", {})
+
+
+def test_a_publish_that_fails_late_leaves_nothing_and_keeps_what_was_there(
+    evaluated: Callable[..., Path], tmp_path: Path
+) -> None:
+    publish([evaluated("a")], tmp_path / "out", {})
+    before = files(tmp_path / "out")
+    with pytest.raises(SpecError, match="no such key"):
+        publish([evaluated("a"), evaluated("b", 0.5)], tmp_path / "out", {}, sign=tmp_path / "absent")
+    assert files(tmp_path / "out") == before
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", "a", "index.json"]
+
+
+def test_an_imported_run_is_published_and_says_which_gates_do_not_apply(tmp_path: Path) -> None:
+    row = {
+        "trial_id": "t-1",
+        "temperature": 0.0,
+        "variant": "small",
+        "model_id": "lab/small",
+        "item_id": "peru",
+        "question": "What is the capital of Peru?",
+        "ground_truth": "Lima",
+        "wrong_answer": "Cusco",
+        "condition": "control",
+        "raw_text": "Lima.",
+        "stored_is_correct": 1,
+    }
+    rows = [row, {**row, "trial_id": "t-2", "condition": "asch_history_5", "raw_text": "It is Cusco."}]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in rows))
+    run = convert(tmp_path / "rows.jsonl", tmp_path / "runs" / "imported")
+    assert "scores" in [gate.gate for gate in gates(run) if not gate.passed]
+    Run(run).score()
+    (made,) = publish([run], tmp_path / "out", {}, figures=False)
+    found = {gate.gate: gate for gate in made.gates}
+    assert found["prompts"].passed
+    assert "not applicable: imported" in found["prompts"].found
+    assert "import" in json.loads((made.folder / "manifest.json").read_text())
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen on this machine")
+def test_a_signature_is_good_until_the_receipt_changes_and_names_no_user(run: Path, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    for path in (key, tmp_path / "other"):
+        make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "alice@laptop", "-f", str(path)]
+        subprocess.run(make, check=True)
+    (made,) = publish([run], tmp_path / "out", {}, sign=key)
+    assert check(made.folder).good
+    assert check(made.folder).signer.startswith("SHA256:")
+    assert "alice" not in (made.folder / "signer.pub").read_text()
+    assert verify(made.folder).returncode == 0
+    before = files(tmp_path / "out")
+    publish([run], tmp_path / "out", {}, sign=key)
+    assert files(tmp_path / "out") == before
+    (made.folder / "signer.pub").write_text((tmp_path / "other.pub").read_text())
+    assert check(made.folder).good is False
+    (made.folder / "signer.pub").write_text(key.with_suffix(".pub").read_text())
+    assert check(made.folder).good
+    (made.folder / "receipt.json").write_text((made.folder / "receipt.json").read_text().replace("true", "false", 1))
+    assert check(made.folder).good is False
+    (made.folder / "receipt.json.sig").unlink()
+    assert check(made.folder).signed is False
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen on this machine")
+def test_a_file_that_is_no_key_is_told_and_nothing_is_published(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("not a key")
+    (tmp_path / "key").chmod(0o600)
+    with pytest.raises(SpecError, match="cannot sign with it"):
+        publish([run], tmp_path / "out", {}, sign=tmp_path / "key")
+    assert not list((tmp_path / "out").iterdir())

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from perpend.audit import audit_run
+from perpend.canon import dumps
+from perpend.compose import Task
+from perpend.conditions import asch, control
+from perpend.errors import DataError, StoreError
+from perpend.measure import Run
+from perpend.models.mock import model
+from perpend.published import read_lines, restore, write, write_lines
+from perpend.run import evaluate_task
+from perpend.spec import ModelSpec, RunSpec
+from perpend.store import Appended, Store
+from perpend.types import ChoiceLogprob, Response, Usage
+
+TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
+HOSTILE = "<script>\u202e\x00\x1b[31m=cmd()\r\n\u2028\x85 \\input{x} |`\ufffd\U0001f600"
+TABLES = ("meta", "dataset", "item", "condition", "model", "sampling", "trial", "response", "scorer", "score")
+
+
+@pytest.fixture
+def run(tmp_path: Path, items_file: Callable[..., Path]) -> Path:
+    spec = RunSpec("t", (ModelSpec("mock/true", "m"),), items=(items_file(8),), name="study")
+    directory = evaluate_task(spec, TASK, [model("true")], tmp_path / "runs", quiet=True).directory
+    with Store.open(directory / "run.db", write=True) as store:  # further turns and attempts, as retries leave them
+        store.append(
+            [
+                Appended(1, 1, 0, "ab" * 32, Response(error=HOSTILE)),
+                Appended(1, 1, 1, "ab" * 32, Response(text=HOSTILE, finish="stop", usage=Usage(3, None), ms=0.1 + 0.2)),
+                Appended(2, 1, 0, "cd" * 32, Response("", None, (ChoiceLogprob(-0.1, 2), ChoiceLogprob(None, 0)))),
+            ]
+        )
+    Run(directory).score()
+    return directory
+
+
+def rows(directory: Path) -> dict[str, list[tuple[object, ...]]]:
+    with sqlite3.connect(directory / "run.db") as db:
+        found = {table: sorted(db.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in TABLES}
+    db.close()
+    return found
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def repack(path: Path, change: Callable[[list[str]], list[str]]) -> None:
+    lines = change(gzip.decompress(path.read_bytes()).decode().split("\n")[:-1])
+    path.write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode()))
+
+
+def test_a_restored_run_holds_every_row_as_it_was(run: Path, tmp_path: Path) -> None:
+    write(run, tmp_path / "out")
+    back = restore(tmp_path / "out", tmp_path / "back")
+    assert back.name == "study"
+    assert rows(back) == rows(run)
+    assert (back / "manifest.json").read_bytes() == (run / "manifest.json").read_bytes()
+
+
+def test_a_restored_run_passes_the_audit_and_is_written_as_the_same_bytes(run: Path, tmp_path: Path) -> None:
+    write(run, tmp_path / "out")
+    back = restore(tmp_path / "out", tmp_path / "back")
+    assert audit_run(back).ok
+    write(back, tmp_path / "again")
+    assert files(tmp_path / "again") == files(tmp_path / "out")
+
+
+def test_the_order_in_which_a_run_was_scored_leaves_no_trace(run: Path, tmp_path: Path) -> None:
+    write(run, tmp_path / "out")
+    with sqlite3.connect(run / "run.db") as db:
+        db.executescript("DELETE FROM score; DELETE FROM scorer;")
+    db.close()
+    Run(run).score(["label@2"])
+    Run(run).score(["label@1"])
+    write(run, tmp_path / "again")
+    assert files(tmp_path / "again") == files(tmp_path / "out")
+
+
+def test_every_line_is_canonical_json_in_the_order_of_the_plan(run: Path, tmp_path: Path) -> None:
+    write(run, tmp_path / "out")
+    for path in (tmp_path / "out").glob("*.gz"):
+        text = gzip.decompress(path.read_bytes()).decode()
+        assert text == "".join(dumps(json.loads(line)) + "\n" for line in text.split("\n")[:-1])
+    responses = [value for _, value in read_lines(tmp_path / "out" / "responses.jsonl.gz")]
+    places = [(r["trial"], r["turn"], r["attempt"]) for r in responses if isinstance(r, dict)]
+    assert places == sorted(places)
+    assert len(places) == 19
+
+
+def test_the_compressed_header_names_no_file_and_no_time(run: Path, tmp_path: Path) -> None:
+    write_lines(tmp_path / "x.jsonl.gz", ["1"])
+    header = (tmp_path / "x.jsonl.gz").read_bytes()[:10]
+    assert header[3:8] == bytes(5)  # no flags, so no name; time 0
+
+
+def test_hostile_text_comes_back_letter_by_letter(run: Path, tmp_path: Path) -> None:
+    write(run, tmp_path / "out")
+    with Store.open(restore(tmp_path / "out", tmp_path / "back") / "run.db") as store:
+        assert next(response.text for trial, response in store.answers() if trial.trial == 1) == HOSTILE
+
+
+def test_human_labels_travel_with_the_run(run: Path, tmp_path: Path) -> None:
+    (run / "labels.jsonl").write_text('{"trial": 1, "label": "A\u2028B"}\n\n')
+    write(run, tmp_path / "out")
+    assert (tmp_path / "out" / "labels.jsonl").read_text() == '{"label":"A\u2028B","trial":1}\n'
+    assert (restore(tmp_path / "out", tmp_path / "back") / "labels.jsonl").is_file()
+    (run / "labels.jsonl").write_text('{"trial": 1}\n{oops\n')
+    with pytest.raises(DataError, match=r"labels.jsonl:2"):
+        write(run, tmp_path / "other")
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/etc/evil", "..", "CON", "a" * 300, "x\x00y"])
+def test_a_restored_run_cannot_leave_its_folder(run: Path, tmp_path: Path, name: str) -> None:
+    write(run, tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps({**manifest, "run": name}))
+    back = restore(tmp_path / "out", tmp_path / "back")
+    assert back.parent == tmp_path / "back"
+    assert [path.name for path in (tmp_path / "back").iterdir()] == [back.name]
+
+
+def test_an_existing_run_is_never_overwritten(run: Path, tmp_path: Path) -> None:
+    write(run, tmp_path / "out")
+    restore(tmp_path / "out", tmp_path / "back")
+    with pytest.raises(StoreError, match="exists already"):
+        restore(tmp_path / "out", tmp_path / "back")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("responses.jsonl.gz", lambda lines: [*lines, lines[-1]], "UNIQUE"),
+        ("trials.jsonl.gz", lambda lines: [*lines, lines[0]], "UNIQUE"),
+        ("scores.jsonl.gz", lambda lines: [*lines, lines[-1]], "UNIQUE"),
+        ("trials.jsonl.gz", lambda lines: lines[:-1], "names trial 16 of 15"),
+        ("responses.jsonl.gz", lambda lines: ["{", *lines], "responses.jsonl.gz"),
+        ("responses.jsonl.gz", lambda lines: [lines[0] + lines[1]], "not one JSON value"),
+        ("responses.jsonl.gz", lambda lines: ["[" * 100_000, *lines], "damaged"),
+        ("responses.jsonl.gz", lambda lines: ['{"trial":1,"text":"x"}', *lines], "'turn'"),
+        ("responses.jsonl.gz", lambda lines: ['{"trial":1}', *lines], "exactly one of text and error"),
+        ("responses.jsonl.gz", lambda lines: [lines[0].replace('"turn":0', f'"turn":{1 << 70}')], "too large"),
+        ("responses.jsonl.gz", lambda lines: [lines[0].replace('"stop"', '"\\ud800"')], "surrogates"),
+        ("scores.jsonl.gz", lambda lines: [re.sub(r'"span":[^t]*"', '"span":["a",2],"', lines[0])], "whole number"),
+        ("items.jsonl.gz", lambda lines: [re.sub(r'"prompt":"[^"]*"', '"prompt":7', lines[0])], "prompt"),
+        ("scores.jsonl.gz", lambda lines: [lines[0].replace("label@1", "label@7")], "label@7"),
+        ("items.jsonl.gz", lambda lines: ["7", *lines], "an object was expected"),
+        ("trials.jsonl.gz", lambda lines: ["[1,2]", *lines], "not .item, condition"),
+    ],
+)
+def test_a_damaged_folder_is_refused_with_the_place_and_leaves_nothing(
+    run: Path, tmp_path: Path, name: str, change: Callable[[list[str]], list[str]], told: str
+) -> None:
+    write(run, tmp_path / "out")
+    repack(tmp_path / "out" / name, change)
+    with pytest.raises(StoreError, match=told):
+        restore(tmp_path / "out", tmp_path / "back")
+    assert not list((tmp_path / "back").iterdir())
+
+
+@pytest.mark.parametrize(
+    "name", ["plan.json", "items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "scores.jsonl.gz"]
+)
+def test_a_missing_or_cut_file_is_named(run: Path, tmp_path: Path, name: str) -> None:
+    write(run, tmp_path / "out")
+    path = tmp_path / "out" / name
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(StoreError, match=name):
+        restore(tmp_path / "out", tmp_path / "back")
+    path.unlink()
+    with pytest.raises(StoreError, match=f"{name}: missing"):
+        restore(tmp_path / "out", tmp_path / "back")
+
+
+def test_a_plan_that_has_lost_a_trial_is_not_written(run: Path, tmp_path: Path) -> None:
+    with sqlite3.connect(run / "run.db") as db:
+        db.execute("DELETE FROM trial WHERE trial = 3")
+    db.close()
+    with pytest.raises(StoreError, match="lost trial 3"):
+        write(run, tmp_path / "out")
+
+
+def test_a_run_that_cannot_be_written_is_read_all_the_same(run: Path, tmp_path: Path) -> None:
+    write(run, tmp_path / "out")
+    shutil.copytree(run, tmp_path / "fixed")
+    for path in (tmp_path / "fixed").iterdir():
+        path.chmod(0o444)
+    (tmp_path / "fixed").chmod(0o555)
+    write(tmp_path / "fixed", tmp_path / "again")
+    (tmp_path / "fixed").chmod(0o755)
+    assert files(tmp_path / "again") == files(tmp_path / "out")
