@@ -49,7 +49,10 @@ def cli() -> None:
 def _eval_options(command: F) -> F:
     for option in reversed(
         (
-            click.option("--provider", help="mock, ollama, openai, anthropic, gemini, deepseek, openrouter, groq."),
+            click.option(
+                "--provider",
+                help="mock, local, hf, ollama, openai, anthropic, gemini, deepseek, openrouter, groq.",
+            ),
             click.option("--model", help="The model's name; not needed for mock."),
             click.option("--dataset", default="canonical", show_default=True, help="'canonical', or an item file."),
             click.option("--subset", type=_PATH, help="An item file; wins over --dataset."),

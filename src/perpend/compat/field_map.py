@@ -229,7 +229,7 @@ def _response(
         text=text if error is None else None,
         error=error,
         finish=texts["finish"],
-        usage=None if counts == [None, None] else Usage(*counts),
+        usage=None if counts == [None, None] else Usage(counts[0], counts[1]),
         ms=numbers["ms"],
     )
 

@@ -288,8 +288,8 @@ def _response(row: sqlite3.Row, intake: Intake, where: str) -> Response | None:
     if not isinstance(text, str):
         raise StoreError(f"{where}: raw_text must be a text, not {text!r}")
     tokens = {} if row["token_usage_json"] is None else json_object(str(row["token_usage_json"]), where)
-    counts = [tokens.get(name) for name in ("input", "output")]
-    usage = Usage(*(count if isinstance(count, int) else None for count in counts)) if any(counts) else None
+    fed, said = (count if isinstance(count, int) else None for count in map(tokens.get, ("input", "output")))
+    usage = Usage(fed, said) if fed or said else None
     return Response(text=text, ms=_number(row, "latency_ms", where), usage=usage)
 
 

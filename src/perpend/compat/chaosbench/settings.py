@@ -56,6 +56,8 @@ SERVERS = {
 }
 FILES = frozenset(("callable", "replay"))
 """Providers whose model is a file of this machine."""
+BATCHED = frozenset(("hf", "mock", "ngram"))
+"""Providers that have no workers: one process answers many requests at a time."""
 # OpenAI's reasoning models refuse 'max_tokens' and name the limit otherwise.
 _REASONING = re.compile(r"(?:o\d|gpt-5)")
 # What may change when a run is gone on with: how fast and for how much, not what is asked.
@@ -139,7 +141,7 @@ class Settings:
         name = self.model or "true"
         server = SERVERS.get(self.provider)
         options: dict[str, JSON] = {}
-        if self.provider not in FILES and self.provider != "mock":
+        if self.provider not in FILES | BATCHED:
             options["workers"] = self.workers
         if server is not None:
             options |= {"base_url": server.base_url, "api_key_env": server.api_key_env()}

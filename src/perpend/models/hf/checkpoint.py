@@ -151,7 +151,8 @@ def load(
             f"hf/{name}: neither a folder with a config.json nor a .gguf file; perpend fetches nothing from a hub,"
             " so download the checkpoint first and give its folder"
         )
-    transformers.utils.logging.disable_progress_bar()  # loading is seconds, and bars belong to whoever is asked to wait
+    # Loading is seconds; a bar belongs to whoever is made to wait.
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers does not say
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **extra)
         model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=_DTYPES[kind], **extra)
