@@ -26,4 +26,4 @@ browser:
 	@command -v chromium chromium-browser google-chrome || { echo "No Chromium here. On Debian or Ubuntu: apt-get install chromium. Elsewhere: any Chromium or Chrome on the PATH."; exit 1; }
 
 clean:
-	rm -rf .venv runs artifacts .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv runs artifacts demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -31,6 +31,7 @@ LEVELS = (
     "publish",
     "audit",
     "tasks api checkpoint",
+    "demo",
     "__init__",
     "cli chaosbench",
 )

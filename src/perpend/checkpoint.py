@@ -60,7 +60,11 @@ def provenance(run: Run, *, raw: bool = False) -> Provenance:
     first = models[0] if isinstance(models, list) and models else {}
     known = first.get("fingerprint") if isinstance(first, Mapping) else None
     told = known if isinstance(known, Mapping) else {}
-    weights = [told[key] for key in ("checkpoint_sha256", "weights_sha256", "digest", "params_sha256") if key in told]
+    weights = [
+        told[key]
+        for key in ("checkpoint_sha256", "weights_sha256", "file_sha256", "digest", "params_sha256")
+        if key in told
+    ]
     step = told.get("step")
     return Provenance(
         checkpoint_sha256=str(weights[0]) if weights else None,

@@ -6,26 +6,32 @@ from pathlib import Path
 
 import click
 
-from perpend.canon import JSON
-from perpend.cli.group import PATH, derive, group
+from perpend.cli.group import PATH, group
 
 
 @group.command()
-@click.option("--out", type=PATH, default=Path("runs"), show_default=True)
-def demo(out: Path) -> None:
-    """A conformity study on two simulated subjects; ends with a report to open."""
-    from perpend.analyze import analyze as analyze_runs
-    from perpend.measure import Run
-    from perpend.run import evaluate
-    from perpend.spec import ModelSpec, RunSpec
-    from perpend.types import Sampling
+@click.option("--out", type=PATH, default=Path("demo"), show_default=True, help="Where everything is written.")
+@click.option("--model", default="local/smollm2", show_default=True, help="mock/subject needs no installation.")
+@click.option("--no-figures", is_flag=True, help="Publish tables without their figures; the page keeps its own.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def demo(out: Path, model: str, no_figures: bool, quiet: bool) -> None:
+    """Three studies on the embedded model, published and audited; ends with a page to open.
 
-    steady: dict[str, JSON] = {"accuracy": 0.85, "item_sd": 1.0, "style": "mixed", "seed": 1}
-    swayed: dict[str, JSON] = {**steady, "sway": 0.2, "sway_group": 0.4, "sway_sd": 1.0, "refusal": 0.03, "seed": 2}
-    models = (ModelSpec("mock/subject", "steady", steady), ModelSpec("mock/subject", "swayed", swayed))
-    spec = RunSpec("conformity", models, name="demo-conformity", samplings=(Sampling(0.0), Sampling(1.0)))
-    directory = evaluate(spec, out).directory
-    derive(directory)
-    click.echo("Drawing tables and figures …", err=True)
-    report = analyze_runs([Run(directory)], directory / "analysis")
-    click.echo(f"The report lies at {report}")
+    The same command again goes on where it stopped, and does nothing when all is made.
+
+    \b
+    perpend demo
+    perpend demo --model mock/subject --out simulated
+    """
+    from perpend.demo import make_demo
+    from perpend.errors import AuditFailure
+
+    made = make_demo(out, model, figures=not no_figures, quiet=quiet)
+    if made.stopped is not None:
+        click.echo(f"stopped: {made.stopped}. Run the same command again to go on.", err=True)
+        raise click.exceptions.Exit(130)
+    if not made.is_new:
+        click.echo("Nothing new: every answer, number and figure was there.", err=True)
+    click.echo(f"The page lies at {made.page}")
+    if not made.ok:
+        raise AuditFailure(f"{out}: the audit found a difference; 'perpend audit {out / 'published'}' says which")

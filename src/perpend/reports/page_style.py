@@ -22,7 +22,7 @@ body {
   background: var(--paper); color: var(--ink);
   font: 1.0625rem/1.6 var(--text); font-kerning: normal; text-wrap: pretty; overflow-wrap: break-word;
 }
-h1, h2, h3 { font-family: var(--plain); line-height: 1.2; text-wrap: balance; }
+h1, h2 { font-family: var(--plain); line-height: 1.2; text-wrap: balance; }
 h1 { font-size: 1.9rem; letter-spacing: -0.015em; margin: 0 0 0.6rem; }
 h2 { font-size: 1.3rem; letter-spacing: -0.01em; margin: 3rem 0 0.75rem; padding-top: 1.1rem;
      border-top: 1px solid var(--line); }
@@ -32,13 +32,13 @@ p { margin: 0 0 1rem; }
 code, pre { font-family: var(--mono); font-size: 0.85em; }
 p code, td code { overflow-wrap: anywhere; }
 strong { font-weight: 650; }
-data { font-variant-numeric: tabular-nums lining-nums; }
+data { font-variant-numeric: tabular-nums lining-nums; white-space: nowrap; }
 .ci { color: var(--quiet); font-variant-numeric: tabular-nums lining-nums; white-space: nowrap; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: 0.75rem;
          margin: 0 0 1.5rem; }
 .card { background: var(--raised); border: 1px solid var(--line); border-radius: 0.6rem; padding: 0.85rem 1rem; }
-.card h3 { font-size: 0.85rem; font-weight: 600; margin: 0 0 0.3rem; color: var(--quiet); }
 .card p { margin: 0; font-family: var(--plain); }
+.card .label { font-size: 0.85rem; font-weight: 600; line-height: 1.3; margin: 0 0 0.3rem; color: var(--quiet); }
 .card .big { font-size: 1.8rem; font-weight: 650; line-height: 1.15; letter-spacing: -0.02em; color: var(--accent); }
 .card .under { font-size: 0.85rem; color: var(--quiet); }
 .card .note { font-size: 0.85rem; line-height: 1.4; margin-top: 0.45rem; }
@@ -49,7 +49,7 @@ caption { text-align: left; color: var(--quiet); padding: 0 0 0.4rem; }
 th, td { text-align: left; padding: 0.4rem 0.9rem 0.4rem 0; vertical-align: top; border-bottom: 1px solid var(--line);
          font-variant-numeric: tabular-nums lining-nums; }
 thead th { font-weight: 600; color: var(--quiet); border-bottom: 1.5px solid var(--quiet); vertical-align: bottom; }
-tbody th { font-weight: 600; min-width: 6.5rem; }
+tbody th { font-weight: 600; min-width: 8rem; }
 td .ci { white-space: nowrap; }
 figure { margin: 0 0 1.5rem; }
 img { display: block; max-width: 100%; height: auto; margin: 0 auto; border-radius: 0.4rem; background: #fff; }
@@ -80,6 +80,6 @@ footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line);
   .card, figure, tr, .said { break-inside: avoid; }
   .scroll, pre { overflow: visible; }
   pre { white-space: pre-wrap; }
-  img { max-height: 11cm; width: auto; }
+  img { max-width: 13cm; max-height: 11cm; width: auto; }
 }
 """
