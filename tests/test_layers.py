@@ -15,7 +15,7 @@ SOURCE = Path(perpend.__file__).parent
 # Lower imports nothing from higher. Modules on one line may not import each other; a folder is one name.
 LEVELS = (
     "errors canon inert progress verify",
-    "types resolve database leaks receipt",
+    "types resolve database leaks receipt command",
     "text stats signature",
     "data spec conditions scorers plan",
     "flags rows",

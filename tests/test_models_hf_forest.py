@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perpend.models.hf.forest import Passage, common_length, packed, row_of, tree_size
+from perpend.models.base import common_length
+from perpend.models.hf.forest import Passage, packed, row_of, tree_size
 
 tokens = st.lists(st.integers(0, 3), min_size=1, max_size=12).map(tuple)
 

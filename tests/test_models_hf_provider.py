@@ -8,6 +8,8 @@ import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from perpend.checkpoint import report_model
+from perpend.datasets.verbs.probes import load_heldout
 from perpend.errors import ModelError, SpecError
 from perpend.models.base import Budget
 from perpend.models.hf import Transformers, model
@@ -142,3 +144,22 @@ def test_what_the_model_read_is_digested(tmp_path: Path) -> None:
     found = ask(made, [question("hello"), question("hello", "yes", "no"), question("other")])
     wanted = hashlib.sha256(b"<user>hello\n<assistant>").hexdigest()
     assert [response.usage and response.usage.prompt_sha256 for response in found.values()].count(wanted) == 2
+
+
+def test_a_text_has_the_log_likelihood_of_each_of_its_tokens_after_the_beginning(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path)), endpoint="completions", device="cpu")
+    short, long = made.text_logprobs(["ab", "hello there"])
+    assert (len(short), len(long)) == (2, 11)
+    letters = made.checkpoint.tokenizer("hello there", add_special_tokens=False)["input_ids"]
+    assert long == pytest.approx(brute(made.checkpoint.model, (1, *letters), 1), abs=1e-4)
+    with pytest.raises(ModelError, match="has 0 tokens"):
+        made.text_logprobs([""])
+    with pytest.raises(ModelError, match="the model holds 1 to 128"):
+        made.text_logprobs(["x" * (LONGEST + 1)])
+
+
+def test_a_checkpoint_s_report_asks_it_plain_text_and_states_its_perplexity(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path / "tiny", template=None)
+    page = report_model(f"hf/{folder}", tmp_path / "out", label="tiny")
+    assert "erplexity" in (page / "REPORT.md").read_text(encoding="utf-8")
+    assert len((page / "held_out.jsonl").read_text(encoding="utf-8").splitlines()) == len(list(load_heldout()))

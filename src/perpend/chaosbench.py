@@ -6,7 +6,6 @@ Parse, call one function, print, exit code. Results go to standard output, progr
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +16,7 @@ from click.core import ParameterSource
 
 from perpend import __version__
 from perpend.canon import JSON, write_atomic
+from perpend.command import run
 from perpend.errors import AuditFailure, PerpendError, SpecError
 
 if TYPE_CHECKING:
@@ -318,19 +318,8 @@ def validate(data: Path, strict: bool, as_json: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line; every error that is a PerpendError becomes its message and its exit code."""
-    try:
-        code = cli.main(standalone_mode=False)
-    except PerpendError as error:
-        click.echo(f"error: {error}", err=True)
-        code = error.exit_code
-    except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        code = 130
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    sys.exit(code if isinstance(code, int) else 0)
+    """Run the command line."""
+    run(cli)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from perpend.canon import digest_file
+from perpend.canon import JSON, digest_file
 from perpend.compose import make_model
 from perpend.datasets.verbs.probes import ADVERSARIAL, CORE, check_leaks, load_heldout, load_probes
 from perpend.measure import Run
+from perpend.models.hf import Transformers
 from perpend.models.ngram import Provider
 from perpend.reports.checkpoint import Provenance, evaluate
 from perpend.reports.checkpoint_compare import compare
@@ -30,16 +31,22 @@ def report_model(
     """
     if corpus is not None:
         check_leaks((*load_probes(CORE), *load_probes(ADVERSARIAL)), corpus)
-    spec = ModelSpec(name, label or written_name(name).rpartition("/")[2])
+    options = probe_options(name)
+    spec = ModelSpec(name, label or written_name(name).rpartition("/")[2], options)
     run = Run(ask(RunSpec("verbs", (spec,), name=f"verbs-{spec.label}"), out / "runs").directory)
     run.score()
     results = evaluate(
         from_run(run, raw=raw),
         name=spec.label,
         provenance=provenance(run, raw=raw),
-        perplexity=heldout_sentences(make_model(name, {})),
+        perplexity=heldout_sentences(make_model(name, options)),
     )
     return write_checkpoint(results, out)
+
+
+def probe_options(name: str) -> dict[str, JSON]:
+    """What a model must be told to read a probe as a text with a blank, and not as somebody's message."""
+    return {"endpoint": "completions"} if name.partition("/")[0] in ("hf", "local") else {}
 
 
 def report_predictions(path: Path, out: Path, *, name: str | None = None) -> Path:
@@ -79,11 +86,15 @@ def provenance(run: Run, *, raw: bool = False) -> Provenance:
 
 def heldout_sentences(model: object) -> list[Sentence]:
     """The held-out text, sentence by sentence, where the model can say how likely a text is; otherwise nothing."""
-    if not isinstance(model, Provider):
+    texts = list(load_heldout())
+    if isinstance(model, Provider):
+        scored = [[value for value in model.ngram.score(text) if value is not None] for _, text in texts]
+    elif isinstance(model, Transformers):
+        scored = model.text_logprobs([text for _, text in texts])
+    else:
         return []
     found: list[Sentence] = []
-    for number, (language, text) in enumerate(load_heldout(), 1):
-        scores = [value for value in model.ngram.score(text) if value is not None]
+    for number, ((language, _), scores) in enumerate(zip(texts, scored, strict=True), 1):
         if scores:
             found.append(Sentence(f"{language}-{number}", language, sum(scores), len(scores)))
     return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perpend.canon import JSON, dumps, write_atomic
+from perpend.checkpoint import probe_options
 from perpend.compat.chaosbench.evaluate import chosen
 from perpend.compat.chaosbench.items import text_of, to_item
 from perpend.compat.chaosbench.settings import TIERS, Settings
@@ -68,7 +69,7 @@ def studies(model: str, out: Path, size: Size) -> Studies:
     label = written_name(model).rpartition("/")[2]
     planted = _PLANTED if model == SIMULATED else {}
     # Without a chat template a candidate is scored where it belongs: in the sentence.
-    plain: dict[str, JSON] = {"endpoint": "completions"} if model.startswith("local/") else {}
+    plain = probe_options(model)
     asked = ModelSpec(model, label, planted)
     facts, opinions = make_task("conformity", {}).items
     items = out / "items"

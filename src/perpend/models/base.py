@@ -53,6 +53,9 @@ class Budget:
             self.usd += (usage.input or 0) * self.usd_per_input + (usage.output or 0) * self.usd_per_output
 
 
+BLANK = "___"
+"""Where a choice stands in a message that is a text to complete; without one it follows the message's end."""
+
 Answers: TypeAlias = Sequence[tuple[int, Response]]
 
 
@@ -79,3 +82,18 @@ class Model(Protocol):
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
         """Ask each (key, request)."""
         ...
+
+
+def common_length(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many tokens two sequences share at their beginning."""
+    most = min(len(first), len(second))
+    if first[:most] == second[:most]:
+        return most
+    lo, hi = 0, most  # the slices up to lo are equal, those up to hi are not; slices compare in C
+    while hi - lo > 1:
+        middle = (lo + hi) // 2
+        if first[lo:middle] == second[lo:middle]:
+            lo = middle
+        else:
+            hi = middle
+    return lo

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from perpend.canon import JSON, dumps, write_atomic
 from perpend.errors import DataError, ModelError
-from perpend.models.base import Answers, Budget
+from perpend.models.base import BLANK, Answers, Budget
 from perpend.types import ChoiceLogprob, Request, Response, Sampling, Usage
 
 ORDER = 4
@@ -28,7 +28,6 @@ SPELLING_ORDER = 4
 START, END, UNKNOWN = "<s>", "</s>", "<unk>"
 # Fixed, not learned: two checkpoints give the same words a probability, or the same words none.
 ALPHABET = "abcdefghijklmnopqrstuvwxyzáéíóúüñ0123456789'-.,;:!?¿¡()\""
-BLANK = "___"
 
 _FORMAT = "perpend n-gram 1"
 _BATCH = 64

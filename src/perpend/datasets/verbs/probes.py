@@ -15,12 +15,12 @@ from pathlib import Path
 
 from perpend.canon import JSON, clean_text, dumps, write_atomic
 from perpend.errors import DataError, did_you_mean
+from perpend.models.base import BLANK
 from perpend.types import Item
 
 FOLDER = Path(__file__).parent
 CORE, ADVERSARIAL = FOLDER / "core.jsonl", FOLDER / "adversarial.jsonl"
 CORPUS, HELDOUT = FOLDER / "corpus.txt", FOLDER / "heldout.txt"
-BLANK = "___"
 
 REGULAR = ("work", "play", "walk", "talk", "listen", "watch", "study", "finish", "start", "look", "want", "like")
 IRREGULAR = ("be", "have", "do", "go", "come", "see", "eat", "write")

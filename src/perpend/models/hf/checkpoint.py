@@ -13,12 +13,12 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 
 from perpend.canon import digest, digest_file
 from perpend.errors import ModelError
+from perpend.models.base import BLANK, common_length
 from perpend.models.hf.candidates import Weigher
 from perpend.models.hf.forest import Passage
 from perpend.models.local.weights import EMBEDDED, find_weights
 from perpend.types import Message, Request
 
-BLANK = "___"
 _WEIGHTS = (".safetensors", ".gguf", ".bin", ".pt")
 _TEXTS = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -100,6 +100,15 @@ class Checkpoint:
             )
         return tokens
 
+    def text(self, text: str) -> Passage:
+        """A text of which every token is scored, the first after the token that begins a text where there is one."""
+        tokens = tuple(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+        first = self.tokenizer.bos_token_id
+        whole = tokens if first is None else (first, *tokens)
+        if not tokens or len(whole) > self.limit + 1:
+            raise UnreadableRequestError(f"the text has {len(tokens)} tokens; the model holds 1 to {self.limit}")
+        return Passage(whole, 1)
+
     def passages(self, request: Request) -> list[Passage]:
         """Each choice after the prompt, or in the blank of a text that is not chat.
 
@@ -117,7 +126,7 @@ class Checkpoint:
         longest = max(map(len, whole))
         if longest > self.limit + 1:  # the last token is read and not fed
             raise UnreadableRequestError(f"the prompt and a choice have {longest} tokens; the model holds {self.limit}")
-        shared = min(_shared(bare, tokens) for tokens in whole)
+        shared = min(common_length(bare, tokens) for tokens in whole)
         start = max(1, shared)
         if any(len(tokens) < start for tokens in whole):
             raise UnreadableRequestError("a choice has no token of its own after the prompt")
@@ -203,7 +212,3 @@ def _window(model: PreTrainedModel) -> int | None:
     if kinds is not None and not any("sliding" in kind for kind in kinds):
         return None
     return window if isinstance(window, int) and getattr(config, "use_sliding_window", True) else None
-
-
-def _shared(one: Sequence[int], other: Sequence[int]) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from perpend.models.base import common_length
+
 IntArray = NDArray[np.int64]
 
 
@@ -109,18 +111,3 @@ def tree_size(passages: Sequence[Passage]) -> int:
         size += len(tokens) - common_length(before, tokens)
         before = tokens
     return size
-
-
-def common_length(first: tuple[int, ...], second: tuple[int, ...]) -> int:
-    """How many tokens two sequences share at their beginning."""
-    most = min(len(first), len(second))
-    if first[:most] == second[:most]:
-        return most
-    lo, hi = 0, most  # the slices up to lo are equal, those up to hi are not; tuples compare in C
-    while hi - lo > 1:
-        middle = (lo + hi) // 2
-        if first[lo:middle] == second[lo:middle]:
-            lo = middle
-        else:
-            hi = middle
-    return lo

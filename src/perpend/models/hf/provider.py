@@ -86,6 +86,21 @@ class Transformers:
                     budget.spend(response.usage)
                 yield answers
 
+    def text_logprobs(self, texts: Sequence[str]) -> list[list[float]]:
+        """The log-likelihood, in nats, of every token of each text given those before it: what perplexity is made of.
+
+        A text with no token, or one that does not fit into the model or its memory, is a ModelError.
+        """
+        from perpend.models.hf.checkpoint import UnreadableRequestError
+
+        try:
+            found = self.weigher.logprobs([[self.checkpoint.text(text)] for text in texts])
+        except UnreadableRequestError as error:
+            raise ModelError(f"{self.name}: {error}") from None
+        if any(part is None for (part,) in found):
+            raise ModelError(f"{self.name}: a text does not fit into the memory of the device")
+        return [part.tolist() for (part,) in found if part is not None]
+
     def _window(self, window: Sequence[tuple[int, Request]]) -> Iterator[Answers]:
         weighed = [(key, request) for key, request in window if request.choices]
         if weighed:

@@ -16,12 +16,11 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from perpend.canon import JSON
+from perpend.models.base import BLANK, common_length
 from perpend.models.http.reply import as_finish, as_list, as_mapping, as_text, as_usage
 from perpend.types import ChoiceLogprob, Message, Request, Response, Sampling, Usage
 
 Endpoint: TypeAlias = Literal["chat", "completions"]
-BLANK = "___"
-"""Where a choice stands in a message that is not chat; without one it follows the message's end."""
 # Far above any logit, so that the token is drawn whatever the model thinks; the reported likelihood is the model's own.
 _FORCED = 1e6
 # llama.cpp writes the lowest single-precision number for a probability that underflows.
@@ -124,7 +123,7 @@ class Engine:
         rest = after if self.setup.whole_sentence else ""
         bare = self.tokens(before)
         whole = [self.tokens(before + choice + rest) for choice in request.choices]
-        shared = min(_shared(bare, tokens) for tokens in whole)
+        shared = min(common_length(bare, tokens) for tokens in whole)
         start = bare[:shared] or self.tokens(self._beginning())
         steps: dict[tuple[tuple[int, ...], int], float] = {}
         found = tuple(self._choice(start, tokens[shared:], steps) for tokens in whole)
@@ -210,8 +209,3 @@ def _first(reply: object) -> tuple[Mapping[str, object], Usage | None]:
 
 def _complaint(reply: Mapping[str, object]) -> str:
     return str(as_mapping(reply.get("error")).get("message", "no answer and no reason"))
-
-
-def _shared(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two sequences have in common at their beginning."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
