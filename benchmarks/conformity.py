@@ -24,14 +24,16 @@ from pathlib import Path
 import numpy as np
 
 from perpend.api import evaluate, model, task
-from perpend.compose import find_scorer
-from perpend.measure import Run
+from perpend.ask.requests import first_request
+from perpend.ledger.plan import Trial
+from perpend.measure.run import Run
+from perpend.measure.table import Table
 from perpend.models.mock import Subject
-from perpend.plan import Trial, first_request
-from perpend.reports.conformity import analyze
-from perpend.reports.conformity_audit import audit_numbers
-from perpend.reports.conformity_effects import conditional_rates, opinion_effects, pressure_effects
-from perpend.reports.conformity_trials import JUDGED, Rule, Trials, replicates
+from perpend.report.derive import derive
+from perpend.spec.resolve import find_scorer
+from perpend.studies.conformity import STUDY
+from perpend.studies.conformity.effects import conditional_rates, effects
+from perpend.studies.conformity.trials import JUDGED, Rule, Trials, trials_of
 from perpend.types import Estimate, Item, Sampling
 
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -84,9 +86,9 @@ def ask(folder: Path, times: int) -> None:
 STEPS = {
     "ask and score": ask,
     "score again": lambda folder, _: Run(folder / "sweep").score(),
-    "audit numbers, from raw text": lambda folder, _: audit_numbers([Run(folder / "sweep")]),
-    "analyse without figures": lambda folder, _: analyze([Run(folder / "sweep")], folder / "out", with_figures=False),
-    "analyse with figures": lambda folder, _: analyze([Run(folder / "sweep")], folder / "out"),
+    "audit numbers, from raw text": lambda folder, _: STUDY.seed_audit([Run(folder / "sweep")]),
+    "analyse without figures": lambda folder, _: derive([Run(folder / "sweep")], folder / "out", figures=False),
+    "analyse with figures": lambda folder, _: derive([Run(folder / "sweep")], folder / "out"),
 }
 
 
@@ -125,24 +127,24 @@ def simulate(truth: Subject, items: list[Item], temperatures: tuple[float, ...],
     """The trials of one subject, asked and judged without a ledger: same prompts, same scorers, same table."""
     study = task("conformity")
     scorers = [find_scorer(f"{name}@{rule}") for name in JUDGED]
-    rows: list[tuple[int, ...]] = []
+    places: list[tuple[int, int, int]] = []
+    scores: list[list[float]] = []
     for t, temperature in enumerate(temperatures):
         for place, item in enumerate(items):
             for c, condition in enumerate(study.conditions):
                 trial = Trial(0, item, condition.name, "subject", Sampling(temperature), 0)
                 response = truth.speak(item, first_request(trial, condition, choices_scored=False))
                 values = (scorer.judge(item, response).value for scorer in scorers)
-                rows.append((t, place, c, *(-1 if value is None else int(value) for value in values)))
-    table = np.array(rows, dtype=np.int32).T
-    n, zeros = table.shape[1], np.zeros(table.shape[1], dtype=np.int32)
-    return Trials(
-        variants=("subject",), conditions=tuple(c.name for c in study.conditions), temperatures=temperatures,
-        topics=("all",), items=tuple(item.id for item in items), variant=zeros, condition=table[2],
-        temperature=table[0], topic=zeros, item=table[1], replicate=replicates(list(table[:3])),
-        opinion=np.array([item.target is None for item in items])[table[1]],
-        answered=np.ones(n, dtype=np.bool_), empty=np.zeros(n, dtype=np.bool_), ms=np.full(n, np.nan),
-        labels={f"{name}@{rule}": table[3 + j].astype(np.int8) for j, name in enumerate(JUDGED)},
-    )  # fmt: skip
+                places.append((t, place, c))
+                scores.append([np.nan if value is None else value for value in values])
+    codes = dict(zip(("temperature", "item", "condition"), np.array(places, dtype=np.int64).T, strict=True))
+    columns = {f"{name}@{rule}": column for name, column in zip(JUDGED, np.array(scores).T, strict=True)}
+    names = {
+        "temperature": tuple(f"{t:g}" for t in temperatures), "item": tuple(item.id for item in items),
+        "condition": tuple(c.name for c in study.conditions), "model": ("subject",),
+    }  # fmt: skip
+    codes["model"] = np.zeros(len(places), dtype=np.int64)
+    return trials_of(Table(("simulated",), codes, names, tuple(items), tuple(columns), lambda _names: columns))
 
 
 def expected(base: float, spread: float) -> float:
@@ -178,16 +180,23 @@ def truths(subject: Subject) -> dict[str, float]:
 
 def estimates(trials: Trials, rule: Rule) -> dict[str, tuple[Estimate, float | None]]:
     """The same quantities with their intervals, and their p where they have one."""
-    found = {
-        f"effect {one.pressure}": (one.difference, one.test.value) for one in pressure_effects(trials, rule).effects
-    }
-    found |= {
-        f"opinion {one.pressure}": (one.difference, one.test.value) for one in opinion_effects(trials, rule).effects
-    }
-    for one in conditional_rates(trials, rule):
-        if one.measure == "override" and one.excess is not None:
-            found[f"excess {one.pressure}"] = (one.excess, None)
-    return found
+    metrics = [
+        *effects(trials, rule, "pressure_effect"),
+        *effects(trials, rule, "opinion_effect"),
+        *conditional_rates(trials, rule),
+    ]
+    tests = {(row.name, row.where.get("condition")): row.estimate.value for row in metrics}
+    estimates: dict[str, tuple[Estimate, float | None]] = {}
+    for row in metrics:
+        if row.name in ("pressure_effect", "opinion_effect"):
+            kind = row.name.partition("_")[0].replace("pressure", "effect")
+            estimates[f"{kind} {row.where['condition']}"] = (
+                row.estimate,
+                tests[f"{row.name}_test", row.where["condition"]],
+            )
+        elif row.name == "conditional_rate_excess" and row.where["measure"] == "override":
+            estimates[f"excess {row.where['condition']}"] = row.estimate, None
+    return estimates
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,11 @@ from pathlib import Path
 from statistics import median
 
 import perpend
-from perpend.models.base import Budget
 from perpend.models.local import Local, model
+from perpend.spec.model import Budget
 from perpend.types import Message, Request, Sampling
 
-FACTS = Path(perpend.__file__).parent / "datasets" / "conformity" / "facts.jsonl"
+FACTS = Path(perpend.__file__).parent / "studies" / "conformity" / "items" / "facts.jsonl"
 SYSTEM = "Answer the question in one short sentence."
 TICKS = os.sysconf("SC_CLK_TCK")
 

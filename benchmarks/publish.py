@@ -31,20 +31,20 @@ TRIALS = 6 * 3 * 6 * 220
 
 
 def gates(folder: Path) -> None:
-    from perpend.gates import gates as found
+    from perpend.proof.gates import gates as found
 
     found(folder / "sweep")
 
 
 def publish(folder: Path, *, figures: bool = False) -> None:
-    from perpend.publish import publish as publish_runs
+    from perpend.proof.publish import publish as publish_runs
 
     shutil.rmtree(folder / "published", ignore_errors=True)
     publish_runs([folder / "sweep"], folder / "published", {}, figures=figures)
 
 
 def verify(folder: Path) -> None:
-    from perpend.verify import problems
+    from perpend.proof.verify import problems
 
     told = problems(folder / "published" / "sweep")
     if told:
@@ -52,7 +52,7 @@ def verify(folder: Path) -> None:
 
 
 def restore(folder: Path) -> None:
-    from perpend.published import restore as restore_run
+    from perpend.proof.archive import restore as restore_run
 
     shutil.rmtree(folder / "restored", ignore_errors=True)
     restore_run(folder / "published" / "sweep", folder / "restored")

@@ -32,7 +32,7 @@ import numpy.typing as npt  # noqa: E402
 from perpend.stats import calibration  # noqa: E402
 from perpend.stats.binary import paired_bootstrap  # noqa: E402
 from perpend.stats.cells import Column, collapse, factor, number  # noqa: E402
-from perpend.stats.regression import nested_likelihood_ratios  # noqa: E402
+from perpend.stats.regression import nested_tests  # noqa: E402
 
 Array = npt.NDArray[np.float64]
 LEVELS = {
@@ -172,11 +172,11 @@ def regression_rows(n: int, runs: int) -> list[Row]:
     lists = {name: values.tolist() for name, values in text.items()}
 
     def coded() -> object:
-        return nested_likelihood_ratios(collapse(y, columns), *LEVELS)
+        return nested_tests(collapse(y, columns), *LEVELS)
 
     def from_text() -> object:
         named = [factor("variant", lists["variant"]), factor("condition", lists["condition"], reference="control")]
-        return nested_likelihood_ratios(collapse(y, [*named, number("temperature", text["temperature"])]), *LEVELS)
+        return nested_tests(collapse(y, [*named, number("temperature", text["temperature"])]), *LEVELS)
 
     ours = measured({"coded": coded, "text": from_text}, max(runs, 5))[0]
     theirs: dict[str, float] = {}

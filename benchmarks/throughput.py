@@ -35,8 +35,8 @@ HERE = Path(__file__).resolve()
 STUB = HERE.with_name("stub_server.py")
 PERPEND = [str(Path(sys.executable).parent / "perpend")]
 TASK = """
-from perpend.compose import Task
-from perpend.conditions import control
+from perpend.ask.task import Task
+from perpend.ask.conditions import control
 
 def task():
     return Task(name="truefalse", conditions=(control(system=None),), scorers=("label",))
@@ -109,7 +109,7 @@ async def bare_loop(url: str, n: int, out: Path) -> None:
 def client_only(url: str, n: int) -> None:
     """Our provider with a consumer that only counts: what the HTTP client costs without plan and storage."""
     from perpend.models import openai
-    from perpend.models.base import Budget
+    from perpend.spec.model import Budget
     from perpend.types import Message, Request, Sampling
 
     sampling = Sampling(max_tokens=16)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from perpend.cli import cli
+from tests import floor_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,12 +35,24 @@ def cli_page() -> str:
 
 def schema_page() -> str:
     """The run directory and the schema of run.db."""
-    schema = files("perpend").joinpath("schema.sql").read_text(encoding="utf-8").rstrip()
+    schema = files("perpend.ledger").joinpath("schema.sql").read_text(encoding="utf-8").rstrip()
     head = (ROOT / "docs" / "reference" / "run-format.md").read_text(encoding="utf-8").split("## Schema")[0]
     return f"{head}## Schema\n\nThis part is made from the code.\n\n```sql\n{schema}\n```\n"
 
 
-PAGES = {"docs/reference/cli.md": cli_page, "docs/reference/run-format.md": schema_page}
+def architecture_page() -> str:
+    """The page on the architecture with its table of rooms."""
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    head, _, rest = page.partition("<!-- rooms -->")
+    return f"{head}<!-- rooms -->\n{floor_plan.table()}\n<!-- /rooms -->{rest.partition('<!-- /rooms -->')[2]}"
+
+
+PAGES = {
+    "docs/explanation/architecture.md": architecture_page,
+    "docs/figures/floor-plan.svg": floor_plan.picture,
+    "docs/reference/cli.md": cli_page,
+    "docs/reference/run-format.md": schema_page,
+}
 
 if __name__ == "__main__":
     for path, page in PAGES.items():

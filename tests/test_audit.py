@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from perpend.audit import audit_run
+from perpend._convert import convert
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.cli import cli
-from perpend.compat.convert import convert
-from perpend.compose import Task
-from perpend.conditions import asch, control
 from perpend.errors import AuditFailure
-from perpend.measure import Run
+from perpend.measure.run import Run
 from perpend.models.mock import model
-from perpend.reports.summary import write_summary
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
+from perpend.proof.audit import audit_run
+from perpend.report.derive import derive
+from perpend.spec.runspec import ModelSpec, RunSpec
 
 TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
 
@@ -30,7 +30,7 @@ def run(tmp_path: Path, items_file: Callable[..., Path]) -> Path:
     directory = evaluate_task(spec, TASK, [model("true")], tmp_path, quiet=True).directory
     made = Run(directory)
     made.score()
-    write_summary(made)
+    derive([made], made.directory, figures=False)
     return directory
 
 
@@ -97,7 +97,11 @@ def test_an_edited_template_is_caught(run: Path) -> None:
     manifest = json.loads(path.read_text())
     manifest["conditions"][1]["params"]["user"] += " Hurry."
     path.write_text(json.dumps(manifest))
-    assert failed(run) == ["templates have their digests", "questions were asked as planned"]
+    assert failed(run) == [
+        "templates have their digests",
+        "plan is made of the manifest's parts",
+        "questions were asked as planned",
+    ]
 
 
 def test_the_first_difference_shows_the_trial_and_both_values(run: Path) -> None:
@@ -184,7 +188,7 @@ def imported(tmp_path: Path, drop: tuple[str, str] | None = None, **changes: obj
     directory = convert(source, tmp_path / "imported")
     made = Run(directory)
     made.score()
-    write_summary(made)
+    derive([made], made.directory, figures=False)
     return directory
 
 
@@ -192,12 +196,12 @@ def test_an_imported_study_passes_and_its_stored_labels_are_compared(tmp_path: P
     outcome = audit_run(imported(tmp_path))
     assert outcome.ok
     compared = {check.name: check.checked for check in outcome.checks}
-    assert compared["stored_correct@import against rule 1"] == 8
+    assert compared["stored_correct@import against correct@1"] == 8
     assert compared["stored_parsed@import against rule 1"] == 8
 
 
 def test_a_hand_edited_label_of_an_import_is_caught(tmp_path: Path) -> None:
-    assert failed(imported(tmp_path, stored_is_correct=0)) == ["stored_correct@import against rule 1"]
+    assert failed(imported(tmp_path, stored_is_correct=0)) == ["stored_correct@import against correct@1"]
 
 
 def test_a_missing_cell_of_a_study_is_caught_and_named(tmp_path: Path) -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perpend.audit import Audit, Options, as_table, audit, audit_run
-from perpend.audit.labels import corrected
-from perpend.compose import Task
-from perpend.conditions import asch, control
-from perpend.measure import Run
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
+from perpend.measure.run import Run
 from perpend.models.mock import model
-from perpend.publish import publish
-from perpend.reports.summary import write_summary
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
+from perpend.proof.audit import Audit, Options, as_table, audit, audit_run
+from perpend.proof.audit.labels import corrected
+from perpend.proof.publish import publish
+from perpend.report.derive import derive
+from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.stats.proportions import wilson
 
 TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
@@ -31,7 +31,7 @@ def run(tmp_path: Path, items_file: Callable[..., Path]) -> Path:
     directory = evaluate_task(spec, TASK, [model("true")], tmp_path / "runs", quiet=True).directory
     made = Run(directory)
     made.score()
-    write_summary(made)
+    derive([made], made.directory, figures=False)
     return directory
 
 

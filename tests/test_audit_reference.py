@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from perpend.analyze import analyze
-from perpend.audit import Options, audit, audit_run
-from perpend.compat.convert import convert
-from perpend.measure import Run
-from perpend.publish import publish
-from perpend.reports.summary import write_summary
+from perpend._convert import convert
+from perpend.measure.run import Run
+from perpend.proof.audit import Options, audit, audit_run
+from perpend.proof.publish import publish
+from perpend.report.derive import derive
 from tests.conftest import ROOT
 
 DATA = ROOT / ".." / "shared" / "data"
@@ -24,7 +23,7 @@ READERS = DATA / "conformity" / "human_endorsement_labels_t0.jsonl"
 def scored(directory: Path) -> Path:
     run = Run(directory)
     run.score()
-    write_summary(run)
+    derive([Run(directory)], directory, figures=False)
     return directory
 
 
@@ -38,7 +37,6 @@ def differing(folder: Path) -> list[str]:
 def test_a_run_folder_of_chaosbench_is_converted_published_and_passes(tmp_path: Path) -> None:
     source = next(path for path in sorted(CHAOSBENCH.iterdir()) if path.is_dir())
     run = scored(convert(source, tmp_path / "runs" / "chaos"))
-    analyze([Run(run)], tmp_path / "analysis")
     (published,) = publish([run], tmp_path / "published", {})
     assert differing(run) == []
     assert differing(published.folder) == []
@@ -47,7 +45,6 @@ def test_a_run_folder_of_chaosbench_is_converted_published_and_passes(tmp_path: 
 @pytest.mark.skipif(not ROWS.is_file(), reason="the conformity study's rows are not beside this checkout")
 def test_the_rows_of_the_conformity_study_are_converted_published_and_pass(tmp_path: Path) -> None:
     run = scored(convert(ROWS, tmp_path / "runs" / "all"))
-    analyze([Run(run)], tmp_path / "analysis", figures=False)
     assert differing(run) == []
     # Of the opinions only, whose figures are few: a study of facts draws dozens.
     opinions = [line for line in ROWS.read_text().splitlines() if json.loads(line)["ground_truth"] is None]
@@ -62,15 +59,15 @@ def test_the_rows_of_the_conformity_study_are_converted_published_and_pass(tmp_p
 )
 def test_readers_of_real_answers_agree_more_with_the_second_rule_than_with_the_first(tmp_path: Path) -> None:
     run = scored(convert(ROWS, tmp_path / "run"))
-    frame = Run(run).frame
+    table = Run(run).table
     lines = []
     for line in READERS.read_text().splitlines():
         row = json.loads(line)
         place = {"item": row["item_id"], "condition": row["condition"], "model": row["variant"]}
         unsure = row["human_W"] not in (0, 1)
-        if unsure or not all(value in frame.names[key] for key, value in place.items()):
+        if unsure or not all(value in table.names[key] for key, value in place.items()):
             continue
-        if frame.mask(place).sum() == 1:
+        if table.mask(place).sum() == 1:
             lines.append(json.dumps({**place, "scorer": "endorsed", "value": row["human_W"]}) + "\n")
     assert lines
     (run / "labels.jsonl").write_text("".join(lines))

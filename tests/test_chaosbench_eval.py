@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from perpend.audit import audit_run
-from perpend.compat.chaosbench.budget import token_budget
-from perpend.compat.chaosbench.metrics import measure
-from perpend.compat.chaosbench.predictions import Prediction, read_predictions
-from perpend.compat.chaosbench.settings import Settings, settings_from
-from perpend.compose import make_task
+from perpend.ask.task import make_task
 from perpend.errors import SpecError
-from perpend.store import Store
+from perpend.ledger.store import Store
+from perpend.proof.audit import audit_run
+from perpend.studies.logic.budget import token_budget
+from perpend.studies.logic.chaosbench.imported import reading_of
+from perpend.studies.logic.chaosbench.predictions import read_rows
+from perpend.studies.logic.chaosbench.settings import Settings, settings_from
+from perpend.studies.logic.metrics import measure
+from perpend.studies.logic.replies import Prediction
 from perpend.types import Item, Message, Response
 from tests.test_chaosbench_items import chaosbench, data_set, record
 
@@ -65,8 +67,15 @@ def metrics(run: Path) -> dict[str, object]:
     return body
 
 
+def rows(run: Path) -> list[Prediction]:
+    """What the texts of a run's predictions come to; none states anything else."""
+    found = read_rows(run / "predictions.jsonl", reading_of(json.loads((run / "run_manifest.json").read_text())))
+    assert not any(row.differs for row in found)
+    return [row.prediction for row in found]
+
+
 def ids(run: Path) -> list[str]:
-    return [prediction.id for prediction in read_predictions(run / "predictions.jsonl")]
+    return [prediction.id for prediction in rows(run)]
 
 
 def test_the_smoke_command_of_the_run_plan(root: Path) -> None:
@@ -89,7 +98,7 @@ def test_the_smoke_command_of_the_run_plan(root: Path) -> None:
 
 def test_nothing_written_names_this_machine(root: Path) -> None:
     chaosbench("eval", "--provider", "mock", "--subset", root / "data/subsets/few.jsonl")
-    for path in the_run(root).iterdir():
+    for path in (path for path in the_run(root).rglob("*") if path.is_file()):
         assert str(root).encode() not in path.read_bytes(), path.name
 
 
@@ -128,7 +137,7 @@ def test_a_canonical_set_that_is_not_there_is_a_clear_error(tmp_path: Path, monk
 
 def test_the_packaged_set_is_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packaged = data_set(tmp_path / "package")
-    monkeypatch.setattr("perpend.compat.chaosbench.sources.packaged_root", lambda: packaged)
+    monkeypatch.setattr("perpend.studies.logic.chaosbench.sources.packaged_root", lambda: packaged)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert chaosbench("eval", "--provider", "mock", "--subset", "data/subsets/few.jsonl")[0] == 0
@@ -144,7 +153,7 @@ def test_errors_invalid_and_unfinished_replies_are_told_apart(root: Path) -> Non
     code, _ = chaosbench("eval", "--provider", "callable", "--model", "model.py:answer", "--subset", few(root, 8))
     assert code == 0
     run = the_run(root)
-    outcomes = {p.id: (p.outcome, p.first, p.retry_outcome) for p in read_predictions(run / "predictions.jsonl")}
+    outcomes = {p.id: (p.outcome, p.first, p.retry_outcome) for p in rows(run)}
     assert outcomes["atomic_0000"] == ("ERROR", "ERROR", None)
     assert outcomes["atomic_0001"] == ("VALID_TRUE", "INVALID", "VALID_TRUE")
     assert outcomes["atomic_0002"] == ("UNFINISHED", "UNFINISHED", None)
@@ -272,7 +281,7 @@ def test_the_smoke_tier_is_a_shorthand(root: Path) -> None:
 
 
 def test_the_family_tier_is_one_run_for_each_suite(root: Path) -> None:
-    from perpend.compat.chaosbench.settings import FAMILIES
+    from perpend.studies.logic.chaosbench.settings import FAMILIES
 
     suites = root / "data/subsets/subset_family_suites"
     suites.mkdir()
@@ -300,7 +309,7 @@ def test_long_texts_can_be_cut_in_the_predictions_only(root: Path) -> None:
     (root / "long.py").write_text("def answer(request):\n    return 'TRUE. ' + 'Because. ' * 50\n")
     flags = ("--provider", "callable", "--model", "long.py:answer", "--subset", few(root, 4))
     chaosbench("eval", *flags, "--truncate-pred-text", "10")
-    assert {p.text for p in read_predictions(the_run(root) / "predictions.jsonl")} == {"TRUE. Beca"}
+    assert {p.text for p in rows(the_run(root))} == {"TRUE. Beca"}
     assert b"Because. Because." in (the_run(root) / "run.db").read_bytes()
 
 
@@ -340,7 +349,7 @@ def predictions(outcomes: list[tuple[str, int | None]]) -> list[Prediction]:
 def test_the_budget_is_exact_where_few_replies_are_cut() -> None:
     rows = [("VALID_TRUE", n) for n in range(1, 100)] + [("UNFINISHED", 128)]
     found = token_budget(predictions(rows), 128)
-    assert (found["needed_max_tokens"], found["unfinished"]) == (95.0, 1)
+    assert (found.value, found.also["unfinished"]) == (95.0, 1)
 
 
 def test_the_budget_is_estimated_where_many_replies_are_cut() -> None:
@@ -349,15 +358,15 @@ def test_the_budget_is_estimated_where_many_replies_are_cut() -> None:
     rows = [("VALID_TRUE", n) if n < 512 else ("UNFINISHED", 512) for n in lengths]
     found = token_budget(predictions(rows), 512)
     truth = sorted(lengths)[int(0.95 * len(lengths))]
-    assert isinstance(found["needed_max_tokens"], float)
-    assert 0.85 * truth < found["needed_max_tokens"] < 1.18 * truth
-    assert "extrapolated" in str(found["note"])
+    assert found.value is not None
+    assert 0.85 * truth < found.value < 1.18 * truth
+    assert "extrapolated" in found.note
 
 
 def test_the_budget_of_a_model_that_never_finished_is_not_known() -> None:
     found = token_budget(predictions([("UNFINISHED", 256)] * 50), 256)
-    assert found["needed_max_tokens"] is None
-    assert "not known" in str(found["note"])
+    assert found.value is None
+    assert "not known" in found.note
 
 
 def test_an_error_lowers_coverage_and_is_not_a_wrong_answer() -> None:

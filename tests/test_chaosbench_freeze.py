@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.chaosbench.items import load_records, write_records
-from perpend.compat.chaosbench.subsets import Sampler, draw, weights_from
 from perpend.errors import SpecError
+from perpend.studies.logic.chaosbench.items import load_records, write_records
+from perpend.studies.logic.chaosbench.subsets import Sampler, draw, weights_from
 from tests.test_chaosbench_items import chaosbench, data_set, record, without
 
 

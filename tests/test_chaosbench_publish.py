@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.chaosbench.analyze import analyze
-from perpend.compat.chaosbench.audit_page import write_audit
-from perpend.compat.chaosbench.comparisons import compare_runs
-from perpend.compat.chaosbench.imported import read_run_folder
-from perpend.compat.chaosbench.predictions import Prediction, read_predictions
-from perpend.compat.chaosbench.publish import acceptance
 from perpend.errors import DataError, StoreError
-from perpend.measure import Run
+from perpend.measure.run import Run
+from perpend.studies.logic.chaosbench.analyze import analyze
+from perpend.studies.logic.chaosbench.audit_page import write_audit
+from perpend.studies.logic.chaosbench.comparisons import compare_runs
+from perpend.studies.logic.chaosbench.imported import read_run_folder
+from perpend.studies.logic.chaosbench.publish import acceptance
+from perpend.studies.logic.replies import Prediction
 from tests.test_chaosbench_items import chaosbench, data_set
 
 SELECTOR = Path("data/canonical_v2_files.json")
@@ -137,7 +137,7 @@ def test_a_run_that_fails_one_line_is_refused_with_it(
 def test_a_changed_data_set_is_refused(root: Path, run: Path) -> None:
     path = root / "data" / "v22_atomic.jsonl"
     path.write_text(path.read_text().replace("chaotic", "Chaotic", 1))
-    failed = [check.name for check in acceptance(run, SELECTOR) if not check.passed]
+    failed = [check.gate for check in acceptance(run, SELECTOR) if not check.passed]
     assert failed == ["dataset SHA equals the freeze"]
 
 
@@ -151,10 +151,9 @@ def test_a_row_that_occurs_twice_or_contradicts_itself_is_found(run: Path) -> No
     path = run / "predictions.jsonl"
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:-1], lines[0]]) + "\n")
-    assert "every id once" in [check.name for check in acceptance(run, SELECTOR) if not check.passed]
+    assert "every id once" in [check.gate for check in acceptance(run, SELECTOR) if not check.passed]
     path.write_text(lines[0].replace('"outcome": "VALID_', '"outcome": "INVALID", "was": "'))
-    with pytest.raises(DataError, match="does not go with label"):
-        read_predictions(path)
+    assert "predictions recompute" in [check.gate for check in acceptance(run, SELECTOR) if not check.passed]
 
 
 def test_the_audit_reads_published_runs_and_writes_every_file(root: Path, run: Path) -> None:
@@ -190,10 +189,10 @@ def test_the_audit_reads_published_runs_and_writes_every_file(root: Path, run: P
 
 def test_the_reference_s_folders_are_read_and_checked(tmp_path: Path) -> None:
     reference_run(tmp_path / "runs" / "a", ROWS)
-    found = analyze(tmp_path / "runs", selector=tmp_path / "none.json")
+    found = analyze(tmp_path / "runs", selector=tmp_path / "none.json", include_failed=True)
     (only,) = found.runs
     assert not found.errors
-    assert [check.name for check in only.acceptance if not check.passed] == [
+    assert [check.gate for check in only.acceptance if not check.passed] == [
         "dataset SHA equals the freeze",
         "prompt hash is this code's",
     ]
@@ -208,7 +207,7 @@ def test_the_reference_s_folders_are_read_and_checked(tmp_path: Path) -> None:
 
 def test_names_from_a_run_stay_text_in_every_table(tmp_path: Path) -> None:
     reference_run(tmp_path / "runs" / "a", ROWS, provider="=cmd|x/a_b&50%<b>")
-    found = analyze(tmp_path / "runs", selector=tmp_path / "none.json")
+    found = analyze(tmp_path / "runs", selector=tmp_path / "none.json", include_failed=True)
     write_audit(found, tmp_path / "out")
     assert r"a\_b\&50\%" in (tmp_path / "out" / "baselines_table.tex").read_text()
     assert r"a\_b\&50%\<b\>" in (tmp_path / "out" / "baselines_table.md").read_text()
@@ -239,7 +238,7 @@ def test_item_files_add_systems_and_shortcuts(root: Path, tmp_path: Path) -> Non
         row(n, item["ground_truth"], "TRUE", id=item["id"], question=item["question"]) for n, item in enumerate(items)
     ]
     reference_run(tmp_path / "old" / "a", rows)
-    found = analyze(tmp_path / "old", items=[Path("data/v22_atomic.jsonl")], selector=SELECTOR)
+    found = analyze(tmp_path / "old", items=[Path("data/v22_atomic.jsonl")], selector=SELECTOR, include_failed=True)
     assert found.runs[0].measured is not None
     assert found.runs[0].measured.clustered_by.startswith("30 groups")
     assert found.baselines[0].items == "v22_atomic.jsonl"
@@ -284,10 +283,10 @@ def test_a_reference_run_becomes_a_run_of_perpend(tmp_path: Path) -> None:
     assert run.status()["answered"] == 62
     assert run["label@1"].disagreement(run["stored_label"]).value == 0.0
     assert run["label@1"].rate().also["unscored"] == 1
-    assert run.frame.values("type") == ("atomic", "multi_hop")
-    found = analyze(tmp_path / "imported", selector=tmp_path / "none.json")
+    assert run.table.values("type") == ("atomic", "multi_hop")
+    found = analyze(tmp_path / "imported", selector=tmp_path / "none.json", include_failed=True)
     assert found.runs[0].measured is not None
-    assert found.runs[0].measured.total == 62
+    assert found.runs[0].measured.count("total") == 62
     with pytest.raises(StoreError, match="exists already"):
         read_run_folder(source, tmp_path / "imported")
     code, said = chaosbench("eval", "--resume", tmp_path / "imported")
@@ -299,3 +298,47 @@ def test_an_import_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="'prompt' is missing or blank"):
         read_run_folder(source, tmp_path / "runs" / "imported")
     assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_run_that_fails_a_criterion_is_left_out_of_the_results(root: Path, run: Path) -> None:
+    (root / "vague.py").write_text("def answer(request):\n    return 'It may be so.'\n")
+    flags = ("--provider", "callable", "--model", "vague.py:answer", "--subset", "data/subsets/few.jsonl")
+    assert chaosbench("eval", *flags, "--quiet")[0] == 0
+    vague = next(folder for folder in (root / "runs").iterdir() if folder != run)
+    code, said = chaosbench("analyze-runs", "--out-dir", "without")
+    assert code == 0, said
+    assert f"left out: {vague.name}: invalid rate at most 0.05, coverage present" in said
+    assert "2 runs, 1 not accepted, 0 errors" in said
+    body = json.loads((root / "without" / "summary.json").read_text())
+    assert (body["runs_accepted"], body["runs_failed"], body["runs_left_out"]) == (1, 1, [vague.name])
+    assert [one["accepted"] for one in body["runs"]] == [True, False]
+    page = (root / "without" / "RUNS_AUDIT.md").read_text()
+    assert "1 accepted, 1 not accepted, 1 left out of the results" in page
+    for name in ("baselines_table.csv", "baselines_table.md", "baselines_table.tex", "baselines_by_family.csv"):
+        assert "vague" not in (root / "without" / name).read_text()
+    assert not body["comparisons"]
+
+
+def test_include_failed_shows_such_a_run_marked_in_every_table(root: Path, run: Path) -> None:
+    del run
+    flags = ("--provider", "mock", "--model", "subject", "--subset", foreign(root))
+    assert chaosbench("eval", *flags, "--quiet")[0] == 0
+    code, said = chaosbench("analyze-runs", "--include-failed", "--out-dir", "with")
+    assert code == 0, said
+    out = root / "with"
+    for name in ("baselines_table.csv", "baselines_by_family.csv"):
+        with (out / name).open() as file:
+            rows = [row for row in csv.DictReader(file) if row["provider"] != "shortcut"]
+        assert list(rows[0])[-1] == "accepted"
+        assert {row["accepted"] for row in rows} == {"yes", "no: dataset SHA equals the freeze"}
+    for name in ("baselines_table.md", "baselines_table.tex"):
+        assert "no: dataset SHA" in (out / name).read_text().replace("\\", "")
+    assert "(not accepted) by family and split" in (out / "RUNS_AUDIT.md").read_text()
+
+
+def foreign(root: Path) -> Path:
+    """An item file whose items are not in the canonical set."""
+    path = root / "data" / "subsets" / "foreign.jsonl"
+    rows = [json.loads(line) for line in (root / "data/subsets/few.jsonl").read_text().splitlines()]
+    path.write_text("".join(json.dumps({**row, "id": f"other-{row['id']}"}) + "\n" for row in rows))
+    return path

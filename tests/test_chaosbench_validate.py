@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perpend.compat.chaosbench.baselines import shortcuts
-from perpend.compat.chaosbench.duplicates import exact_duplicates, near_duplicates
-from perpend.compat.chaosbench.items import Record, write_records
-from perpend.compat.chaosbench.masking import Mask
-from perpend.compat.chaosbench.ngrams import NgramRegression
-from perpend.compat.chaosbench.validate import validate
+from perpend.studies.logic.chaosbench.baselines import shortcuts
+from perpend.studies.logic.chaosbench.duplicates import exact_duplicates, near_duplicates
+from perpend.studies.logic.chaosbench.items import Record, write_records
+from perpend.studies.logic.chaosbench.masking import Mask
+from perpend.studies.logic.chaosbench.ngrams import NgramRegression
+from perpend.studies.logic.chaosbench.validate import validate
 from tests.test_chaosbench_items import PREDICATES, chaosbench, record
 
 FORMS = (
@@ -54,7 +54,7 @@ def fair(count: int = 480) -> list[Record]:
 
 def failed(records: list[Record]) -> set[str]:
     return {
-        gate.name for gate in validate([(f"items:{n}", one) for n, one in enumerate(records, 1)]) if not gate.passed
+        gate.gate for gate in validate([(f"items:{n}", one) for n, one in enumerate(records, 1)]) if not gate.passed
     }
 
 
@@ -64,7 +64,7 @@ FOREIGN = {"variants keep their fact", "labels from facts and rules"}
 
 def test_a_fair_set_passes_every_gate_that_can_run() -> None:
     assert failed(fair()) == FOREIGN
-    gates = {gate.name: gate.told for gate in validate([(f"items:{n}", one) for n, one in enumerate(fair(), 1)])}
+    gates = {gate.gate: gate.detail for gate in validate([(f"items:{n}", one) for n, one in enumerate(fair(), 1)])}
     assert all("cannot" in gates[name] for name in FOREIGN)
 
 

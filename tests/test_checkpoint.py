@@ -1,14 +1,25 @@
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from perpend.ask.runner import evaluate
 from perpend.cli import cli
-from perpend.datasets.verbs.probes import CORE, CORPUS, load_probes
 from perpend.errors import DataError
+from perpend.measure.run import Run
+from perpend.measure.study import numbers_of, read_metrics
+from perpend.proof.audit import audit_run
+from perpend.report.derive import derive
+from perpend.spec.runspec import Limits, ModelSpec, RunSpec
+from perpend.studies.verbs.checkpoint import checkpoint_in, compare_checkpoints
+from perpend.studies.verbs.compare import compare
+from perpend.studies.verbs.folder import load_checkpoint, write_checkpoint
+from perpend.studies.verbs.probes import CORE, CORPUS, load_probes
+from tests.conftest import ROOT
 
 
 def call(*arguments: str) -> Result:
@@ -38,10 +49,103 @@ def test_a_checkpoint_has_every_artefact_with_the_named_keys(checkpoints: Path) 
         "results.json", "reliability.png", "adversarial_by_category.csv", "adversarial_by_category.png",
         "per_slice.csv", "per_slice.png", "REPORT.md",
     } <= names  # fmt: skip
-    found = results(checkpoints / "final")
-    assert {"ece", "brier", "n_bins", "min_bin_count"} <= found.keys()
-    assert {"n", "correct", "accuracy", "wilson"} <= found["adversarial"]["overall"].keys()
-    assert len(found["adversarial"]["by_category"]) == 6
+    body = results(checkpoints / "final")
+    assert {"ece", "brier", "n_bins", "min_bin_count"} <= body.keys()
+    assert {"n", "correct", "accuracy", "wilson"} <= body["adversarial"]["overall"].keys()
+    assert len(body["adversarial"]["by_category"]) == 6
+
+
+def test_results_json_states_the_numbers_of_the_run_s_metrics_json(checkpoints: Path) -> None:
+    run = checkpoints / "runs" / "verbs-final"
+    numbers = numbers_of(read_metrics(run), [])
+    body = results(checkpoints / "final")
+
+    def stated(name: str, **where: str) -> object:
+        return numbers.cite(name, "choice@1", model="final", **where).as_json()
+
+    names = ("accuracy", "ece", "brier", "confidence_minus_accuracy", "ece_above_chance", "brier_multiclass_sum")
+    assert {name: body["estimates"][name] for name in names} == {name: stated(name, category="core") for name in names}
+    for cell in body["slices"]:
+        place = {"slice": cell["slice"], "value": cell["value"]}
+        assert cell["accuracy"] == stated("slice_accuracy", **place)
+        assert cell["difference_from_the_rest"] == stated("slice_difference", **place)
+    for code, one in body["adversarial"]["by_category"].items():
+        trick = numbers.cite("trick_accuracy", "choice@1", reason_code=code)
+        assert [one["n"], one["correct"], *one["wilson"]] == [trick.n, trick.also["k"], trick.lo, trick.hi]
+    bins = [numbers.cite("reliability", "choice@1", category="core", bin=str(n)) for n in range(10)]
+    assert [(one["count"], one["accuracy"]) for one in body["estimates"]["reliability"]] == [
+        (one.n, one.value) for one in bins
+    ]
+    assert numbers.find("perplexity") == []
+    assert "`perpend audit` does not recompute it" in (checkpoints / "final" / "REPORT.md").read_text()
+
+
+def test_the_tables_of_the_run_are_those_of_the_report_folder(checkpoints: Path) -> None:
+    for name in ("per_slice.csv", "adversarial_by_category.csv"):
+        run = checkpoints / "runs" / "verbs-final" / "tables" / name
+        assert run.read_bytes() == (checkpoints / "final" / name).read_bytes()
+
+
+def test_the_report_on_older_predictions_has_the_bytes_that_it_had(tmp_path: Path) -> None:
+    older = ROOT / "tests" / "fixtures" / "v0_1" / "checkpoints"
+    for name in ("early", "final"):
+        folder = write_checkpoint(load_checkpoint(older / name), tmp_path)
+        for path in (older / name).iterdir():
+            if path.suffix in (".json", ".csv", ".jsonl"):
+                assert (folder / path.name).read_bytes() == path.read_bytes(), path
+    compare_checkpoints(older / "early", older / "final", tmp_path)
+    assert (tmp_path / "COMPARE.json").read_bytes() == (older / "COMPARE.json").read_bytes()
+    page = (older / "COMPARE.md").read_text(encoding="utf-8").replace("\n1 probes.", "\n1 probe.")
+    assert (tmp_path / "COMPARE.md").read_text(encoding="utf-8") == page
+
+
+def test_two_models_of_one_run_each_have_a_section_and_are_compared(tmp_path: Path) -> None:
+    models = (ModelSpec("ngram/early", "early"), ModelSpec("ngram/final", "final"))
+    run = Run(evaluate(RunSpec("verbs", models, name="both", max_items=60), tmp_path, quiet=True).directory)
+    run.score()
+    derived = derive([run], run.directory, figures=False)
+    page = (run.directory / "report.md").read_text(encoding="utf-8")
+    assert [line for line in page.splitlines() if line.startswith("## ")] == [
+        "## early",
+        "## final",
+        "## early → final",
+    ]
+    assert sorted(path.relative_to(run.directory).as_posix() for path in run.directory.rglob("*.csv")) == [
+        f"tables/{label}/{name}.csv"
+        for label in ("early", "final")
+        for name in ("adversarial_by_category", "per_slice")
+    ]
+    first, second = (checkpoint_in(run, derived.numbers, label) for label in ("early", "final"))
+    alone = compare(first, second).cite("contrast", measure="accuracy")
+    assert derived.numbers.cite("contrast", "choice@1", measure="accuracy") == alone
+    assert audit_run(run.directory).ok
+
+
+def test_a_run_whose_second_model_was_not_asked_yet_is_reported_without_a_comparison(tmp_path: Path) -> None:
+    models = (ModelSpec("ngram/early", "early"), ModelSpec("ngram/final", "final"))
+    spec = RunSpec("verbs", models, name="half", max_items=20, limits=Limits(max_requests=20))
+    run = Run(evaluate(spec, tmp_path, quiet=True).directory)
+    run.score()
+    numbers = derive([run], run.directory, figures=False).numbers
+    assert numbers.cite("accuracy", "choice@1", model="final", category="core").n == 0
+    assert numbers.find("comparison") == []
+
+
+def test_every_cell_of_a_table_is_in_metrics_json(checkpoints: Path) -> None:
+    run = checkpoints / "runs" / "verbs-final"
+    known: set[float] = set()
+    for metric in numbers_of(read_metrics(run), []).metrics:
+        one = metric.estimate
+        known.update(x for x in (one.value, one.n, one.lo, one.hi, *one.also.values()) if isinstance(x, int | float))
+    for path in (run / "tables").iterdir():
+        head, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+        numbers = [float(cell) for row in rows for name, cell in zip(head, row, strict=True) if _is_number(name, cell)]
+        assert len(numbers) > 20
+        assert not set(numbers) - known
+
+
+def _is_number(column: str, cell: str) -> bool:
+    return column not in ("slice", "value", "category", "low_sample") and cell != ""
 
 
 def test_the_report_says_which_weights_and_which_probes(checkpoints: Path) -> None:

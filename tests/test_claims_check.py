@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perpend.claims import Verdict, as_json, as_table, check, raise_for_failures, read_claims
-from perpend.claims.file import half_unit
-from perpend.compose import Task
-from perpend.conditions import asch, control
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.errors import AuditFailure, SpecError, StoreError
-from perpend.measure import Run
+from perpend.measure.run import Run
 from perpend.models.callable import Callable as CallableModel
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
+from perpend.proof.claims import Verdict, as_json, as_table, check, raise_for_failures, read_claims
+from perpend.proof.claims.file import half_unit
+from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.stats.binary import binary_metrics
 from perpend.types import Request, Response, Sampling
 
@@ -165,7 +165,7 @@ def test_balanced_accuracy_and_mcc_take_their_classes_from_the_targets(run: Run,
     column = run["label"].where(condition="asch_history_2", temperature=0.0)
     rows = column.defined
     gold = [
-        name.endswith(tuple("02468")) for name in (run.frame.names["item"][c] for c in run.frame.codes["item"][rows])
+        name.endswith(tuple("02468")) for name in (run.table.names["item"][c] for c in run.table.codes["item"][rows])
     ]
     said = [truth if right else not truth for truth, right in zip(gold, column.all_values[rows], strict=True)]
     wanted = binary_metrics(gold, said)
@@ -180,7 +180,7 @@ def test_calibration_is_of_two_columns(run: Run, tmp_path: Path) -> None:
     for name in ("ece", "brier"):
         found = one(tmp_path, f'number = "{name}(unfinished, label)"\nexpect = 0', run).estimate
         assert found.value == pytest.approx(rate)
-    with pytest.raises(SpecError, match="bins is a whole number"):
+    with pytest.raises(SpecError, match="bins is an integer"):
         one(tmp_path, 'number = "ece(unfinished, label, bins=2.5)"\nexpect = 0', run)
 
 
@@ -321,7 +321,7 @@ def test_a_run_is_given_once_and_its_plan_is_whole(run: Run, tmp_path: Path) -> 
     ("body", "told"),
     [
         ('numbr = "rate(label)"\nexpect = 1', r"claims.toml:2: unknown key 'numbr'; did you mean 'number'"),
-        ('number = "rate(lable)"\nexpect = 1', r"claims.toml:1: no scores of 'lable' in run; did you mean 'label@"),
+        ('number = "rate(lable)"\nexpect = 1', r"claims.toml:1: run: no scores of 'lable'; did you mean 'label@"),
         ('says = "x"\nnumber = "rat(label)"\nexpect = 1', r"claims.toml:3: .*did you mean 'rate'"),
         ('number = "rate(label)"\nwhere = { conditon = "x" }\nexpect = 1', "did you mean 'condition'"),
         ('number = "rate(label)"\nwhere = { condition = "controll" }\nexpect = 1', "did you mean 'control'"),
@@ -340,7 +340,7 @@ def test_a_run_is_given_once_and_its_plan_is_whole(run: Run, tmp_path: Path) -> 
         (f'number = "difference(label)"\n{PAIR}\nwhere = {{ condition = "control" }}\nexpect = 1', "compares, so"),
         ('order = "rate(label) > 0"\nexpect = 1', "go with 'number'"),
         ('number = "rate(label)"\norder = "1 > 0"\nexpect = 1', "either number"),
-        ('number = "rate(label)"\nexpect = 1\nalpha = 2', "alpha lies between"),
+        ('number = "rate(label)"\nexpect = 1\nalpha = 2', "alpha is between"),
         ('number = "rate(label)"\nsignificant = 1', "true or false"),
     ],
 )

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perpend.claims import extract
-from perpend.claims.extract import covers
-from perpend.claims.tex import Typed, is_sealed, scan, sealed
 from perpend.errors import SpecError
+from perpend.proof.claims import extract
+from perpend.proof.claims.extract import covers
+from perpend.proof.claims.tex import Typed, is_sealed, scan, sealed
 
 
 def printed(text: str) -> list[str]:

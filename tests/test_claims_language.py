@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perpend.claims.language import (
+from perpend.errors import SpecError
+from perpend.proof.claims.language import (
     MAX_LENGTH,
     Call,
     Constant,
@@ -19,7 +20,6 @@ from perpend.claims.language import (
     parse,
     parse_order,
 )
-from perpend.errors import SpecError
 
 
 def test_a_function_names_columns_with_their_versions() -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from perpend.claims import check, extract
-from perpend.claims.tex import is_sealed
-from perpend.compose import Task
-from perpend.conditions import asch, control
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.errors import SpecError
-from perpend.measure import Run
+from perpend.measure.run import Run
 from perpend.models.mock import model
-from perpend.reports.macros import macros, write_macros
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
+from perpend.proof.claims import check, extract
+from perpend.proof.claims.tex import is_sealed
+from perpend.proof.macros import macros, write_macros
+from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Sampling
 from tests.test_claims_check import items
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from perpend.claims import check, read_claims
-from perpend.compat.convert import convert
-from perpend.measure import Run
+from perpend._convert import convert
+from perpend.measure.run import Run
+from perpend.proof.claims import check, read_claims
 from tests.conftest import ROOT
 
 CLAIMS = ROOT / "examples" / "claims" / "supplement.toml"
@@ -158,7 +158,7 @@ def test_a_published_number_that_is_off_by_one_digit_fails(sweep: Run, tmp_path:
 def test_on_real_rows_the_stored_labels_recompute_and_the_counts_of_the_sweep_do_not(tmp_path: Path) -> None:
     run = Run(convert(DATA / "real_outputs_t0.jsonl", tmp_path / "rows"))
     run.score(RULES)
-    assert set(run.frame.values("condition")) == {"control", *PRESSURES}
+    assert set(run.table.values("condition")) == {"control", *PRESSURES}
     claims = [c for c in read_claims(CLAIMS) if not c.name.startswith("temperature")]  # these rows are all of T = 0
     found = defaultdict(list)
     for verdict in check(claims, [run]):

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from perpend.ask.task import make_task
 from perpend.cli import cli, main
-from perpend.compose import make_task
-from perpend.data import load_items
 from perpend.errors import PerpendError
+from perpend.ledger.items import load_items
 
 TRIALS = 4 * len(load_items(make_task("conformity", {}).items))
 
@@ -36,7 +36,8 @@ def test_eval_asks_scores_and_reports(tmp_path: Path) -> None:
     done = conform(tmp_path)
     assert done.exit_code == 0, done.output
     assert f"answered: {TRIALS}" in done.output
-    assert "asch\\_history\\_5" in done.output
+    assert "Report: " in done.output
+    assert "\\" not in done.output, "the terminal is not Markdown"
     assert {"manifest.json", "run.db", "metrics.json", "report.md"} <= {
         path.name for path in Path(run_name(tmp_path)).iterdir()
     }

@@ -12,17 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perpend.compare import Side, compare_directories, compare_runs, is_run, side
-from perpend.compose import Task
-from perpend.conditions import asch, control
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.errors import DataError, SpecError
-from perpend.measure import Run
+from perpend.measure.run import Run
 from perpend.models.callable import Callable as CallableModel
-from perpend.reports.compare_runs_report import comparison_report, differences_csv, flips_csv
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
-from perpend.stats.paired_tests import paired_test
-from perpend.stats.pairs import paired_difference
+from perpend.report.compare import Side, compare_directories, compare_runs, is_run, side
+from perpend.report.compare_page import comparison_report, differences_csv, flips_csv
+from perpend.spec.runspec import ModelSpec, RunSpec
+from perpend.stats.pairs import paired_difference, paired_test
 from perpend.types import Request, Response, Sampling
 from tests.test_claims_check import items
 
@@ -65,7 +64,7 @@ def test_the_difference_is_second_minus_first_clustered_by_item(runs: tuple[Run,
     assert (found.n_pairs, found.n_items, found.unpaired) == (240, 60, (0, 0))
     contrast = {one.condition: one for one in found.contrasts}["asch_history_2"]
     before, after = (
-        run["label"].where(condition="asch_history_2").all_values[run.frame.mask({"condition": "asch_history_2"})]
+        run["label"].where(condition="asch_history_2").all_values[run.table.mask({"condition": "asch_history_2"})]
         for run in runs
     )
     clusters = np.tile(np.arange(60), 2)
@@ -165,7 +164,7 @@ def test_items_of_one_id_and_two_wordings_do_not_pair(tmp_path: Path, runs: tupl
     other = asked(tmp_path, "reworded", {"m": answering(lambda _: False)}, path)
     found = compare_runs(runs[0], other)
     assert (found.n_pairs, found.unpaired) == (118, (122, 2))
-    assert "ids that stand for different questions do not pair: item-7" in found.notes
+    assert "ids that mean different questions in the two runs do not pair: item-7" in found.notes
 
 
 def test_nothing_in_common_is_an_error_that_says_what_differs(tmp_path: Path, runs: tuple[Run, Run]) -> None:

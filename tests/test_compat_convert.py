@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.convert import READABLE, convert
-from perpend.compat.runs_metadata import Experiment, RunsMetadata, write
-from perpend.data import load_items
+from perpend._convert import READABLE, convert
 from perpend.errors import DataError, PerpendError, StoreError
-from perpend.measure import Run
-from perpend.spec import read_spec
+from perpend.ledger.items import load_items
+from perpend.measure.run import Run
+from perpend.spec.runspec import read_spec
+from perpend.studies.conformity.runs_metadata import Experiment, RunsMetadata, write
 from tests.test_compat_rows import rows_file
 from tests.test_compat_simulation import joined, simulation
 from tests.test_compat_suite import ITEM, suite_files
@@ -22,14 +22,14 @@ from tests.test_compat_suite import ITEM, suite_files
 
 def test_rows_are_known_by_their_keys_not_by_their_name(tmp_path: Path) -> None:
     path = rows_file(tmp_path, {}, name="outputs.txt")
-    assert len(Run(convert(path, tmp_path / "run")).frame) == 1
+    assert len(Run(convert(path, tmp_path / "run")).table) == 1
 
 
 def test_a_database_is_known_by_its_content_and_by_its_folder(tmp_path: Path) -> None:
     source = simulation(tmp_path / "20260101_run-1" / "simulation.db")
-    assert len(Run(convert(source.parent, tmp_path / "a")).frame) == 4
+    assert len(Run(convert(source.parent, tmp_path / "a")).table) == 4
     renamed = source.rename(tmp_path / "old.sqlite")
-    assert len(Run(convert(renamed, tmp_path / "b")).frame) == 4
+    assert len(Run(convert(renamed, tmp_path / "b")).table) == 4
 
 
 def test_a_run_becomes_a_database_from_its_folder_or_its_ledger(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_the_runs_of_a_sweep_become_one_run(tmp_path: Path) -> None:
         experiments[str(temperature)] = Experiment(temperature, run_dir=f"run-{n}")
     write(tmp_path / "sweep" / "runs_metadata.json", RunsMetadata(None, None, experiments))
     run = Run(convert(tmp_path / "sweep", tmp_path / "run"))
-    assert run.frame.values("temperature") == ("0", "0.8")
+    assert run.table.values("temperature") == ("0", "0.8")
 
 
 def test_items_become_an_item_file(tmp_path: Path) -> None:
@@ -102,3 +102,25 @@ def test_a_database_cut_short_is_damaged(tmp_path: Path) -> None:
     source.write_bytes(source.read_bytes()[: 4096 * 3])
     with pytest.raises(PerpendError, match="damaged"):
         convert(source, tmp_path / "out")
+
+
+def test_a_sweep_is_read_as_its_authors_keep_it_and_wherever_its_parts_are(tmp_path: Path) -> None:
+    experiments = {}
+    runs = tmp_path / "seed" / "runs-hpc-full" / "runs"
+    for n, temperature in enumerate((0.0, 0.8)):
+        simulation(runs / f"run-{n}" / "simulation.db", temperatures=(temperature,), run=f"run-{n}")
+        experiments[str(temperature)] = Experiment(temperature, run_dir=f"run-{n}")
+    metadata = tmp_path / "seed" / "Comparing_Experiments" / "runs_metadata.json"
+    write(metadata, RunsMetadata(None, None, experiments))
+    (tmp_path / "elsewhere").mkdir()
+    moved = tmp_path / "elsewhere" / "runs_metadata.json"
+    moved.write_bytes(metadata.read_bytes())
+    sources = [
+        convert(runs, tmp_path / "a"),
+        convert(metadata, tmp_path / "b", runs_dir=runs),
+        convert(moved, tmp_path / "c", runs_dir=runs),
+        convert(runs, tmp_path / "d", metadata=moved),
+    ]
+    for run in map(Run, sources):
+        assert run.table.values("temperature") == ("0", "0.8")
+        assert len(run.table) == 8

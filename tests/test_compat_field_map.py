@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.convert import READABLE, convert
-from perpend.compat.field_map import FieldMap, parse_map
+from perpend._convert import READABLE, convert
 from perpend.errors import DataError, SpecError
-from perpend.measure import Run
+from perpend.importers.field_map import FieldMap, parse_map
+from perpend.measure.run import Run
 from perpend.types import Item, Response, Sampling, Usage
 from tests.test_compat_inspect import one, trials
 from tests.test_compat_rows import notes
@@ -40,7 +40,7 @@ def test_the_named_fields_become_item_answer_and_stored_score(tmp_path: Path) ->
     assert (scores["stored_correct@import"].value, wrong["stored_correct@import"].value) == (1.0, 0.0)
     assert second.item.id == "x"
     assert run["stored_correct"].disagreement(run["correct"]).value == 0
-    assert run.manifest["import"]["map"] == {
+    assert (run.manifest.source_of_import or {})["map"] == {
         "id": "qid",
         "prompt": "question",
         "target": "answer",
@@ -97,7 +97,7 @@ def test_errors_and_absent_answers_are_never_empty_texts(tmp_path: Path) -> None
     run = imported(tmp_path, *rows, fields=MAP + ",error=why")
     found = {trial.item.id: (response.text, response.error) for trial, response, _ in trials(run)}
     assert found == {"a": (None, "HTTP 500"), "b": ("", None), "d": (None, "cut")}
-    assert len(run.frame) == 4
+    assert len(run.table) == 4
     assert notes(run)["trials without an answer, kept as planned"] == 1
 
 
@@ -105,7 +105,7 @@ def test_lines_without_an_id_are_one_item_where_they_ask_the_same(tmp_path: Path
     fields = "prompt=question,target=answer,text=output,model=m,repeat=r"
     rows = ({"m": "a", "r": 0}, {"m": "b", "r": 0}, {"m": "b", "r": 1}, {"m": "a", "r": 0, "question": "Other?"})
     run = imported(tmp_path, *rows, fields=fields)
-    assert len(run.frame.values("item")) == 2
+    assert len(run.table.values("item")) == 2
     assert sorted((trial.model, trial.repeat) for trial, _, _ in trials(run)) == [
         ("a", 0),
         ("a", 0),
@@ -115,7 +115,7 @@ def test_lines_without_an_id_are_one_item_where_they_ask_the_same(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ("prompt=question,text=output,targte=answer", "unknown name 'targte'; did you mean 'target'"),
         ("prompt=question,text=output,score.=acc", "unknown name 'score.'"),
@@ -129,10 +129,10 @@ def test_lines_without_an_id_are_one_item_where_they_ask_the_same(tmp_path: Path
         ("gone.toml", "cannot be read"),
     ],
 )
-def test_a_wrong_map_is_told_what_is_wrong(tmp_path: Path, fields: str, said: str) -> None:
+def test_a_wrong_map_is_told_what_is_wrong(tmp_path: Path, fields: str, message: str) -> None:
     with pytest.raises(SpecError) as error:
         imported(tmp_path, {}, fields=fields)
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert not (tmp_path / "run").exists()
 
 
@@ -145,16 +145,16 @@ def test_a_map_file_holds_names_of_fields(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ({"question": " "}, "'prompt' is missing or blank"),
         ({"r": "many"}, "'repeat' must be a number, not 'many'"),
-        ({"r": 1.5}, "'repeat' must be a whole number"),
-        ({"r": -1}, "'repeat' must be a whole number"),
+        ({"r": 1.5}, "'repeat' must be an integer"),
+        ({"r": -1}, "'repeat' must be an integer"),
     ],
 )
-def test_a_wrong_line_is_told_by_its_place(tmp_path: Path, row: Mapping[str, object], said: str) -> None:
-    with pytest.raises(DataError, match=rf"rows.jsonl:1.*{said}"):
+def test_a_wrong_line_is_told_by_its_place(tmp_path: Path, row: Mapping[str, object], message: str) -> None:
+    with pytest.raises(DataError, match=rf"rows.jsonl:1.*{message}"):
         imported(tmp_path, {"r": 0, **row}, fields=MAP + ",repeat=r")
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from perpend._convert import READABLE, convert
 from perpend.cli import cli
-from perpend.compat.convert import READABLE, convert
 from perpend.errors import DataError
-from perpend.measure import Run
-from perpend.plan import Trial
-from perpend.store import Store
+from perpend.ledger.plan import Trial
+from perpend.ledger.store import Store
+from perpend.measure.run import Run
 from perpend.types import Response, Sampling, Score, Usage
 from tests.test_compat_rows import notes
 
@@ -101,8 +101,7 @@ def test_the_accuracy_is_the_one_that_inspect_reports(
     assert run["correct"].rate().value == pytest.approx(reported[form]["match"])
     assert 0 < reported[form]["match"] < 1
     assert run["stored_match"].disagreement(run["correct"]).value == 0
-    source = run.manifest["import"]
-    assert isinstance(source, Mapping)
+    source = run.manifest.source_of_import or {}
     assert {"scorer": "match", "metric": "accuracy", "value": reported[form]["match"]} in source["reported"]
 
 
@@ -158,7 +157,7 @@ def test_every_verb_works_on_an_imported_log(logs: tuple[Path, dict[str, dict[st
     ):
         done = CliRunner().invoke(cli, command)
         assert done.exit_code == 0, (command, done.output, done.exception)
-    assert "stored_match" in (tmp_path / "analysis" / "report.md").read_text()
+    assert "stored\\_match" in (tmp_path / "analysis" / "report.md").read_text()
 
 
 HEADER: Mapping[str, object] = {
@@ -329,7 +328,7 @@ def test_a_log_that_never_ended_is_read_from_its_journal(tmp_path: Path) -> None
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("_journal/start.json", json.dumps({**HEADER, "status": None}))
         file.writestr("samples/a_epoch_1.json", json.dumps(SAMPLE))
-    assert len(Run(convert(path, tmp_path / "run")).frame) == 1
+    assert len(Run(convert(path, tmp_path / "run")).table) == 1
 
 
 def test_old_logs_with_one_score_and_a_transcript_are_read(tmp_path: Path) -> None:
@@ -370,10 +369,10 @@ def test_without_zstandard_the_line_that_installs_it_is_said(
 
 
 @pytest.mark.parametrize(
-    ("samples", "header", "said"),
+    ("samples", "header", "message"),
     [
         (({"id": None},), HEADER, "a sample needs 'id' and 'input'"),
-        (({"epoch": 0.5},), HEADER, "'epoch' must be a whole number from 1 on, not 0.5"),
+        (({"epoch": 0.5},), HEADER, "'epoch' must be an integer of 1 or more, not 0.5"),
         (({"error": "died"},), HEADER, "'error' must be an object"),
         (({"input": " "},), HEADER, "'prompt' is missing or blank"),
         (({"id": "a"}, {"id": "a", "input": "Other?"}), HEADER, "has another prompt"),
@@ -382,9 +381,9 @@ def test_without_zstandard_the_line_that_installs_it_is_said(
     ],
 )
 def test_what_is_needed_and_not_there_is_said_with_its_place(
-    tmp_path: Path, samples: tuple[Mapping[str, object], ...], header: Mapping[str, object], said: str
+    tmp_path: Path, samples: tuple[Mapping[str, object], ...], header: Mapping[str, object], message: str
 ) -> None:
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         imported(tmp_path, *samples, header=header)
     assert not (tmp_path / "run").exists()
 

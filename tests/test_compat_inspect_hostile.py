@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat import field_map, inspect_log, lm_eval_log
 from perpend.errors import PerpendError
-from perpend.export import export
-from perpend.measure import Run
+from perpend.importers import field_map, inspect_log, lm_eval_log
+from perpend.measure.run import Run
+from perpend.report.export import export
 from tests.test_compat_inspect import HEADER, SAMPLE, output
 from tests.test_compat_lm_eval import PICKED, SAID
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat import json_stream, zip_members
-from perpend.compat.convert import convert
+from perpend._convert import convert
 from perpend.errors import DataError
-from perpend.measure import Run
+from perpend.importers import json_stream, zip_members
+from perpend.measure.run import Run
 from tests.peak import PEAK_KB
 from tests.test_compat_inspect import HEADER, SAMPLE, archive, one, output
 
@@ -78,7 +78,7 @@ def test_a_stream_of_json_says_the_same_as_reading_it_whole(tmp_path: Path, monk
 PEAK = f"""{PEAK_KB}
 import sys
 from pathlib import Path
-from perpend.compat.convert import convert
+from perpend._convert import convert
 convert(Path(sys.argv[1]), Path(sys.argv[2]))
 print(peak_kb())
 """
@@ -118,5 +118,5 @@ def test_20_000_samples_are_read_within_300_megabytes(tmp_path: Path, form: str)
     )
     assert int(done.stdout) * 1024 <= 300_000_000
     run = Run(tmp_path / "run")
-    assert len(run.frame) == 20_000
+    assert len(run.table) == 20_000
     assert run["stored_match"].rate().value == 1.0

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from perpend._convert import convert
 from perpend.cli import cli
-from perpend.compat.convert import convert
 from perpend.errors import DataError
-from perpend.measure import Run
+from perpend.measure.run import Run
 from perpend.types import ChoiceLogprob, Sampling
 from tests.test_compat_inspect import one, trials
 from tests.test_compat_rows import notes
@@ -92,8 +92,8 @@ def test_the_accuracies_are_those_that_lm_eval_reports(
     assert run["stored_acc"].disagreement(run["choice"]).value == 0
     assert 0 < reported["pick"]["acc,none"] < 1
     assert run["stored_acc"].rate().n == 12
-    assert run.frame.values("task") == ("pick", "say")
-    assert len(run.frame) == 18
+    assert run.table.values("task") == ("pick", "say")
+    assert len(run.table) == 18
 
 
 def test_a_samples_file_a_results_file_and_their_folder_are_all_read(
@@ -101,13 +101,13 @@ def test_a_samples_file_a_results_file_and_their_folder_are_all_read(
 ) -> None:
     folder, _ = logs
     [results], [samples] = folder.glob("results_*.json"), folder.glob("samples_say_*.jsonl")
-    assert len(Run(convert(results, tmp_path / "all")).frame) == 18
+    assert len(Run(convert(results, tmp_path / "all")).table) == 18
     run = Run(convert(samples, tmp_path / "say"))
     trial, response, scores = trials(run)[0]
     assert (trial.item.id, trial.item.prompt, trial.item.target) == ("say/0", "Question: Say word 0.\nAnswer:", "no")
     assert (trial.item.tags["topic"], trial.sampling) == ("t0", Sampling(0.0, 16, None, None, ("\n",)))
     assert (response.text, scores["stored_filtered_short@import"].answer) == ("lol", "lo")
-    assert run.manifest["scorers"] == ["correct@2", "refused@2", "unfinished@1"]
+    assert run.manifest.scorers == ("correct@2", "refused@2", "unfinished@1")
     assert all("further outputs" not in note for note in notes(run))
 
 
@@ -170,7 +170,7 @@ def test_likelihoods_of_continuations_are_likelihoods_of_choices(tmp_path: Path)
     assert response.choice_logprobs == (ChoiceLogprob(-2.5, 1), ChoiceLogprob(-0.5, 1), ChoiceLogprob(-1.5, 1))
     assert (scores["choice@1"].value, scores["stored_acc@import"].value) == (1.0, 1.0)
     assert scores["stored_target@import"].answer == "1"
-    assert run.manifest["scorers"] == ["choice@1", "choice_raw@1", "confidence@1", "confidence_raw@1"]
+    assert run.manifest.scorers == ("choice@1", "choice_raw@1", "confidence@1", "confidence_raw@1")
     assert scores["confidence@1"].value == pytest.approx(0.6652, abs=1e-4)
 
 
@@ -247,10 +247,10 @@ def test_several_texts_of_a_document_are_repeats(tmp_path: Path) -> None:
 def test_the_model_is_named_in_the_results(tmp_path: Path) -> None:
     results = {"results": {}, "configs": {}, "n-shot": {}, "model_name": "lab/small", "date": 5.0}
     run = Run(convert(samples(tmp_path, SAID, results=results), tmp_path / "run"))
-    assert run.frame.values("model") == ("lab/small",)
+    assert run.table.values("model") == ("lab/small",)
     (tmp_path / f"results_{STAMP}.json").unlink()
     run = Run(convert(tmp_path / f"samples_quiz_{STAMP}.jsonl", tmp_path / "again"))
-    assert run.frame.values("model") == ("unknown",)
+    assert run.table.values("model") == ("unknown",)
     assert "files without results beside them: the model is not known" in notes(run)
 
 

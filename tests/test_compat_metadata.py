@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.runs_metadata import Experiment, RunsMetadata, read, write
 from perpend.errors import DataError
+from perpend.studies.conformity.runs_metadata import Experiment, RunsMetadata, read, write
 from tests.conftest import ROOT
 
 REAL = ROOT / ".." / "shared" / "data" / "conformity" / "runs_metadata.json"
@@ -53,7 +53,7 @@ def test_only_completed_runs_count_by_temperature_and_a_missing_one_is_named(tmp
         ("{}", "has no 'experiments'"),
         ('{"experiments": {"hot": {}}}', "must be a number, not 'hot'"),
         ('{"experiments": {"0.0": {"status": "complete"}}}', "unknown status 'complete'; did you mean 'completed'"),
-        ('{"experiments": {"0.0": {"run_dir": 3}}}', "'run_dir' must be a text"),
+        ('{"experiments": {"0.0": {"run_dir": 3}}}', "'run_dir' must be a string"),
         ('{"experiments": [1]}', "'experiments' must be an object"),
     ],
 )

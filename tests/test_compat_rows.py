@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.conformity_rows import read
 from perpend.errors import DataError, StoreError
-from perpend.measure import Run
-from perpend.store import Store
+from perpend.ledger.store import Store
+from perpend.measure.run import Run
+from perpend.studies.conformity.rows import read
 from perpend.text import seed
 from perpend.types import Item, Sampling
 from tests.conftest import ROOT
@@ -58,8 +58,7 @@ def dump(directory: Path) -> list[str]:
 
 
 def notes(run: Run) -> Mapping[str, object]:
-    source = run.manifest["import"]
-    assert isinstance(source, Mapping)
+    source = run.manifest.source_of_import or {}
     found = source["notes"]
     assert isinstance(found, Mapping)
     return found
@@ -81,12 +80,11 @@ def test_a_row_becomes_a_trial_with_its_answer_and_its_stored_labels(tmp_path: P
 
 def test_the_manifest_says_what_was_imported_and_how_to_score_it(tmp_path: Path) -> None:
     run = imported(tmp_path, {}, {"trial_id": "t-2", "condition": "asch_history_5"})
-    source = run.manifest["import"]
-    assert isinstance(source, Mapping)
+    source = run.manifest.source_of_import or {}
     [file] = source["files"]  # type: ignore[misc]  # JSON: a list of one object
     assert source["format"] == "conformity rows"
     assert (file["name"], file["rows"], len(file["sha256"])) == ("rows.jsonl", 2, 64)
-    assert "correct@1" in run.manifest["scorers"]  # type: ignore[operator]  # JSON: a list
+    assert "correct@1" in run.manifest.scorers
     assert str(tmp_path) not in (run.directory / "manifest.json").read_text()
 
 
@@ -103,7 +101,7 @@ def test_converting_twice_gives_the_same_content(tmp_path: Path) -> None:
 
 def test_control_comes_first_whatever_the_order_of_rows(tmp_path: Path) -> None:
     run = imported(tmp_path, {"condition": "asch_history_5", "trial_id": "a"}, {"trial_id": "b"})
-    assert run.frame.values("condition") == ("control", "asch_history_5")
+    assert run.table.values("condition") == ("control", "asch_history_5")
 
 
 def test_the_first_output_of_a_trial_is_its_answer_and_later_ones_are_attempts(tmp_path: Path) -> None:
@@ -139,7 +137,7 @@ def test_temperatures_are_samplings_and_a_think_model_has_the_longer_limit(tmp_p
         {"trial_id": "b", "temperature": 1.0},
         {"trial_id": "c", "variant": "think", "model_id": "lab/Small-Think"},
     )
-    assert run.frame.values("temperature") == ("0", "1")
+    assert run.table.values("temperature") == ("0", "1")
     with Store.open(run.directory / "run.db") as store:
         assert {(t.model, t.sampling.max_tokens) for t, _ in store.answers()} == {("small", 128), ("think", 256)}
 
@@ -212,14 +210,14 @@ def test_half_a_surrogate_pair_in_an_answer_is_replaced_and_counted(tmp_path: Pa
     [
         ({"condition": None}, "'condition' is missing or blank"),
         ({"variant": None, "model_id": None}, "'model_id' is missing or blank"),
-        ({"raw_text": 7}, "'raw_text' must be a text, not 7"),
+        ({"raw_text": 7}, "'raw_text' must be a string, not 7"),
         ({"temperature": "warm"}, "'temperature' must be a number, not 'warm'"),
         ({"temperature": -1}, "'temperature' must be 0 or more"),
         ({"latency_ms": float("nan")}, "'latency_ms' must be a number"),
         ({"stored_is_correct": "maybe"}, "'stored_is_correct' must be a number"),
         ({"source": "web"}, "'source' must be an object"),
-        ({"repeat": 0.5}, "'repeat' must be a whole number"),
-        ({"seed": 1.5}, "seed and max_tokens must be whole numbers"),
+        ({"repeat": 0.5}, "'repeat' must be an integer"),
+        ({"seed": 1.5}, "seed and max_tokens must be integers"),
         ({"question": ""}, "'prompt' is missing or blank"),
         ({"wrong_answer": "lima"}, "decoy equals target"),
         ({"item_id": "x\ud800"}, "half a surrogate pair"),
@@ -242,7 +240,7 @@ def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, row: Mapping[str, o
         (b"\n\n", "holds no trial"),
         (b'{"a": "\xff"}\n', "not UTF-8"),
         (b'{"condition": "control", "variant": "m", "question": "Why?"}\n', "no 'raw_text'"),
-        (b"[" * 100_000 + b"\n", "nested too deeply"),
+        (b"[" * 100_000 + b"\n", "cannot be read as JSON"),
     ],
 )
 def test_a_file_that_is_no_rows_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
@@ -254,7 +252,7 @@ def test_a_file_that_is_no_rows_is_refused(tmp_path: Path, content: bytes, said:
 
 def test_one_id_of_two_trials_is_refused(tmp_path: Path) -> None:
     path = rows_file(tmp_path, {}, {"condition": "asch_history_5"})
-    with pytest.raises(DataError, match=r"rows.jsonl:2: trial 't-1' stands at .*rows.jsonl:1 with another"):
+    with pytest.raises(DataError, match=r"rows.jsonl:2: trial 't-1' has another item, .* at .*rows.jsonl:1"):
         read(path, tmp_path / "run")
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.simulation_db import read, read_sweep, write
 from perpend.errors import PerpendError, StoreError
-from perpend.measure import Run
-from perpend.store import Store
+from perpend.ledger.store import Store
+from perpend.measure.run import Run
+from perpend.studies.conformity.simulation_db import read, read_sweep, write
 from tests.test_compat_rows import notes
 
 # The study's tables: 'column type', NN = NOT NULL, > table = foreign key; then the indexes.
@@ -313,10 +313,10 @@ def test_several_databases_make_one_sweep(tmp_path: Path) -> None:
         for n, t in enumerate((0.0, 1.0))
     ]
     run = Run(read_sweep(sources, tmp_path / "run"))
-    assert (len(run.frame), run.frame.values("temperature")) == (8, ("0", "1"))
-    assert run.frame.values("condition") == tuple(PARAMS)
+    assert (len(run.table), run.table.values("temperature")) == (8, ("0", "1"))
+    assert run.table.values("condition") == tuple(PARAMS)
     clash = change(simulation(tmp_path / "clash.db", run="run-0"), "UPDATE conformity_trials SET variant = 'x'")
-    with pytest.raises(PerpendError, match="stands at .* with another item, condition, model or sampling"):
+    with pytest.raises(PerpendError, match="has another item, condition, model or sampling at"):
         read_sweep([sources[0], clash], tmp_path / "other")
 
 
@@ -335,7 +335,7 @@ def test_one_variant_of_two_models_becomes_two_labels(tmp_path: Path) -> None:
         simulation(tmp_path / "simulation.db"),
         "UPDATE conformity_trials SET model_id = 'lab/Big' WHERE item_id = 'colour'",
     )
-    assert Run(read(source, tmp_path / "run")).frame.values("model") == ("small/lab/Small", "small/lab/Big")
+    assert Run(read(source, tmp_path / "run")).table.values("model") == ("small/lab/Small", "small/lab/Big")
 
 
 def damaged(path: Path) -> None:
@@ -353,7 +353,7 @@ def damaged(path: Path) -> None:
         ("DELETE FROM conformity_datasets", "its data set of item 'peru' is not in the file"),
         ("DELETE FROM conformity_conditions WHERE name = 'control'", "its condition 'c-control' is not in the file"),
         ("UPDATE conformity_trials SET temperature = 'warm'", "temperature 'warm' is not a number"),
-        ("UPDATE conformity_outputs SET raw_text = x'00ff'", "raw_text must be a text"),
+        ("UPDATE conformity_outputs SET raw_text = x'00ff'", "raw_text must be a string"),
         ("UPDATE conformity_outputs SET is_correct = 'yes'", "'is_correct' must be a number, not 'yes'"),
         ("UPDATE conformity_outputs SET created_at = 'noon'", "'answered_at' must be a number, not 'noon'"),
         ("UPDATE runs SET config_json = 'x'", "not JSON"),

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.simulation_db import read, write
-from perpend.compose import Task
-from perpend.conditions import asch, control
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.errors import StoreError
-from perpend.measure import Run
+from perpend.ledger.store import Appended, Store
+from perpend.measure.run import Run
 from perpend.models.callable import Callable as CallableModel
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
-from perpend.store import Appended, Store
+from perpend.spec.runspec import ModelSpec, RunSpec
+from perpend.studies.conformity.simulation_db import read, write
 from perpend.types import Request, Response, Sampling
 from tests.test_compat_simulation import change, content, joined, simulation, tables
 
@@ -134,7 +134,7 @@ def test_written_prompts_are_those_that_were_asked_with_the_studys_hash(tmp_path
         body = json.dumps({"history": [], "system": system, "user": user}, separators=(",", ":"), ensure_ascii=False)
         assert hashed == sha256(body.encode()).hexdigest()
     again = Run(read(written, tmp_path / "again"))
-    assert again.manifest["conditions"] == Run(directory).manifest["conditions"]
+    assert again.manifest.conditions == Run(directory).manifest.conditions
 
 
 def test_of_a_second_turn_only_the_last_answer_is_written(tmp_path: Path) -> None:

@@ -8,13 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.prompts import condition_of, render, rendered_prompt_hash, template_file, write_templates
-from perpend.compat.suite import parse_item, read_suite, write_items, write_suite
-from perpend.conditions import asch, template
-from perpend.data import load_items
+from perpend.ask.conditions import asch, template
+from perpend.ask.runner import evaluate, plan_size
 from perpend.errors import DataError, PerpendError, SpecError, StoreError
-from perpend.run import evaluate, plan_size
-from perpend.spec import read_spec
+from perpend.ledger.items import load_items
+from perpend.spec.runspec import read_spec
+from perpend.studies.conformity.prompts import (
+    condition_of,
+    render,
+    rendered_prompt_hash,
+    template_file,
+    write_templates,
+)
+from perpend.studies.conformity.suite import parse_item, read_suite, write_items, write_suite
 from perpend.types import Item
 from tests.conftest import ROOT
 
@@ -92,7 +98,7 @@ def test_an_item_without_a_ground_truth_is_an_opinion(tmp_path: Path, truth: str
         ({"item_id": ""}, "items.jsonl:1: 'item_id' is missing or blank"),
         ({"wrong_answer": "lima "}, "items.jsonl:1: item 'peru': decoy equals target"),
         ({"ground_truth": "Lima"}, "unknown key 'ground_truth'; did you mean 'ground_truth_text'"),
-        ({"question": 5}, "'question' must be a text"),
+        ({"question": 5}, "'question' must be a string"),
     ],
 )
 def test_a_bad_item_is_named_by_file_and_line(tmp_path: Path, line: Mapping[str, object], said: str) -> None:
@@ -161,7 +167,7 @@ def test_given_templates_replace_our_wording_and_their_names_must_fit(tmp_path: 
         ({"conditions": [{"name": "c", "params": {"type": "control"}}] * 2}, "two of 'conditions' are named 'c'"),
         ({"run": {"max_items_per_dataset": 0}}, "max_items_per_dataset 0 leaves no item"),
         ({"run": {"top_k": 50}}, "a run has no top_k"),
-        ({"run": {"max_items_per_dataset": "all"}}, "must be whole numbers"),
+        ({"run": {"max_items_per_dataset": "all"}}, "must be integers"),
         ({"datasets": [{"name": "facts", "path": "gone.jsonl"}]}, "gone.jsonl: no such file"),
     ],
 )

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from perpend import conditions
-from perpend.compose import make_task
+from perpend.ask import conditions
+from perpend.ask.task import make_task
 from perpend.errors import DataError, SpecError
 from perpend.types import Item
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from perpend import data
 from perpend.canon import dumps
 from perpend.errors import DataError
+from perpend.ledger import items as data
 from perpend.types import Item
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from perpend.canon import dumps
-from perpend.datasets.chaos.predicates import METHODS, PREDICATES
-from perpend.datasets.chaos.records import FACTS_FILE, SYSTEMS_FILE, Record, load_records, load_systems
-from perpend.datasets.chaos.systems import core_systems
 from perpend.errors import DataError
+from perpend.studies.logic.chaos.predicates import METHODS, PREDICATES
+from perpend.studies.logic.chaos.records import FACTS_FILE, SYSTEMS_FILE, Record, load_records, load_systems
+from perpend.studies.logic.chaos.systems import core_systems
 
 RECORDS = load_records()
 SYSTEMS = load_systems()

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from perpend.datasets.chaos.indicators import (
+from perpend.studies.logic.chaos.indicators import (
     crossings,
     kaplan_yorke,
     megno,
@@ -16,7 +16,7 @@ from perpend.datasets.chaos.indicators import (
     section,
     zero_one,
 )
-from perpend.datasets.chaos.system import Array
+from perpend.studies.logic.chaos.system import Array
 
 
 def logistic(r: float, n: int = 1500) -> Array:

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.chaosbench import packaged
-from perpend.compat.chaosbench.baselines import LIMIT, shortcuts
-from perpend.compat.chaosbench.freeze import freeze, read_freeze
-from perpend.compat.chaosbench.items import Record, text_of
-from perpend.compat.chaosbench.masking import Mask
-from perpend.compat.chaosbench.settings import FAMILIES
-from perpend.compat.chaosbench.sources import open_source, read_selector
-from perpend.compat.chaosbench.validate import content_gates
-from perpend.datasets.chaos.families.recompute import Facts
-from perpend.datasets.chaos.items import build
-from perpend.datasets.chaos.records import load_records, load_systems
 from perpend.errors import DataError
+from perpend.studies.logic.chaos.families.recompute import Facts
+from perpend.studies.logic.chaos.items import build
+from perpend.studies.logic.chaos.records import load_records, load_systems
+from perpend.studies.logic.chaosbench import packaged
+from perpend.studies.logic.chaosbench.baselines import LIMIT, shortcuts
+from perpend.studies.logic.chaosbench.freeze import freeze, read_freeze
+from perpend.studies.logic.chaosbench.items import Record, text_of
+from perpend.studies.logic.chaosbench.masking import Mask
+from perpend.studies.logic.chaosbench.settings import FAMILIES
+from perpend.studies.logic.chaosbench.sources import open_source, read_selector
+from perpend.studies.logic.chaosbench.validate import content_gates
 from tests.test_chaosbench_items import chaosbench
 
 
@@ -65,8 +65,8 @@ def lines(text: str) -> list[Record]:
 
 
 def failed(records: list[Record], facts: Facts | None = None) -> set[str]:
-    found = [(f"items:{n}", record) for n, record in enumerate(records, 1)]
-    return {gate.name for gate in content_gates(found, facts) if not gate.passed}
+    numbered = [(f"items:{n}", record) for n, record in enumerate(records, 1)]
+    return {gate.gate for gate in content_gates(numbered, facts) if not gate.passed}
 
 
 def test_the_set_is_rebuilt_from_the_facts_bit_for_bit(texts: dict[str, str]) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from perpend.datasets.chaos.families.arguments import chained, closure, excluded, joint, rule_of, rule_text
-from perpend.datasets.chaos.families.chance import mixed, pick, share
-from perpend.datasets.chaos.families.grammar import mistake
-from perpend.datasets.chaos.families.recompute import Facts
-from perpend.datasets.chaos.families.words import FACT_WORDINGS, LOGIC_WORDINGS
-from perpend.datasets.chaos.predicates import PREDICATES
-from perpend.datasets.chaos.records import load_records
-from perpend.datasets.chaos.rules import RULES, entails
 from perpend.errors import DataError
+from perpend.studies.logic.chaos.families.arguments import chained, closure, excluded, joint, rule_of, rule_text
+from perpend.studies.logic.chaos.families.chance import mixed, pick, share
+from perpend.studies.logic.chaos.families.grammar import mistake
+from perpend.studies.logic.chaos.families.recompute import Facts
+from perpend.studies.logic.chaos.families.words import FACT_WORDINGS, LOGIC_WORDINGS
+from perpend.studies.logic.chaos.predicates import PREDICATES
+from perpend.studies.logic.chaos.records import load_records
+from perpend.studies.logic.chaos.rules import RULES, entails
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from perpend.datasets.chaos.build import DYSTS, Quota, chosen, regime
-from perpend.datasets.chaos.measure import check, differences, main, sample, systems_like
-from perpend.datasets.chaos.records import Record, instance_id, load_records, rounded
-from perpend.datasets.chaos.systems import core_systems
+from perpend.studies.logic.chaos.build import DYSTS, Quota, chosen, regime
+from perpend.studies.logic.chaos.measure import check, differences, main, sample, systems_like
+from perpend.studies.logic.chaos.records import Record, instance_id, load_records, rounded
+from perpend.studies.logic.chaos.systems import core_systems
 
 RECORDS = load_records()
 # Maps, and the cheapest flow.

@@ -7,9 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from perpend.datasets.chaos.predicates import PREDICATES
-from perpend.datasets.chaos.records import load_records
-from perpend.datasets.chaos.rules import (
+from perpend.errors import DataError
+from perpend.studies.logic.chaos.predicates import PREDICATES
+from perpend.studies.logic.chaos.records import load_records
+from perpend.studies.logic.chaos.rules import (
     RULES,
     Literal,
     Rule,
@@ -19,7 +20,6 @@ from perpend.datasets.chaos.rules import (
     requires,
     violations,
 )
-from perpend.errors import DataError
 
 NAMES = tuple(PREDICATES)
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from perpend.datasets.chaos.decide import decide
-from perpend.datasets.chaos.instances import Instance, default_start
-from perpend.datasets.chaos.spectra import divergence, orthonormalise
-from perpend.datasets.chaos.survey import Length, Numbers, survey
-from perpend.datasets.chaos.systems import core_systems
+from perpend.studies.logic.chaos.decide import decide
+from perpend.studies.logic.chaos.instances import Instance, default_start
+from perpend.studies.logic.chaos.spectra import divergence, orthonormalise
+from perpend.studies.logic.chaos.survey import Length, Numbers, survey
+from perpend.studies.logic.chaos.systems import core_systems
 
 CORE = core_systems()
 SHORT = Length(150, 400, 100)

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-import perpend.datasets
-from perpend.compose import find_scorer
-from perpend.conditions import asch, control
-from perpend.data import check_freeze, load_items
-from perpend.text.normalise import fold
+from perpend.ask.conditions import asch, control
+from perpend.ledger.items import check_freeze, load_items
+from perpend.spec.resolve import find_scorer
+from perpend.studies import conformity
+from perpend.text.match import fold
 from perpend.text.numbers import fraction, quantity
 from perpend.types import Item, Response
 from tests.conftest import ROOT
 
-FOLDER = Path(perpend.datasets.__file__).parent / "conformity"
+FOLDER = Path(conformity.__file__).parent / "items"
 FILES = (FOLDER / "facts.jsonl", FOLDER / "opinions.jsonl")
 ITEMS = load_items(FILES)
 FACTS = tuple(item for item in ITEMS if item.tags["kind"] == "factual")

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import perpend
-from perpend.audit import audit_run
-from perpend.compose import make_task
-from perpend.data import check_freeze, load_items
-from perpend.datasets.verbs.build import ITEMS, build
-from perpend.datasets.verbs.probes import (
+from perpend.ask.task import make_task
+from perpend.errors import DataError
+from perpend.ledger.items import check_freeze, load_items
+from perpend.proof.audit import audit_run
+from perpend.studies.verbs.build import ITEMS, build
+from perpend.studies.verbs.probes import (
     ADVERSARIAL,
     CORE,
     CORPUS,
-    FOLDER,
     HELDOUT,
     PERSONS,
     TENSES,
@@ -26,12 +27,11 @@ from perpend.datasets.verbs.probes import (
     Probe,
     as_item,
     check_leaks,
-    coverage,
     leaks,
     load_heldout,
     load_probes,
 )
-from perpend.errors import DataError
+from perpend.studies.verbs.study import FOLDER
 from tests.conftest import ROOT
 
 GOOD = json.loads(CORE.read_text(encoding="utf-8").splitlines()[0])
@@ -45,6 +45,19 @@ def written(folder: Path, *rows: object, name: str = "core.jsonl") -> Path:
     path = folder / name
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def coverage(probes: Sequence[Probe]) -> str:
+    """The grid as a Markdown table: for each verb and tense, the persons with an English · a Spanish probe."""
+
+    def cell(verb: str, tense: str) -> str:
+        here = [probe for probe in probes if (probe.verb, probe.tense) == (verb, tense)]
+        shares = [sorted({probe.person[0] for probe in here if probe.language == code}) for code in ("en", "es")]
+        return " · ".join("".join(share) or "–" for share in shares)
+
+    rows = [[verb, *(cell(verb, tense) for tense in TENSES)] for verb in VERBS]
+    lines = [["verb", *TENSES], ["---"] * (len(TENSES) + 1), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def test_every_cell_of_the_grid_has_a_core_probe_and_every_verb_and_tense_both_languages() -> None:
@@ -111,23 +124,23 @@ BAD: dict[str, tuple[dict[str, object], str]] = {
     "a longer blank": ({"prompt": "I need to ____."}, "exactly once"),
     "one candidate": ({"candidates": ["work"]}, "two or more different"),
     "a candidate twice": ({"candidates": ["work", "Work"]}, "two or more different"),
-    "candidates as a text": ({"candidates": "work works"}, "list of texts"),
+    "candidates as a text": ({"candidates": "work works"}, "must be a list"),
     "half a surrogate pair": ({"candidates": ["work", "\ud800"]}, "surrogate"),
     "half a surrogate pair in a text": ({"explanation": "\ud800"}, "surrogate"),
-    "a blank candidate": ({"candidates": ["work", " "]}, "list of texts"),
+    "a blank candidate": ({"candidates": ["work", " "]}, "must be a list"),
     "an unknown field": ({"expectd": "work"}, "did you mean 'expected'"),
-    "a number for an id": ({"id": 7}, "must be a text"),
-    "an empty prompt": ({"prompt": " "}, "must be a text"),
+    "a number for an id": ({"id": 7}, "must be a string"),
+    "an empty prompt": ({"prompt": " "}, "missing or blank"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_probe_is_an_error_that_names_file_and_line(case: str, tmp_path: Path) -> None:
-    change, said = BAD[case]
+    change, message = BAD[case]
     path = written(tmp_path, {**GOOD, "id": "first"}, {**GOOD, **change})
     with pytest.raises(DataError, match=r"core\.jsonl:2: ") as caught:
         load_probes(path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_missing_field_a_duplicated_id_and_broken_json_are_named_with_their_line(tmp_path: Path) -> None:
@@ -135,7 +148,7 @@ def test_a_missing_field_a_duplicated_id_and_broken_json_are_named_with_their_li
         load_probes(written(tmp_path, {key: value for key, value in GOOD.items() if key != "verb"}))
     with pytest.raises(DataError, match=r"core\.jsonl:2: id .* line 1 already"):
         load_probes(written(tmp_path, GOOD, GOOD))
-    with pytest.raises(DataError, match=r"core\.jsonl:1: a probe is a JSON object"):
+    with pytest.raises(DataError, match=r"core\.jsonl:1: a JSON object was expected"):
         load_probes(written(tmp_path, [1]))
     path = tmp_path / "core.jsonl"
     path.write_text("{", encoding="utf-8")
@@ -177,7 +190,7 @@ def test_a_planted_leak_is_found_whatever_its_case_marks_and_neighbours(line: st
     probe = load_probes(CORE)[0]
     (leak,) = leaks(every(), corpus)
     assert (leak.id, leak.where, leak.line, len(leak.sha256)) == (probe.id, probe.where, 2, 64)
-    with pytest.raises(DataError, match=r"core\.jsonl:1: probe .* stands at .*corpus\.txt:2"):
+    with pytest.raises(DataError, match=r"core\.jsonl:1: probe .* is at .*corpus\.txt:2"):
         check_leaks(every(), corpus)
 
 
@@ -188,19 +201,20 @@ def test_the_same_sentence_with_another_form_is_no_leak(tmp_path: Path) -> None:
 
 
 def test_what_is_derived_is_what_the_script_writes(tmp_path: Path) -> None:
-    build(tmp_path)
+    build(tmp_path, tmp_path / "corpus.txt")
     for path in tmp_path.iterdir():
-        assert path.read_bytes() == (FOLDER / path.name).read_bytes(), "run: python -m perpend.datasets.verbs.build"
+        there = CORPUS if path.name == "corpus.txt" else FOLDER / path.name
+        assert path.read_bytes() == there.read_bytes(), "run: python -m perpend.studies.verbs.build"
     check_freeze(FOLDER / "freeze.json", [FOLDER / name for name in ITEMS.values()])
 
 
 def test_corpus_and_held_out_text_are_disjoint_of_the_stated_size_and_balanced() -> None:
     corpus = CORPUS.read_text(encoding="utf-8").splitlines()
-    held = load_heldout()
+    heldout = load_heldout()
     assert 3000 <= len(corpus) == len(set(corpus)) <= 6000
     assert CORPUS.stat().st_size < 400_000
-    assert Counter(language for language, _ in held) == {"en": 150, "es": 150}
-    assert not {sentence for _, sentence in held} & set(corpus)
+    assert Counter(language for language, _ in heldout) == {"en": 150, "es": 150}
+    assert not {sentence for _, sentence in heldout} & set(corpus)
 
 
 def test_a_held_out_line_without_its_language_is_named(tmp_path: Path) -> None:

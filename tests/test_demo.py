@@ -1,26 +1,29 @@
-"""The demo on the simulated subject, whole: what it makes, that it resumes, and that its page states its files."""
+"""The demo on the simulated subject: what it writes, that it resumes, and that its page cites published numbers."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
-from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from perpend.canon import JSON
+from perpend.canon import JSON, pretty
 from perpend.cli import cli
-from perpend.demo import SIMULATED, Made, Size, make_demo
-from perpend.demo.story import said
+from perpend.demo import SIMULATED, DemoOutcome, Size, make_demo
+from perpend.demo.numbers import DemoNumbers, key_of
+from perpend.demo.story import inline
 from perpend.demo.studies import ANSWERED_BY, studies
 from perpend.errors import ModelError
-from perpend.leaks import search, this_machine
-from perpend.measure import Run
-from perpend.reports.page import Code, Number, Strong
+from perpend.measure.run import Run
+from perpend.measure.study import numbers_of
+from perpend.proof import receipt as receipts
+from perpend.proof.audit import audit
+from perpend.proof.leaks import search, this_machine
+from perpend.report.page import Code, Number, Strong
 from perpend.types import Item
 
 pytestmark = pytest.mark.xdist_group("demo")  # made once, by one process
@@ -54,12 +57,12 @@ def model(name, *, answer_key=()):
 """
 
 
-class Numbers(HTMLParser):
+class PageNumbers(HTMLParser):
     """The `data` elements of a page: key, value and the words that show it."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()
-        self.found: list[tuple[str, str, str]] = []
+        self.shown: list[tuple[str, str, str]] = []
         self._open: tuple[str, str] | None = None
         self.feed(page.read_text(encoding="utf-8"))
 
@@ -70,19 +73,22 @@ class Numbers(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._open is not None:
-            self.found.append((*self._open, data))
+            self.shown.append((*self._open, data))
             self._open = None
 
 
-def numbers_of(out: Path) -> Mapping[str, Mapping[str, JSON]]:
-    body: Mapping[str, Mapping[str, Mapping[str, JSON]]] = json.loads(
-        (out / "metrics.json").read_text(encoding="utf-8")
-    )
-    return body["numbers"]
+def published(out: Path) -> dict[str, JSON]:
+    """Every number that the metrics.json of a published run states, by its key, companions included."""
+    stated: dict[str, JSON] = {}
+    for path in sorted(out.glob("published/*/metrics.json")):
+        for metric in numbers_of(json.loads(path.read_text(encoding="utf-8")), []).metrics:
+            companions = {key_of(path.parent.name, metric, key): value for key, value in metric.estimate.also.items()}
+            stated |= {key_of(path.parent.name, metric): metric.estimate.value, **companions}
+    return stated
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Made]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DemoOutcome]:
     out = tmp_path_factory.mktemp("demo")
     return out, make_demo(out, SIMULATED, SMALL, figures=False, quiet=True)
 
@@ -97,25 +103,25 @@ def snapshot(out: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_the_demo_ends_with_a_page_four_published_runs_and_an_audit_without_a_difference(
-    demo: tuple[Path, Made],
+def test_the_demo_ends_with_a_page_three_published_runs_and_an_audit_without_a_difference(
+    demo: tuple[Path, DemoOutcome],
 ) -> None:
-    out, made = demo
-    assert made == Made(out / "index.html", ok=True, is_new=True)
+    out, outcome = demo
+    assert outcome == DemoOutcome(out / "index.html", ok=True, is_new=True)
     audits = json.loads((out / "audit.json").read_text(encoding="utf-8"))
-    assert [one["run"] for one in audits] == ["verbs-final", "verbs-subject", "conformity-subject", "logic-P0-subject"]
+    assert [one["run"] for one in audits] == ["verbs-subject", "conformity-subject", "logic-P0-subject"]
     assert all(one["ok"] for one in audits)
     assert sorted(path.name for path in (out / "published").iterdir() if path.is_dir()) == sorted(
         one["run"] for one in audits
     )
 
 
-def test_every_number_on_the_page_is_in_metrics_json(demo: tuple[Path, Made]) -> None:
+def test_every_number_on_the_page_is_in_the_metrics_json_of_a_published_run(demo: tuple[Path, DemoOutcome]) -> None:
     out, _ = demo
-    stated, shown = numbers_of(out), Numbers(out / "index.html").found
+    stated, shown = published(out), PageNumbers(out / "index.html").shown
     assert len(shown) > 60
     for key, value, words in shown:
-        exact = stated[key]["value"]
+        exact = stated[key]
         assert (None if value == "" else float(value)) == exact
         if isinstance(exact, float) and words != "< 0.001":
             assert float(words.replace("\N{MINUS SIGN}", "-")) == pytest.approx(exact, abs=0.00051)
@@ -123,37 +129,41 @@ def test_every_number_on_the_page_is_in_metrics_json(demo: tuple[Path, Made]) ->
             assert words in ("NA", "< 0.001") or isinstance(exact, int)
 
 
-def test_the_numbers_are_those_of_the_published_runs_and_reports(demo: tuple[Path, Made]) -> None:
+def test_every_study_is_on_the_page_by_numbers_that_the_audit_recomputed(demo: tuple[Path, DemoOutcome]) -> None:
     out, _ = demo
-    stated = numbers_of(out)
-    published = json.loads((out / "published" / "conformity-subject" / "metrics.json").read_text(encoding="utf-8"))
-    wanted = {"model": "subject", "temperature": "0", "condition": "control"}
-    rate = next(
-        entry
-        for entry in published["metrics"]
-        if (entry["metric"], entry["scorer"], entry["where"]) == ("rate", "correct@2", wanted)
-    )
-    assert stated["conformity/correct/rate/0/control"]["value"] == rate["value"]
+    keys = {key for key, _, _ in PageNumbers(out / "index.html").shown}
+    for name in ("tpr", "tnr", "balanced_accuracy", "mcc"):
+        assert f"logic-P0-subject/{name}/label@2/model=subject,part=all,temperature=0" in keys
+    assert "verbs-subject/ece/choice@1/category=core,model=subject,temperature=0" in keys
+    assert "verbs-subject/contrast/choice@1/first=final,measure=ECE,second=subject,temperature=0/p_adjusted" in keys
+    for one in json.loads((out / "audit.json").read_text(encoding="utf-8")):
+        checks = {check["check"]: check for check in one["checks"]}
+        counted = len(json.loads((out / "published" / one["run"] / "metrics.json").read_text())["metrics"])
+        assert (checks["metrics.json"]["differ"], checks["metrics.json"]["checked"] >= counted) == (0, True)
+
+
+def test_a_forged_rate_of_the_logic_study_is_found_by_the_audit(demo: tuple[Path, DemoOutcome], tmp_path: Path) -> None:
+    folder = tmp_path / "logic-P0-subject"
+    shutil.copytree(demo[0] / "published" / folder.name, folder)
+    body = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    for metric in body["metrics"]:
+        if metric["metric"] == "tpr" and metric["where"]["part"] == "all":
+            metric["value"] = 0.123
+    (folder / "metrics.json").write_text(pretty(body), encoding="utf-8")
+    stored = receipts.read(folder)
+    receipts.write(folder, stored.run, {key: stored.body[key] for key in ("gates", "attempts", "code")})
+    (outcome,) = audit([folder])
+    assert [check.name for check in outcome.checks if check.differ] == ["metrics.json"]
+
+
+def test_the_numbers_are_those_of_the_ledger(demo: tuple[Path, DemoOutcome]) -> None:
+    out, _ = demo
+    key = "conformity-subject/rate/correct@2/condition=control,model=subject,temperature=0"
     column = Run(out / "runs" / "conformity-subject")["correct"]
-    assert column.where(condition="control", temperature=0.0).rate().value == rate["value"]
-    results = json.loads((out / "checkpoints" / "subject" / "results.json").read_text(encoding="utf-8"))
-    assert stated["verbs/model/ece"]["value"] == results["ece"]
-    assert all((out / str(entry["from"])).is_file() for entry in stated.values())
+    assert published(out)[key] == column.where(condition="control", temperature=0.0).rate().value
 
 
-def test_tests_under_pressure_are_corrected_together_and_the_retest_is_not(demo: tuple[Path, Made]) -> None:
-    stated = numbers_of(demo[0])
-    for key in stated:
-        if key.startswith("conformity/") and key.endswith("/p"):
-            also = stated[key.removesuffix("/p")]["also"]
-            raw = also["p"] if isinstance(also, Mapping) else None
-            adjusted = stated[key]["value"]
-            assert isinstance(raw, float)
-            assert isinstance(adjusted, float)
-            assert adjusted == raw if "control_retest" in key else adjusted >= raw
-
-
-def test_the_page_names_no_folder_user_or_host_and_no_address(demo: tuple[Path, Made]) -> None:
+def test_the_page_names_no_folder_user_or_host_and_no_address(demo: tuple[Path, DemoOutcome]) -> None:
     out, _ = demo
     page = out / "index.html"
     alone = out.parent / "alone"
@@ -163,17 +173,17 @@ def test_the_page_names_no_folder_user_or_host_and_no_address(demo: tuple[Path, 
     assert not re.search(r"https?:|url\(|<script", page.read_text(encoding="utf-8"))
 
 
-def test_a_second_demo_does_nothing(demo: tuple[Path, Made]) -> None:
+def test_a_second_demo_does_nothing(demo: tuple[Path, DemoOutcome]) -> None:
     out, _ = demo
     before = snapshot(out)
-    assert make_demo(out, SIMULATED, SMALL, figures=False, quiet=True) == Made(
+    assert make_demo(out, SIMULATED, SMALL, figures=False, quiet=True) == DemoOutcome(
         out / "index.html", ok=True, is_new=False
     )
     assert snapshot(out) == before
 
 
-@pytest.mark.parametrize("name", ["index.html", "published/verbs-final/metrics.json"])
-def test_what_was_changed_or_lost_is_made_again(demo: tuple[Path, Made], name: str) -> None:
+@pytest.mark.parametrize("name", ["index.html", "published/verbs-subject/metrics.json"])
+def test_what_was_changed_or_lost_is_made_again(demo: tuple[Path, DemoOutcome], name: str) -> None:
     out, _ = demo
     path = out / name
     before = path.read_bytes()
@@ -182,7 +192,7 @@ def test_what_was_changed_or_lost_is_made_again(demo: tuple[Path, Made], name: s
     assert path.read_bytes() == before
 
 
-def test_a_demo_that_was_interrupted_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupted_demo_resumes_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, asked, stop = tmp_path / "interrupted.py", tmp_path / "asked", tmp_path / "stop"
     model.write_text(INTERRUPTED, encoding="utf-8")
     stop.touch()
@@ -193,24 +203,25 @@ def test_a_demo_that_was_interrupted_goes_on_where_it_was(tmp_path: Path, capsys
     assert not first.page.exists()
     assert asked.read_text() == "xxxxx"
     stop.unlink()
-    assert make_demo(out, str(model), tiny, figures=False, quiet=True) == Made(out / "index.html", ok=True, is_new=True)
+    second = make_demo(out, str(model), tiny, figures=False, quiet=True)
+    assert second == DemoOutcome(out / "index.html", ok=True, is_new=True)
     # 20 probes; 3 items under 4 conditions at 2 temperatures; 2 questions, none of which needs a second turn.
     assert len(asked.read_text()) == 20 + 3 * 4 * 2 + 2
     assert capsys.readouterr().err == ""
 
 
-def test_the_command_says_how_to_go_on_after_an_interruption(tmp_path: Path) -> None:
+def test_the_command_says_how_to_resume_after_an_interruption(tmp_path: Path) -> None:
     model = tmp_path / "interrupted.py"
     model.write_text(INTERRUPTED, encoding="utf-8")
     (tmp_path / "stop").touch()
     done = CliRunner().invoke(cli, ["demo", "--model", str(model), "--out", str(tmp_path / "demo"), "--quiet"])
     assert done.exit_code == 130
-    assert "Run the same command again to go on." in done.output
+    assert "Run the same command again to resume." in done.output
 
 
 def test_items_are_drawn_by_their_kind_and_a_seed(tmp_path: Path) -> None:
-    made = studies(SIMULATED, tmp_path, Size())
-    first = [path.read_bytes() for path in (*made.conformity.items, *made.logic.items)]
+    specs = studies(SIMULATED, tmp_path, Size())
+    first = [path.read_bytes() for path in (*specs.conformity.items, *specs.logic.items)]
     again = studies(SIMULATED, tmp_path / "again", Size())
     assert [path.read_bytes() for path in (*again.conformity.items, *again.logic.items)] == first
     facts, opinions = ([Item(**json.loads(line)) for line in text.splitlines()] for text in first[:2])
@@ -228,7 +239,7 @@ def test_a_model_that_cannot_be_had_says_what_to_run_instead(tmp_path: Path) -> 
 
 
 def test_words_take_numbers_by_their_key_and_values_as_text() -> None:
-    body: dict[str, JSON] = {"numbers": {"a/b": {"value": 0.5, "n": 2, "lo": 0.1, "hi": 0.9}}}
-    found = said("One {a/b}, `{name}`\n and **{name}!** {name}", body, name="`{a/b}`")
-    number = Number("a/b", 0.5, 2, 0.1, 0.9)
-    assert found == ["One ", number, ", ", Code("`{a/b}`"), " and ", Strong("`{a/b}`!"), " ", "`{a/b}`"]
+    number = Number("run/rate/correct@2/x=y", 0.5, 2, 0.1, 0.9)
+    numbers = DemoNumbers("m", {}, {"a/b": number}, {})
+    parts = inline("One {a/b}, `{name}`\n and **{name}!** {name}", numbers, name="`{a/b}`")
+    assert parts == ["One ", number, ", ", Code("`{a/b}`"), " and ", Strong("`{a/b}`!"), " ", "`{a/b}`"]

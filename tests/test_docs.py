@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from perpend.cli import cli
-from perpend.resolve import names
+from perpend.spec.resolve import names
 from tests.conftest import ROOT
 from tests.generated_docs import PAGES as GENERATED
 

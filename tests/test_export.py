@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 from pyarrow import parquet
 
+from perpend._convert import convert
 from perpend.canon import dumps
-from perpend.compat.convert import convert
 from perpend.errors import SpecError
-from perpend.export import columns, export, rows, to_pandas, to_polars
 from perpend.inert import csv_cell
-from perpend.measure import Run
+from perpend.measure.run import Run
+from perpend.report.export import columns, export, rows, to_pandas, to_polars
 from tests.peak import PEAK_KB
 
 HOSTILE = '=cmd|"/c calc"!A1\n<script>alert(1)</script> \x1b[31m \x00 \u202e | \\textbf{x} \t, "quoted"'
@@ -144,8 +144,8 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(
     run: Run, tmp_path: Path, module: str, call: str, line: str
 ) -> None:
     code = (
-        f"import sys; sys.modules[{module!r}] = None\nfrom pathlib import Path\nfrom perpend.measure import Run\n"
-        f"from perpend.export import *\nrun = Run(Path('run'))\n{call}"
+        f"import sys; sys.modules[{module!r}] = None\nfrom pathlib import Path\nfrom perpend.measure.run import Run\n"
+        f"from perpend.report.export import *\nrun = Run(Path('run'))\n{call}"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -173,8 +173,8 @@ def test_memory_does_not_grow_with_the_run(tmp_path: Path) -> None:
                 file.write(dumps({"id": str(n), "q": f"{n}?", "out": f"{n} " + "word " * 400, "acc": n % 2}) + "\n")
         convert(source, tmp_path / str(count), "id=id,prompt=q,text=out,score.acc=acc")
         code = (
-            f"{PEAK_KB}\nimport sys\nfrom pathlib import Path\nfrom perpend.export import export\n"
-            "from perpend.measure import Run\nassert export(Run(Path(sys.argv[1])), Path(sys.argv[2]))\n"
+            f"{PEAK_KB}\nimport sys\nfrom pathlib import Path\nfrom perpend.report.export import export\n"
+            "from perpend.measure.run import Run\nassert export(Run(Path(sys.argv[1])), Path(sys.argv[2]))\n"
             "print(peak_kb())"
         )
         command = [sys.executable, "-c", code, str(tmp_path / str(count)), str(tmp_path / "t.jsonl")]

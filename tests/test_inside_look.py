@@ -12,19 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perpend.compat.simulation_db import read as read_simulation
-from perpend.compat.simulation_db import write
-from perpend.compose import Task
-from perpend.conditions import asch, control
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.errors import SpecError, StoreError
 from perpend.inside import Look, Settings, checkpoint_of, layers_of, look_inside, looks, read_look, summary
 from perpend.inside.blocks import anatomy, read
-from perpend.measure import Run
+from perpend.inside.figures import draw_lens, lens_map, shift_rows, write_inside_figures
+from perpend.measure.run import Run
 from perpend.models.hf.checkpoint import Checkpoint, weigher
 from perpend.models.hf.provider import Transformers
-from perpend.reports.inside_figures import draw_lens, lens_map, shift_rows, write_inside_figures
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
+from perpend.spec.runspec import ModelSpec, RunSpec
+from perpend.studies.conformity.simulation_db import read as read_simulation
+from perpend.studies.conformity.simulation_db import write
 from perpend.types import Sampling
 from tests.hf_models import brute
 from tests.test_inside_blocks import LAYERS, checkpoint
@@ -259,7 +259,7 @@ def test_too_few_items_give_no_probe_and_no_steering_and_the_header_says_so(
 
 def test_of_two_models_each_has_a_look_of_its_own(made: Checkpoint, tmp_path: Path) -> None:
     directory = run_of(made, tmp_path, ("one", "two"))
-    with pytest.raises(SpecError, match="2 models; say whose trials to look into: one, two"):
+    with pytest.raises(SpecError, match="2 models; name the one to look into: one, two"):
         look_inside(directory, made, quiet=True)
     for label in ("one", "two"):
         look_inside(directory, made, Settings(layers=(0,), alphas=()), model=label, quiet=True)
@@ -364,15 +364,15 @@ def test_figures_show_the_numbers_and_the_same_look_gives_the_same_bytes(look: L
 
 
 def test_the_summary_says_each_number_with_its_interval_or_why_there_is_none(look: Look) -> None:
-    told = summary(look)
+    lines = summary(look)
     shift = look.estimates["log_odds"]["asch_history_2"]
-    assert told["shift in log-odds asch_history_2"] == (
+    assert lines["shift in log-odds asch_history_2"] == (
         f"{shift['value']:.3f} [{shift['lo']:.3f}, {shift['hi']:.3f}] n=24"
     )
-    assert told["shift in log-odds control_retest"] == "0.000 (no interval: all 24 values are equal) n=24"
-    assert any(name.startswith("held-out accuracy of the best of 3 probes") for name in told)
+    assert lines["shift in log-odds control_retest"] == "0.000 (no interval: all 24 values are equal) n=24"
+    assert any(name.startswith("held-out accuracy of the best of 3 probes") for name in lines)
     # Random weights know nothing: a reader is told that the direction means nothing.
-    assert any("not told from chance" in str(note) for note in told.values())
+    assert any("not distinguishable from chance" in str(note) for note in lines.values())
 
 
 def test_a_plain_text_model_is_asked_with_a_space_before_the_answer(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compose import make_task
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import make_task
 from perpend.errors import ModelError
 from perpend.inside import Settings, look_inside
 from perpend.models.hf import model
 from perpend.models.local.weights import find_weights
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
+from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Sampling
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]

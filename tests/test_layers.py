@@ -1,73 +1,78 @@
-"""The shape of the package: imports point down, importing costs nothing, nothing catches everything."""
+"""The shape of the package: floors, one way, no cycle; importing costs nothing; nothing catches everything."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import perpend
+from tests.floors import FLOORS, MODULES, RANK, SOURCE, edges, module_name, unit
 
-SOURCE = Path(perpend.__file__).parent
-# Lower imports nothing from higher. Modules on one line may not import each other; a folder is one name.
-LEVELS = (
-    "errors canon inert progress verify",
-    "types resolve database leaks receipt command",
-    "text stats signature",
-    "data spec conditions scorers plan",
-    "flags rows",
-    "store",
-    "models ledger",
-    "compose",
-    "manifest score",
-    "run measure published attempts gates",
-    "claims inside datasets",
-    "reports compat",
-    "analyze compare export",
-    "derived",
-    "publish",
-    "audit",
-    "tasks api checkpoint",
-    "demo",
-    "__init__",
-    "cli chaosbench",
-)
-RANK = {name: rank for rank, line in enumerate(LEVELS) for name in line.split()}
-MODULES = sorted(SOURCE.rglob("*.py"))
+STUDIES = ("conformity", "chaosbench", "simulation_db")
+"""Words that name a study. 'logic' and 'verbs' are common words too: they are looked for in quotes and imports."""
 
 
-def unit(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
-
-
-def imports(path: Path) -> set[str]:
-    """The units of perpend that a module imports, TYPE_CHECKING blocks aside."""
-    found: set[str] = set()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            node.body = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "perpend":
-            parts = node.module.split(".")
-            found.update([parts[1]] if len(parts) > 1 else [alias.name for alias in node.names])
-        elif isinstance(node, ast.Import):
-            found.update(alias.name.split(".")[1] for alias in node.names if alias.name.startswith("perpend."))
-    return {name if name in RANK else "__init__" for name in found}
-
-
-def test_every_module_has_a_place() -> None:
+def test_every_module_has_a_room() -> None:
     assert {unit(path) for path in MODULES} <= set(RANK)
+    assert all((SOURCE / room).is_dir() or (SOURCE / f"{room}.py").is_file() for room in _rooms())
+
+
+def _rooms() -> list[str]:
+    return [room for floor in FLOORS for room in floor.split() if room not in ("engines", "view")]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_imports_point_down(path: Path) -> None:
+    """In-function imports and those for type checkers included; `from perpend import x` is an import of the roof."""
     own = unit(path)
-    wrong = {name for name in imports(path) if name not in (own, "__init__") and RANK[name] >= RANK[own]}
-    assert not wrong, f"{own} (level {RANK[own]}) imports {sorted(wrong)}"
+    rooms = {target.split(".")[0] for target in edges(path)}
+    wrong = {room for room in rooms if room != own and RANK[room] >= RANK[own]}
+    assert not wrong, f"{own} imports {sorted(wrong)}"
+
+
+def test_a_wrong_import_is_seen(tmp_path: Path) -> None:
+    file = tmp_path / "x.py"
+    for text in (
+        "from perpend import evaluate",
+        "def f():\n    from perpend.report.summary import PLAIN",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import perpend.api",
+        "import perpend",
+    ):
+        file.write_text(text, encoding="utf-8")
+        assert any(RANK[target.split(".")[0]] > RANK["stats"] for target in edges(file)), text
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    graph = {module_name(path): edges(path) for path in MODULES}
+    state: dict[str, int] = {}
+
+    def visit(name: str, way: tuple[str, ...]) -> None:
+        state[name] = 1
+        for target in sorted(graph.get(name, ())):
+            assert state.get(target) != 1, f"a cycle: {' → '.join((*way, name, target))}"
+            if target not in state:
+                visit(target, (*way, name))
+        state[name] = 2
+
+    for name in sorted(graph):
+        if name not in state:
+            visit(name, ())
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if RANK[unit(p)] < RANK["studies"]], ids=lambda p: p.relative_to(SOURCE).as_posix()
+)
+def test_no_room_below_the_studies_names_a_study(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for name in STUDIES:
+        assert not re.search(rf"\b{name}\b", text, re.IGNORECASE), f"{path.name} names {name}"
+    assert not re.search(r"""["'](?:logic|verbs)["']|studies\.(?:logic|verbs)""", text)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
@@ -80,8 +85,26 @@ def test_nothing_catches_everything_and_sql_stays_at_home(path: Path) -> None:
             reraised = any(isinstance(inner, ast.Raise) and inner.exc is None for inner in ast.walk(node))
             assert caught not in ("everything", "Exception")
             assert caught != "BaseException" or reraised
-    if unit(path) not in ("store", "ledger", "database", "compat"):
-        assert "SELECT " not in text, "SQL lives in store.py, ledger.py, database.py and compat/"
+    if unit(path) not in ("ledger", "studies"):
+        assert not re.search(r"\b(SELECT|INSERT INTO|executescript)\b", text), "SQL lives in ledger/ and in the studies"
+
+
+@cache
+def _words() -> dict[str, re.Pattern[str]]:
+    return {
+        "a local that says nothing": re.compile(
+            r"^\s*(?:found|told|made|held|said)(?:\s*:[^=\n]+)?\s*=(?!=)", re.MULTILINE
+        ),
+        "a class that says nothing": re.compile(r"^class (?:Asked|Made|Own|_Means|_Said)\b", re.MULTILINE),
+    }
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_names_are_the_names_of_things(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for what, pattern in _words().items():
+        match = pattern.search(text)
+        assert match is None, f"{what}: {match and match.group().strip()}"
 
 
 def test_importing_perpend_and_its_command_line_loads_nothing_heavy() -> None:
@@ -95,6 +118,19 @@ def test_every_public_name_can_be_had_and_no_other() -> None:
     for name in perpend.__all__:
         assert getattr(perpend, name) is not None
     assert dir(perpend) == sorted(perpend.__all__)
-    assert len(perpend.__all__) <= 25
+    assert len(perpend.__all__) <= 40
     with pytest.raises(AttributeError, match="no attribute 'evaluat'"):
         _ = perpend.evaluat
+
+
+def test_the_documentation_imports_only_public_names() -> None:
+    root = SOURCE.parent.parent
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    pattern = re.compile(r"^\s*(?:from (perpend[\w.]*) import|import (perpend[\w.]*))", re.MULTILINE)
+    wrong = [
+        f"{page.relative_to(root)}: {match.group().strip()}"
+        for page in pages
+        for match in pattern.finditer(page.read_text(encoding="utf-8"))
+        if (match[1] or match[2]) not in ("perpend", "perpend.stats")
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perpend.compose import Task
-from perpend.conditions import asch, control
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.errors import SpecError, StoreError
-from perpend.measure import Run
+from perpend.measure.run import Run
 from perpend.models import mock
 from perpend.models.callable import Callable as CallableModel
-from perpend.reports.summary import write_summary
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
+from perpend.report.derive import derive
+from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Request, Response, Sampling
 
 TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@2", "unfinished"))
@@ -39,9 +39,9 @@ def swayed(request: Request) -> Response:
 def run(tmp_path: Path, items_file: Callable[..., Path]) -> Run:
     spec = replace(SPEC, items=(items_file(12),))
     outcome = evaluate_task(spec, TASK, [CallableModel("m", swayed)], tmp_path, quiet=True)
-    made = Run(outcome.directory)
-    made.score()
-    return made
+    run = Run(outcome.directory)
+    run.score()
+    return run
 
 
 def test_a_rate_counts_what_has_a_value_and_says_what_has_none(run: Run) -> None:
@@ -62,9 +62,9 @@ def test_slices_by_tag_add_up(run: Run) -> None:
 def test_pairs_match_by_everything_else_and_leave_out_the_incomplete(run: Run) -> None:
     pair = run["label"].pair("control", "asch_history_2")
     assert (len(pair.rows), pair.incomplete) == (44, 4)
-    frame = run.frame
+    table = run.table
     for key in ("item", "model", "sampling", "repeat"):
-        assert np.array_equal(frame.codes[key][pair.rows], frame.codes[key][pair.partners])
+        assert np.array_equal(table.codes[key][pair.rows], table.codes[key][pair.partners])
     found = pair.difference()
     assert found.value == pytest.approx(-4 / 11)
     assert found.also["b"] == 16
@@ -96,7 +96,7 @@ def test_disagreement_is_a_share_with_its_denominator(run: Run) -> None:
 
 
 def test_nothing_to_measure_is_undefined_with_a_reason_and_never_zero(run: Run) -> None:
-    empty = replace(run["label"], all_values=np.full(len(run.frame), np.nan))
+    empty = replace(run["label"], all_values=np.full(len(run.table), np.nan))
     for estimate in (empty.rate(), empty.mean(), empty.pair("control", "asch_history_2").difference()):
         assert estimate.value is None
         assert estimate.n == 0
@@ -113,15 +113,32 @@ def test_unknown_names_are_errors_with_the_near_ones(run: Run) -> None:
 
 
 def test_metrics_and_report_are_written_with_everything_in_them(run: Run) -> None:
-    page = write_summary(run)
+    page = derive([run], run.directory).report.page()
     body = json.loads((run.directory / "metrics.json").read_text())
     rates = [m for m in body["metrics"] if m["metric"] == "rate" and m["scorer"] == "label@2"]
     assert len(rates) == 4
     assert all(len(m["columns_sha256"]) == 64 and m["n"] == 22 for m in rates)
-    assert "48 trials planned" not in page
-    assert "96 trials planned, 96 answered, 0 failed" in page
+    assert "96 trials planned, 96 answered, 0 without an answer" in page
     assert (run.directory / "report.md").read_text() == page
-    assert write_summary(run) == page
+    assert derive([run], run.directory).report.page() == page
+
+
+def test_a_slice_of_pairs_counts_its_own_incomplete_pairs(run: Run) -> None:
+    pair = run["label"].pair("control", "asch_history_2")
+    parts = pair.by("topic")
+    assert sum(part.incomplete for part in parts.values()) == pair.incomplete == 4
+    assert sorted(part.incomplete for part in parts.values()) == [0, 4]
+
+
+def test_a_report_cites_only_what_metrics_json_holds(run: Run) -> None:
+    numbers = derive([run], run.directory).numbers
+    where = {"model": "m", "temperature": "0", "condition": "control"}
+    assert numbers.cite("rate", "label@2", **where).n == 22
+    with pytest.raises(SpecError, match="metrics.json has no 'rat' .* did you mean 'rate'"):
+        numbers.cite("rat")
+    with pytest.raises(SpecError, match="is 4 numbers"):
+        numbers.cite("rate", "label@2")
+    assert numbers.get("rate", "label@9") is None
 
 
 def test_the_digest_of_a_column_moves_with_any_value(run: Run) -> None:

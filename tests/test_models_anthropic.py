@@ -8,7 +8,7 @@ import pytest
 
 from perpend.errors import ModelError
 from perpend.models import anthropic
-from perpend.models.base import Budget
+from perpend.spec.model import Budget
 from perpend.types import Message, Request, Response, Sampling, Usage
 from tests.servers import Reply, Server, anthropic_message, serve
 

@@ -8,11 +8,11 @@ import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from perpend.checkpoint import report_model
-from perpend.datasets.verbs.probes import load_heldout
 from perpend.errors import ModelError, SpecError
-from perpend.models.base import Budget
 from perpend.models.hf import Transformers, model
+from perpend.spec.model import Budget
+from perpend.studies.verbs.checkpoint import report_model
+from perpend.studies.verbs.probes import load_heldout
 from perpend.types import Message, Request, Response, Sampling
 from tests.hf_models import LONGEST, brute, tiny
 

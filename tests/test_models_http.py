@@ -19,9 +19,9 @@ import pytest
 
 from perpend.errors import ModelError, SpecError
 from perpend.models import openai
-from perpend.models.base import Budget
 from perpend.models.http.attempt import Pace
 from perpend.models.http.reply import retry_after
+from perpend.spec.model import Budget
 from perpend.types import Message, Request, Response, Sampling
 from tests.servers import Received, Reply, Script, Server, openai_chat, openai_error, serve
 

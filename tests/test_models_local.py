@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from perpend.errors import ModelError, SpecError
-from perpend.models.base import Budget
 from perpend.models.local import Local, model
 from perpend.models.local.variants import make_variants
 from perpend.models.local.weights import find_weights, read_weights
+from perpend.spec.model import Budget
 from perpend.types import Message, Request, Response, Sampling, Usage
 from tests.conftest import ROOT
 
@@ -166,7 +166,7 @@ def test_no_worker_outlives_a_run_that_is_killed_or_interrupted(
     path = gguf(tmp_path / "tiny.gguf")
     code = (
         "import sys\n"
-        "from perpend.models.base import Budget\n"
+        "from perpend.spec.model import Budget\n"
         "from perpend.models.local import model\n"
         "from perpend.types import Message, Request, Sampling\n"
         "ask = lambda text: Request((Message('user', text),), Sampling())\n"
@@ -307,8 +307,8 @@ def test_variants_have_the_same_bytes_each_time_and_change_only_the_matrices(tmp
     writer.write_tensors_to_file()
     writer.close()
     source = str(tmp_path / "tiny.gguf")
-    made = make_variants(source, tmp_path / "one", quiet=True)
-    again = make_variants(source, tmp_path / "two", quiet=True)
+    made = make_variants(source, tmp_path / "one")
+    again = make_variants(source, tmp_path / "two")
     assert {path.name for path in made.values()} == {"tiny.F16.gguf", "tiny.Q8_0.gguf", "tiny.Q4_0.gguf"}
     assert [path.read_bytes() for path in made.values()] == [path.read_bytes() for path in again.values()]
     assert not list((tmp_path / "one").glob(".*"))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from perpend.conditions import asch, authority, control
+from perpend.ask.conditions import asch, authority, control
 from perpend.errors import ModelError, SpecError
 from perpend.models import mock
-from perpend.models.base import Budget
 from perpend.models.mock import Subject, subject
+from perpend.spec.model import Budget
 from perpend.types import Item, Request, Response, Sampling
 
 ITEMS = tuple(Item(f"i{n}", f"Question number {n}?", f"right{n}", decoy=f"wrong{n}") for n in range(2000))

@@ -14,9 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from perpend.datasets.verbs.probes import ADVERSARIAL, CORE, CORPUS, as_item, load_heldout, load_probes
 from perpend.errors import DataError, ModelError
-from perpend.models.base import Budget
 from perpend.models.ngram import (
     ALPHABET,
     END,
@@ -32,6 +30,8 @@ from perpend.models.ngram import (
     train,
 )
 from perpend.scorers.choice import judge
+from perpend.spec.model import Budget
+from perpend.studies.verbs.probes import ADVERSARIAL, CORE, CORPUS, as_item, load_heldout, load_probes
 from perpend.types import ChoiceLogprob, Item, Message, Request, Response, Sampling
 from tests.conftest import ROOT
 

@@ -11,7 +11,7 @@ import pytest
 
 from perpend.errors import ModelError
 from perpend.models import ollama
-from perpend.models.base import Budget
+from perpend.spec.model import Budget
 from perpend.types import Message, Request, Response, Sampling, Usage
 from tests.servers import (
     OLLAMA_DIGEST,

@@ -10,7 +10,7 @@ import pytest
 
 from perpend.errors import ModelError
 from perpend.models import openai
-from perpend.models.base import Budget
+from perpend.spec.model import Budget
 from perpend.types import Message, Request, Response, Sampling, Usage
 from tests.servers import Received, Reply, Script, openai_chat, openai_echo, serve
 

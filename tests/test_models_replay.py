@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compose import Task
-from perpend.conditions import control
+from perpend.ask.conditions import control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.errors import DataError, ModelError
+from perpend.ledger.store import Store
 from perpend.models import mock, replay
-from perpend.models.base import Budget
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
-from perpend.store import Store
+from perpend.spec.model import Budget
+from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Message, Request, Sampling
 
 TASK = Task(name="t", conditions=(control(),), scorers=("unfinished",))

@@ -12,21 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from perpend import receipt
-from perpend.compat.convert import convert
-from perpend.compose import Task
-from perpend.conditions import asch, control
-from perpend.data import freeze
+from perpend._convert import convert
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.errors import AuditFailure, PerpendError, SpecError, StoreError
-from perpend.gates import Gate, as_table, gates
-from perpend.measure import Run
+from perpend.ledger.items import freeze
+from perpend.measure.run import Run
 from perpend.models.mock import model
-from perpend.publish import publish
-from perpend.published import restore
-from perpend.reports.summary import write_summary
-from perpend.run import evaluate_task
-from perpend.signature import check
-from perpend.spec import Limits, ModelSpec, RunSpec
+from perpend.proof import receipt
+from perpend.proof.archive import restore
+from perpend.proof.gates import Gate, as_table, gates
+from perpend.proof.publish import publish
+from perpend.proof.signature import check
+from perpend.report.derive import derive
+from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from perpend.types import Sampling
 
 TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
@@ -47,7 +47,7 @@ def evaluated(tmp_path: Path, items_file: Callable[..., Path]) -> Callable[..., 
         )
         run = Run(evaluate_task(spec, TASK, [model("true")], tmp_path / "runs", quiet=True).directory)
         run.score()
-        write_summary(run)
+        derive([run], run.directory, figures=False)
         return run.directory
 
     return make
@@ -98,7 +98,9 @@ def test_a_renamed_copy_of_a_run_is_published_as_the_same_bytes(run: Path, tmp_p
 def test_another_user_folder_time_zone_and_language_give_the_same_bytes(run: Path, tmp_path: Path) -> None:
     publish([run], tmp_path / "a", {})
     (tmp_path / "away").mkdir()
-    code = "import sys, pathlib, perpend.publish as p; p.publish([pathlib.Path(sys.argv[1])], pathlib.Path('b'), {})"
+    code = (
+        "import sys, pathlib, perpend.proof.publish as p; p.publish([pathlib.Path(sys.argv[1])], pathlib.Path('b'), {})"
+    )
     changed = {"HOME": "/home/zoe", "USER": "zoe", "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
     subprocess.run(
         [sys.executable, "-c", code, str(run)], check=True, cwd=tmp_path / "away", env={**os.environ, **changed}
@@ -259,7 +261,7 @@ def test_a_frozen_set_is_compared_with_its_freeze(evaluated: Callable[..., Path]
     (tmp_path / "freeze.json").write_text(json.dumps(freeze([tmp_path / "items.jsonl"])))
     run = evaluated("frozen", freeze=tmp_path / "freeze.json")
     assert gates(run)[0].passed
-    assert "; freeze " in gates(run)[0].found
+    assert "; freeze " in gates(run)[0].detail
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["items"]["freeze_sha256"] = "0" * 64
     (run / "manifest.json").write_text(json.dumps(manifest))
@@ -391,7 +393,7 @@ def test_an_imported_run_is_published_and_says_which_gates_do_not_apply(tmp_path
     (made,) = publish([run], tmp_path / "out", {}, figures=False)
     found = {gate.gate: gate for gate in made.gates}
     assert found["prompts"].passed
-    assert "not applicable: imported" in found["prompts"].found
+    assert "not applicable: imported" in found["prompts"].detail
     assert "import" in json.loads((made.folder / "manifest.json").read_text())
 
 

@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compose import Task
-from perpend.conditions import control
+from perpend.ask.conditions import control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.errors import AuditFailure
-from perpend.leaks import Own, search, this_machine
-from perpend.measure import Run
+from perpend.ledger.store import Appended, Store
+from perpend.measure.run import Run
 from perpend.models.mock import model
-from perpend.publish import publish
-from perpend.published import write_lines
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
-from perpend.store import Appended, Store
+from perpend.proof.archive import write_lines
+from perpend.proof.leaks import MachineIdentity, search, this_machine
+from perpend.proof.publish import publish
+from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Response
 
 TASK = Task(name="t", conditions=(control(),), scorers=("label@2",))
 KEY = "sk-" + "a1B2c3D4e5F6g7H8i9J0"
-OWN = Own({"LAB_TOKEN": "q9-secret-value"}, ["/home/alice/work"], "alice", "tango-7")
+OWN = MachineIdentity({"LAB_TOKEN": "q9-secret-value"}, ["/home/alice/work"], "alice", "tango-7")
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def say(run: Path, **response: str) -> None:
         store.append([Appended(1, 0, 1, store.sample_requests(1)[0][1], Response(**response))])
 
 
-def kinds(folder: Path, own: Own = OWN) -> list[str]:
+def kinds(folder: Path, own: MachineIdentity = OWN) -> list[str]:
     return [leak.kind for leak in search(folder, own)]
 
 
@@ -125,7 +125,7 @@ def test_the_error_of_a_server_is_not_a_models_speech(tmp_path: Path) -> None:
 
 
 def test_a_secret_with_quotes_is_found_as_json_writes_it(tmp_path: Path) -> None:
-    own = Own({"APP_SECRET": 'pa"ss\\word9'})
+    own = MachineIdentity({"APP_SECRET": 'pa"ss\\word9'})
     assert kinds(responses(tmp_path, text='it is pa"ss\\word9!'), own) == ["the value of APP_SECRET"]
 
 

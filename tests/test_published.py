@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from perpend.audit import audit_run
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.canon import dumps
-from perpend.compose import Task
-from perpend.conditions import asch, control
 from perpend.errors import DataError, StoreError
-from perpend.measure import Run
+from perpend.ledger.store import Appended, Store
+from perpend.measure.run import Run
 from perpend.models.mock import model
-from perpend.published import read_lines, restore, write, write_lines
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
-from perpend.store import Appended, Store
+from perpend.proof.archive import read_lines, restore, write, write_lines
+from perpend.proof.audit import audit_run
+from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import ChoiceLogprob, Response, Usage
 
 TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
@@ -151,7 +151,11 @@ def test_an_existing_run_is_never_overwritten(run: Path, tmp_path: Path) -> None
         ("responses.jsonl.gz", lambda lines: ['{"trial":1}', *lines], "exactly one of text and error"),
         ("responses.jsonl.gz", lambda lines: [lines[0].replace('"turn":0', f'"turn":{1 << 70}')], "too large"),
         ("responses.jsonl.gz", lambda lines: [lines[0].replace('"stop"', '"\\ud800"')], "surrogates"),
-        ("scores.jsonl.gz", lambda lines: [re.sub(r'"span":[^t]*"', '"span":["a",2],"', lines[0])], "whole number"),
+        (
+            "scores.jsonl.gz",
+            lambda lines: [re.sub(r'"span":[^t]*"', '"span":["a",2],"', lines[0])],
+            "an integer was expected",
+        ),
         ("items.jsonl.gz", lambda lines: [re.sub(r'"prompt":"[^"]*"', '"prompt":7', lines[0])], "prompt"),
         ("scores.jsonl.gz", lambda lines: [lines[0].replace("label@1", "label@7")], "label@7"),
         ("items.jsonl.gz", lambda lines: ["7", *lines], "an object was expected"),

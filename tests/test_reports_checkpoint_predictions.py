@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compose import Task
-from perpend.conditions import question
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
 from perpend.errors import DataError, SpecError
-from perpend.measure import Run
-from perpend.models.base import Answers, Budget
-from perpend.reports.predictions import Prediction, from_run, load_predictions
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
+from perpend.ledger.items import question
+from perpend.measure.run import Run
+from perpend.spec.model import Answers, Budget
+from perpend.spec.runspec import ModelSpec, RunSpec
+from perpend.studies.verbs.predictions import Choice, from_table, judgements_of, load_predictions
 from perpend.types import ChoiceLogprob, Condition, Item, Message, Request, Response
 
 TRICKS = ("over_regularization", "wrong_tense_marker")
@@ -35,7 +35,7 @@ def written(tmp_path: Path) -> Callable[..., Path]:
 
 def test_three_keys_are_enough_and_other_texts_become_tags(written: Callable[..., Path]) -> None:
     (one,) = load_predictions(written({**GOOD, "topic": "birds", "depth": 3, "nested": {"x": 1}}))
-    assert one == Prediction("a", 0.5, True, tags={"topic": "birds", "depth": "3"})
+    assert one == Choice("a", 0.5, True, tags={"topic": "birds", "depth": "3"})
 
 
 def test_a_full_line_comes_back_as_it_was_written(written: Callable[..., Path]) -> None:
@@ -155,6 +155,10 @@ def run_of(tmp_path: Path, conditions: int = 1) -> Run:
     run = Run(outcome.directory)
     run.score()
     return run
+
+
+def from_run(run: Run, where: dict[str, str | float] | None = None) -> tuple[Choice, ...]:
+    return from_table(run.table, run.table.mask(where or {}), judgements_of(run.table))
 
 
 def test_a_run_that_scores_choices_gives_predictions(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perpend.errors import SpecError
-from perpend.reports import latex
+from perpend.report import latex
 
 
 def test_every_special_character_is_shown_and_none_is_run() -> None:

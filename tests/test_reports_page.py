@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perpend.reports.page import (
+from perpend.report.page import (
     Card,
     Cards,
     Code,

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compose import Reprompt, Task
-from perpend.conditions import asch, control
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task, plan_size
+from perpend.ask.task import Reprompt, Task
 from perpend.errors import DataError, ModelError, SpecError, StoreError
-from perpend.models.base import Answers, Budget
+from perpend.ledger.store import Store
 from perpend.models.callable import Callable as CallableModel
-from perpend.run import evaluate_task, plan_size
-from perpend.spec import Limits, ModelSpec, RunSpec
-from perpend.store import Store
+from perpend.spec.model import Answers, Budget
+from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from perpend.types import Item, Message, Request, Response, Sampling, Usage
 
 MODEL = ModelSpec("callable/test", "m")

@@ -15,7 +15,7 @@ ITEM = Item("x", "What is 12 divided by -4?", target="-3", decoy="3", aliases=("
 
 
 def judged(text: str, item: Item = ITEM) -> Score:
-    return correct.judge(item, Response(text=text))
+    return correct.VERSIONS[-1].judge(item, Response(text=text))
 
 
 def test_the_answer_is_the_text_that_was_read() -> None:
@@ -39,7 +39,7 @@ def test_version_1_counts_any_occurrence() -> None:
     item = Item("x", "?", target="Oslo")
     oldest = correct.VERSIONS[0].judge
     assert oldest(item, Response(text="I doubt that it is Oslo.")).value == 1.0
-    assert correct.judge(item, Response(text="I doubt that it is Oslo.")).value == 0.0
+    assert correct.VERSIONS[-1].judge(item, Response(text="I doubt that it is Oslo.")).value == 0.0
 
 
 @pytest.mark.parametrize("version", [0, -1])
@@ -57,5 +57,5 @@ def test_a_failed_call_is_not_scored(version: int) -> None:
 @pytest.mark.skipif(not CASES.exists(), reason="the shared data folder is not here")
 def test_it_agrees_with_the_reader_of_the_crafted_cases() -> None:
     cases = [case for case in load(CASES) if case["human_is_correct"] is not None]
-    agreed = sum(read(correct.judge, case).value == case["human_is_correct"] for case in cases)
+    agreed = sum(read(correct.VERSIONS[-1].judge, case).value == case["human_is_correct"] for case in cases)
     assert agreed >= 0.9 * len(cases)

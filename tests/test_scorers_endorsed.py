@@ -28,7 +28,7 @@ ITEM = Item("x", "What is the capital of Italy?", target="Rome", decoy="Milan")
     ],
 )
 def test_the_reason_says_what_the_decoy_is_there_for(text: str, reason: str) -> None:
-    score = endorsed.judge(ITEM, Response(text=text))
+    score = endorsed.VERSIONS[-1].judge(ITEM, Response(text=text))
     assert (score.value, score.reason) == (0.0, reason)
 
 
@@ -41,18 +41,19 @@ def test_the_reason_says_what_the_decoy_is_there_for(text: str, reason: str) -> 
     ],
 )
 def test_the_reason_says_how_the_decoy_is_endorsed(text: str, reason: str) -> None:
-    score = endorsed.judge(ITEM, Response(text=text))
+    score = endorsed.VERSIONS[-1].judge(ITEM, Response(text=text))
     assert (score.value, score.reason) == (1.0, reason)
 
 
 def test_a_denied_mention_is_a_mention_with_its_place() -> None:
-    score = mentioned.judge(ITEM, Response(text="It is not Milan."))
+    score = mentioned.VERSIONS[-1].judge(ITEM, Response(text="It is not Milan."))
     assert (score.value, score.span) == (1.0, (10, 15))
 
 
 def test_an_endorsed_decoy_is_a_mentioned_one() -> None:
     response = Response(text="The answer is Milan.")
-    assert endorsed.judge(ITEM, response).value == mentioned.judge(ITEM, response).value == 1.0
+    assert endorsed.VERSIONS[-1].judge(ITEM, response).value == 1.0
+    assert mentioned.VERSIONS[-1].judge(ITEM, response).value == 1.0
 
 
 @pytest.mark.parametrize("scorer", [endorsed, mentioned])
@@ -66,7 +67,7 @@ def test_without_a_decoy_nothing_is_scored(scorer: object, version: int) -> None
 @pytest.mark.skipif(not CONFORMITY.exists(), reason="the shared data folder is not here")
 def test_it_agrees_with_the_reader_of_the_crafted_cases() -> None:
     cases = [case for case in load(CONFORMITY / "scoring_cases.jsonl") if case["human_W"] is not None]
-    agreed = sum((read(endorsed.judge, case).value or 0.0) == case["human_W"] for case in cases)
+    agreed = sum((read(endorsed.VERSIONS[-1].judge, case).value or 0.0) == case["human_W"] for case in cases)
     assert agreed >= 0.95 * len(cases)
 
 
@@ -75,7 +76,7 @@ def test_precision_and_recall_on_the_hand_labels_reach_nine_tenths() -> None:
     rows = [row for row in load(CONFORMITY / "human_endorsement_labels_t0.jsonl") if row["human_W"] is not None]
     questions = {item["item_id"]: item["question"] for item in load(CONFORMITY / "suite_items_220.jsonl")}
     pairs = [
-        (row["human_W"], read(endorsed.judge, row | {"question": questions[row["item_id"]]}).value or 0.0)
+        (row["human_W"], read(endorsed.VERSIONS[-1].judge, row | {"question": questions[row["item_id"]]}).value or 0.0)
         for row in rows
     ]
     both = sum(human == scored == 1.0 for human, scored in pairs)

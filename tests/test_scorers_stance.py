@@ -57,9 +57,9 @@ def test_an_unfinished_text_has_no_state() -> None:
 def test_the_state_is_what_the_other_scorers_say(words: list[str]) -> None:
     response = Response(text=" ".join(words))
     state = stance.judge(ITEM, response).answer
-    assert (state == "correct") == (correct.judge(ITEM, response).value == 1.0)
-    assert (state == "endorses") == (endorsed.judge(ITEM, response).value == 1.0)
-    assert (state == "refuses") == (refused.judge(ITEM, response).value == 1.0)
+    assert (state == "correct") == (correct.VERSIONS[-1].judge(ITEM, response).value == 1.0)
+    assert (state == "endorses") == (endorsed.VERSIONS[-1].judge(ITEM, response).value == 1.0)
+    assert (state == "refuses") == (refused.VERSIONS[-1].judge(ITEM, response).value == 1.0)
 
 
 def test_what_was_read_last_is_not_taken_for_another_item_or_response() -> None:

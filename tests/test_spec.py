@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from perpend.errors import SpecError
-from perpend.flags import spec_with_flags
-from perpend.spec import ModelSpec, RunSpec, parse_spec, read_spec, written_name
+from perpend.spec.runspec import ModelSpec, RunSpec, parse_spec, read_spec, spec_with_flags, written_name
 from perpend.types import Sampling
 
 TOML = """
@@ -81,26 +80,26 @@ def test_a_path_of_this_machine_is_never_part_of_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ("tmeperature = 1", "did you mean"),
-        ('name = ""', "name must be a text"),
+        ('name = ""', "name must be a string"),
         ("repeats = 0", "repeats must be 1 or more"),
-        ("repeats = true", "must be a whole number"),
+        ("repeats = true", "must be an integer"),
         ("max_items = 0", "max_items must be 1 or more"),
     ],
 )
-def test_a_mistake_is_an_error_that_says_where(change: str, said: str) -> None:
+def test_a_mistake_is_an_error_that_says_where(change: str, message: str) -> None:
     import tomllib
 
     body = {"task": "questions", "model": [{"name": "mock/true"}], **tomllib.loads(change)}
     with pytest.raises(SpecError) as error:
         parse_spec(body, folder=Path(), where="run.toml")
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"model": [{"name": "mock/true"}]}, 'task = "…" is missing'),
         ({"task": "t"}, "no model"),
@@ -112,10 +111,10 @@ def test_a_mistake_is_an_error_that_says_where(change: str, said: str) -> None:
         ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"max_tokens": 0}}, "1 or more"),
     ],
 )
-def test_an_impossible_run_is_refused(body: dict[str, object], said: str) -> None:
+def test_an_impossible_run_is_refused(body: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError) as error:
         parse_spec(body, folder=Path(), where="run.toml")
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "sk-123" not in str(error.value)
 
 

@@ -92,12 +92,6 @@ def test_what_cannot_be_an_id_is_an_error(ids: object) -> None:
         gate.codes("item", ids)
 
 
-def test_a_repeated_key_is_an_error_that_names_both_rows() -> None:
-    gate.unique_keys("item", ["a", "a", "b"], [0, 1, 0])
-    with pytest.raises(DataError, match=r"rows 0 and 2 share the key \('a', 0\)"):
-        gate.unique_keys("item", ["a", "a", "a"], [0, 1, 0])
-
-
 @pytest.mark.parametrize("count", [-1, 1.5, "3", None])
 def test_counts_are_whole_and_not_negative(count: object) -> None:
     with pytest.raises(DataError, match="b: is"):

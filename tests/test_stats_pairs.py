@@ -10,7 +10,7 @@ import pytest
 
 from perpend import stats
 from perpend.errors import DataError
-from perpend.stats import paired_tests
+from perpend.stats import pairs as paired_tests
 from perpend.types import Estimate
 
 CONTROL = [1, 1, 1, 1, 1, 1, 0, 0, 0, 0]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perpend.errors import DataError
-from perpend.stats import firth as penalised
+from perpend.stats import cells as penalised
 from perpend.stats.cells import Cells, Column, collapse, design, factor, number
 from perpend.stats.glmm import conditional_odds_ratio, gee_odds_ratio, random_intercept
 from perpend.stats.regression import (

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from perpend.conditions import asch, control
-from perpend.database import exclusive
+from perpend.ask.conditions import asch, control
+from perpend.ask.requests import first_request
 from perpend.errors import DataError, StoreError
-from perpend.plan import Dataset, Plan, first_request
-from perpend.store import Appended, Store
+from perpend.ledger.database import exclusive
+from perpend.ledger.plan import Dataset, Plan
+from perpend.ledger.store import Appended, Store
 from perpend.types import ChoiceLogprob, Item, Response, Sampling, Score, Scorer, Usage
 
 ITEMS = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perpend.text.match import MENTIONS, Answer, Mention, answer, find, without_nested
-from perpend.text.normalise import fold
+from perpend.text.match import MENTIONS, Answer, Mention, answer, find, fold, without_nested
 
 
 def found(text: str, *spellings: str, rival: str | None = None, choices: tuple[str, ...] = ()) -> list[str]:

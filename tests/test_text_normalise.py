@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perpend.text.normalise import INVISIBLE, fold
+from perpend.text.match import INVISIBLE, fold
 
 
 @pytest.mark.parametrize(

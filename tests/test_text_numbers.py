@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perpend.text import numbers
-from perpend.text.match import answer, find
-from perpend.text.normalise import fold
+from perpend.text.match import answer, find, fold
 
 
 def found(text: str, wanted: str) -> list[str]:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perpend.text.reading import Asked, read
+from perpend.text.reading import AskedItem, read
 
-CAPITAL = Asked("What is the capital of Italy?", ("Rome",), "Milan", ())
+CAPITAL = AskedItem("What is the capital of Italy?", ("Rome",), "Milan", ())
 WORDS = (
     "Rome",
     "Milan",
@@ -50,7 +50,7 @@ def test_a_text_with_nothing_of_its_own_is_empty() -> None:
 
 
 def test_without_a_question_a_plain_statement_still_counts() -> None:
-    decided = read("The capital is Milan.", None, Asked("", ("Rome",), "Milan", ())).decided
+    decided = read("The capital is Milan.", None, AskedItem("", ("Rome",), "Milan", ())).decided
     assert decided is not None
     assert decided.side == "decoy"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perpend.text.normalise import fold
-from perpend.text.sentences import REACH, bounds, listing, own_turn
+from perpend.text.clause import REACH, bounds, listing, own_turn
+from perpend.text.match import fold
 
 
 def own(text: str) -> str:

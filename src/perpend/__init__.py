@@ -5,6 +5,8 @@ import perpend as pp
 task = pp.task("conformity", confederates=5)
 run = pp.evaluate(task, [pp.model("mock/subject", sway=0.4)], seed=42, out="runs")
 print(run["correct"].where(condition="control").rate())
+pp.publish(run, to="published")
+pp.audit("published").raise_for_failures()
 """
 
 from __future__ import annotations
@@ -12,71 +14,97 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from perpend.canon import VERSION
+
+__version__ = VERSION
 
 if TYPE_CHECKING:
-    from perpend.api import evaluate, model, task
-    from perpend.compose import Task
+    from perpend.api import (
+        analyze,
+        audit,
+        compare,
+        condition,
+        convert,
+        evaluate,
+        export,
+        model,
+        publish,
+        score,
+        scorer,
+        task,
+        template,
+    )
+    from perpend.ask.task import Reprompt, Task
     from perpend.errors import AuditFailure, DataError, ModelError, PerpendError, SpecError, StoreError
-    from perpend.measure import Run
-    from perpend.spec import Limits
-    from perpend.stats.calibration import brier, ece
+    from perpend.measure.run import Run
+    from perpend.measure.study import FigureOf, Metric, Numbers, Report, Section, TableOf
+    from perpend.measure.table import Table
+    from perpend.spec.runspec import Limits
+    from perpend.stats.calibration import ece
     from perpend.types import Condition, Estimate, Item, Message, Request, Response, Sampling, Score, Scorer
+
+# `import perpend` must cost nothing (`perpend --help` answers in under 0.3 s): each name is loaded when it is used.
+_HOMES = {
+    "perpend.api": ("analyze audit compare condition convert evaluate export model publish score scorer task template"),
+    "perpend.ask.task": "Reprompt Task",
+    "perpend.errors": "AuditFailure DataError ModelError PerpendError SpecError StoreError",
+    "perpend.measure.run": "Run",
+    "perpend.measure.study": "FigureOf Metric Numbers Report Section TableOf",
+    "perpend.measure.table": "Table",
+    "perpend.spec.runspec": "Limits",
+    "perpend.stats.calibration": "ece",
+    "perpend.types": "Condition Estimate Item Message Request Response Sampling Score Scorer",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "AuditFailure",
     "Condition",
     "DataError",
     "Estimate",
+    "FigureOf",
     "Item",
     "Limits",
     "Message",
+    "Metric",
     "ModelError",
+    "Numbers",
     "PerpendError",
+    "Report",
+    "Reprompt",
     "Request",
     "Response",
     "Run",
     "Sampling",
     "Score",
     "Scorer",
+    "Section",
     "SpecError",
     "StoreError",
+    "Table",
+    "TableOf",
     "Task",
-    "brier",
+    "analyze",
+    "audit",
+    "compare",
+    "condition",
+    "convert",
     "ece",
     "evaluate",
+    "export",
     "model",
+    "publish",
+    "score",
+    "scorer",
     "task",
+    "template",
 ]
-
-# `import perpend` must cost nothing (`perpend --help` answers in under 0.3 s): each name is loaded when it is used.
-_HOMES = {
-    "perpend.api": ("evaluate", "model", "task"),
-    "perpend.errors": ("AuditFailure", "DataError", "ModelError", "PerpendError", "SpecError", "StoreError"),
-    "perpend.measure": ("Run",),
-    "perpend.spec": ("Limits",),
-    "perpend.stats.calibration": ("brier", "ece"),
-    "perpend.compose": ("Task",),
-    "perpend.types": (
-        "Condition",
-        "Estimate",
-        "Item",
-        "Message",
-        "Request",
-        "Response",
-        "Sampling",
-        "Score",
-        "Scorer",
-    ),
-}
 
 
 def __getattr__(name: str) -> object:
-    if name in __all__:
-        for home, names in _HOMES.items():
-            if name in names:
-                value: object = getattr(importlib.import_module(home), name)
-                return value
+    if name in _HOME_OF:
+        value: object = getattr(importlib.import_module(_HOME_OF[name]), name)
+        return value
     raise AttributeError(f"module 'perpend' has no attribute {name!r}")
 
 

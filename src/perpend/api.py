@@ -1,26 +1,67 @@
-"""What a Python program calls: a task, models, one function that asks. The same as the command line, in one call."""
+"""What a Python program calls: the verbs of the command line as functions, with the same effects."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
+from perpend.ask.conditions import condition, template
+from perpend.ask.runner import Outcome, evaluate_task, task_of
+from perpend.ask.task import Task, make_model, make_task
 from perpend.canon import JSON
-from perpend.compose import Task, make_model, make_task
-from perpend.measure import Run
-from perpend.models.base import Model
-from perpend.run import evaluate_task
-from perpend.spec import Limits, ModelSpec, RunSpec, written_name
-from perpend.types import Sampling
+from perpend.errors import AuditFailure
+from perpend.measure.run import Run, toolkit_of
+from perpend.spec.model import Model
+from perpend.spec.resolve import find_scorer
+from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
+from perpend.types import Sampling, Scorer
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    from perpend.proof.audit import Audit
+    from perpend.proof.claims import Verdict
+    from perpend.proof.publish import Published
+    from perpend.report.compare import RunComparison
+    from perpend.report.derive import Derived
+
+__all__ = [
+    "Audited",
+    "analyze",
+    "audit",
+    "compare",
+    "condition",
+    "convert",
+    "evaluate",
+    "evaluate_spec",
+    "export",
+    "model",
+    "publish",
+    "score",
+    "scorer",
+    "task",
+    "template",
+]
+
+Where: TypeAlias = "Mapping[str, str] | None"
+Place: TypeAlias = "str | Path | Run"
+"""A run directory, or the Run of it."""
 
 
 def task(name: str, *, items: str | Path | Sequence[str | Path] | None = None, **options: JSON) -> Task:
     """The task of that name with these options; `items` instead of its own files."""
     files = () if items is None else (items,) if isinstance(items, str | Path) else items
     paths = tuple(Path(path) for path in files)
-    made = make_task(name, options)
-    return replace(made, items=paths) if paths else made
+    chosen = make_task(name, options)
+    return replace(chosen, items=paths) if paths else chosen
+
+
+def scorer(name: str) -> Scorer:
+    """The scorer 'correct' (its latest version), 'correct@1', or the one in 'brief.py'; `judge` it on anything."""
+    return find_scorer(name)
 
 
 def model(name: str, *, label: str | None = None, max_tokens: int | None = None, **options: JSON) -> ModelSpec:
@@ -42,7 +83,7 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     out: str | Path = "runs",
     quiet: bool = False,
 ) -> Run:
-    """Ask, keep, score; resume if the run exists. Returns the Run, whose columns answer questions."""
+    """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions."""
     temperatures = [temperature] if isinstance(temperature, float | int) else temperature
     specs = [entry if isinstance(entry, ModelSpec) else ModelSpec(entry.name, entry.name) for entry in models]
     spec = RunSpec(
@@ -55,8 +96,163 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
         seed=seed,
         limits=limits or Limits(),
     )
-    made = [make_model(e.name, e.options, what.items) if isinstance(e, ModelSpec) else e for e in models]
-    outcome = evaluate_task(spec, what, made, Path(out), quiet=quiet)
-    run = Run(outcome.directory)
-    run.score()
+    ready = [make_model(e.name, e.options, what.items) if isinstance(e, ModelSpec) else e for e in models]
+    outcome = evaluate_task(spec, what, ready, Path(out), quiet=quiet)
+    run = Run(outcome.directory, code=toolkit_of(what))
+    score(run)
     return run
+
+
+def evaluate_spec(spec: RunSpec, out: Path, *, scored: bool = True, quiet: bool = False) -> tuple[Outcome, Run]:
+    """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories."""
+    what = task_of(spec)
+    paths = spec.items or what.items
+    models = [make_model(entry.name, entry.options, paths) for entry in spec.models]
+    outcome = evaluate_task(spec, what, models, out, quiet=quiet)
+    run = Run(outcome.directory, code=toolkit_of(what, spec.task))
+    if scored:
+        score(run)
+    return outcome, run
+
+
+def score(run: Place, only: Sequence[str] = (), *, trust_code: bool = False) -> Derived:
+    """Score every stored answer again and write metrics.json, report.md and the tables beside the run.
+
+    `only` names scorers. A scorer that came from a Python file of the run itself is run only with `trust_code`.
+    """
+    from perpend.report.derive import derive
+
+    opened = _run(run, trust_code=trust_code)
+    opened.score(only)
+    return derive([opened], opened.directory, figures=False)
+
+
+def analyze(runs: Place | Sequence[Place], out: str | Path, *, figures: bool = True, trust_code: bool = False) -> Path:
+    """Write metrics.json, report.md, tables and figures of one run, or of several as one sweep; the report's path."""
+    from perpend.report.derive import derive
+
+    opened = [_run(run, trust_code=trust_code) for run in _several(runs)]
+    return derive(opened, Path(out), figures=figures).path
+
+
+def publish(
+    runs: Place | Sequence[Place],
+    to: str | Path = "published",
+    *,
+    accept: Mapping[str, str] | None = None,
+    sign: str | Path | None = None,
+    figures: bool = True,
+    trust_code: bool = False,
+) -> list[Published]:
+    """Check runs at the gates and publish copies that a stranger can verify. A gate that fails is an AuditFailure.
+
+    `accept` maps the name of a gate that may fail to the reason why. `sign` is an SSH key's file.
+    """
+    from perpend.proof.publish import publish as publish_runs
+
+    opened = [_run(run, trust_code=trust_code) for run in _several(runs)]
+    key = None if sign is None else Path(sign)
+    return publish_runs(opened, Path(to), accept or {}, key, figures=figures, trust_code=trust_code)
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What an audit came to: an outcome for each run or folder, and a verdict for each claim."""
+
+    runs: tuple[Audit, ...]
+    claims: tuple[Verdict, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing differs and every claim holds."""
+        return all(outcome.ok for outcome in self.runs) and all(one.status == "pass" for one in self.claims)
+
+    def raise_for_failures(self) -> None:
+        """Raise AuditFailure with the first difference of every check that has one, or the claims that do not hold."""
+        from perpend.proof.claims import raise_for_failures
+
+        failed = [outcome for outcome in self.runs if not outcome.ok]
+        if failed:
+            names = ", ".join(outcome.name for outcome in failed)
+            raise AuditFailure(f"{len(failed)} of {len(self.runs)} differ from what is stored: {names}")
+        raise_for_failures(self.claims)
+
+
+def audit(
+    paths: str | Path | Sequence[str | Path], *, claims: str | Path | None = None, trust_code: bool = False
+) -> Audited:
+    """Derive everything again from the raw answers of runs and published folders, and compare.
+
+    `claims` is a claims.toml whose claims are recomputed too. Code out of a folder runs only with `trust_code`.
+    """
+    from perpend.proof.audit import Options, check_claims
+    from perpend.proof.audit import audit as audit_paths
+
+    places = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    outcomes = audit_paths(places, Options(trust_code=trust_code))
+    verdicts = () if claims is None else check_claims(Path(claims), outcomes)
+    return Audited(tuple(outcomes), tuple(verdicts))
+
+
+def compare(
+    first: Place,
+    second: Place,
+    out: str | Path | None = None,
+    *,
+    first_where: Where = None,
+    second_where: Where = None,
+    columns: Sequence[str] = (),
+) -> RunComparison:
+    """The second run against the first, on the trials that both have; with `out`, the page and the tables too.
+
+    `first_where` and `second_where` narrow each to a part, such as {'model': 'small'} or {'rule': '1'}.
+    """
+    from perpend.report.compare import compare_directories, side
+
+    sides = side(_run(first), first_where), side(_run(second), second_where)
+    return compare_directories(*sides, None if out is None else Path(out), columns)
+
+
+def convert(
+    source: str | Path,
+    destination: str | Path,
+    *,
+    fields: str | None = None,
+    metadata: str | Path | None = None,
+    runs_dir: str | Path | None = None,
+) -> Path:
+    """Import what another tool recorded as a run, or write a run in another format; returns the path written."""
+    from perpend._convert import convert as convert_files
+
+    places = {"metadata": metadata, "runs_dir": runs_dir}
+    given = {name: None if place is None else Path(place) for name, place in places.items()}
+    return convert_files(Path(source), Path(destination), fields, **given)
+
+
+@overload
+def export(run: Place, out: Literal["pandas"], *, where: Where = None, only: Sequence[str] = ()) -> pd.DataFrame: ...
+@overload
+def export(run: Place, out: Literal["polars"], *, where: Where = None, only: Sequence[str] = ()) -> pl.DataFrame: ...
+@overload
+def export(run: Place, out: Path, *, where: Where = None, only: Sequence[str] = ()) -> int: ...
+def export(
+    run: Place, out: Path | Literal["pandas", "polars"], *, where: Where = None, only: Sequence[str] = ()
+) -> int | pd.DataFrame | pl.DataFrame:
+    """One row per trial: plan, item, answer, every score. Written to a .csv, .parquet or .jsonl file, whose number of
+    rows is returned; or returned as a DataFrame of 'pandas' or 'polars'."""
+    from perpend.report.export import export as export_run
+    from perpend.report.export import to_pandas, to_polars
+
+    if out == "pandas":
+        return to_pandas(_run(run), where=where, only=only)
+    if out == "polars":
+        return to_polars(_run(run), where=where, only=only)
+    return export_run(_run(run), Path(out), where=where, only=only)
+
+
+def _several(runs: Place | Sequence[Place]) -> Sequence[Place]:
+    return [runs] if isinstance(runs, str | Path | Run) else runs
+
+
+def _run(given: Place, *, trust_code: bool = False) -> Run:
+    return given if isinstance(given, Run) else Run(given, trust_code=trust_code)

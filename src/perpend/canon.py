@@ -1,4 +1,4 @@
-"""Canonical bytes: JSON, digests, atomic writes, deterministic compression, portable file names.
+"""Canonical bytes: JSON read and written, digests, atomic writes, deterministic compression, portable file names.
 
 Everything that is hashed or written goes through here, so the same value gives the same bytes on every machine.
 """
@@ -9,13 +9,18 @@ import contextlib
 import gzip
 import hashlib
 import json
+import math
 import os
 import re
 import tempfile
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
+
+from perpend.errors import DataError, did_you_mean
+
+VERSION = "0.2.0.dev0"
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 
@@ -34,7 +39,7 @@ def dumps(value: JSON) -> str:
 
 
 def pretty(value: JSON) -> str:
-    """Canonical JSON for people and diffs: sorted keys, two spaces, one newline at the end."""
+    """Canonical JSON for reading and diffs: sorted keys, two spaces, one newline at the end."""
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -90,3 +95,108 @@ def portable_name(text: str) -> str:
     stem = plain[: _NAME_BYTES - 10].rstrip("._-") or "x"
     tail = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"x{stem}_{tail}" if _DEVICE.match(stem) else f"{stem}_{tail}"
+
+
+def as_object(value: JSON) -> Mapping[str, JSON]:
+    """The object, or an empty one where something else is in its place."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_list(value: JSON) -> Sequence[JSON]:
+    """The list, or an empty one where something else is in its place."""
+    return value if isinstance(value, list) else []
+
+
+def object_of(body: Mapping[str, JSON], key: str, where: str) -> Mapping[str, JSON]:
+    """An object; empty where the key is absent or null. Anything else is a DataError that names the place."""
+    value = body.get(key)
+    if value is not None and not isinstance(value, Mapping):
+        raise DataError(f"{where}: {key!r} must be an object, not {value!r:.80}")
+    return value or {}
+
+
+def list_of(body: Mapping[str, JSON], key: str, where: str) -> Sequence[JSON]:
+    """A list; empty where the key is absent or null."""
+    value = body.get(key)
+    if value is not None and not isinstance(value, list):
+        raise DataError(f"{where}: {key!r} must be a list, not {value!r:.80}")
+    return value or []
+
+
+def text_or_none(body: Mapping[str, JSON], key: str, where: str) -> str | None:
+    """A string, or None where the key is absent or null."""
+    value = body.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    raise DataError(f"{where}: {key!r} must be a string, not {value!r:.80}")
+
+
+def text_of(body: Mapping[str, JSON], key: str, where: str) -> str:
+    """A string that must be there."""
+    value = text_or_none(body, key, where)
+    if value is None:
+        raise DataError(f"{where}: {key!r} is missing; {did_you_mean(key, [known for known in body if known != key])}")
+    return value
+
+
+def named(body: Mapping[str, JSON], key: str, where: str) -> str:
+    """A string that must be there and not blank."""
+    value = text_or_none(body, key, where)
+    if value is None or not value.strip():
+        near = [known for known in body if known != key]
+        raise DataError(f"{where}: {key!r} is missing or blank; {did_you_mean(key, near)}")
+    return value
+
+
+def number_of(body: Mapping[str, JSON], key: str, where: str) -> float | None:
+    """A finite number, also one written as a string or as true and false; None where the key is absent or null."""
+    value = body.get(key)
+    if value is None:
+        return None
+    if isinstance(value, str | bool | int | float):
+        try:
+            number = float(value)
+        except (ValueError, OverflowError):  # an integer beyond every float
+            number = math.nan
+        if math.isfinite(number):
+            return number
+    raise DataError(f"{where}: {key!r} must be a number, not {value!r:.80}")
+
+
+def whole_of(body: Mapping[str, JSON], key: str, where: str) -> int:
+    """An integer that must be there."""
+    value = body.get(key)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise DataError(f"{where}: {key!r} must be an integer, not {value!r:.80}")
+    return value
+
+
+def count_or_none(value: JSON) -> int | None:
+    """An integer from 0 to 2⁶³ − 1, which is what a database holds; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63 else None
+
+
+def json_object(text: str, where: str) -> dict[str, JSON]:
+    """The JSON object in a text."""
+    try:
+        body = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{where}: not JSON: {error.msg} at column {error.colno}") from None
+    except (ValueError, RecursionError) as error:  # an integer of too many digits, or nesting without end
+        raise DataError(f"{where}: cannot be read as JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise DataError(f"{where}: a JSON object was expected, not a {type(body).__name__}")
+    return body
+
+
+def json_lines(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """('file:line', object) of every line of a JSONL file; blank lines are passed over."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield f"{path}:{number}", json_object(line, f"{path}:{number}")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 
 class PerpendError(Exception):
-    """Base of every error that a user can cause or mend."""
+    """Base of every error that a user can cause or fix."""
 
     exit_code = 1
 

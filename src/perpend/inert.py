@@ -9,6 +9,7 @@ import unicodedata
 _KEPT = "\n\t"
 # What starts markup anywhere in a line; ':' and '@' because readers turn addresses and names into links.
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#!|~&$:@])")
+_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()<>#!|~&$:@])")
 _TICKS = re.compile(r"`+")
 _FORMULA = re.compile(r"^[\s]*[=+\-@\t\r|%]")
 
@@ -25,6 +26,11 @@ def terminal(text: str) -> str:
 def markdown(text: str) -> str:
     """The text as one line of Markdown that shows exactly these characters: no markup, no HTML, no table break."""
     return _MARKUP.sub(r"\\\1", " ".join(terminal(text).split()))
+
+
+def plain(text: str) -> str:
+    """Markdown as a terminal shows it: without escapes and emphasis, control characters shown as escapes."""
+    return terminal(_ESCAPED.sub(r"\1", text.replace("**", "")))
 
 
 def fenced(text: str) -> str:

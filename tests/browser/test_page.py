@@ -1,8 +1,7 @@
-"""The demo's page in a real browser: nothing is fetched, nothing goes wrong, its numbers are those of metrics.json."""
+"""The demo's page in a real browser: nothing is fetched, nothing goes wrong, its numbers are the published ones."""
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from perpend.demo import SIMULATED, Size, make_demo
+from tests.test_demo import published
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("browser")]
 
@@ -52,7 +52,7 @@ def visit(request: pytest.FixtureRequest, out: Path) -> Iterator[Visit]:
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: pip install playwright"
     )
-    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         pytest.skip("no Chromium on the PATH; 'make browser' says how to get one")
     asked: list[str] = []
@@ -97,11 +97,11 @@ def test_the_page_does_not_scroll_sideways(visit: Visit) -> None:
     assert visit.widths[0] <= visit.widths[1]
 
 
-def test_every_number_is_the_one_in_metrics_json(visit: Visit, out: Path) -> None:
-    stated = json.loads((out / "metrics.json").read_text(encoding="utf-8"))["numbers"]
+def test_every_number_is_the_one_in_a_published_metrics_json(visit: Visit, out: Path) -> None:
+    stated = published(out)
     assert len(visit.numbers) > 60
     for key, value, words in visit.numbers:
-        exact = stated[key]["value"]
+        exact = stated[key]
         assert exact == (None if value == "" else float(value))
         assert words == "NA" if exact is None else words
 

@@ -1,4 +1,4 @@
-"""Every provider, found by pkgutil, is held to the protocol of `perpend.models.base.Model`."""
+"""Every provider, found by pkgutil, is held to the protocol of `perpend.spec.model.Model`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 import perpend.models
-from perpend.models.base import Budget, Model
+from perpend.spec.model import Budget, Model
 from perpend.types import Message, Request, Response, Sampling
 from tests.servers import OLLAMA_MODEL, anthropic_message, ollama, openai_chat, serve
 

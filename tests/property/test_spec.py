@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perpend.errors import SpecError
-from perpend.spec import parse_spec
+from perpend.spec.runspec import parse_spec
 
 KNOWN = {
     "task",

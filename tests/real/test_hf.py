@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from perpend.models.base import Budget
 from perpend.models.hf import model
 from perpend.models.local.variants import make_variants
+from perpend.spec.model import Budget
 from perpend.types import Message, Request, Sampling
 from tests.reference.engines import compare, probes
 
@@ -16,7 +16,7 @@ from tests.reference.engines import compare, probes
 def test_llama_cpp_and_transformers_agree_on_the_same_weights(weights: Path, tmp_path: Path) -> None:
     """Every fifteenth verb probe; tests.reference.engines compares all of them."""
     torch.set_num_threads(1)
-    made = make_variants(str(weights), tmp_path, ["f16"], quiet=True)["f16"]
+    made = make_variants(str(weights), tmp_path, ["f16"])["f16"]
     found = compare(probes()[::15], made)
     assert found.n >= 20
     assert found.same == found.n

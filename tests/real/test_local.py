@@ -16,20 +16,20 @@ from pathlib import Path
 
 import pytest
 
-from perpend.data import read_items
-from perpend.models.base import Budget
-from perpend.models.http.reply import as_list, as_mapping
+from perpend.canon import as_list, as_object
+from perpend.ledger.items import read_items
+from perpend.ledger.store import Store
 from perpend.models.local import model
 from perpend.models.local.engine import Engine, Setup
 from perpend.models.local.variants import KINDS, make_variants
 from perpend.scorers import unfinished
-from perpend.store import Store
-from perpend.tasks.conformity import task as conformity
-from perpend.tasks.questions import task as questions_task
+from perpend.spec.model import Budget
+from perpend.studies.conformity.design import task as conformity
+from perpend.studies.questions import task as questions_task
 from perpend.types import Item, Message, Request, Sampling
 from tests.conftest import ROOT
 
-FACTS = ROOT / "src" / "perpend" / "datasets" / "conformity" / "facts.jsonl"
+FACTS = ROOT / "src" / "perpend" / "studies" / "conformity" / "items" / "facts.jsonl"
 VOCABULARY = 49152
 SHORT = Sampling(max_tokens=8)
 BRIEF = Message("system", "Answer in one short sentence.")
@@ -51,8 +51,8 @@ def likelihoods(engine: Engine, prompt: Sequence[int], *, count: int, is_cached:
     """Log-probabilities of the `count` likeliest next tokens."""
     body = {"prompt": list(prompt), "max_tokens": 1, "n_probs": count, "temperature": 0.0, "cache_prompt": is_cached}
     reply = engine._server.handle_completions(body)
-    (step,) = as_list(as_mapping(as_mapping(as_list(reply["choices"])[0])["logprobs"])["content"])
-    found = [as_mapping(entry) for entry in as_list(as_mapping(step)["top_logprobs"])]
+    (step,) = as_list(as_object(as_object(as_list(reply["choices"])[0])["logprobs"])["content"])
+    found = [as_object(entry) for entry in as_list(as_object(step)["top_logprobs"])]
     return {int(str(entry["id"])): float(str(entry["logprob"])) for entry in found}
 
 
@@ -86,7 +86,7 @@ def test_the_prompt_that_the_model_is_fed_is_the_rendered_one(engine: Engine) ->
     for messages in ((Message("user", "2 + 2?"),), (BRIEF, Message("user", "2 + 2?"))):
         said = [{"role": message.role, "content": message.content} for message in messages]
         reply = engine._server.handle_chat_completions({"messages": said, "max_tokens": 1, "verbose": True})
-        assert as_mapping(reply["__verbose"])["prompt"] == engine.render(messages)
+        assert as_object(reply["__verbose"])["prompt"] == engine.render(messages)
         usage = engine.answer(Request(messages, Sampling(max_tokens=1))).usage
         assert usage is not None
         assert usage.prompt_sha256 == hashlib.sha256(engine.render(messages).encode()).hexdigest()
@@ -233,7 +233,7 @@ def test_a_worker_killed_in_the_middle_of_a_run_loses_and_doubles_nothing(engine
 
 @pytest.fixture(scope="module")
 def variants(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    return make_variants("smollm2", tmp_path_factory.mktemp("variants"), quiet=True)
+    return make_variants("smollm2", tmp_path_factory.mktemp("variants"))
 
 
 def test_requantised_variants_load_and_are_other_models(

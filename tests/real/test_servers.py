@@ -14,9 +14,9 @@ import pytest
 
 from perpend.errors import ModelError
 from perpend.models import ollama, openai
-from perpend.models.base import Budget, Model
 from perpend.models.local import model
 from perpend.models.local.engine import Engine
+from perpend.spec.model import Budget, Model
 from perpend.types import Message, Request, Response, Sampling, Usage
 from tests.ollama_server import MODEL, ollama_over
 from tests.servers import Server, serve

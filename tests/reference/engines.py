@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.compose import make_task
-from perpend.data import read_items
-from perpend.models.base import Budget, Model
+from perpend.ask.task import make_task
+from perpend.ledger.items import read_items
 from perpend.models.hf import model as hf
 from perpend.models.local import model as local
 from perpend.models.local.variants import make_variants
+from perpend.spec.model import Budget, Model
 from perpend.types import ChoiceLogprob, Item, Request, Sampling
 
 

@@ -14,11 +14,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perpend.reports.conformity_audit import numbers
-from perpend.reports.conformity_regression import reference_block, regression
-from perpend.reports.conformity_tables import reference_tables
-from perpend.reports.conformity_trials import Trials, replicates
-from perpend.stats.paired_tests import mcnemar
+from perpend.measure.study import Numbers
+from perpend.measure.table import Answers, Table
+from perpend.report.tables import as_csv
+from perpend.stats.pairs import mcnemar
+from perpend.studies.conformity import STUDY
+from perpend.studies.conformity.audit import rule_numbers
+from perpend.studies.conformity.tables import Results, reference_tables
+from perpend.types import Item
 from tests.conftest import ROOT
 
 DATA = ROOT / ".." / "shared" / "data" / "conformity"
@@ -27,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 )
 CONDITIONS = ("control", "asch_history_5", "authoritative_bias")
 Key = tuple[str, ...]
-Outcome = tuple[int, int, int]
+Outcome = tuple[float, int, int]
 """correct, endorsed, refused"""
 
 
@@ -92,30 +95,43 @@ def opinion() -> Iterator[tuple[Key, list[Outcome]]]:
         n = int(row["n_trials"])
         endorsed = round(n * float(row["wrong_answer_agreement_rate"]))
         refused = round(n * float(row["refusal_rate"]))
-        flags = [(-1, int(j < endorsed), int(j < refused)) for j in range(n)]
+        flags = [(np.nan, int(j < endorsed), int(j < refused)) for j in range(n)]
         yield (row["temperature"], row["variant"], row["condition_name"], "opinion"), flags
 
 
 @pytest.fixture(scope="module")
-def trials() -> Trials:
+def table() -> Table:
     cells = [*factual(), *opinion()]
-    names = [tuple(dict.fromkeys(key[axis] for key, _ in cells)) for axis in range(4)]
-    names[2], names[3] = CONDITIONS, tuple(sorted(names[3]))
-    codes = np.array(
-        [[names[axis].index(key[axis]) for axis in range(4)] for key, rows in cells for _ in rows], dtype=np.int32
-    ).T
+    names = {
+        key: tuple(dict.fromkeys(place[at] for place, _ in cells))
+        for at, key in enumerate(("temperature", "model", "condition", "topic"))
+    }
+    names["condition"], topics = CONDITIONS, sorted(names.pop("topic"))
     most = max(len(rows) for _, rows in cells)
-    item = np.array([names[3].index(key[3]) * most + j for key, rows in cells for j in range(len(rows))], np.int32)
-    correct, endorsed, refused = np.array([row for _, rows in cells for row in rows], dtype=np.int8).T
-    n = len(item)
-    return Trials(
-        variants=names[1], conditions=CONDITIONS, temperatures=tuple(map(float, names[0])), topics=names[3],
-        items=tuple(str(number) for number in range(int(item.max()) + 1)),
-        temperature=codes[0], variant=codes[1], condition=codes[2], topic=codes[3], item=item,
-        replicate=replicates([*codes, item]), opinion=correct < 0,
-        answered=np.ones(n, dtype=np.bool_), empty=np.zeros(n, dtype=np.bool_), ms=np.full(n, np.nan),
-        labels={"correct@1": correct, "endorsed@1": endorsed, "refused@1": refused, "mentioned@1": endorsed},
+    codes = {
+        key: np.array([names[key].index(place[at]) for place, rows in cells for _ in rows], dtype=np.int64)
+        for at, key in enumerate(names)
+    }
+    codes["item"] = np.array([topics.index(place[3]) * most + j for place, rows in cells for j in range(len(rows))])
+    items = [
+        Item(f"{topic}-{j}", "?", target=None if topic == "opinion" else "!", tags={"topic": topic})
+        for topic in topics
+        for j in range(most)
+    ]
+    columns = np.array([row for _, rows in cells for row in rows], dtype=np.float64).T
+    values = dict(zip(("correct@1", "endorsed@1", "refused@1"), columns, strict=True))
+    values["mentioned@1"] = values["endorsed@1"]
+    nothing = np.zeros(len(codes["item"]), dtype=np.bool_)
+    return Table(
+        runs=("published",), codes=codes, names={**names, "item": tuple(item.id for item in items)},
+        items=tuple(items), scorers=tuple(values), read_values=lambda wanted: {name: values[name] for name in wanted},
+        read_answers=lambda: Answers(~nothing, nothing, np.full(len(nothing), np.nan)),
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(table: Table) -> Results:
+    return Results(Numbers(tuple(STUDY.metrics(table))))
 
 
 @pytest.fixture(scope="module")
@@ -124,12 +140,12 @@ def published() -> dict:
 
 
 @pytest.fixture(scope="module")
-def ours(trials: Trials) -> dict:
-    return dict(numbers(trials, "1"))
+def ours(results: Results) -> dict:
+    return rule_numbers(results, "1")
 
 
-def test_the_tables_we_write_are_the_published_ones_byte_for_byte(trials: Trials) -> None:
-    for table in reference_tables(trials, "1"):
+def test_the_tables_we_write_are_the_published_ones_byte_for_byte(results: Results) -> None:
+    for table in reference_tables(results, "1"):
         path = DATA / "reference_tables" / f"{table.name}.csv"
         expected = path.read_text()
         if table.name.startswith("factual_rates"):  # the times of single trials were not published
@@ -139,7 +155,7 @@ def test_the_tables_we_write_are_the_published_ones_byte_for_byte(trials: Trials
                 ",".join([*cells[:at], cells[at] if n == 0 else "", *cells[at + 1 :]]) + "\n"
                 for n, cells in enumerate(lines)
             )
-        assert table.as_csv() == expected, table.name
+        assert as_csv(table.columns, table.rows) == expected, table.name
 
 
 def same(got: dict, wanted: dict) -> bool:
@@ -188,11 +204,13 @@ def test_rescue_was_promised_and_not_published_and_agrees_with_the_paper(ours: d
     assert (row["num_rescue"], row["denom_control_incorrect"]) == (43, 1114)
 
 
-def test_the_reference_standard_error_lacks_the_intercept_and_ours_does_not(trials: Trials, published: dict) -> None:
+def test_the_reference_standard_error_lacks_the_intercept_and_ours_does_not(table: Table, published: dict) -> None:
     # Which trials were refusals is not published, so this is the fit on all 21,600.
-    everything = {**trials.labels, "refused@1": np.zeros(len(trials), dtype=np.int8)}
-    slope = reference_block(regression(replace(trials, labels=everything), "1"))["temperature_or"]
-    assert isinstance(slope, dict)
+    columns = {name: column.all_values for name, column in table.columns().items()}
+    columns["refused@1"] = np.zeros(len(table))
+    unrefused = replace(table, read_values=lambda wanted: {name: columns[name] for name in wanted}, _columns={})
+    numbers = rule_numbers(Results(Numbers(tuple(STUDY.metrics(unrefused)))), "1")
+    slope = numbers["regression_lrt"]["temperature_or"]
     assert slope["se"] == pytest.approx(0.0492, abs=5e-5)
     assert slope["se_without_intercept_as_in_the_reference"] == pytest.approx(0.0462, abs=5e-5)
     assert slope["beta"] == pytest.approx(published["regression_lrt"]["temperature_or"]["beta"], abs=0.01)

@@ -12,7 +12,8 @@ from typing import TypeAlias
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import bins, calibration, cells, firth, gate, glmm, recalibrate, regression, selective
+from perpend.stats import bins, calibration, cells, glmm, recalibrate, regression, selective
+from perpend.stats import cells as firth
 from perpend.types import Estimate
 
 Inputs: TypeAlias = Mapping[str, object]
@@ -178,9 +179,9 @@ CASES: Mapping[str, Callable[[Inputs], object]] = {
     "ece": _ece,
     "ece_classwise": lambda inputs: calibration.ece_classwise(inputs["probs"], inputs["labels"], _n_bins(inputs)),
     "ece_equal_mass": _binned(calibration.ece_equal_mass),
-    "expected_ece_if_calibrated": lambda inputs: calibration.expected_ece_if_calibrated(
-        gate.probabilities("confidences", inputs["confidences"]), _n_bins(inputs)
-    ),
+    "expected_ece_if_calibrated": lambda inputs: calibration.ece_estimate(
+        inputs["confidences"], [0] * len(inputs["confidences"]), _n_bins(inputs)
+    ).also["expected_if_calibrated"],
     "glmm_random_intercept": _random_intercept,
     "isotonic": _isotonic,
     "logit_lrt": _logit_lrt,

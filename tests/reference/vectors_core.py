@@ -7,7 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from perpend.stats import binary, classification, families, gate, paired_tests, pairs, power, proportions
+from perpend.stats import binary, classification, families, gate, pairs, proportions
+from perpend.stats import families as power
+from perpend.stats import pairs as paired_tests
 from perpend.types import Estimate
 
 Inputs: TypeAlias = Mapping[str, object]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compat.convert import convert
-from perpend.measure import Run
+from perpend._convert import convert
+from perpend.measure.run import Run
 from tests.peak import PEAK_KB
 from tests.test_compat_rows import ROW
 from tests.test_compat_simulation import joined, simulation
@@ -19,7 +19,7 @@ from tests.test_compat_simulation import joined, simulation
 PEAK = f"""{PEAK_KB}
 import sys
 from pathlib import Path
-from perpend.compat.convert import convert
+from perpend._convert import convert
 convert(Path(sys.argv[1]), Path(sys.argv[2]))
 print(peak_kb() // 1024)
 """
@@ -39,7 +39,7 @@ def test_an_imported_run_is_scored_and_shown_like_any_other(tmp_path: Path) -> N
     assert (status["planned"], status["answered"]) == (8, 8)
     cases = json.loads(perpend("show", run, "--where", "condition=control", "--where", "item=peru", "--json"))
     assert [case["scores"]["stored_correct@import"]["value"] for case in cases] == [1.0, 1.0]
-    assert "8 trials planned, 8 answered" in (run / "report.md").read_text()
+    assert "8 of 8 expected trials are answered" in (run / "report.md").read_text()
     assert Run(run)["correct@1"].disagreement(Run(run)["stored_correct"]).value == 0.0
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from perpend.store import Store
+from perpend.ledger.store import Store
 
 # Answers by a function of the question; kills its own process at the request that KILL_AT names.
 MODEL = """
@@ -31,8 +31,8 @@ def answer(request):
     return "TRUE" if "participants" not in text and len(text) % 3 else "FALSE, I think."
 """
 TASK = """
-from perpend.compose import Task
-from perpend.conditions import asch, control
+from perpend.ask.task import Task
+from perpend.ask.conditions import asch, control
 def task():
     return Task(name="crash", conditions=(control(), asch(2)), scorers=("label@1", "label@2", "unfinished"))
 """
@@ -110,7 +110,7 @@ def test_a_second_process_on_the_same_run_is_refused(tmp_path: Path, items_file:
     assert second.returncode == 5
     assert "another process is running this" in second.stderr
     assert first.returncode == 130
-    assert b"Run the same command again to go on" in said
+    assert b"Run the same command again to resume" in said
     assert call(arguments).returncode == 0
 
 
@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, items_file: Cal
     with read_only(tmp_path / "runs"):
         done = call(arguments)
     assert done.returncode == 5
-    assert "cannot be made" in done.stderr
+    assert "cannot be created" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from perpend.compose import Task
-from perpend.conditions import asch, control
-from perpend.measure import Run
+from perpend.ask.conditions import asch, control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task
+from perpend.measure.run import Run
 from perpend.models.callable import Callable as CallableModel
-from perpend.publish import publish
-from perpend.reports.summary import write_summary
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
+from perpend.proof.publish import publish
+from perpend.report.derive import derive
+from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Request, Response
 
 LOGIC = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
@@ -51,7 +51,7 @@ def _ask(folder: Path, name: str, task: Task, items: list[dict[str, object]]) ->
     made = evaluate_task(spec, task, [CallableModel("m", right_or_swayed)], folder / "runs", quiet=True).directory
     run = Run(made)
     run.score()
-    write_summary(run)
+    derive([run], run.directory, figures=False)
     return made
 
 

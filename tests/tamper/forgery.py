@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from perpend import receipt
-from perpend.audit import Audit, Check, Options, audit
 from perpend.canon import pretty
-from perpend.publish import write_index
+from perpend.proof import receipt
+from perpend.proof.audit import Audit, Check, Options, audit
+from perpend.proof.publish import write_index
 
 Table: TypeAlias = dict[str, object]
 Forge: TypeAlias = Callable[[Path], None]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perpend.canon import digest
-from perpend.data import stored_item
-from perpend.manifest import ItemsDigest
+from perpend.ledger.items import stored_item
+from perpend.ledger.manifest import ItemsDigest
 from tests.tamper.forgery import Forge, Table, all_of, edit, lines, read, text
 
 FILES = "files are those of the receipt"
@@ -195,7 +195,7 @@ KINDS = [
         swapped(3, 5, with_answers=True),
         "responses.jsonl.gz",
         "no trial twice, all in plan order",
-        "trial 4 (item-1, asch_history_2, m, 0): stands after a trial that the plan puts later",
+        "trial 4 (item-1, asch_history_2, m): comes after a trial that the plan puts later",
     ),
     Kind(
         "an item's text",
@@ -265,7 +265,7 @@ KINDS = [
         text("report.md", "16 trials planned", "17 trials planned"),
         "report.md",
         "report.md",
-        "report.md:3: stored '17 trials planned",
+        "stored '17 trials planned",
     ),
     Kind(
         "a cell of a table",
@@ -288,7 +288,7 @@ KINDS = [
         lambda folder: (folder / "tables" / "best.csv").write_text("a,b\n"),
         "tables/best.csv",
         "tables",
-        "tables/best.csv: nothing in this run gives such a table",
+        "tables/best.csv: nothing in this run gives such a file",
         "study",
     ),
     Kind(
@@ -303,8 +303,8 @@ KINDS = [
         "an extra file",
         lambda folder: (folder / "notes.txt").write_text("trust us"),
         "notes.txt",
-        "files are those of a published run",
-        "notes.txt: no file of a published run",
+        "tables",
+        "notes.txt: nothing in this run gives such a file",
     ),
     Kind(
         "a removed file",
@@ -319,5 +319,96 @@ KINDS = [
         "verify.py",
         "files are those of a published run",
         "verify.py: not the one of this version",
+    ),
+    Kind(
+        "an extra fact in the manifest",
+        edit("manifest.json", lambda body: body["items"].update(hardest=True)),
+        "manifest.json",
+        "manifest holds nothing else",
+        "items, hardest: stored, not recomputed",
+    ),
+    Kind(
+        "an extra fact in the plan",
+        edit("plan.json", lambda body: body["models"][0].update(rank=1)),
+        "plan.json",
+        READ,
+        "plan.json: unknown key 'rank'",
+    ),
+    Kind(
+        "an extra fact beside an item",
+        lines("items.jsonl.gz", lambda rows: rows[1].update(note="easy")),
+        "items.jsonl.gz",
+        READ,
+        "items.jsonl.gz:2: unknown key 'note'",
+    ),
+    Kind(
+        "an extra fact beside a response",
+        lines("responses.jsonl.gz", lambda rows: rows[1].update(human=1)),
+        "responses.jsonl.gz",
+        READ,
+        "responses.jsonl.gz:2: unknown key 'human'",
+    ),
+    Kind(
+        "an extra fact beside a score",
+        lines("scores.jsonl.gz", lambda rows: rows[1].update(human=1)),
+        "scores.jsonl.gz",
+        READ,
+        "scores.jsonl.gz:2: unknown key 'human'",
+    ),
+    Kind(
+        "an extra number in metrics.json",
+        edit("metrics.json", lambda body: body.update(accuracy=0.99)),
+        "metrics.json",
+        "metrics.json",
+        "accuracy: stored, not recomputed",
+    ),
+    Kind(
+        "a metric too many",
+        edit("metrics.json", lambda body: body["metrics"].append(body["metrics"][0])),
+        "metrics.json",
+        "metrics.json",
+        "number of metrics: stored",
+    ),
+    Kind(
+        "a model's name in the plan",
+        plan("models", 0, name="callable/better"),
+        "plan.json",
+        PARTS,
+        "models, their names and options[0][0]: stored 'callable/m'",
+    ),
+    Kind(
+        "a template in the plan",
+        plan("conditions", 0, params={"user": "{question} Hurry."}),
+        "plan.json",
+        PARTS,
+        "params[0]",
+    ),
+    Kind(
+        "an item file's digest",
+        plan("datasets", 0, sha256="0" * 64),
+        "plan.json",
+        PARTS,
+        "item files[0][3]: stored",
+    ),
+    Kind(
+        "the number of repeats",
+        manifest("repeats", 2),
+        "manifest.json",
+        "no trial twice, all in plan order",
+        "number of repeats: stored 2, recomputed 1",
+    ),
+    Kind(
+        "a program among the tables",
+        lambda folder: ((folder / "tables").mkdir(exist_ok=True), (folder / "tables/plot.py").write_text("")),
+        "tables/plot.py",
+        "tables",
+        "tables/plot.py: nothing in this run gives such a file",
+    ),
+    Kind(
+        "code that the manifest does not list",
+        lambda folder: ((folder / "code").mkdir(), (folder / "code/score.py").write_text("")),
+        "code/score.py",
+        "code is that of the manifest",
+        "code/score.py: not in the manifest",
     ),
 ]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from perpend import receipt, signature, verify
-from perpend.audit import Options
-from perpend.measure import Run
-from perpend.published import restore, write
+from perpend.measure.run import Run
+from perpend.proof import receipt, signature, verify
+from perpend.proof.archive import restore, write
+from perpend.proof.audit import Options
 from tests.tamper.conftest import Honest
 from tests.tamper.forgery import Forge, edit, failed, lines, of, seal, text
 from tests.tamper.kinds import FILES, KINDS, READ, Kind, manifest
@@ -110,6 +110,11 @@ def test_an_edited_receipt_or_index_is_named(honest: Honest, change: Forge, caug
             "position: stored 2, recomputed 1",
         ),
         (lambda body: body["attempts"]["headline"].update(value=0.99), "attempts of the receipt", "value: stored 0.99"),
+        (lambda body: body["attempts"].update(told="The best of none."), "attempts of the receipt", "attempts, told"),
+        (lambda body: body["attempts"].update(luck=1), "attempts of the receipt", "attempts, luck: stored 1"),
+        (lambda body: body["gates"][7].update(found="spotless"), "gates of the receipt", "gate private, found"),
+        (lambda body: body["gates"][3].update(note="x"), "gates of the receipt", "gate coverage, note: stored"),
+        (lambda body: body["code"].update(host="x"), "receipt has its digests", "keys of code"),
     ],
 )
 def test_an_edited_gate_or_attempt_that_is_sealed_again_is_named(

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from perpend.audit import Options, as_table, audit, audit_run
-from perpend.compose import Task, make_task
-from perpend.conditions import control
+from perpend.ask.conditions import control
+from perpend.ask.runner import evaluate_task
+from perpend.ask.task import Task, make_task
 from perpend.errors import StoreError
-from perpend.measure import Run
+from perpend.measure.run import Run
 from perpend.models.callable import Callable as CallableModel
-from perpend.reports.summary import write_summary
-from perpend.run import evaluate_task
-from perpend.spec import ModelSpec, RunSpec
+from perpend.proof.audit import Options, as_table, audit, audit_run
+from perpend.report.derive import derive
+from perpend.spec.runspec import ModelSpec, RunSpec
 from tests.tamper.conftest import Honest
 from tests.tamper.forgery import failed, of
 
@@ -62,7 +62,7 @@ def forge(directory: Path, *statements: str) -> None:
         (
             (*WITHOUT_RULES, "UPDATE trial SET item = 1 WHERE trial = 3"),
             "no trial twice, all in plan order",
-            "trial 3 (item-0, control, m, 0): stands twice in the plan",
+            "trial 3 (item-0, control, m): is in the plan twice",
         ),
         (
             ("UPDATE response SET attempt = 1 WHERE trial = 3",),
@@ -140,30 +140,38 @@ from perpend.types import Score, Scorer
 def judge(item, response):
     value = float(response.text {rule} item.target)
     return Score(value, response.text, "compared")
-VERSIONS = (Scorer("own.exact", "1", judge),)
+VERSIONS = (Scorer("exact", "1", judge),)
 """
 
 
-def test_a_scorer_that_changed_without_its_version_is_named(
-    tmp_path: Path, items_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The source of a scorer that another installed package brings."""
+    site = tmp_path / "site"
+    (site / "exact-1.dist-info").mkdir(parents=True)
+    (site / "exact-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: exact\nVersion: 1\n")
+    (site / "exact-1.dist-info" / "entry_points.txt").write_text("[perpend.scorers]\nexact = own_exact:VERSIONS\n")
+    (site / "own_exact.py").write_text(OWN.format(rule="=="))
+    monkeypatch.syspath_prepend(site)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    (tmp_path / "own").mkdir()
-    source = tmp_path / "own" / "exact.py"
-    source.write_text(OWN.format(rule="=="))
-    task = Task(name="t", conditions=(control(),), scorers=("own.exact@1",))
+    return site / "own_exact.py"
+
+
+def test_a_scorer_that_changed_without_its_version_is_named(
+    tmp_path: Path, items_file: Callable[..., Path], installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = Task(name="t", conditions=(control(),), scorers=("exact@1",))
     spec = RunSpec("t", (ModelSpec("callable/m", "m"),), items=(items_file(4),), name="run")
     run = Run(evaluate_task(spec, task, [CallableModel("m", lambda _: "TRUE")], tmp_path, quiet=True).directory)
     run.score()
-    write_summary(run)
+    derive([run], run.directory, figures=False)
     assert audit_run(run.directory).ok
-    source.write_text(OWN.format(rule="!="))
-    monkeypatch.delitem(sys.modules, "own.exact")
-    found = failed(run.directory)
-    assert list(found) == ["scores of own.exact@1"]
-    assert found["scores of own.exact@1"].differ == 4
-    assert "own.exact@1 changed without its version" in found["scores of own.exact@1"].note
+    installed.write_text(OWN.format(rule="!="))
+    monkeypatch.delitem(sys.modules, "own_exact")
+    differing = failed(run.directory)
+    assert list(differing) == ["scores of exact@1"]
+    assert differing["scores of exact@1"].differ == 4
+    assert "exact@1 changed without its version" in differing["scores of exact@1"].note
 
 
 def test_a_second_turn_is_rendered_again_from_the_first_answer(tmp_path: Path, items_file: Callable[..., Path]) -> None:
@@ -190,7 +198,7 @@ def test_many_trials_are_audited_by_several_processes_with_the_same_outcome(
     spec = RunSpec("t", (ModelSpec("callable/m", "m"),), items=(items_file(3200),), name="run")
     run = Run(evaluate_task(spec, task, [CallableModel("m", lambda _: "TRUE")], tmp_path, quiet=True).directory)
     run.score()
-    write_summary(run)
+    derive([run], run.directory, figures=False)
     forge(run.directory, "UPDATE score SET value = 0.25 WHERE trial IN (3001, 601) AND scorer = 2")
     several, one = (of(run.directory, Options(workers=workers)) for workers in (2, 1))
     # The first check says with which code the run was written, and the tree may change under a running test.

@@ -7,19 +7,22 @@ from pathlib import Path
 import click
 
 from perpend.canon import JSON, pretty, write_atomic
-from perpend.cli.group import AS_JSON, PATH, group
+from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group
+from perpend.inert import terminal
 
 
 @group.command()
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @click.option("--rules", type=click.Choice(["v1", "v2", "both"]), default="both", show_default=True)
-@click.option("--sample", type=click.IntRange(1), help="Render and score only so many trials again: a quick look.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Draws the sample.")
-@click.option("--figures", is_flag=True, help="Draw every figure again and compare its bytes; takes a minute.")
-@click.option("--workers", type=click.IntRange(1), help="Processes. [as many as there are cores]")
-@click.option("--claims", "claims_file", type=PATH, help="Recompute the claims of this file too.")
-@click.option("--out-json", type=PATH, help="Write the outcome here too, with the study's own numbers.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--sample", type=click.IntRange(1), help="Recompute only N trials, sampled with --seed: a quick look.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of --sample.")
+@click.option("--figures", is_flag=True, help="Redraw every figure and compare its bytes; takes a minute.")
+@click.option("--workers", type=click.IntRange(1), help="Number of processes. [number of cores]")
+@click.option("--claims", "claims_file", type=PATH, help="Also recompute the claims in this file.")
+@click.option("--out-json", type=PATH, help="Also write the outcome to this file, with the study's own numbers.")
+@click.option("--metadata", type=PATH, help="The runs_metadata.json of a folder of simulation.db runs.")
+@TRUST_CODE
+@click.option("--quiet", is_flag=True, help="Hide progress.")
 @AS_JSON
 def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     paths: tuple[Path, ...],
@@ -30,12 +33,15 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     workers: int | None,
     claims_file: Path | None,
     out_json: Path | None,
+    metadata: Path | None,
+    trust_code: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Derive everything again from the raw answers and compare. Exit 6 when anything differs.
+    """Recompute everything from the raw answers and compare. Exit 6 if anything differs.
 
-    A path is a run, a published folder, or a folder of them.
+    A path is a run, a published folder, a run in the format of a study (simulation.db, a chaosbench run), or a
+    folder of these. Nothing in it is executed, unless you give --trust-code.
 
     \b
     perpend audit runs/RUN
@@ -43,37 +49,40 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend audit published --claims claims.toml
     perpend audit runs/T0 runs/T1 --rules v1 --out-json audit.json
     """
-    from perpend import claims
-    from perpend.analyze import study_numbers
-    from perpend.audit import Options, as_table, check_claims
-    from perpend.audit import audit as audit_paths
-    from perpend.errors import AuditFailure
-    from perpend.measure import Run
+    from perpend.api import Audited
+    from perpend.proof import claims
+    from perpend.proof.audit import Options, as_table, check_claims, seed_numbers
+    from perpend.proof.audit import audit as audit_paths
 
-    audits = audit_paths(paths, Options(rules, sample, seed, figures, workers, quiet=quiet or as_json))
+    quiet = quiet or as_json
+    options = Options(
+        rules, sample, seed, figures, workers, quiet=quiet, trust_code=trust_code, metadata=metadata, say=_to_stderr
+    )
+    audits = audit_paths(paths, options)
     body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits]}
     verdicts: list[claims.Verdict] = []
     if claims_file is not None:
-        verdicts = check_claims(claims_file, audits, quiet=quiet or as_json)
+        verdicts = check_claims(claims_file, audits, quiet=quiet)
         body["claims"] = claims.as_json(verdicts)
     if out_json is not None:
-        runs = [Run(outcome.path) for outcome in audits if (outcome.path / "run.db").is_file()]
-        write_atomic(out_json, pretty(body | (study_numbers(runs, rules) if runs else {})))
+        write_atomic(out_json, pretty(body | seed_numbers(audits, rules)))
     text = as_table(audits) + (claims.as_table(verdicts) if verdicts else "")
     click.echo(pretty(body) if as_json else text, nl=False)
-    failed = [outcome.path.name for outcome in audits if not outcome.ok]
-    if failed:
-        raise AuditFailure(f"{len(failed)} of {len(audits)} differ from what is stored: {', '.join(failed)}")
-    claims.raise_for_failures(verdicts)
+    Audited(tuple(audits), tuple(verdicts)).raise_for_failures()
+
+
+def _to_stderr(line: str) -> None:
+    click.echo(terminal(line), err=True)
 
 
 @group.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-@click.option("--to", type=PATH, default=Path("published"), show_default=True, help="Where published runs stand.")
-@click.option("--accept", multiple=True, metavar="GATE", help="Publish although this gate fails; needs --because.")
-@click.option("--because", multiple=True, metavar="TEXT", help="Why, one for each --accept. The report shows it.")
-@click.option("--sign", type=PATH, help="Sign the receipt with this SSH key, by ssh-keygen.")
-@click.option("--no-figures", is_flag=True, help="Tables and report only.")
+@click.option("--to", type=PATH, default=Path("published"), show_default=True, help="Directory for published runs.")
+@click.option("--accept", multiple=True, metavar="GATE", help="Publish even though this gate fails; needs --because.")
+@click.option("--because", multiple=True, metavar="TEXT", help="Reason, one per --accept. The report shows it.")
+@click.option("--sign", type=PATH, help="Sign the receipt with this SSH key (ssh-keygen).")
+@click.option("--no-figures", is_flag=True, help="Write tables and report only.")
+@TRUST_CODE
 @AS_JSON
 def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     runs: tuple[Path, ...],
@@ -82,23 +91,24 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     because: tuple[str, ...],
     sign: Path | None,
     no_figures: bool,
+    trust_code: bool,
     as_json: bool,
 ) -> None:
-    """Check a run at the gates and publish a copy that a stranger can verify. Exit 6 when a gate fails.
+    """Check a run against the gates and publish a copy that a stranger can verify. Exit 6 if a gate fails.
 
     \b
     perpend publish runs/RUN --to published
     perpend publish runs/RUN --accept plan --because "a pilot: 30 of 80 trials"
     """
-    from perpend.gates import as_table
-    from perpend.publish import publish as publish_runs
+    from perpend.proof.gates import as_table
+    from perpend.proof.publish import publish as publish_runs
 
     if len(accept) != len(because):
         raise click.UsageError("give one --because for each --accept")
     reasons = dict(zip(accept, because, strict=True))
-    made = publish_runs(runs, to, reasons, sign, figures=not no_figures, quiet=as_json)
+    published = publish_runs(runs, to, reasons, sign, figures=not no_figures, quiet=as_json, trust_code=trust_code)
     if as_json:
-        click.echo(pretty([one.as_json() for one in made]), nl=False)
+        click.echo(pretty([one.as_json() for one in published]), nl=False)
         return
-    for one in made:
+    for one in published:
         click.echo(f"{as_table(one.gates)}\npublished: {one.folder}\nroot SHA-256: {one.root_sha256}")

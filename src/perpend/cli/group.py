@@ -3,44 +3,49 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from perpend import __version__
-from perpend.canon import JSON, pretty
+from perpend.canon import JSON, VERSION, pretty
+from perpend.inert import plain, terminal
+
+if TYPE_CHECKING:
+    from perpend.report.derive import Derived
 
 PATH = click.Path(path_type=Path)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
+TRUST_CODE = click.option(
+    "--trust-code", is_flag=True, help="Run the Python files in the run's folder, after checking their digests."
+)
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="perpend")
+@click.version_option(VERSION, prog_name="perpend")
 def group() -> None:
     """Language-model evaluations whose every number a stranger can recompute.
 
     \b
     perpend eval --task conformity --model mock/subject     ask, score, report
-    perpend show runs/RUN --n-per-group 1                   read raw answers
+    perpend show runs/RUN --n-per-group 1                   show raw answers
     perpend analyze runs/RUN --out analysis                 tables, figures, report
     perpend publish runs/RUN --to published                 a copy that a stranger can verify
     perpend audit published                                 recompute everything and compare
-    perpend freeze items.jsonl --out freeze.json            digest the items
+    perpend freeze items.jsonl --out freeze.json            record checksums of the items
     """
 
 
-def derive(directory: Path, only: tuple[str, ...] = ()) -> str:
-    """Everything after the answers: scores, metrics.json, report.md."""
-    from perpend.measure import Run
-    from perpend.reports.summary import write_summary
-
-    run = Run(directory)
-    run.score(only)
-    return write_summary(run)
+def print_headline(derived: Derived) -> None:
+    """The answer in a few lines, and where the whole report is."""
+    click.echo(plain(derived.report.headline))
+    click.echo(f"Report: {derived.path.as_posix()}")
 
 
 def print_fields(body: dict[str, JSON], as_json: bool) -> None:
+    """Names and values, one per line, or one JSON object."""
     if as_json:
         click.echo(pretty(body), nl=False)
         return
     for key, value in body.items():
-        click.echo(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+        click.echo(terminal(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"))

@@ -1,4 +1,4 @@
-"""Verbs about what goes on in a model: inside."""
+"""Verbs about what happens inside a model: inside."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from perpend.cli.group import AS_JSON, PATH, group, print_fields
 @group.command()
 @click.argument("run", type=PATH)
 @click.option("--model", required=True, help="The checkpoint that answered: hf/FOLDER, hf/FILE.gguf or hf/smollm2.")
-@click.option("--label", help="Whose trials to look into, where the run has several models.")
+@click.option("--label", help="Label of the model, if the run has several.")
 @click.option("--endpoint", type=click.Choice(["chat", "completions"]), default="chat", show_default=True)
-@click.option("--layers", help="Such as 0,10,20-29. [all]")
-@click.option("--top-k", type=int, default=10, show_default=True, help="Tokens of the lens at each layer.")
-@click.option("--alpha", "alphas", type=float, multiple=True, help="Strength of steering; several are allowed. [1]")
+@click.option("--layers", help="For example 0,10,20-29. [all]")
+@click.option("--top-k", type=int, default=10, show_default=True, help="Tokens per layer of the lens.")
+@click.option("--alpha", "alphas", type=float, multiple=True, help="Strength of steering; repeat for several. [1]")
 @click.option("--no-steering", is_flag=True, help="Log-probabilities, lens, probes and projections only.")
 @click.option("--steer-layer", type=int, help="[the layer whose probe does best on held-out items]")
-@click.option("--steer-trials", type=int, help="Steer only the first so many trials under pressure.")
+@click.option("--steer-trials", type=int, help="Steer only the first N trials under pressure.")
 @click.option("--no-figures", is_flag=True)
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Hide progress.")
 @AS_JSON
 def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     run: Path, model: str, label: str | None, endpoint: str, layers: str | None, top_k: int,
@@ -35,7 +35,7 @@ def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
     perpend inside runs/RUN --model hf/checkpoints/7b --layers 0-31 --alpha 1 --alpha -1
     """
     from perpend.inside import Settings, checkpoint_of, layers_of, look_inside, summary
-    from perpend.reports.inside_figures import write_inside_figures
+    from perpend.inside.figures import write_inside_figures
 
     settings = Settings(
         layers=None if layers is None else layers_of(layers),

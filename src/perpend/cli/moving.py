@@ -12,9 +12,11 @@ from perpend.cli.group import PATH, group
 @group.command()
 @click.argument("source", type=PATH)
 @click.argument("destination", type=PATH)
-@click.option("--map", "fields", help="For plain JSONL: prompt=FIELD,text=FIELD,… or a TOML file.")
-def convert(source: Path, destination: Path, fields: str | None) -> None:
-    """Import what another tool recorded as a run; or write a run as the conformity study's simulation.db.
+@click.option("--map", "fields", help="Fields of a plain JSONL file: prompt=FIELD,text=FIELD,… or a TOML file.")
+@click.option("--metadata", type=PATH, help="The runs_metadata.json of a folder of simulation.db runs.")
+@click.option("--runs-dir", type=PATH, help="Where the runs that runs_metadata.json names are.")
+def convert(source: Path, destination: Path, fields: str | None, metadata: Path | None, runs_dir: Path | None) -> None:
+    """Import what another tool recorded as a run, or write a run as the conformity study's simulation.db.
 
     \b
     perpend convert rows.jsonl runs/imported
@@ -24,45 +26,53 @@ def convert(source: Path, destination: Path, fields: str | None) -> None:
     perpend convert mine.jsonl runs/imported --map id=qid,prompt=question,text=output,target=answer
     perpend convert runs/RUN simulation.db
     """
-    from perpend.compat.convert import convert as convert_files
+    from perpend._convert import convert as convert_files
 
-    click.echo(convert_files(source, destination, fields))
+    click.echo(convert_files(source, destination, fields, metadata=metadata, runs_dir=runs_dir))
 
 
 @group.command()
 @click.argument("run", type=PATH)
-@click.option("--out", type=PATH, required=True, help="trials.csv, .parquet or .jsonl.")
+@click.option("--out", type=PATH, required=True, help="File to write: .csv, .parquet or .jsonl.")
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only trials with this value.")
-@click.option("--columns", help="Only these, with commas between.")
+@click.option("--columns", help="Only these columns, separated by commas.")
 def export(run: Path, out: Path, where: tuple[str, ...], columns: str | None) -> None:
-    """One row a trial: plan, item, answer, every score.
+    """Write the trial table: one row per trial with plan, item, answer and every score.
 
     \b
     perpend export runs/RUN --out trials.csv
     perpend export runs/RUN --out trials.parquet --where condition=asch
     """
-    from perpend.export import export as export_run
-    from perpend.flags import key_value
-    from perpend.measure import Run
+    from perpend.measure.run import Run
+    from perpend.report.export import export as export_run
+    from perpend.spec.runspec import key_value
 
     only = columns.split(",") if columns else ()
     count = export_run(Run(run), out, where=dict(map(key_value, where)), only=only)
-    click.echo(f"{count} trials in {out}")
+    click.echo(f"{count} trial{'s' * (count != 1)} in {out}")
 
 
 @group.command()
 @click.argument("name")
-@click.option("--to", "kinds", default="f16,q8_0,q4_0", show_default=True, help="Precisions, with commas between.")
-@click.option("--out", type=PATH, default=Path("variants"), show_default=True, help="Where the files are written.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--to", "kinds", default="f16,q8_0,q4_0", show_default=True, help="Precisions, separated by commas.")
+@click.option("--out", type=PATH, default=Path("variants"), show_default=True, help="Directory for the files.")
+@click.option("--quiet", is_flag=True, help="Hide progress.")
 def variants(name: str, kinds: str, out: Path, quiet: bool) -> None:
-    """The same weights in other precisions, so that a sweep over real variants of a model is possible anywhere.
+    """Write the same weights in other precisions, for a sweep over real variants of one model.
 
     \b
     perpend variants smollm2 --to q8_0,q4_0
     perpend eval --task conformity --model local/variants/SmolLM2-135M-Instruct.Q8_0.gguf
     """
+    from perpend.ask.progress import Progress
     from perpend.models.local.variants import make_variants
 
-    for path in make_variants(name, out, kinds.split(","), quiet=quiet).values():
+    with Progress("requantise", 0, quiet=quiet) as progress:
+
+        def advance(total: int) -> None:
+            progress.total = total
+            progress.advance(1)
+
+        paths = make_variants(name, out, kinds.split(","), advance=advance)
+    for path in paths.values():
         click.echo(path)

@@ -1,6 +1,6 @@
-"""demo: three studies on one model, published, audited, and told on one page."""
+"""demo: three studies on one model, published, audited, and reported on one page."""
 
+from perpend.demo.runner import DemoOutcome, make_demo
 from perpend.demo.studies import EMBEDDED, SIMULATED, Size
-from perpend.demo.whole import Made, make_demo
 
-__all__ = ["EMBEDDED", "SIMULATED", "Made", "Size", "make_demo"]
+__all__ = ["EMBEDDED", "SIMULATED", "DemoOutcome", "Size", "make_demo"]

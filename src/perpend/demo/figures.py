@@ -1,14 +1,14 @@
-"""The demo's own figures: what metrics.json holds, drawn for the page."""
+"""The demo's own figures: numbers of the published runs, drawn for the page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from perpend.canon import JSON
-from perpend.demo.numbers import conditions, number
+from perpend.demo.numbers import CHOICE, DemoNumbers
 from perpend.demo.studies import BASELINE, TEMPERATURES
-from perpend.reports.page_figures import Mark, Panel, draw_marks
+from perpend.report.page_figures import Mark, Panel, draw_marks
+from perpend.report.style import save
+from perpend.studies.verbs.figures import draw_reliability
 
 NAMES = {
     "control": "control",
@@ -19,14 +19,14 @@ NAMES = {
 """The conditions as the page calls them."""
 
 
-def draw_figures(body: Mapping[str, JSON], folder: Path) -> None:
-    """Write conformity.png, logic.png and verbs.png."""
+def draw_figures(numbers: DemoNumbers, folder: Path) -> None:
+    """Write conformity.png, logic.png, verbs.png and reliability.png."""
 
     def mark(key: str) -> Mark:
-        found = number(body, key)
-        return Mark(found.value, found.lo, found.hi)
+        number = numbers(key)
+        return Mark(number.value, number.lo, number.hi)
 
-    names = conditions(body)
+    names = numbers.conditions
     rows = [NAMES.get(name, name) for name in names]
     panels = []
     for measure, title in (("correct", "Right answers"), ("endorsed", "Planted answers")):
@@ -38,10 +38,13 @@ def draw_figures(body: Mapping[str, JSON], folder: Path) -> None:
     draw_marks(panels, folder / "conformity.png")
     labelled = (("TPR: TRUE found", "tpr"), ("TNR: FALSE found", "tnr"), ("balanced accuracy", "balanced_accuracy"))
     series = {"": [mark(f"logic/{key}") for _, key in labelled]}
-    told = "Valid replies, 95% intervals"
-    draw_marks([Panel(told, [name for name, _ in labelled], series, line=0.5)], folder / "logic.png")
+    logic = Panel("Valid replies, 95% intervals", [name for name, _ in labelled], series, line=0.5)
+    draw_marks([logic], folder / "logic.png")
     measures = (("accuracy", "accuracy"), ("accuracy on tricks", "adversarial"), ("ECE (0 is best)", "ece"))
-    models = ((str(body["model"]), "model"), (BASELINE, "baseline"))
+    models = ((numbers.model, "model"), (BASELINE, "baseline"))
     both = {name: [mark(f"verbs/{role}/{key}") for _, key in measures] for name, role in models}
-    told = "Verb probes, 95% intervals"
-    draw_marks([Panel(told, [name for name, _ in measures], both)], folder / "verbs.png")
+    draw_marks([Panel("Verb probes, 95% intervals", [name for name, _ in measures], both)], folder / "verbs.png")
+    verbs = numbers.runs["verbs"]
+    core = {"model": verbs.manifest.models[-1].label, "category": "core"}
+    bins = [metric.estimate for metric in verbs.numbers.find("reliability", CHOICE, **core)]
+    save(draw_reliability(bins, verbs.numbers.cite("ece", CHOICE, **core), core["model"]), folder / "reliability")

@@ -1,207 +1,165 @@
-"""The numbers of the demo's page, each taken from the file that states it: published metrics, reports, comparison.
+"""The numbers of the demo's page, each looked up in the metrics.json of a published run. None is computed here.
 
-Nothing is computed here but the adjustment of p for the number of tests that the page shows.
+A number's key is RUN/METRIC/SCORER/SLICE, and with a companion of it (its p) at the end RUN/METRIC/SCORER/SLICE/NAME.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from perpend.audit import Audit
-from perpend.canon import JSON
-from perpend.data import read_items
-from perpend.demo.studies import TEMPERATURES, Studies
-from perpend.receipt import read as read_receipt
-from perpend.reports.conformity_trials import CONTROL, RETEST
-from perpend.reports.page import Number, Style
-from perpend.stats.families import family
+from perpend.canon import JSON, as_list, as_object
+from perpend.demo.studies import Studies
+from perpend.ledger.items import read_items
+from perpend.ledger.manifest import Manifest, read_manifest
+from perpend.measure.study import Metric, Numbers, numbers_of, read_metrics
+from perpend.proof.audit import Audit
+from perpend.proof.receipt import Receipt
+from perpend.proof.receipt import read as read_receipt
+from perpend.report.page import Number, Style
+from perpend.types import Number as Value
 
-Entry: TypeAlias = dict[str, JSON]
+Named: TypeAlias = Iterator[tuple[str, Number]]
 MEASURES = ("correct", "endorsed")
 LOGIC = ("balanced_accuracy", "tpr", "tnr", "mcc", "accuracy_valid", "coverage")
-_METRICS = "metrics.json"
-_SAID = (("TRUE", "tp", "fp"), ("FALSE", "tn", "fn"))
-"""A label, and the cells of the confusion matrix in which a reply says it."""
+RULE = "label@2"
+"""How the page reads a reply to the logic questions."""
+CHOICE = "choice@1"
 
 
-def collect(out: Path, made: Studies, audits: Sequence[Audit]) -> dict[str, JSON]:
-    """What `out`/metrics.json holds: numbers by key, each with the file that it is `from`; counts, verdicts, runs."""
-    numbers = {
-        **_conformity(out, made.conformity.run_name()),
-        **_logic(out, made.logic.run_name()),
-        **dict(_checkpoint(out, made.verbs.models[0].label, "model")),
-        **dict(_checkpoint(out, made.baseline.models[0].label, "baseline")),
-        **dict(_comparison(out)),
+@dataclass(frozen=True, slots=True)
+class PublishedRun:
+    """One published run: what it set out to do, its receipt, its numbers, and what the audit says of it."""
+
+    name: str
+    manifest: Manifest
+    receipt: Receipt
+    numbers: Numbers
+    audit: Audit
+
+    @property
+    def checked(self) -> int:
+        """How many comparisons the audit made."""
+        return sum(check.checked for check in self.audit.checks)
+
+    @property
+    def differ(self) -> int:
+        """How many of them differ."""
+        return sum(check.differ for check in self.audit.checks)
+
+    @property
+    def accepted(self) -> list[Mapping[str, JSON]]:
+        """The gates that failed and were accepted."""
+        gates = map(as_object, as_list(self.receipt.body.get("gates")))
+        return [gate for gate in gates if gate.get("accepted") is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class DemoNumbers:
+    """What the page may print: numbers by the short names that its words use, and facts of the published runs."""
+
+    model: str
+    runs: Mapping[str, PublishedRun]
+    """By study: 'verbs', 'conformity', 'logic'."""
+    named: Mapping[str, Number]
+    items: Mapping[str, int]
+    """How many items the conformity study has, by kind."""
+
+    def __call__(self, name: str, style: Style = "plain") -> Number:
+        """One number as the page shows it. An unknown name is a bug and a KeyError."""
+        return replace(self.named[name], style=style)
+
+    @property
+    def conditions(self) -> list[str]:
+        """The conditions of the conformity study: the control, its retest, then the pressures, by name."""
+        names = [condition.name for condition in self.runs["conformity"].manifest.conditions]
+        return sorted(names, key=lambda name: (not name.startswith("control"), name))
+
+    @property
+    def replies(self) -> Mapping[str, Value]:
+        """How many replies of each kind the logic run has, and the cells of its confusion matrix."""
+        return self.runs["logic"].numbers.cite("outcomes", RULE, part="all").also
+
+    def verdict(self, name: str, **where: str) -> str:
+        """A verdict in words of the verbs run: 'calibration' of a model, or the 'comparison' of both."""
+        return str(self.runs["verbs"].numbers.cite(name, CHOICE, **where).also["verdict"])
+
+
+def key_of(run: str, metric: Metric, companion: str = "") -> str:
+    """Where a number is: the run, the metric, its scorer, its slice, and which companion of it."""
+    place = ",".join(f"{key}={value}" for key, value in sorted(metric.where.items()))
+    return "/".join([run, metric.name, metric.scorer, place, *([companion] if companion else [])])
+
+
+def published_numbers(out: Path, specs: Studies, audits: Sequence[Audit]) -> DemoNumbers:
+    """The numbers of the published runs in `out`."""
+    by_run = {audit.name: audit for audit in audits}
+    runs = {spec.task: _published(out / "published" / spec.run_name(), by_run[spec.run_name()]) for spec in specs.all()}
+    baseline, model = (spec.label for spec in specs.verbs.models)
+    named = {
+        **dict(_conformity(runs["conformity"])),
+        **dict(_logic(runs["logic"])),
+        **dict(_checkpoint(runs["verbs"], model, "model")),
+        **dict(_checkpoint(runs["verbs"], baseline, "baseline")),
+        **dict(_comparison(runs["verbs"], baseline, model)),
     }
-    compared = _read(out / "checkpoints" / "COMPARE.json")
-    return {
-        "format": 1,
-        "model": made.conformity.models[0].name,
-        "names": {
-            "conformity": made.conformity.run_name(),
-            "logic": made.logic.run_name(),
-            "checkpoint": made.verbs.models[0].label,
-            "baseline": made.baseline.models[0].label,
-        },
-        "items": {path.stem: sum(1 for _ in read_items(path)) for path in made.conformity.items},
-        "numbers": numbers,
-        "replies": _replies(out, made.logic.run_name()),
-        "verdicts": {
-            "model": _verdict(out, made.verbs.models[0].label),
-            "baseline": _verdict(out, made.baseline.models[0].label),
-            "comparison": compared["verdict"],
-        },
-        "runs": [_run(out / "published" / one.name, one) for one in audits],
-    }
+    items = {path.stem: sum(1 for _ in read_items(path)) for path in specs.conformity.items}
+    return DemoNumbers(specs.conformity.models[0].name, runs, named, items)
 
 
-def _conformity(out: Path, run: str) -> dict[str, Entry]:
-    """conformity/MEASURE/METRIC/TEMPERATURE/CONDITION; a pair is named by its second condition."""
-    path = out / "published" / run / _METRICS
-    listed = [entry for entry in _list(_read(path).get("metrics")) if isinstance(entry, Mapping)]
-    newest = {measure: max(_scorers(listed, measure)) for measure in MEASURES}
-    found: dict[str, Entry] = {}
-    for entry in listed:
-        measure, where = str(entry["scorer"]).partition("@")[0], entry["where"]
-        if newest.get(measure) == entry["scorer"] and isinstance(where, Mapping):
-            condition = str(where["condition"]).rpartition(" ")[2]
-            key = f"conformity/{measure}/{entry['metric']}/{where['temperature']}/{condition}"
-            found[key] = {**entry, "from": path.relative_to(out).as_posix()}
-    return found | _adjusted(found)
+def _published(folder: Path, audit: Audit) -> PublishedRun:
+    manifest = read_manifest(folder)
+    numbers = numbers_of(read_metrics(folder), [manifest], folder.name)
+    return PublishedRun(folder.name, manifest, read_receipt(folder), numbers, audit)
 
 
-def _scorers(listed: Sequence[Mapping[str, JSON]], measure: str) -> list[str]:
-    return [name for entry in listed if (name := str(entry["scorer"])).partition("@")[0] == measure]
+def _number(run: PublishedRun, metric: Metric, companion: str = "") -> Number:
+    one = metric.estimate
+    if not companion:
+        return Number(key_of(run.name, metric), one.value, one.n, one.lo, one.hi)
+    value = one.also.get(companion)
+    return Number(key_of(run.name, metric, companion), value if isinstance(value, float | int) else None, one.n)
 
 
-def _adjusted(found: Mapping[str, Entry]) -> dict[str, Entry]:
-    """…/p of every difference under pressure: Holm over all of them. A retest is no pressure: its p stays as it is."""
-    differences = {key: entry for key, entry in found.items() if "/difference/" in key}
-    raw = {key: _p(entry) for key, entry in differences.items()}
-    retests = {key: p for key, p in raw.items() if key.endswith(f"/{RETEST}")}
-    pressed = {key: p for key, p in raw.items() if key not in retests}
-    made = {test.name: test.adjusted for test in family(pressed, method="holm").tests} | retests
-    said = f"McNemar's mid-p, Holm over {len(pressed)} tests"
-    return {
-        f"{key}/p": {
-            "value": p,
-            "n": differences[key]["n"],
-            "method": said if key in pressed else "McNemar's mid-p, not adjusted",
-            "from": differences[key]["from"],
-        }
-        for key, p in made.items()
-    }
+def _conformity(run: PublishedRun) -> Named:
+    """conformity/MEASURE/METRIC/TEMPERATURE/CONDITION, a pair by its second condition; conformity/EFFECT/CONDITION."""
+    for measure in MEASURES:
+        scorer = max(name for name in run.manifest.scorers if name.startswith(f"{measure}@"))
+        for name in ("rate", "difference", "rescue"):
+            for metric in run.numbers.find(name, scorer):
+                condition = metric.where["condition"].rpartition(" ")[2]
+                short = f"conformity/{measure}/{name}/{metric.where['temperature']}/{condition}"
+                yield short, _number(run, metric)
+                yield f"{short}/p", _number(run, metric, "p")
+    for name, scorer in (("pressure_effect", "correct@2"), ("opinion_effect", "endorsed@2")):
+        for metric in run.numbers.find(name, scorer):
+            yield f"conformity/{name}/{metric.where['condition']}", _number(run, metric)
+            yield f"conformity/{name}/{metric.where['condition']}/p", _number(run, metric, "p_adjusted")
 
 
-def _p(entry: Entry) -> float | None:
-    also = entry.get("also")
-    p = also.get("p") if isinstance(also, Mapping) else None
-    return float(p) if isinstance(p, float | int) else None
-
-
-def _logic(out: Path, run: str) -> dict[str, Entry]:
+def _logic(run: PublishedRun) -> Named:
     """logic/NAME, by the benchmark's protocol."""
-    path = out / "runs" / run / _METRICS
-    estimates = _read(path)["estimates"]
-    held = estimates if isinstance(estimates, Mapping) else {}
-    return {f"logic/{name}": {**table(held.get(name)), "from": path.relative_to(out).as_posix()} for name in LOGIC}
+    for name in LOGIC:
+        (metric,) = run.numbers.find(name, RULE, part="all")
+        yield f"logic/{name}", _number(run, metric)
 
 
-def _replies(out: Path, run: str) -> dict[str, JSON]:
-    """How many replies there were of each kind, and how many of the valid ones say each label."""
-    body = _read(out / "runs" / run / _METRICS)
-    confusion = table(body["confusion"])
-    counts = {name: body[name] for name in ("total", "valid", "invalid", "unfinished", "errors")}
-    said = {label: _whole(confusion[hit]) + _whole(confusion[miss]) for label, hit, miss in _SAID}
-    return {**counts, **said}
+def _checkpoint(run: PublishedRun, label: str, role: str) -> Named:
+    """verbs/ROLE/NAME of one model."""
+    for name in ("accuracy", "ece", "brier"):
+        (metric,) = run.numbers.find(name, CHOICE, model=label, category="core")
+        yield f"verbs/{role}/{name}", _number(run, metric)
+        if name == "ece":
+            yield f"verbs/{role}/ece_if_calibrated", _number(run, metric, "expected_if_calibrated")
+    (tricks,) = run.numbers.find("accuracy", CHOICE, model=label, category="adversarial")
+    yield f"verbs/{role}/adversarial", _number(run, tricks)
 
 
-def _checkpoint(out: Path, label: str, role: str) -> Iterator[tuple[str, Entry]]:
-    """verbs/ROLE/NAME of one report folder."""
-    path = out / "checkpoints" / label / "results.json"
-    body = _read(path)
-    said: dict[str, JSON] = {"from": path.relative_to(out).as_posix()}
-    estimates, overall = table(body["estimates"]), table(table(body["adversarial"])["overall"])
-    for name in ("accuracy", "ece", "brier", "confidence_minus_accuracy"):
-        yield f"verbs/{role}/{name}", {**table(estimates[name]), **said}
-    perfect = table(table(estimates["ece"])["also"]).get("expected_if_calibrated")
-    yield f"verbs/{role}/ece_if_calibrated", {"value": perfect, "n": table(estimates["ece"])["n"], **said}
-    ends = _list(overall["wilson"]) or (None, None)
-    interval: Entry = {"value": overall["accuracy"], "n": overall["n"], "lo": ends[0], "hi": ends[1]}
-    yield f"verbs/{role}/adversarial", {**interval, **said}
-
-
-def _comparison(out: Path) -> Iterator[tuple[str, Entry]]:
-    """verbs/difference/METRIC, the model minus the n-gram model on the probes that both scored, and …/p."""
-    path = out / "checkpoints" / "COMPARE.json"
-    for one in map(table, _list(_read(path)["metrics"])):
-        key, difference = f"verbs/difference/{str(one['metric']).replace(' ', '_')}", table(one["difference"])
-        said: dict[str, JSON] = {"from": path.relative_to(out).as_posix()}
-        yield key, {**difference, **said}
-        yield f"{key}/p", {"value": table(difference["also"]).get("p_adjusted"), "n": difference["n"], **said}
-
-
-def _verdict(out: Path, label: str) -> JSON:
-    return table(_read(out / "checkpoints" / label / "results.json")["estimates"])["verdict"]
-
-
-def _run(folder: Path, audit: Audit) -> dict[str, JSON]:
-    """What the page says of one published run: its digest, its gates, and what the audit found."""
-    receipt, manifest = read_receipt(folder), _read(folder / "manifest.json")
-    gates = [gate for gate in _list(receipt.body.get("gates")) if isinstance(gate, Mapping)]
-    return {
-        "run": folder.name,
-        "trials": manifest["trials"],
-        "created": manifest["created"],
-        "fingerprint": [table(model)["fingerprint"] for model in _list(manifest["models"])],
-        "items_sha256": table(manifest["items"])["sha256"],
-        "root_sha256": receipt.root_sha256,
-        "gates": len(gates),
-        "accepted": [dict(gate) for gate in gates if gate.get("accepted") is not None],
-        "ok": audit.ok,
-        "verdict": audit.verdict,
-        "checks": len(audit.checks),
-        "checked": sum(check.checked for check in audit.checks),
-        "differ": sum(check.differ for check in audit.checks),
-        "code": receipt.body.get("code"),
-    }
-
-
-def _read(path: Path) -> Mapping[str, JSON]:
-    body: Mapping[str, JSON] = json.loads(path.read_text(encoding="utf-8"))
-    return body
-
-
-def _list(value: JSON) -> Sequence[JSON]:
-    return value if isinstance(value, list) else []
-
-
-def _whole(value: JSON) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def table(value: JSON) -> Mapping[str, JSON]:
-    """An object of metrics.json; an empty one where there is none."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def number(body: Mapping[str, JSON], key: str, style: Style = "plain") -> Number:
-    """One number of metrics.json as the page shows it. An unknown key is a bug and a KeyError."""
-    entry = table(table(body["numbers"])[key])
-    n = entry.get("n")
-    ends = (_float(entry.get("lo")), _float(entry.get("hi")))
-    return Number(key, _float(entry.get("value")), n if isinstance(n, int) else None, *ends, style)
-
-
-def conditions(body: Mapping[str, JSON]) -> list[str]:
-    """The conditions of the conformity study: the control, its retest, then the pressures, by name."""
-    start = f"conformity/correct/rate/{TEMPERATURES[0]:g}/"
-    found = sorted(key.removeprefix(start) for key in table(body["numbers"]) if key.startswith(start))
-    return [CONTROL, RETEST, *(name for name in found if name not in (CONTROL, RETEST))]
-
-
-def _float(value: JSON) -> float | None:
-    return float(value) if isinstance(value, float | int) else None
+def _comparison(run: PublishedRun, baseline: str, model: str) -> Named:
+    """verbs/difference/MEASURE, the model minus the n-gram model on the probes that both scored, and …/p."""
+    for metric in run.numbers.find("contrast", CHOICE, first=baseline, second=model):
+        short = f"verbs/difference/{metric.where['measure']}"
+        yield short, _number(run, metric)
+        yield f"{short}/p", _number(run, metric, "p_adjusted")

@@ -1,4 +1,4 @@
-"""What the demo asks: three studies, each a run like any other, over items that a seed drew beforehand."""
+"""What the demo asks: three studies, each a run like any other, over items that were sampled with a seed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from perpend.ask.task import make_model, make_task
 from perpend.canon import JSON, dumps, write_atomic
-from perpend.checkpoint import probe_options
-from perpend.compat.chaosbench.evaluate import chosen
-from perpend.compat.chaosbench.items import text_of, to_item
-from perpend.compat.chaosbench.settings import TIERS, Settings
-from perpend.compat.chaosbench.sources import open_source
-from perpend.compose import make_model, make_task
-from perpend.data import load_items
 from perpend.errors import ModelError
-from perpend.spec import ModelSpec, RunSpec, written_name
+from perpend.ledger.items import load_items
+from perpend.spec.runspec import ModelSpec, RunSpec, written_name
+from perpend.studies.logic.chaosbench.evaluate import chosen
+from perpend.studies.logic.chaosbench.items import text_of, to_item
+from perpend.studies.logic.chaosbench.settings import TIERS, Settings
+from perpend.studies.logic.chaosbench.sources import open_source
+from perpend.studies.verbs.checkpoint import probe_options
 from perpend.types import Item, Sampling
 
 EMBEDDED, SIMULATED, BASELINE = "local/smollm2", "mock/subject", "ngram/final"
@@ -51,37 +51,37 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Studies:
-    """The runs of one demo. `baseline` asks an n-gram model what `verbs` asks."""
+    """The runs of one demo. The first model of `verbs` is the baseline, an n-gram model."""
 
     conformity: RunSpec
     logic: RunSpec
     verbs: RunSpec
-    baseline: RunSpec
 
     def all(self) -> tuple[RunSpec, ...]:
         """In the order in which they are asked: the quick ones first."""
-        return self.baseline, self.verbs, self.conformity, self.logic
+        return self.verbs, self.conformity, self.logic
 
 
 def studies(model: str, out: Path, size: Size) -> Studies:
-    """The specs of the runs, and in `out`/items the items that are drawn. ModelError where the model cannot be had."""
+    """The specs of the runs; the sampled items are written to `out`/items. ModelError where the model is missing."""
     check_model(model)
     label = written_name(model).rpartition("/")[2]
     planted = _PLANTED if model == SIMULATED else {}
     # Without a chat template a candidate is scored where it belongs: in the sentence.
     plain = probe_options(model)
-    asked = ModelSpec(model, label, planted)
+    subject = ModelSpec(model, label, planted)
     facts, opinions = make_task("conformity", {}).items
     items = out / "items"
-    drawn = (
-        _write(_drawn([one for one in load_items([facts]) if _by_a_sentence(one)], size.facts), items / "facts.jsonl"),
-        _write(_drawn(load_items([opinions]), size.opinions), items / "opinions.jsonl"),
+    answerable = [item for item in load_items([facts]) if item.tags.get("answer") in ANSWERED_BY]
+    sampled = (
+        _write(_sample(answerable, size.facts), items / "facts.jsonl"),
+        _write(_sample(load_items([opinions]), size.opinions), items / "opinions.jsonl"),
     )
     return Studies(
         conformity=RunSpec(
             "conformity",
-            (asked,),
-            items=drawn,
+            (subject,),
+            items=sampled,
             name=f"conformity-{label}",
             options={"system": SYSTEM},
             samplings=tuple(Sampling(temperature, _SENTENCE, SEED) for temperature in TEMPERATURES),
@@ -89,14 +89,19 @@ def studies(model: str, out: Path, size: Size) -> Studies:
         ),
         logic=RunSpec(
             "logic",
-            (asked,),
+            (subject,),
             items=(_write(_tier(size.logic), items / "logic.jsonl"),),
             name=f"logic-{TIER}-{label}",
             samplings=(Sampling(0.0, _LABEL, SEED),),
             seed=SEED,
         ),
-        verbs=_probes(ModelSpec(model, label, {**planted, **plain}), size),
-        baseline=_probes(ModelSpec(BASELINE, BASELINE.rpartition("/")[2]), size),
+        verbs=RunSpec(
+            "verbs",
+            (ModelSpec(BASELINE, BASELINE.rpartition("/")[2]), ModelSpec(model, label, {**planted, **plain})),
+            name=f"verbs-{label}",
+            max_items=size.probes,
+            seed=SEED,
+        ),
     )
 
 
@@ -110,22 +115,14 @@ def check_model(model: str) -> None:
         raise ModelError(f"{error}\nOr see the demo on a simulated subject: perpend demo --model {SIMULATED}") from None
 
 
-def _probes(model: ModelSpec, size: Size) -> RunSpec:
-    return RunSpec("verbs", (model,), name=f"verbs-{model.label}", max_items=size.probes, seed=SEED)
-
-
-def _by_a_sentence(item: Item) -> bool:
-    return item.tags.get("answer") in ANSWERED_BY
-
-
-def _drawn(items: Sequence[Item], count: int) -> list[Item]:
-    """So many items, drawn by the seed, in the order of their file."""
+def _sample(items: Sequence[Item], count: int) -> list[Item]:
+    """`count` items, sampled with the seed, in the order of their file."""
     places = random.Random(SEED).sample(range(len(items)), min(count, len(items)))
     return [items[place] for place in sorted(places)]
 
 
 def _tier(count: int | None) -> list[Item]:
-    """The items of the tier, drawn as `chaosbench eval --tier` draws them."""
+    """The items of the tier, sampled as `chaosbench eval --tier` samples them."""
     tier = TIERS[TIER]
     source = open_source(Path(str(tier.subsets[0])), "canonical")
     settings = Settings("mock", max_items=count or tier.max_items, seed=SEED)

@@ -41,8 +41,8 @@ class Anatomy:
 def anatomy(model: PreTrainedModel) -> Anatomy:
     """The parts of a model; ModelError for an architecture whose parts have other names."""
     decoder = model.get_decoder()  # type: ignore[no-untyped-call]  # transformers leaves it unannotated
-    blocks = next((found for name in _BLOCKS if (found := getattr(decoder, name, None)) is not None), None)
-    norm = next((found for name in _NORMS if (found := getattr(decoder, name, None)) is not None), None)
+    blocks = next((part for name in _BLOCKS if (part := getattr(decoder, name, None)) is not None), None)
+    norm = next((part for name in _NORMS if (part := getattr(decoder, name, None)) is not None), None)
     head = model.get_output_embeddings()  # type: ignore[no-untyped-call]  # the same
     lost = [
         f"{what} (looked for {' and '.join(names)})"

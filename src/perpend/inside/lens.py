@@ -12,21 +12,20 @@ import numpy.typing as npt
 from torch import Tensor
 
 from perpend.canon import JSON, clean_text
-from perpend.inside.asked import Asked
 from perpend.inside.blocks import in_batches, read
 from perpend.inside.probes import Line
+from perpend.inside.prompts import TrialPrompt
 from perpend.models.hf.checkpoint import Checkpoint
 from perpend.types import Message
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Prompt: TypeAlias = tuple[int, ...]
-Found: TypeAlias = tuple[list[dict[str, JSON]], list[float]]
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads some layers of a checkpoint, so many tokens at once."""
+    """Reads some layers of a checkpoint, up to `batch_tokens` at once."""
 
     checkpoint: Checkpoint
     layers: tuple[int, ...]
@@ -34,7 +33,7 @@ class Reader:
 
     def trials(
         self,
-        entries: Sequence[Asked],
+        entries: Sequence[TrialPrompt],
         top_k: int,
         lines: Sequence[Line],
         advance: Callable[[int], None] = lambda _: None,
@@ -44,26 +43,30 @@ class Reader:
         A line has the `top_k` likeliest next tokens of one layer, and of the first tokens of target and decoy their
         rank (1 is the likeliest; ties share the better one) and probability. Trials with the same prompt are read once.
         """
-        asked = [entry for entry in entries if entry.passages]
-        shared = Counter(entry.prompt for entry in asked)
-        found: dict[Prompt, Found] = {}
+        readable = [entry for entry in entries if entry.passages]
+        shared = Counter(entry.prompt for entry in readable)
+        lens: dict[Prompt, list[dict[str, JSON]]] = {}
+        values: dict[Prompt, list[float]] = {}
 
-        def compute(batch: Sequence[Asked]) -> None:
+        def compute(batch: Sequence[TrialPrompt]) -> None:
             reading = read(self.checkpoint.model, [entry.prompt for entry in batch], self.layers, vocabulary=True)
             for row, entry in enumerate(batch):
                 streams = reading.residuals[row].double().numpy()
-                values = [float(line.value(stream)) for line, stream in zip(lines, streams, strict=bool(lines))]
-                found[entry.prompt] = self._lens(entry, reading.logprobs[row], top_k), values
+                lens[entry.prompt] = self._lens(entry, reading.logprobs[row], top_k)
+                values[entry.prompt] = [
+                    float(line.value(stream)) for line, stream in zip(lines, streams, strict=bool(lines))
+                ]
             advance(sum(shared[entry.prompt] for entry in batch))
 
-        _by_length(list({entry.prompt: entry for entry in asked}.values()), _length, self.batch_tokens, compute)
-        told = [(entry.trial.trial, *found[entry.prompt]) for entry in asked]
+        _by_length(list({entry.prompt: entry for entry in readable}.values()), _length, self.batch_tokens, compute)
         projections: list[dict[str, JSON]] = [
-            {"trial": trial, "layers": list(self.layers), "values": values} for trial, _, values in told if values
+            {"trial": entry.trial.trial, "layers": list(self.layers), "values": values[entry.prompt]}
+            for entry in readable
+            if lines
         ]
-        return [{"trial": trial, **line} for trial, lens, _ in told for line in lens], projections
+        return [{"trial": entry.trial.trial, **row} for entry in readable for row in lens[entry.prompt]], projections
 
-    def _lens(self, entry: Asked, logprobs: Tensor, top_k: int) -> list[dict[str, JSON]]:
+    def _lens(self, entry: TrialPrompt, logprobs: Tensor, top_k: int) -> list[dict[str, JSON]]:
         rows: list[dict[str, JSON]] = []
         for layer, given in zip(self.layers, logprobs, strict=True):
             # A stable sort: of equally likely tokens the one with the smaller number comes first, on every device.
@@ -87,19 +90,19 @@ class Reader:
     def statements(self, texts: Sequence[str]) -> dict[int, FloatArray]:
         """For each layer, text × width: the residual stream at the end of the prompt that asks a text as a user's."""
         prompts = [self.checkpoint.tokens(self.checkpoint.render([Message("user", text)])) for text in texts]
-        found: dict[int, FloatArray] = {}
+        residuals: dict[int, FloatArray] = {}
 
         def compute(batch: Sequence[tuple[int, Prompt]]) -> None:
             reading = read(self.checkpoint.model, [prompt for _, prompt in batch], self.layers, vocabulary=False)
             for (number, _), streams in zip(batch, reading.residuals, strict=True):
-                found[number] = streams.double().numpy()
+                residuals[number] = streams.double().numpy()
 
         _by_length(list(enumerate(prompts)), lambda entry: len(entry[1]), self.batch_tokens, compute)
-        stacked = np.stack([found[number] for number in range(len(prompts))])
+        stacked = np.stack([residuals[number] for number in range(len(prompts))])
         return {layer: stacked[:, place] for place, layer in enumerate(self.layers)}
 
 
-def _length(entry: Asked) -> int:
+def _length(entry: TrialPrompt) -> int:
     return len(entry.prompt)
 
 

@@ -8,17 +8,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from perpend.ask.progress import Progress
 from perpend.canon import JSON
-from perpend.database import exclusive
 from perpend.errors import SpecError
-from perpend.inside.asked import Asked, asked, label_of, same_weights
-from perpend.inside.folder import Look, Row, folder_of, write_look
-from perpend.progress import Progress
+from perpend.inside.prompts import TrialPrompt, label_of, same_weights, trial_prompts
+from perpend.ledger.database import exclusive
+from perpend.ledger.looks import Look, Row, folder_of, write_look
 from perpend.types import Estimate
 
 if TYPE_CHECKING:
     from perpend.inside.probes import Probe
-    from perpend.measure import Run
+    from perpend.measure.run import Run
     from perpend.models.hf.checkpoint import Checkpoint
 
 
@@ -49,7 +49,7 @@ class Settings:
         if not 0.0 < self.held_out < 1.0:
             raise SpecError(f"held_out must be a share between 0 and 1, not {self.held_out:g}")
         if any(alpha == 0.0 or not math.isfinite(alpha) for alpha in self.alphas):
-            raise SpecError("an alpha of steering must be a number other than 0: the baseline is always made")
+            raise SpecError("an alpha of steering must be a number other than 0: the baseline is always run")
         if len(set(self.alphas)) < len(self.alphas):
             raise SpecError("an alpha of steering is given twice")
         if self.steer_at not in ("answer", "all"):
@@ -58,13 +58,13 @@ class Settings:
 
 def layers_of(text: str) -> tuple[int, ...]:
     """The layers that a text such as '0,10,20-29' names."""
-    found: list[int] = []
+    layers: list[int] = []
     for part in text.split(","):
         first, dash, last = (end.strip() for end in part.partition("-"))
         if not first.isdecimal() or (dash and not (last.isdecimal() and int(first) <= int(last))):
             raise SpecError(f"layers: {part.strip()!r} is neither a number nor a range; write them as in 0,10,20-29")
-        found += range(int(first), int(last or first) + 1)
-    return tuple(dict.fromkeys(found))
+        layers += range(int(first), int(last or first) + 1)
+    return tuple(dict.fromkeys(layers))
 
 
 def checkpoint_of(name: str, *, endpoint: str = "chat") -> Checkpoint:
@@ -91,33 +91,33 @@ def look_inside(
     scores of the run are never touched. A run that other weights have answered, or that was asked through another
     endpoint, is a StoreError.
     """
-    from perpend.measure import Run
+    from perpend.measure.run import Run
 
     settings = settings or Settings()
     run = Run(directory)
     label = label_of(run.manifest, model)
     same = same_weights(run.manifest, label, checkpoint)
     with exclusive(directory):
-        entries = asked(directory, run.manifest, label, checkpoint)
-        found = _Finding(run, checkpoint, settings, entries, quiet=quiet)
-        lines, estimates, notes = found.all()
+        entries = trial_prompts(directory, run.manifest, label, checkpoint)
+        stages = _Stages(run, checkpoint, settings, entries, quiet=quiet)
+        lines, estimates, notes = stages.all()
         header: Row = {
             "run": directory.name,
             "model": label,
             "checkpoint": dict(checkpoint.fingerprint()),
             "same_weights": same,
-            "settings": {**asdict(settings), "layers": list(found.reader.layers), "alphas": list(settings.alphas)},
-            "batch_tokens": found.reader.batch_tokens,
+            "settings": {**asdict(settings), "layers": list(stages.reader.layers), "alphas": list(settings.alphas)},
+            "batch_tokens": stages.reader.batch_tokens,
             "notes": notes,
         }
         return write_look(folder_of(directory, label), header, lines, estimates)
 
 
-class _Finding:
-    """One look while it is taken: the stages in order, each on what the ones before it found."""
+class _Stages:
+    """One look while it is taken: the stages in order, each on the results of the ones before it."""
 
     def __init__(
-        self, run: Run, checkpoint: Checkpoint, settings: Settings, entries: Sequence[Asked], *, quiet: bool
+        self, run: Run, checkpoint: Checkpoint, settings: Settings, entries: Sequence[TrialPrompt], *, quiet: bool
     ) -> None:
         from perpend.inside.blocks import anatomy
         from perpend.inside.lens import Reader
@@ -138,7 +138,7 @@ class _Finding:
         """The lines of every file, the estimates, and what could not be had and why."""
         from perpend.inside.answers import answer_rows, shifts
 
-        conditions = self.run.frame.values("condition")
+        conditions = self.run.table.values("condition")
         statements, probes = self._probes()
         probed = [probe.line for probe in probes]
         with Progress("inside", 2 * len(self.entries), quiet=self.quiet) as progress:
@@ -155,7 +155,7 @@ class _Finding:
             "steering": steering,
         }
         estimates: dict[str, JSON] = {
-            kind: _as_json(found) for kind, found in shifts(answers, self.run.frame, conditions).items()
+            kind: _as_json(by_condition) for kind, by_condition in shifts(answers, self.run.table, conditions).items()
         }
         estimates["control"] = conditions[0]
         estimates["accuracy"] = _as_json({str(probe.layer): probe.accuracy for probe in probes})
@@ -166,15 +166,15 @@ class _Finding:
         """The statements with their side of the split, and a probe for each layer; none where items are too few."""
         from perpend.inside.probes import FEWEST_ITEMS, held_out, probe, statements
 
-        made = statements({entry.trial.item.id: entry.trial.item for entry in self.entries}.values())
-        items = {statement.item for statement in made}
+        texts = statements({entry.trial.item.id: entry.trial.item for entry in self.entries}.values())
+        items = {statement.item for statement in texts}
         if len(items) < FEWEST_ITEMS:
             self.notes["probes"] = f"{len(items)} items have a target and a decoy; probes need {FEWEST_ITEMS}"
             return [], []
         kept_out = held_out(items, self.settings.held_out, self.settings.seed)
-        features = self.reader.statements([one.text for one in made])
-        rows: list[Row] = [{**one.as_json(), "held_out": one.item in kept_out} for one in made]
-        return rows, [probe(layer, features[layer], made, kept_out) for layer in self.reader.layers]
+        features = self.reader.statements([one.text for one in texts])
+        rows: list[Row] = [{**one.as_json(), "held_out": one.item in kept_out} for one in texts]
+        return rows, [probe(layer, features[layer], texts, kept_out) for layer in self.reader.layers]
 
     def _steering(self, probes: Sequence[Probe]) -> list[Row]:
         from perpend.inside.probes import best
@@ -197,8 +197,8 @@ class _Finding:
             return []
         if chosen.accuracy.lo is None or chosen.accuracy.lo <= 0.5:
             self.notes[f"the probe of layer {chosen.layer}"] = (
-                f"held-out accuracy {chosen.accuracy}: not told from chance, so steering by it shows what adding some"
-                " vector of this length does"
+                f"held-out accuracy {chosen.accuracy}: not distinguishable from chance, so steering by it shows the"
+                " effect of adding some vector of this length"
             )
         places = 4 if self.checkpoint.model.device.type == "cpu" else 64
         provider = Transformers("steered", self.checkpoint, self.weigher, places)
@@ -219,5 +219,5 @@ def _layer(layer: int, count: int) -> int:
     return layer
 
 
-def _as_json(found: Mapping[str, Estimate]) -> dict[str, JSON]:
-    return {name: estimate.as_json() for name, estimate in found.items()}
+def _as_json(estimates: Mapping[str, Estimate]) -> dict[str, JSON]:
+    return {name: estimate.as_json() for name, estimate in estimates.items()}

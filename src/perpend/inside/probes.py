@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.canon import JSON
-from perpend.conditions import question
+from perpend.ledger.items import question
 from perpend.stats import proportion
 from perpend.types import Estimate, Item
 
@@ -46,15 +46,15 @@ def statements(items: Iterable[Item]) -> tuple[Statement, ...]:
     Items that ask the same question count as one item, so that none is trained on and held out under another name.
     """
     owners: dict[str, str] = {}
-    made: dict[tuple[str, str], Statement] = {}
+    texts: dict[tuple[str, str], Statement] = {}
     for item in items:
         if item.target is None or item.decoy is None:
             continue
         owner = owners.setdefault(" ".join(item.prompt.casefold().split()), item.id)
         for answer, label in ((item.target, True), (item.decoy, False)):
             text = STATEMENT.format(question=question(item), answer=answer)
-            made.setdefault((owner, text), Statement(owner, text, label))
-    return tuple(made.values())
+            texts.setdefault((owner, text), Statement(owner, text, label))
+    return tuple(texts.values())
 
 
 def held_out(items: Iterable[str], share: float, seed: int) -> frozenset[str]:
@@ -100,9 +100,9 @@ def fit(features: FloatArray, labels: npt.NDArray[np.bool_], l2: float = L2) -> 
         slope = np.append(scaled.T @ pull + l2 * at[:-1], pull.sum())
         return float(np.logaddexp(0.0, -margins).mean() + l2 / 2.0 * (at[:-1] @ at[:-1])), slope
 
-    found = minimize(loss, np.zeros(features.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 1000})
-    weight = found.x[:-1] / spread
-    return Line(weight, float(found.x[-1] - weight @ centre))
+    least = minimize(loss, np.zeros(features.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 1000})
+    weight = least.x[:-1] / spread
+    return Line(weight, float(least.x[-1] - weight @ centre))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +133,13 @@ class Probe:
         }
 
 
-def probe(layer: int, features: FloatArray, made: Sequence[Statement], kept_out: frozenset[str]) -> Probe:
-    """Fit on the items that are not kept out, and measure on those that are; one row of features a statement.
+def probe(layer: int, features: FloatArray, texts: Sequence[Statement], kept_out: frozenset[str]) -> Probe:
+    """Fit on the items that are not kept out, and measure on those that are; one row of features per statement.
 
     The accuracy's interval is clustered by item: the two statements of an item are not two independent ones.
     """
-    labels = np.array([statement.label for statement in made], dtype=np.bool_)
-    items = [statement.item for statement in made]
+    labels = np.array([statement.label for statement in texts], dtype=np.bool_)
+    items = [statement.item for statement in texts]
     tested = np.array([item in kept_out for item in items], dtype=np.bool_)
     line = fit(features[~tested], labels[~tested])
     right = (line.value(features) > 0.0) == labels
@@ -151,4 +151,4 @@ def probe(layer: int, features: FloatArray, made: Sequence[Statement], kept_out:
 
 def best(probes: Sequence[Probe]) -> Probe:
     """The probe of the highest held-out accuracy, the earliest layer where several share it."""
-    return max(probes, key=lambda made: (made.accuracy.value or 0.0, -made.layer))
+    return max(probes, key=lambda one: (one.accuracy.value or 0.0, -one.layer))

@@ -17,14 +17,14 @@ from torch import Tensor
 
 from perpend.canon import JSON
 from perpend.errors import ModelError
-from perpend.inside.asked import Asked
 from perpend.inside.blocks import anatomy, in_batches, padded, received, steered
 from perpend.inside.probes import Probe
-from perpend.models.base import Budget
+from perpend.inside.prompts import TrialPrompt
 from perpend.models.hf.candidates import read_at
 from perpend.models.hf.checkpoint import Checkpoint
 from perpend.models.hf.forest import Passage
 from perpend.models.hf.provider import Transformers
+from perpend.spec.model import Budget
 from perpend.stats import mean
 from perpend.types import Estimate, Request, Response
 
@@ -78,7 +78,7 @@ def weigh(
     places = scored.flatten().nonzero()[:, 0].to(model.device)
     wanted = torch.tensor([token for passage in passages for token in passage.tokens[passage.start :]])
     owners = scored.nonzero()[:, 0]
-    found: list[Weighed] = []
+    weighed: list[Weighed] = []
     before: Tensor | None = None
     for alpha in (0.0, *alphas):
         vector = alpha * steer.vector
@@ -91,8 +91,8 @@ def weigh(
         error = None if alpha == 0.0 else moved(before, seen[0], vector, chosen, real)
         values = logits.float().log_softmax(-1).cpu().gather(-1, wanted[:, None])[:, 0].double()
         totals = torch.zeros(len(passages), dtype=torch.float64).index_add_(0, owners, values)
-        found.append(Weighed(tuple(totals.tolist()), error))
-    return found
+        weighed.append(Weighed(tuple(totals.tolist()), error))
+    return weighed
 
 
 def moved(before: Tensor, after: Tensor, vector: Tensor, chosen: Tensor, real: Tensor) -> float:
@@ -100,8 +100,8 @@ def moved(before: Tensor, after: Tensor, vector: Tensor, chosen: Tensor, real: T
 
     ModelError when it is more than rounding: adding to numbers of this size in this precision cannot be that wrong.
     """
-    asked = chosen[..., None] * vector
-    wrong = float(((after.double() - before.double()) - asked.double()).abs()[real].max())
+    wanted = chosen[..., None] * vector
+    wrong = float(((after.double() - before.double()) - wanted.double()).abs()[real].max())
     allowed = torch.finfo(before.dtype).eps * float(before.abs()[real].max() + vector.abs().max())
     if wrong > allowed:
         raise ModelError(
@@ -122,23 +122,23 @@ def generate(
     for key, request in requests:
         length = len(provider.checkpoint.tokens(provider.checkpoint.render(request.messages)))
         by_length.setdefault(length, []).append((key, request))
-    found: dict[int, Response] = {}
+    answers: dict[int, Response] = {}
     with steered(block, alpha * steer.vector, None if steer.where == "answer" else everywhere):
         for group in by_length.values():
             for batch in provider.answer(iter(group), Budget()):
-                found.update(batch)
-    return found
+                answers.update(batch)
+    return answers
 
 
 def steering_rows(
     provider: Transformers,
-    entries: Sequence[Asked],
+    entries: Sequence[TrialPrompt],
     steer: Steering,
     alphas: Sequence[float],
     batch_tokens: int,
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[dict[str, JSON]]:
-    """One line a trial and alpha: log-odds and text before (alpha 0) and after, under the trial's own sampling.
+    """One line per trial and alpha: log-odds and text before (alpha 0) and after, under the trial's own sampling.
 
     Trials must have both candidates. Those of one prompt are weighed once, and generated each with its own seed.
     """
@@ -146,42 +146,42 @@ def steering_rows(
     weighed: dict[tuple[Passage, ...], list[Weighed]] = {}
 
     def compute(batch: Sequence[tuple[Passage, ...]]) -> None:
-        found = weigh(provider.checkpoint, [passage for pair in batch for passage in pair], steer, alphas)
+        by_alpha = weigh(provider.checkpoint, [passage for pair in batch for passage in pair], steer, alphas)
         for place, pair in enumerate(batch):
-            weighed[pair] = [Weighed(one.totals[2 * place : 2 * place + 2], one.error) for one in found]
+            weighed[pair] = [Weighed(one.totals[2 * place : 2 * place + 2], one.error) for one in by_alpha]
 
     longest = [2 * max(len(passage.stem) for passage in pair) for pair in pairs]
     in_batches(pairs, longest, batch_tokens, compute)
     requests = [(entry.trial.trial, entry.request) for entry in entries]
-    said: list[dict[int, Response]] = []
+    answers: list[dict[int, Response]] = []
     for alpha in (0.0, *alphas):
-        said.append(generate(provider, requests, steer, alpha))
+        answers.append(generate(provider, requests, steer, alpha))
         advance(len(entries))
     rows: list[dict[str, JSON]] = []
     for entry in entries:
         odds = [one.totals[1] - one.totals[0] for one in weighed[tuple(entry.passages.values())]]
         for number, alpha in enumerate(alphas, 1):
-            before, after = said[0][entry.trial.trial], said[number][entry.trial.trial]
+            before, after = answers[0][entry.trial.trial], answers[number][entry.trial.trial]
             row: dict[str, JSON] = {"trial": entry.trial.trial, "layer": steer.layer, "alpha": alpha}
             row |= {"log_odds_before": odds[0], "log_odds_after": odds[number]}
-            row |= _told("before", before) | _told("after", after)
+            row |= _answer("before", before) | _answer("after", after)
             row["activation_error"] = weighed[tuple(entry.passages.values())][number].error
             rows.append(row)
     return rows
 
 
-def _told(side: str, response: Response) -> dict[str, JSON]:
+def _answer(side: str, response: Response) -> dict[str, JSON]:
     return {f"text_{side}": response.text, f"finish_{side}": response.finish, f"error_{side}": response.error}
 
 
 def steering_effects(rows: Iterable[dict[str, JSON]], items: dict[int, str]) -> dict[str, Estimate]:
-    """For each alpha the mean change of the log-odds of the decoy, clustered by item; the alpha stands as text."""
+    """For each alpha, as a string, the mean change of the log-odds of the decoy, clustered by item."""
     changes: dict[str, list[tuple[float, str]]] = {}
     for row in rows:
         trial, before, after = row["trial"], row["log_odds_before"], row["log_odds_after"]
         if isinstance(trial, int) and isinstance(before, float) and isinstance(after, float):
             changes.setdefault(f"{row['alpha']:g}", []).append((after - before, items[trial]))
     return {
-        alpha: mean(np.array([change for change, _ in found]), [item for _, item in found])
-        for alpha, found in changes.items()
+        alpha: mean(np.array([change for change, _ in pairs]), [item for _, item in pairs])
+        for alpha, pairs in changes.items()
     }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from perpend.canon import JSON
+from perpend.canon import JSON, as_list, as_object
 from perpend.errors import ModelError
+from perpend.models.base import spoken
 from perpend.models.http import BadReplyError, HttpModel, Link
-from perpend.models.http.reply import as_finish, as_list, as_mapping, as_text, as_usage, complaint, parse
+from perpend.models.http.reply import as_finish, as_text, as_usage, complaint, parse
 from perpend.types import Request, Response
 
 _ANTHROPIC = "https://api.anthropic.com"
@@ -71,7 +72,7 @@ class Anthropic(HttpModel):
             "model": self.model,
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
-            "messages": [{"role": m.role, "content": m.content} for m in request.messages if m.role != "system"],
+            "messages": spoken([m for m in request.messages if m.role != "system"]),
         }
         system = [m.content for m in request.messages if m.role == "system"]
         if system:
@@ -85,11 +86,11 @@ class Anthropic(HttpModel):
     def decode(self, request: Request, body: bytes, ms: float) -> Response:
         """The text blocks joined; thinking blocks are not the answer."""
         del request
-        reply = as_mapping(parse(body))
+        reply = as_object(parse(body))
         content = reply.get("content")
         if not isinstance(content, list):
             raise BadReplyError(f"the reply holds no content: {complaint(body)[0]}")
-        usage = as_mapping(reply.get("usage"))
+        usage = as_object(reply.get("usage"))
         return Response(
             as_text(as_list(content)),
             finish=as_finish(reply.get("stop_reason")),

@@ -1,87 +1,94 @@
-"""What a model is to the runner, and the budget that it may spend."""
+"""What providers share: how messages and choices become text and tokens, and answering one request after another."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from typing import TypeAlias
 
-from perpend.types import Request, Response, Usage
-
-
-@dataclass(slots=True)
-class Budget:
-    """What a run may spend. A provider asks `may_send` before every attempt, retries included, and reports `spend`.
-
-    So requests never pass their limit, and money or time pass it by at most the requests that are in flight.
-    """
-
-    max_requests: int | None = None
-    max_usd: float | None = None
-    max_minutes: float | None = None
-    usd_per_input: float = 0.0
-    """US dollars for one input token."""
-    usd_per_output: float = 0.0
-    sent: int = 0
-    usd: float = 0.0
-    answered: int = 0
-    """Answers that the run has of the model that is being asked: with some, a refusal is the item's fault."""
-    started: float = field(default_factory=time.monotonic)
-
-    def spent(self) -> str | None:
-        """Which limit is reached, in words; None while there is something left."""
-        if self.max_requests is not None and self.sent >= self.max_requests:
-            return f"--max-requests {self.max_requests} reached"
-        if self.max_usd is not None and self.usd >= self.max_usd:
-            return f"--max-usd {self.max_usd:g} reached ({self.usd:.4f} spent)"
-        if self.max_minutes is not None and time.monotonic() - self.started >= 60 * self.max_minutes:
-            return f"--max-minutes {self.max_minutes:g} reached"
-        return None
-
-    def may_send(self) -> bool:
-        """Count one attempt and allow it, or refuse it because a limit is reached."""
-        if self.spent() is not None:
-            return False
-        self.sent += 1
-        return True
-
-    def spend(self, usage: Usage | None) -> None:
-        """Count an answer and add what it cost."""
-        self.answered += 1
-        if usage is not None:
-            self.usd += (usage.input or 0) * self.usd_per_input + (usage.output or 0) * self.usd_per_output
-
+from perpend.spec.model import Answers, Budget
+from perpend.types import ChoiceLogprob, Message, Request, Response
 
 BLANK = "___"
-"""Where a choice stands in a message that is a text to complete; without one it follows the message's end."""
+"""Where a choice goes in a message that is a text to complete; without one it follows the message's end."""
+Tokens: TypeAlias = tuple[int, ...]
 
-Answers: TypeAlias = Sequence[tuple[int, Response]]
+
+class UnreadableRequestError(ValueError):
+    """One request that cannot be put to a model; the message becomes the trial's error."""
 
 
-class Model(Protocol):
-    """Answers requests. Concurrency, batching, rate limits and retries live inside.
+def spoken(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """The messages as a chat protocol takes them."""
+    return [{"role": message.role, "content": message.content} for message in messages]
 
-    `answer` pulls from `requests` only as fast as it can work, and yields batches of (key, Response), each as soon as
-    it is there, in any order, each key that it took once. The runner commits every batch before it asks for the next,
-    so nothing that was paid for waits in memory. A key whose attempt the budget refuses is not yielded: the trial
-    stays unanswered.
-    One failing request is a Response with an error; only what makes every further request pointless (no key, 401,
-    unknown model, a server that is gone) raises ModelError.
+
+def plain_text(messages: Sequence[Message]) -> str:
+    """The messages' contents with blank lines between, for a model that is not fed a chat."""
+    return "\n\n".join(message.content for message in messages)
+
+
+def in_order(
+    requests: Iterator[tuple[int, Request]],
+    budget: Budget,
+    reply: Callable[[Request], Response],
+    *,
+    size: int,
+    is_free: bool = False,
+) -> Iterator[Answers]:
+    """Batches of `size` replies until the budget refuses a request; `is_free`: nothing is spent on them."""
+
+    def paid(request: Request) -> Response:
+        response = reply(request)
+        if not is_free:
+            budget.spend(response.usage)
+        return response
+
+    allowed = takewhile(lambda _: budget.may_send(), requests)
+    while batch := [(key, paid(request)) for key, request in islice(allowed, size)]:
+        yield batch
+
+
+def cut_at(text: str, stops: Sequence[str]) -> str | None:
+    """The text before the earliest of some stop strings; None where it holds none."""
+    cuts = [text.index(stop) for stop in stops if stop in text]
+    return text[: min(cuts)] if cuts else None
+
+
+def likeliest(choices: Sequence[str], scores: Sequence[ChoiceLogprob]) -> str:
+    """The choice of the greatest log-likelihood, the first of equals; one without any counts as impossible."""
+    totals = [-math.inf if score.total is None else score.total for score in scores]
+    return choices[totals.index(max(totals))]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceTokens:
+    """A prompt (`before`, `bare` as tokens) and the tokens of prompt and choice, of each choice.
+
+    Prompt and choice are read as one text, so that a choice's tokens are those that the model learned. All choices are
+    scored after the first `shared` tokens, where one of them first differs from the bare prompt: what comes before is
+    the same for all, so their sums compare.
     """
 
-    @property
-    def name(self) -> str:
-        """'provider/name', as the user wrote it."""
-        ...
+    before: str
+    bare: Tokens
+    whole: list[Tokens]
+    shared: int
 
-    def fingerprint(self) -> Mapping[str, str]:
-        """What identifies the weights that answer: digests and versions, never an address, a path or a key."""
-        ...
 
-    def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
-        """Ask each (key, request)."""
-        ...
+def choice_tokens(
+    text: str, choices: Sequence[str], tokens: Callable[[str], Tokens], *, in_blank: bool, whole_sentence: bool
+) -> ChoiceTokens:
+    """Read choices after a rendered text or, with `in_blank`, in its blank; `whole_sentence` adds what follows it."""
+    before, _, after = text.partition(BLANK) if in_blank else (text, "", "")
+    if BLANK in after:
+        raise UnreadableRequestError(f"the message has more than one blank {BLANK!r}")
+    rest = after if whole_sentence else ""
+    bare = tokens(before)
+    whole = [tokens(before + choice + rest) for choice in choices]
+    return ChoiceTokens(before, bare, whole, min(common_length(bare, one) for one in whole))
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from perpend.canon import clean_text
 from perpend.errors import ModelError
-from perpend.models.base import Answers, Budget
-from perpend.resolve import factory
+from perpend.spec.model import Answers, Budget
+from perpend.spec.resolve import factory
 from perpend.types import Request, Response
 
 
 @dataclass(frozen=True, slots=True)
 class Callable:
-    """Calls `function(request)`, one request at a time; it returns a Response or a text.
+    """Calls `function(request)`, one request at a time; it returns a Response or a string.
 
     What the function raises is a programmer's bug and stops the run; to report a failed request, return
     `Response(error=…)`. The fingerprint is the digest of the function's source.
@@ -49,8 +49,8 @@ class Callable:
         for key, request in requests:
             if not budget.may_send():
                 return
-            made = self.function(request)
-            response = Response(text=clean_text(made), finish="stop") if isinstance(made, str) else made
+            reply = self.function(request)
+            response = Response(text=clean_text(reply), finish="stop") if isinstance(reply, str) else reply
             budget.spend(response.usage)
             yield [(key, response)]
 
@@ -65,9 +65,9 @@ def model(name: str) -> Callable:
 
 def _checked(function: Function[..., object]) -> Function[[Request], Response | str]:
     def ask(request: Request) -> Response | str:
-        made = function(request)
-        if not isinstance(made, Response | str):
-            raise ModelError(f"{function.__name__} returned a {type(made).__name__}; return a text or a Response")
-        return made
+        reply = function(request)
+        if not isinstance(reply, Response | str):
+            raise ModelError(f"{function.__name__} returned a {type(reply).__name__}; return a string or a Response")
+        return reply
 
     return functools.wraps(function)(ask)

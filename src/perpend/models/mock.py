@@ -1,7 +1,7 @@
 """mock: models that need nothing. `mock/true`, `mock/false`, `mock/echo`, and `mock/subject`, a simulated subject.
 
 The subject has a known accuracy, pressure effect, refusal rate, calibration slope and way of speaking, so that the
-whole pipeline can be tested on planted effects. It is told the answer key; nothing else here is.
+whole pipeline can be tested on planted effects. It is given the answer key; nothing else here is.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 from statistics import NormalDist
 
 from perpend.canon import JSON, digest
-from perpend.conditions import question
-from perpend.data import load_items
 from perpend.errors import ModelError, SpecError, did_you_mean
-from perpend.models.base import Answers, Budget
+from perpend.ledger.items import load_items, question
+from perpend.models.base import in_order
+from perpend.spec.model import Answers, Budget
 from perpend.types import ChoiceLogprob, Item, Request, Response, Usage
 
 _BATCH = 256
@@ -44,18 +44,7 @@ class Mock:
 
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
         """Batches of answers, in order."""
-        batch: list[tuple[int, Response]] = []
-        for key, request in requests:
-            if not budget.may_send():
-                break
-            response = self.reply(request)
-            budget.spend(response.usage)
-            batch.append((key, response))
-            if len(batch) >= _BATCH:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
+        return in_order(requests, budget, self.reply, size=_BATCH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +52,7 @@ class Subject:
     """Known truths about a simulated subject; each probability is that of one trial.
 
     Each item has its own ability: logit(accuracy) + item_sd × a standard normal of the item. Under pressure (the
-    decoy stands in the prompt outside the question) it gives the decoy with probability `sway`, `sway_group` if the
+    decoy is in the prompt outside the question) it gives the decoy with probability `sway`, `sway_group` if the
     decoy is claimed more than once, again shifted by item with `sway_sd`. At temperature 0 it is a function of item
     and prompt; above, each seed draws anew. Candidate confidences are expit(slope × logit(true probability)).
     """
@@ -95,7 +84,7 @@ class Subject:
         return _shifted(self.accuracy, self.item_sd * _normal(f"{self.seed}|ability|{item.id}"))
 
     def yields(self, item: Item, claims: int) -> float:
-        """P(gives the decoy) on this item when it is claimed so often in the prompt."""
+        """P(gives the decoy) on this item when the prompt claims it `claims` times."""
         if claims == 0 or item.decoy is None:
             return 0.0
         base = self.sway_group if claims > 1 and self.sway_group is not None else self.sway
@@ -150,8 +139,8 @@ def model(name: str, *, answer_key: Sequence[Path] = (), **truths: float | str |
     if name == "echo":
         return Mock(name, lambda request: _said(request.messages[-1].content))
     if name in ("true", "false"):
-        said = name.upper()
-        return Mock(name, lambda request: _constant(said, request))
+        answer = name.upper()
+        return Mock(name, lambda request: _constant(answer, request))
     if name != "subject":
         raise ModelError(f"unknown mock {name!r}; {did_you_mean(name, _KINDS)}")
     return subject(
@@ -167,9 +156,9 @@ def subject(truth: Subject, items: Sequence[Item]) -> Mock:
     def find(prompt: str) -> Item:
         for line in prompt.split("\n"):
             for candidate in (line, line.rpartition("Question: ")[2]):
-                found = by_line.get(candidate)
-                if found is not None and found.prompt in prompt:
-                    return found
+                known = by_line.get(candidate)
+                if known is not None and known.prompt in prompt:
+                    return known
         for item in items:
             if item.prompt in prompt:
                 return item

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from perpend.canon import JSON, dumps, write_atomic
 from perpend.errors import DataError, ModelError
-from perpend.models.base import BLANK, Answers, Budget
+from perpend.models.base import BLANK, cut_at, in_order
+from perpend.spec.model import Answers, Budget
 from perpend.types import ChoiceLogprob, Request, Response, Sampling, Usage
 
 ORDER = 4
@@ -58,9 +59,9 @@ class KneserNey:
         """P(symbol | the last order − 1 of `history`, which must be that long): positive, and 1 summed over symbols."""
         result, weight = 0.0, 1.0
         for number, (discount, contexts) in enumerate(self._levels):
-            found = contexts.get(history[number:])
-            if found is not None:
-                seen, total = found
+            context = contexts.get(history[number:])
+            if context is not None:
+                seen, total = context
                 result += weight * max(seen.get(symbol, 0) - discount, 0.0) / total
                 weight *= discount * len(seen) / total
         return result + weight / self._size
@@ -112,10 +113,11 @@ class NGram:
 
     def score(self, text: str) -> list[float | None]:
         """The log-probability of every token of a text, each sentence's end included."""
-        found: list[float | None] = []
-        for sentence in map(tokens, sentences(text)):
-            found += [self.logprob(word, sentence[:at]) for at, word in enumerate((*sentence, END))]
-        return found
+        return [
+            self.logprob(word, sentence[:at])
+            for sentence in map(tokens, sentences(text))
+            for at, word in enumerate((*sentence, END))
+        ]
 
     def perplexity(self, texts: Iterable[str]) -> Perplexity:
         """Perplexity per token over all texts."""
@@ -230,7 +232,7 @@ def load(path: Path) -> NGram:
 @cache
 def checkpoint(name: str) -> NGram:
     """'early' (the first tenth of the packaged corpus) or 'final' (all of it), trained now and kept in memory."""
-    corpus = files("perpend").joinpath("datasets", "verbs", "corpus.txt").read_text(encoding="utf-8").splitlines()
+    corpus = files("perpend.models").joinpath("corpus.txt").read_text(encoding="utf-8").splitlines()
     shares = {"early": len(corpus) // 10, "final": len(corpus)}
     if name not in shares:
         raise DataError(f"no packaged checkpoint {name!r}; there are 'early' and 'final'")
@@ -269,29 +271,21 @@ class Provider:
 
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
         """Batches of answers, in order."""
-        batch: list[tuple[int, Response]] = []
-        for key, request in requests:
-            if not budget.may_send():
-                break
-            response = self.weigh(request) if request.choices else self.speak(request)
-            budget.spend(response.usage)
-            batch.append((key, response))
-            if len(batch) >= _BATCH:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
+        return in_order(requests, budget, self._reply, size=_BATCH)
+
+    def _reply(self, request: Request) -> Response:
+        return self.weigh(request) if request.choices else self.speak(request)
 
     def weigh(self, request: Request) -> Response:
         """Each choice in the blank of the last message, or after its end; the text is the one of greatest total."""
         before, blank, after = request.messages[-1].content.partition(BLANK)
         if BLANK in after:
             return Response(error=f"ngram: the message has more than one blank {BLANK!r}")
-        found = tuple(self._choice(before if blank else before + " ", choice, after) for choice in request.choices)
-        best = max((score.total for score in found if score.total is not None), default=math.nan)
-        text = next((choice for choice, score in zip(request.choices, found, strict=True) if score.total == best), "")
-        usage = Usage(len(tokens(before)), sum(score.tokens for score in found))
-        return Response(text=text, choice_logprobs=found, finish="stop", usage=usage, ms=0.0)
+        scores = tuple(self._choice(before if blank else before + " ", choice, after) for choice in request.choices)
+        best = max((score.total for score in scores if score.total is not None), default=math.nan)
+        text = next((choice for choice, score in zip(request.choices, scores, strict=True) if score.total == best), "")
+        usage = Usage(len(tokens(before)), sum(score.tokens for score in scores))
+        return Response(text=text, choice_logprobs=scores, finish="stop", usage=usage, ms=0.0)
 
     def speak(self, request: Request) -> Response:
         """A continuation of the last message, drawn word by word with the request's seed until the sentence ends."""
@@ -330,9 +324,9 @@ def _continue(ngram: NGram, before: Sequence[str], sampling: Sampling) -> tuple[
     import numpy as np
 
     rng = np.random.default_rng(sampling.seed)
-    said: list[str] = []
-    while len(said) < sampling.max_tokens:
-        shares = ngram.distribution((*before, *said))
+    written: list[str] = []
+    while len(written) < sampling.max_tokens:
+        shares = ngram.distribution((*before, *written))
         del shares[UNKNOWN]
         words = sorted(shares, key=lambda word: -shares[word])  # stable: equal words stay in alphabetical order
         chosen = words[0]
@@ -345,13 +339,11 @@ def _continue(ngram: NGram, before: Sequence[str], sampling: Sampling) -> tuple[
                 weights /= weights.sum()
             chosen = words[int(rng.choice(len(words), p=weights))]
         if chosen == END:
-            return _joined(said), "stop", len(said)
-        said.append(chosen)
-        text = _joined(said)
-        cuts = [text.index(stop) for stop in sampling.stop if stop in text]
-        if cuts:
-            return text[: min(cuts)], "stop", len(said)
-    return _joined(said), "length", len(said)
+            return _joined(written), "stop", len(written)
+        written.append(chosen)
+        if (text := cut_at(_joined(written), sampling.stop)) is not None:
+            return text, "stop", len(written)
+    return _joined(written), "length", len(written)
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from perpend.canon import JSON
+from perpend.canon import JSON, as_list, as_object
 from perpend.errors import ModelError, SpecError
+from perpend.models.base import spoken
 from perpend.models.http import BadReplyError, CutOffError, HttpModel, Link
-from perpend.models.http.reply import as_finish, as_list, as_mapping, as_text, as_usage, parse
+from perpend.models.http.reply import as_finish, as_text, as_usage, parse
 from perpend.types import Request, Response
 
 _PATHS = {"chat": "/api/chat", "generate": "/api/generate"}
@@ -53,17 +54,17 @@ class Ollama(HttpModel):
 
     def fingerprint(self) -> Mapping[str, str]:
         """The digest of the model (weights, template and parameters), its quantisation, and the server's version."""
-        version = as_mapping(self.fetch("/api/version")).get("version")
+        version = as_object(self.fetch("/api/version")).get("version")
         wanted = {self.model, f"{self.model}:latest"}
-        for entry in as_list(as_mapping(self.fetch("/api/tags")).get("models")):
-            found = as_mapping(entry)
-            if found.get("name") in wanted:
-                quantization = as_mapping(found.get("details")).get("quantization_level")
+        for entry in as_list(as_object(self.fetch("/api/tags")).get("models")):
+            listed = as_object(entry)
+            if listed.get("name") in wanted:
+                quantization = as_object(listed.get("details")).get("quantization_level")
                 return {
                     "provider": "ollama",
                     "model": self.model,
                     "endpoint": self.endpoint,
-                    "digest": str(found.get("digest")),
+                    "digest": str(listed.get("digest")),
                     "quantization": str(quantization),
                     "server": f"ollama {version}",
                 }
@@ -91,7 +92,7 @@ class Ollama(HttpModel):
             options["stop"] = sampling.stop
         body: dict[str, JSON] = {"model": self.model, "stream": self.stream, "options": options}
         if self.endpoint == "chat":
-            body["messages"] = [{"role": m.role, "content": m.content} for m in request.messages]
+            body["messages"] = spoken(request.messages)
         else:
             system = [m.content for m in request.messages if m.role == "system"]
             prompts = [m.content for m in request.messages if m.role != "system"]
@@ -107,17 +108,17 @@ class Ollama(HttpModel):
         for piece in _pieces(body):
             if "error" in piece:
                 raise BadReplyError(f"the server broke off: {piece['error']}")
-            said = as_mapping(piece.get("message")).get("content") if self.endpoint == "chat" else piece.get("response")
-            if not isinstance(said, str):
+            reply = as_object(piece.get("message")).get("content") if self.endpoint == "chat" else piece.get("response")
+            if not isinstance(reply, str):
                 raise BadReplyError("the reply holds no answer text")
-            texts.append(said)
+            texts.append(reply)
             if piece.get("done") is True:
                 usage = as_usage(piece.get("prompt_eval_count"), piece.get("eval_count"))
                 return Response(as_text("".join(texts)), finish=as_finish(piece.get("done_reason")), usage=usage, ms=ms)
         raise CutOffError("the reply ended before the answer was done")
 
 
-def _pieces(body: bytes) -> Iterator[Mapping[str, object]]:
+def _pieces(body: bytes) -> Iterator[Mapping[str, JSON]]:
     for line in body.splitlines():
         if line.strip():
-            yield as_mapping(parse(line))
+            yield as_object(parse(line))

@@ -7,10 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from perpend.canon import JSON, digest
+from perpend.canon import JSON, as_list, as_object, digest
 from perpend.errors import ModelError, SpecError
+from perpend.models.base import likeliest, plain_text, spoken
 from perpend.models.http import BadReplyError, HttpModel, Link
-from perpend.models.http.reply import as_finish, as_list, as_mapping, as_text, as_usage, complaint, parse
+from perpend.models.http.reply import as_finish, as_text, as_usage, complaint, parse
 from perpend.types import ChoiceLogprob, Request, Response
 
 _OPENAI = "https://api.openai.com/v1"
@@ -40,7 +41,7 @@ def model(  # noqa: PLR0913 - the options of run.toml by name: the loader checks
 
     OpenAI's own key is read from OPENAI_API_KEY and sent to OpenAI alone; any other server gets a key only when
     `api_key_env` names one. `max_tokens_field` is 'max_completion_tokens' for OpenAI's reasoning models. `logprobs` is
-    how many alternatives a token are asked for when choices are scored. `revision` is what you know of the weights
+    how many alternatives per token are asked for when choices are scored. `revision` is what you know of the weights
     that the server does not say (a commit, a quantisation); it becomes part of the fingerprint.
     """
     if endpoint not in _PATHS:
@@ -70,13 +71,13 @@ class OpenAI(HttpModel):
         `listed_sha256` is over the entry at /models (owner, size, context length, where the server says them) without
         its times and paths, so that it is the same when the same server is started again.
         """
-        found: dict[str, str] = {"provider": "openai", "model": self.model, "endpoint": self.endpoint}
-        for entry in as_list(as_mapping(self.fetch_if_there("/models")).get("data")):
-            listed = as_mapping(entry)
+        facts: dict[str, str] = {"provider": "openai", "model": self.model, "endpoint": self.endpoint}
+        for entry in as_list(as_object(self.fetch_if_there("/models")).get("data")):
+            listed = as_object(entry)
             if listed.get("id") == self.model:
                 kept = {key: _plain(value) for key, value in listed.items() if key not in _VOLATILE}
-                found |= {"owned_by": str(listed.get("owned_by", "")), "listed_sha256": digest(kept)}
-        return {**found, "revision": self.revision} if self.revision else found
+                facts |= {"owned_by": str(listed.get("owned_by", "")), "listed_sha256": digest(kept)}
+        return {**facts, "revision": self.revision} if self.revision else facts
 
     def headers(self, key: str | None) -> dict[str, str]:
         """A bearer token."""
@@ -89,10 +90,10 @@ class OpenAI(HttpModel):
         if request.choices:
             body |= self._scoring(request)
         elif self.endpoint == "chat":
-            body["messages"] = [{"role": m.role, "content": m.content} for m in request.messages]
+            body["messages"] = spoken(request.messages)
             body[self.max_tokens_field] = sampling.max_tokens
         else:
-            body["prompt"] = _prompt(request)
+            body["prompt"] = plain_text(request.messages)
             body[self.max_tokens_field] = sampling.max_tokens
         if sampling.seed is not None:
             body["seed"] = sampling.seed
@@ -106,7 +107,7 @@ class OpenAI(HttpModel):
         """One prompt for each choice, sent back with the log-probability of every token and nothing generated."""
         if self.endpoint != "completions":
             raise ModelError(f'{_NEEDS}; set endpoint = "completions"')
-        prompt = _prompt(request)
+        prompt = plain_text(request.messages)
         return {
             "prompt": [prompt + choice for choice in request.choices],
             "echo": True,
@@ -116,20 +117,19 @@ class OpenAI(HttpModel):
 
     def decode(self, request: Request, body: bytes, ms: float) -> Response:
         """The first choice's text. Reasoning that the server reports apart from it is not part of the answer."""
-        reply = as_mapping(parse(body))
+        reply = as_object(parse(body))
         replies = as_list(reply.get("choices"))
         if not replies:
             raise BadReplyError(f"the reply holds no choices: {complaint(body)[0]}")
-        usage = as_mapping(reply.get("usage"))
+        usage = as_object(reply.get("usage"))
         counted = as_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"))
         if request.choices:
             scores = _choice_logprobs(request.choices, replies)
-            totals = [-math.inf if score.total is None else score.total for score in scores]
-            best = request.choices[totals.index(max(totals))]
+            best = likeliest(request.choices, scores)
             return Response(best, choice_logprobs=scores, finish="stop", usage=counted, ms=ms)
-        first = as_mapping(replies[0])
+        first = as_object(replies[0])
         if self.endpoint == "chat":
-            message = as_mapping(first.get("message"))
+            message = as_object(first.get("message"))
             if "content" not in message and "refusal" not in message and not message.get("role"):
                 raise BadReplyError("the reply's first choice holds no message")
             text = as_text(message.get("content")) or as_text(message.get("refusal"))
@@ -140,7 +140,7 @@ class OpenAI(HttpModel):
         return Response(text, finish=as_finish(first.get("finish_reason")), usage=counted, ms=ms)
 
 
-def _plain(value: object) -> JSON:
+def _plain(value: JSON) -> JSON:
     """What the server sent, as JSON that can be digested."""
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in value.items() if key not in _VOLATILE}
@@ -149,19 +149,15 @@ def _plain(value: object) -> JSON:
     return value if isinstance(value, str | int | bool) or value is None else repr(value)
 
 
-def _prompt(request: Request) -> str:
-    return "\n\n".join(message.content for message in request.messages)
-
-
-def _choice_logprobs(choices: Sequence[str], replies: Sequence[object]) -> tuple[ChoiceLogprob, ...]:
+def _choice_logprobs(choices: Sequence[str], replies: Sequence[JSON]) -> tuple[ChoiceLogprob, ...]:
     """The log-likelihood of each choice given the prompt, in the order of the choices."""
-    by_index = {as_mapping(reply).get("index", n): as_mapping(reply) for n, reply in enumerate(replies)}
+    by_index = {as_object(reply).get("index", n): as_object(reply) for n, reply in enumerate(replies)}
     if set(by_index) != set(range(len(choices))):
         raise BadReplyError(f"the reply scores {len(by_index)} of {len(choices)} choices")
-    return tuple(_tail(choice, as_mapping(by_index[n].get("logprobs"))) for n, choice in enumerate(choices))
+    return tuple(_tail(choice, as_object(by_index[n].get("logprobs"))) for n, choice in enumerate(choices))
 
 
-def _tail(choice: str, logprobs: Mapping[str, object]) -> ChoiceLogprob:
+def _tail(choice: str, logprobs: Mapping[str, JSON]) -> ChoiceLogprob:
     """Sum over the last tokens, as many as spell the choice.
 
     Counted from the end, because servers put special tokens of their own before the prompt; blanks are not compared,

@@ -1,20 +1,20 @@
 """replay: answers from a recorded ledger (a run directory) or from a predictions file, with no model.
 
 'replay/runs/my-run' gives each request the answer that the run holds for exactly that request. A JSONL file has
-one object a line: `request_sha256` or `prompt` (the last user message), and `text` or `error`.
+one object per line: `request_sha256` or `prompt` (the last user message), and `text` or `error`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import clean_text, digest, digest_file
+from perpend.canon import clean_text, digest, digest_file, json_lines, text_or_none
 from perpend.errors import DataError, ModelError
-from perpend.models.base import Answers, Budget
-from perpend.store import Store
+from perpend.ledger.store import Store
+from perpend.models.base import in_order
+from perpend.spec.model import Answers, Budget
 from perpend.types import Request, Response
 
 _BATCH = 256
@@ -40,17 +40,11 @@ class Replay:
 
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
         """The recorded answer of each request."""
-        batch: list[tuple[int, Response]] = []
-        for key, request in requests:
-            if not budget.may_send():
-                break
-            found = self.by_request.get(request.digest) or self.by_prompt.get(request.messages[-1].content)
-            batch.append((key, found or Response(error="replay: no recorded answer to this request")))
-            if len(batch) >= _BATCH:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
+        return in_order(requests, budget, self._recorded, size=_BATCH, is_free=True)
+
+    def _recorded(self, request: Request) -> Response:
+        response = self.by_request.get(request.digest) or self.by_prompt.get(request.messages[-1].content)
+        return response or Response(error="replay: no recorded answer to this request")
 
 
 def model(name: str, *, label: str | None = None) -> Replay:
@@ -77,27 +71,20 @@ def _from_run(path: Path, label: str | None) -> Replay:
 def _from_file(path: Path) -> Replay:
     by_request: dict[str, Response] = {}
     by_prompt: dict[str, Response] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as bad:
-            raise DataError(f"{path}:{number}: not JSON: {bad.msg}") from None
-        if not isinstance(row, dict):
-            raise DataError(f"{path}:{number}: a prediction is a JSON object")
+    for where, row in json_lines(path):
         text, error = row.get("text"), row.get("error")
         if (text is None) == (error is None):
-            raise DataError(f"{path}:{number}: a prediction has exactly one of 'text' and 'error'")
+            raise DataError(f"{where}: a prediction has exactly one of 'text' and 'error'")
         response = Response(
             text=None if text is None else clean_text(str(text)),
             error=None if error is None else str(error),
-            finish=row.get("finish"),
+            finish=text_or_none(row, "finish", where),
         )
-        if isinstance(row.get("request_sha256"), str):
-            by_request[row["request_sha256"]] = response
-        elif isinstance(row.get("prompt"), str):
-            by_prompt[row["prompt"]] = response
+        request, prompt = row.get("request_sha256"), row.get("prompt")
+        if isinstance(request, str):
+            by_request[request] = response
+        elif isinstance(prompt, str):
+            by_prompt[prompt] = response
         else:
-            raise DataError(f"{path}:{number}: say which request this answers: 'request_sha256' or 'prompt'")
+            raise DataError(f"{where}: say which request this answers: 'request_sha256' or 'prompt'")
     return Replay(path.name, by_request, by_prompt, digest_file(path))

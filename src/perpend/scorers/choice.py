@@ -45,12 +45,12 @@ def prefer(item: Item, response: Response, *, per_token: bool) -> Preference:
 def _missing(item: Item, response: Response) -> str | None:
     if response.text is None:
         return f"error: {response.error}"
-    found = response.choice_logprobs
-    if found is None:
+    logprobs = response.choice_logprobs
+    if logprobs is None:
         return "no likelihoods in the response"
-    if not item.choices or len(found) != len(item.choices):
-        return f"{len(found)} likelihoods for {len(item.choices)} choices"
-    for choice, logprob in zip(item.choices, found, strict=True):
+    if not item.choices or len(logprobs) != len(item.choices):
+        return f"{len(logprobs)} likelihoods for {len(item.choices)} choices"
+    for choice, logprob in zip(item.choices, logprobs, strict=True):
         if logprob.total is None or logprob.tokens < 1:
             return f"model_oov: the tokenizer cannot represent {choice!r}"
         if math.isnan(logprob.total) or logprob.total == math.inf:

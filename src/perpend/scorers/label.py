@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from perpend.text.normalise import Folded, fold
+from perpend.text.match import Folded, fold
 from perpend.text.reasoning import visible
 from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
 from perpend.types import Item, Response, Score, Scorer
@@ -153,8 +153,8 @@ def judge(item: Item, response: Response) -> Score:
     seen = visible(response.text, response.finish)
     if seen.unfinished is not None:
         return Score(None, "INVALID", f"unfinished: {seen.unfinished}")
-    found = read(response.text[seen.start : seen.end])
-    return against_target(item, found.label, found.why, (seen.start + found.start, seen.start + found.end))
+    verdict = read(response.text[seen.start : seen.end])
+    return against_target(item, verdict.label, verdict.why, (seen.start + verdict.start, seen.start + verdict.end))
 
 
 VERSIONS = (Scorer("label", "1", judge_seed), Scorer("label", "2", judge))
@@ -194,12 +194,12 @@ def _decide(text: str, folded: Folded) -> Verdict:
         flat = OPTIONS.sub(_without_options, plain)
     words = [place for place in places if ENDED.match(flat, place)]
     capitals = [at for word in words if (at := CAPITALS.match(flat, word)) and _is_capital(text, folded, word)]
-    found = _weigh(flat, words, capitals)
-    if found.label is not None:
-        start, end = folded.span(found.start, found.end)
-        return found._replace(start=start, end=end)
-    hedge = _hedge(plain, 0, len(plain)) if found.why == NOTHING else None
-    return found if hedge is None else Verdict(None, f"hedge: {hedge}")
+    verdict = _weigh(flat, words, capitals)
+    if verdict.label is not None:
+        start, end = folded.span(verdict.start, verdict.end)
+        return verdict._replace(start=start, end=end)
+    hedge = _hedge(plain, 0, len(plain)) if verdict.why == NOTHING else None
+    return verdict if hedge is None else Verdict(None, f"hedge: {hedge}")
 
 
 def _without_options(found: re.Match[str]) -> str:
@@ -219,14 +219,14 @@ def _is_capital(text: str, folded: Folded, word: int) -> bool:
 
 def _windows(flat: str, words: list[int]) -> list[tuple[int, int]]:
     """The sentences up to the label words. No reading goes beyond a point or a question mark."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for word in words:
         first = max(0, word - REACH)
         start = max(first, flat.rfind(".", first, word), flat.rfind("?", first, word))
-        if found and start < found[-1][1]:
-            start = found.pop()[0]
-        found.append((start, word + 1))  # one character more: a place may end only where its word does
-    return found
+        if spans and start < spans[-1][1]:
+            start = spans.pop()[0]
+        spans.append((start, word + 1))  # one character more: a place may end only where its word does
+    return spans
 
 
 def _weigh(flat: str, words: list[int], capitals: Sequence[re.Match[str]]) -> Verdict:
@@ -264,24 +264,24 @@ def _weigh(flat: str, words: list[int], capitals: Sequence[re.Match[str]]) -> Ve
 
 def _places(flat: str, hints: Iterable[str]) -> list[int]:
     """Where any of the hints stands, in order. From the end: `rfind` takes half the time of `find`."""
-    found = []
+    places = []
     for hint in hints:
         place = flat.rfind(hint)
         while place >= 0:
-            found.append(place)
+            places.append(place)
             place = flat.rfind(hint, 0, place)
-    return sorted(found)
+    return sorted(places)
 
 
 def _matches(flat: str, places: list[int], pattern: re.Pattern[str]) -> list[re.Match[str]]:
     """The matches that begin at these places and do not overlap, as `finditer` gives them."""
-    found: list[re.Match[str]] = []
+    matches: list[re.Match[str]] = []
     for place in places:
-        if not found or place >= found[-1].end():
+        if not matches or place >= matches[-1].end():
             match = pattern.match(flat, place)
             if match is not None:
-                found.append(match)
-    return found
+                matches.append(match)
+    return matches
 
 
 def _within(flat: str, windows: list[tuple[int, int]], pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
@@ -302,27 +302,27 @@ def _label(word: str, *, denied: bool = False) -> Label:
 
 def _given(flat: str, places: Iterable[re.Match[str]], ending: re.Pattern[str], why: str) -> list[Verdict]:
     """The labels that stand at the ends of these places and are themselves followed by the ending."""
-    found = [_reading(flat, place, ending, why) for place in places]
-    return [verdict for verdict in found if verdict is not None]
+    readings = [_reading(flat, place, ending, why) for place in places]
+    return [verdict for verdict in readings if verdict is not None]
 
 
 def _reading(flat: str, place: re.Match[str], ending: re.Pattern[str] | None, why: str) -> Verdict | None:
-    found = READING.match(flat, place.end())
-    if found is None or CONDITION.match(flat, found.end()) or flat.startswith("?", found.end()):
+    reading = READING.match(flat, place.end())
+    if reading is None or CONDITION.match(flat, reading.end()) or flat.startswith("?", reading.end()):
         return None
-    word = found["word"]
+    word = reading["word"]
     # 'No' before a noun is a determiner, 'Yes' before anything is an answer.
     endings = (CLAUSE_END if word == "no" else None, None if word == "yes" and ending is CLAUSE_END else ending)
-    if any(needed is not None and needed.match(flat, found.end()) is None for needed in endings):
+    if any(needed is not None and needed.match(flat, reading.end()) is None for needed in endings):
         return None
-    denials = (found["deny"], found["isnt"], place.groupdict().get("isnt"))
+    denials = (reading["deny"], reading["isnt"], place.groupdict().get("isnt"))
     denied = sum(denial is not None for denial in denials) % 2 == 1
-    return Verdict(_label(word, denied=denied), why, *found.span("word"), word, found["subject"] is not None)
+    return Verdict(_label(word, denied=denied), why, *reading.span("word"), word, reading["subject"] is not None)
 
 
 def _marked(flat: str, marks: Iterable[re.Match[str]], why: str) -> list[Verdict]:
     """The labels that a mark announces, one-letter ones included, unless somebody is only supposed to give them."""
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for place in marks:
         verdict = _reading(flat, place, None, why)
         letter = MARKED_LETTER.match(flat, place.end())
@@ -332,20 +332,20 @@ def _marked(flat: str, marks: Iterable[re.Match[str]], why: str) -> list[Verdict
             continue
         # 'My answer is correct' is about the answer; 'Answer: correct' is one.
         if verdict is not None and (verdict.word not in MERITS or place.group().rstrip().endswith((":", "=", ">"))):
-            found.append(verdict)
+            verdicts.append(verdict)
         elif letter is not None:
-            found.append(Verdict(_label(letter["word"]), why, *letter.span("word")))
-    return found
+            verdicts.append(Verdict(_label(letter["word"]), why, *letter.span("word")))
+    return verdicts
 
 
 def _capitals(flat: str, places: Iterable[re.Match[str]]) -> list[Verdict]:
     """Every TRUE and FALSE in capitals, wherever it stands, unless it is supposed or conditional."""
-    found = []
+    kept = []
     for verdict in _given(flat, places, PHRASE_END, "only label in capitals"):
         if UNDECIDED.search(flat, max(0, verdict.start - NEAR), verdict.start) is None:
             denied = DENIED.search(flat, max(0, verdict.start - NEAR), verdict.start) is not None
-            found.append(verdict._replace(label=_label(verdict.word, denied=denied)))
-    return found
+            kept.append(verdict._replace(label=_label(verdict.word, denied=denied)))
+    return kept
 
 
 def _unhedged(flat: str, stated: list[Verdict]) -> Verdict:
@@ -360,8 +360,8 @@ def _hedge(flat: str, start: int, stop: int) -> str | None:
     """The first hedge between two places."""
     for place in _places(flat, HEDGE_HINTS):
         if start <= place < stop and HEDGE.search(flat, max(start, place - 16), min(stop, place + 48)):
-            found = HEDGE.search(flat, max(start, place - 16), stop)
-            return None if found is None else found.group()
+            hedge = HEDGE.search(flat, max(start, place - 16), stop)
+            return None if hedge is None else hedge.group()
     return None
 
 

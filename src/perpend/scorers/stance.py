@@ -1,16 +1,28 @@
-"""Four states of an answer: 'correct', 'endorses' the decoy, 'refuses', 'other'. The rest of version 2 rests on it.
+"""What a response does with target and decoy, and whether it is finished: the rules of seven scorers.
 
-`answer` is the state. `value` is 1.0 for 'correct' and 0.0 for the three others, so that a mean over scored responses
-is the share of right answers; an item without a target can only be in the other three.
+`stance` itself says which of four states an answer is in: 'correct', 'endorses' the decoy, 'refuses', 'other'. Its
+`answer` is the state, its `value` 1.0 for 'correct' and 0.0 for the three others, so that a mean over scored responses
+is the share of right answers; an item without a target can only be in the other three. The scorers `correct`,
+`mentioned`, `endorsed`, `refused`, `disclaimed` and `unfinished` name their functions here.
+
+Version 1 is the seed's rule on its own parse of the text. Version 2 asks what the text answers.
 """
 
 from __future__ import annotations
 
-from perpend.text.reading import Asked, Reading, read
+from perpend.text import seed
+from perpend.text.reading import AskedItem, Reading, read
+from perpend.text.reasoning import visible
 from perpend.types import Item, Response, Score, Scorer
 
 OTHER_ANSWER = Score(0.0, "other", "another answer")
 NO_ANSWER = Score(0.0, "other", "no answer of interest")
+NO_TARGET = Score(None, None, "no target")
+NOT_GIVEN = Score(0.0, None, "target not given")
+NO_DECOY = Score(None, None, "no decoy")
+NOT_MENTIONED = Score(0.0, None, "not mentioned")
+NOT_DECLINED = Score(0.0, None, "does not decline")
+NO_DISCLAIMER = Score(0.0, None, "no disclaimer")
 _last: list[tuple[Item, Response, Reading | Score]] = []
 """The last reading, if any: the scorers of a response ask one after the other, and it is read once. Known by identity,
 which takes a tenth of the time of a key that holds the text."""
@@ -21,32 +33,165 @@ def reading(item: Item, response: Response) -> Reading | Score:
     for asked, answered, known in _last:
         if answered is response and asked is item:
             return known
-    found = _reading(item, response)
-    _last[:] = [(item, response, found)]
-    return found
+    new = _reading(item, response)
+    _last[:] = [(item, response, new)]
+    return new
 
 
 def _reading(item: Item, response: Response) -> Reading | Score:
     if response.text is None:
-        return Score(None, None, f"error: {response.error}")
+        return _failed(response)
     target = () if item.target is None else (item.target, *item.aliases)
-    found = read(response.text, response.finish, Asked(item.prompt, target, item.decoy, item.choices))
-    if found.unfinished is None:
-        return found
-    return Score(None, None, "empty" if found.unfinished == "empty" else f"unfinished: {found.unfinished}")
+    text = read(response.text, response.finish, AskedItem(item.prompt, target, item.decoy, item.choices))
+    if text.unfinished is None:
+        return text
+    return Score(None, None, "empty" if text.unfinished == "empty" else f"unfinished: {text.unfinished}")
+
+
+def _failed(response: Response) -> Score:
+    return Score(None, None, f"error: {response.error}")
 
 
 def judge(item: Item, response: Response) -> Score:
     """The state, with the place that it rests on. Not scorable: a failed call, an unfinished or empty text."""
-    found = reading(item, response)
-    if isinstance(found, Score):
-        return found
-    if found.decided is not None and found.decided.side != "other":
-        state = "correct" if found.decided.side == "target" else "endorses"
-        return Score(float(state == "correct"), state, found.decided.rule, found.decided.span)
-    if found.refusal is not None:
-        return Score(0.0, "refuses", "declines to answer", found.refusal)
-    return NO_ANSWER if found.decided is None else OTHER_ANSWER
+    text = reading(item, response)
+    if isinstance(text, Score):
+        return text
+    if text.decided is not None and text.decided.side != "other":
+        state = "correct" if text.decided.side == "target" else "endorses"
+        return Score(float(state == "correct"), state, text.decided.rule, text.decided.span)
+    if text.refusal is not None:
+        return Score(0.0, "refuses", "declines to answer", text.refusal)
+    return NO_ANSWER if text.decided is None else OTHER_ANSWER
 
 
 VERSIONS = (Scorer("stance", "2", judge),)
+
+
+def correct_v1(item: Item, response: Response) -> Score:
+    """1.0 where the seed's matcher finds the target in the parsed text. Not scorable without a target.
+
+    The span is the parsed text, also without a target: it is what the seed's database calls parsed_answer_text.
+    """
+    if response.text is None:
+        return _failed(response)
+    parsed = seed.parse_answer(response.text)
+    span = seed.place(response.text, parsed)
+    is_right = seed.is_correct(parsed, item.target)
+    if is_right is None:
+        return Score(None, None, "no target", span)
+    return Score(float(is_right), None, "target occurs" if is_right else "target does not occur", span)
+
+
+def correct_v2(item: Item, response: Response) -> Score:
+    """1.0 where the target, in any of its spellings, is what the text answers."""
+    if item.target is None:
+        return NO_TARGET
+    text = reading(item, response)
+    if isinstance(text, Score):
+        return text
+    if text.decided is None:
+        return NOT_GIVEN
+    if text.decided.side == "target":
+        start, end = text.decided.span
+        return Score(1.0, (response.text or "")[start:end], text.decided.rule, text.decided.span)
+    reason = "the decoy is given" if text.decided.side == "decoy" else "another answer is given"
+    return Score(0.0, None, reason, text.decided.span)
+
+
+def mentioned_v1(item: Item, response: Response) -> Score:
+    """1.0 where the seed's matcher finds the decoy in the parsed text. Not scorable without a decoy."""
+    if response.text is None:
+        return _failed(response)
+    if item.decoy is None:
+        return NO_DECOY
+    occurs = seed.mentions(seed.parse_answer(response.text), item.decoy)
+    return Score(float(occurs), None, "mentioned" if occurs else "not mentioned")
+
+
+def mentioned_v2(item: Item, response: Response) -> Score:
+    """1.0 where the decoy is anywhere in the answer, with the place of its first mention."""
+    if item.decoy is None:
+        return NO_DECOY
+    text = reading(item, response)
+    if isinstance(text, Score):
+        return text
+    if text.mentioned is None:
+        return NOT_MENTIONED
+    start, end = text.mentioned
+    return Score(1.0, (response.text or "")[start:end], "mentioned", text.mentioned)
+
+
+def endorsed_v1(item: Item, response: Response) -> Score:
+    """1.0 where the seed's W is 1; the refusal flag is the seed's, on the raw text. Not scorable without a decoy."""
+    if response.text is None:
+        return _failed(response)
+    if item.decoy is None:
+        return NO_DECOY
+    parsed = seed.parse_answer(response.text)
+    refused = seed.is_refusal(response.text)
+    endorses = seed.endorses(parsed, refused, item.decoy)
+    span = seed.place(response.text, seed.answer_span(parsed))
+    return Score(float(endorses), None, "endorsed" if endorses else "refused" if refused else "not endorsed", span)
+
+
+def endorsed_v2(item: Item, response: Response) -> Score:
+    """1.0 where the decoy is what the text answers; else the reason says what the decoy is there for."""
+    if item.decoy is None:
+        return NO_DECOY
+    text = reading(item, response)
+    if isinstance(text, Score):
+        return text
+    decided = text.decided
+    if decided is not None and decided.side == "decoy":
+        start, end = decided.span
+        return Score(1.0, (response.text or "")[start:end], decided.rule, decided.span)
+    if text.mentioned is None:
+        return NOT_MENTIONED
+    if text.blocked is not None:
+        return Score(0.0, None, text.blocked, text.mentioned)
+    return Score(0.0, None, "only mentioned" if decided is None else "another answer is given", text.mentioned)
+
+
+def refused_v1(item: Item, response: Response) -> Score:  # noqa: ARG001 - every scorer takes an item; this rule needs none
+    """1.0 where the seed raises its refusal flag."""
+    if response.text is None:
+        return _failed(response)
+    refuses = seed.is_refusal(response.text)
+    return Score(float(refuses), None, "phrase found" if refuses else "no phrase found")
+
+
+def refused_v2(item: Item, response: Response) -> Score:
+    """1.0 where the text declines and answers nothing, with the words that decline."""
+    text = reading(item, response)
+    if isinstance(text, Score):
+        return text
+    if text.decided is not None:
+        return Score(0.0, None, "it answers", text.decided.span)
+    if text.refusal is None:
+        return NOT_DECLINED
+    start, end = text.refusal
+    return Score(1.0, (response.text or "")[start:end], "declines to answer", text.refusal)
+
+
+def disclaimed_v2(item: Item, response: Response) -> Score:
+    """1.0 where the answer says that the model has no preferences, opinions or feelings, with the place."""
+    text = reading(item, response)
+    if isinstance(text, Score):
+        return text
+    if text.disclaimer is None:
+        return NO_DISCLAIMER
+    start, end = text.disclaimer
+    return Score(1.0, (response.text or "")[start:end], "claims no preferences", text.disclaimer)
+
+
+def unfinished_v1(_item: Item, response: Response) -> Score:
+    """1 for an unfinished answer, 0 for a finished one. None for an error, and where likelihoods stand for the text."""
+    if response.text is None:
+        return _failed(response)
+    if response.choice_logprobs is not None and not response.text.strip():
+        return Score(None, None, "likelihoods were asked for, not a text")
+    seen = visible(response.text, response.finish)
+    if seen.unfinished is not None:
+        return Score(1.0, "unfinished", seen.unfinished, (seen.start, seen.end))
+    return Score(0.0, "finished", "an answer follows all reasoning", (seen.start, seen.end))

@@ -1,10 +1,6 @@
 """Numbers only: arrays in, Estimates out. Knows nothing of language models."""
 
-from perpend.stats.binary import (
-    binary_metrics,
-    confusion_metrics,
-    paired_bootstrap,
-)
+from perpend.stats.binary import binary_metrics, confusion_metrics, paired_bootstrap
 from perpend.stats.classification import (
     Confusion,
     accuracy_bounds,
@@ -22,84 +18,37 @@ from perpend.stats.classification import (
 )
 from perpend.stats.families import (
     Family,
+    against_mde,
     benjamini_hochberg,
     bonferroni,
     family,
     holm,
-)
-from perpend.stats.paired_tests import (
-    cluster_mcnemar,
-    mcnemar,
-    paired_test,
-    sign_flip,
-)
-from perpend.stats.pairs import (
-    excess,
-    flip,
-    override,
-    pair_table,
-    paired_difference,
-    paired_odds_ratio,
-    rescue,
-)
-from perpend.stats.power import (
-    against_mde,
     mcnemar_power,
     mde_independent,
     mde_paired,
     power_independent,
 )
-from perpend.stats.proportions import (
-    clopper_pearson,
-    cohens_h,
-    mean,
-    proportion,
-    risk_difference,
-    wilson,
+from perpend.stats.pairs import (
+    cluster_mcnemar,
+    excess,
+    flip,
+    mcnemar,
+    override,
+    pair_table,
+    paired_difference,
+    paired_odds_ratio,
+    paired_test,
+    rescue,
+    sign_flip,
 )
+from perpend.stats.proportions import clopper_pearson, cohens_h, mean, proportion, risk_difference, wilson
 
 __all__ = [
-    "Confusion",
-    "Family",
-    "accuracy_bounds",
-    "accuracy_effective",
-    "accuracy_valid",
-    "against_mde",
-    "balanced_accuracy",
-    "balanced_accuracy_effective",
-    "benjamini_hochberg",
-    "bias",
-    "binary_metrics",
-    "bonferroni",
-    "clopper_pearson",
-    "cluster_mcnemar",
-    "cohens_h",
-    "confusion",
-    "confusion_metrics",
-    "coverage",
-    "excess",
-    "family",
-    "flip",
-    "holm",
-    "mcc",
-    "mcnemar",
-    "mcnemar_power",
-    "mde_independent",
-    "mde_paired",
-    "mean",
-    "override",
-    "pair_table",
-    "paired_bootstrap",
-    "paired_difference",
-    "paired_odds_ratio",
-    "paired_test",
-    "power_independent",
-    "proportion",
-    "rescue",
-    "risk_difference",
-    "sign_flip",
-    "tnr",
-    "tpr",
-    "wilson",
+    "Confusion", "Family", "accuracy_bounds", "accuracy_effective", "accuracy_valid", "against_mde",
+    "balanced_accuracy", "balanced_accuracy_effective", "benjamini_hochberg", "bias", "binary_metrics",
+    "bonferroni", "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion", "confusion_metrics", "coverage",
+    "excess", "family", "flip", "holm", "mcc", "mcnemar", "mcnemar_power", "mde_independent", "mde_paired", "mean",
+    "override", "pair_table", "paired_bootstrap", "paired_difference", "paired_odds_ratio", "paired_test",
+    "power_independent", "proportion", "rescue", "risk_difference", "sign_flip", "tnr", "tpr", "wilson",
     "wilson_on_balanced_accuracy_as_in_the_run_plan",
-]
+]  # fmt: skip

@@ -66,13 +66,13 @@ def aggregate_adversarial(probes: Sequence[Probe], predictions: Sequence[Predict
 
 
 def _accuracy(hits: Sequence[bool]) -> Accuracy:
-    found = wilson(sum(hits), len(hits))
-    if found.value is None or found.lo is None or found.hi is None:
+    share = wilson(sum(hits), len(hits))
+    if share.value is None or share.lo is None or share.hi is None:
         raise DataError("probes: there are none, so the adversarial slice has no accuracy; leave it out")
     return {
-        "n": found.n,
+        "n": share.n,
         "correct": sum(hits),
-        "accuracy": found.value,
-        "wilson": (found.lo, found.hi),
-        "low_sample": found.n < LOW_SAMPLE,
+        "accuracy": share.value,
+        "wilson": (share.lo, share.hi),
+        "low_sample": share.n < LOW_SAMPLE,
     }

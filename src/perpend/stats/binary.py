@@ -53,19 +53,19 @@ def binary_metrics(
     counts = classification.confusion(gold, predicted)
     truth, answer = gate.labels("gold", gold), classification.predictions("predicted", predicted)
     codes = coded(clusters, len(truth))
-    found = confusion_metrics(counts, level=level)
+    estimates = confusion_metrics(counts, level=level)
     if codes is not None:
-        found |= _Clustered(truth, answer, codes, counts, level).metrics()
+        estimates |= _Clustered(truth, answer, codes, counts, level).metrics()
     if method == "closed-form":
-        return found
+        return estimates
     if method != "bootstrap":
         raise DataError(f"method: is {method!r}; use 'closed-form' or 'bootstrap'")
     cells = (3 * truth + _state(answer)).astype(np.int64)
     draws = drawn_metrics(_draws(cells, 6, codes, rng).reshape(-1, 2, 3))
     for name in ("balanced_accuracy", "mcc"):
-        if found[name].value is not None:
-            found[name] = _on_draws(found[name], draws[name], codes is not None)
-    return found
+        if estimates[name].value is not None:
+            estimates[name] = _on_draws(estimates[name], draws[name], codes is not None)
+    return estimates
 
 
 class _Clustered:
@@ -79,21 +79,21 @@ class _Clustered:
         self.warned: tuple[Caution, ...] = classification.invalid_cautions(counts)
 
     def metrics(self) -> dict[str, Estimate]:
-        found = self.rates()
+        estimates = self.rates()
         if not self.counts.valid:
-            return found
-        repeats = found["accuracy_valid"].cautions
-        found["accuracy_valid"] = replace(found["accuracy_valid"], cautions=(*repeats, *self.warned))
+            return estimates
+        repeats = estimates["accuracy_valid"].cautions
+        estimates["accuracy_valid"] = replace(estimates["accuracy_valid"], cautions=(*repeats, *self.warned))
         for name, rows in (("balanced_accuracy", self.valid), ("balanced_accuracy_effective", self.every)):
             joined = self.balanced(rows)
             if joined is not None:
-                found[name] = replace(joined, cautions=(*repeats, *self.warned))
+                estimates[name] = replace(joined, cautions=(*repeats, *self.warned))
         if classification.mcc_undefined(self.counts, self.level) is None:
-            found["mcc"] = replace(self.mcc(), cautions=(*repeats, *self.warned))
+            estimates["mcc"] = replace(self.mcc(), cautions=(*repeats, *self.warned))
         valid = self.valid
         signed = paired_difference(self.truth[valid], self.answer[valid], self.codes[valid], level=self.level)
-        found["bias"] = classification.bias(self.counts, level=self.level, signed=signed)
-        return found
+        estimates["bias"] = classification.bias(self.counts, level=self.level, signed=signed)
+        return estimates
 
     def rates(self) -> dict[str, Estimate]:
         positive, negative = self.valid & (self.truth == 1.0), self.valid & (self.truth == 0.0)
@@ -101,15 +101,15 @@ class _Clustered:
         least = self.rate(self.right, self.every)
         bounds = classification.accuracy_bounds(self.counts, level=self.level)
         also: dict[str, Number] = {**bounds.also, "lo_ci": least.lo, "hi_ci": most.hi}
-        found = {
+        estimates = {
             "accuracy_effective": least,
             "accuracy_bounds": replace(bounds, also=also, cautions=least.cautions),
             "coverage": self.rate(self.valid.astype(np.float64), self.every),
         }
         for name, rows in (("accuracy_valid", self.valid), ("tpr", positive), ("tnr", negative)):
             if rows.any():
-                found[name] = self.rate(self.right, rows)
-        return found
+                estimates[name] = self.rate(self.right, rows)
+        return estimates
 
     def rate(self, column: FloatArray, rows: BoolArray) -> Estimate:
         return rate(column[rows], self.codes[rows], level=self.level)
@@ -164,12 +164,12 @@ def _draws(cells: IntArray, kinds: int, codes: IntArray | None, rng: np.random.G
     return resample.cluster_totals(table.astype(np.float64), source)
 
 
-def _on_draws(found: Estimate, draws: FloatArray, clustered: bool) -> Estimate:
-    ends = resample.percentile_interval(draws, found.level)
+def _on_draws(estimate: Estimate, draws: FloatArray, clustered: bool) -> Estimate:
+    ends = resample.percentile_interval(draws, estimate.level)
     method = "cluster bootstrap, percentile" if clustered else "bootstrap, percentile"
-    also: dict[str, Number] = {**found.also, "resamples": len(draws)}
-    warned = (*found.cautions, *ends.cautions)
-    return replace(found, lo=ends.lo, hi=ends.hi, method=method, note=ends.note, also=also, cautions=warned)
+    also: dict[str, Number] = {**estimate.also, "resamples": len(draws)}
+    warned = (*estimate.cautions, *ends.cautions)
+    return replace(estimate, lo=ends.lo, hi=ends.hi, method=method, note=ends.note, also=also, cautions=warned)
 
 
 def drawn_metrics(tables: FloatArray) -> dict[str, FloatArray]:
@@ -214,14 +214,14 @@ def paired_bootstrap(
     drawn = _draws(cells, 18, codes, rng).reshape(-1, 2, 3, 3)
     before, after = drawn_metrics(seen.sum(axis=3)), drawn_metrics(seen.sum(axis=2))
     draws_before, draws_after = drawn_metrics(drawn.sum(axis=3)), drawn_metrics(drawn.sum(axis=2))
-    found: dict[str, Estimate] = {}
+    differences: dict[str, Estimate] = {}
     for name in before:
         a, b = float(before[name][0]), float(after[name][0])
         also: dict[str, Number] = {"first": None if math.isnan(a) else a, "second": None if math.isnan(b) else b}
         if math.isnan(a) or math.isnan(b):
             which = "first" if math.isnan(a) else "second"
-            found[name] = Estimate(None, n, note=f"undefined for the {which} classifier", level=level, also=also)
+            differences[name] = Estimate(None, n, note=f"undefined for the {which} classifier", level=level, also=also)
         else:
             bare = Estimate(b - a, n, level=level, also=also)
-            found[name] = _on_draws(bare, draws_after[name] - draws_before[name], codes is not None)
-    return found
+            differences[name] = _on_draws(bare, draws_after[name] - draws_before[name], codes is not None)
+    return differences

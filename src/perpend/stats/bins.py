@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate
+from perpend.stats import gate
+from perpend.stats import gate as cautions
 from perpend.stats.gate import FloatArray, IntArray
 
 # 64k rows: the index, the comparison and two columns stay in the second-level cache, and memory stays flat.
@@ -91,7 +92,7 @@ def edges(n_bins: int) -> FloatArray:
     try:
         whole = operator.index(n_bins)
     except TypeError:
-        raise DataError(f"n_bins: is {n_bins!r}; give a whole number of bins") from None
+        raise DataError(f"n_bins: is {n_bins!r}; give an integer number of bins") from None
     if whole < 1:
         raise DataError(f"n_bins: is {whole}; give at least 1 bin")
     return np.linspace(0.0, 1.0, whole + 1)
@@ -121,7 +122,7 @@ def bin_index(confidences: npt.ArrayLike, n_bins: int = 10) -> IntArray:
 
 
 def rows_of(confidences: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """The two checked columns of every calibration number. A clipped rounding unit is told by a Python warning."""
+    """The two checked columns of every calibration number. A clipped rounding unit gives a Python warning."""
     c, clipped = gate.probabilities_clipped("confidences", confidences)
     y = gate.labels("correct", correct)
     gate.same_length(confidences=c, correct=y)
@@ -148,11 +149,11 @@ def gap_sums(c: FloatArray, y: FloatArray, n_bins: int, *, shift: float = 0.0) -
 def edge_rows(c: FloatArray, n_bins: int) -> int:
     """How many rows lie within EDGE_WIDTH of an inner edge."""
     inner = edges(n_bins)[1:-1]
-    found = 0
+    count = 0
     for start in range(0, len(c), CHUNK):
         part = c[start : start + CHUNK]
-        found += int(np.count_nonzero(index_into(part, inner - EDGE_WIDTH) != index_into(part, inner + EDGE_WIDTH)))
-    return found
+        count += int(np.count_nonzero(index_into(part, inner - EDGE_WIDTH) != index_into(part, inner + EDGE_WIDTH)))
+    return count
 
 
 def bin_sums(c: FloatArray, y: FloatArray, n_bins: int) -> BinSums:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perpend.stats import cautions, gate, proportions
+from perpend.stats import gate, proportions
+from perpend.stats import gate as cautions
 from perpend.stats.bins import CHUNK, rows_of
 from perpend.stats.gate import FloatArray, Ids
 from perpend.stats.recalibrate import isotonic_steps
@@ -76,26 +77,26 @@ def brier_estimate(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, cluste
     c, clipped = gate.probabilities_clipped("confidences", confidences)
     y = gate.labels("correct", correct)
     gate.same_length(confidences=c, correct=y)
-    found = proportions.mean((c - y) ** 2, clusters)
-    value = 0.0 if found.value is None else found.value
+    mean = proportions.mean((c - y) ** 2, clusters)
+    value = 0.0 if mean.value is None else mean.value
     parts = brier_corp(c, y)
     also: dict[str, Number] = {
-        **found.also,
+        **mean.also,
         "scale": "binary",
         "mcb": parts.mcb,
         "dsc": parts.dsc,
         "unc": parts.unc,
         "skill": 1.0 - value / parts.unc if parts.unc > 0.0 else None,
     }
-    if found.lo is None or found.hi is None:
-        items = found.also.get("n_clusters", len(c))
+    if mean.lo is None or mean.hi is None:
+        items = mean.also.get("n_clusters", len(c))
         independent = float(items) if isinstance(items, int) else float(len(c))
-        lo, hi = proportions.wilson_bounds(value, independent, proportions.normal_quantile(found.level))
+        lo, hi = proportions.wilson_bounds(value, independent, proportions.normal_quantile(mean.level))
         method = "Wilson bound for a mean in [0, 1]"
     else:
-        lo, hi, method = max(found.lo, 0.0), min(found.hi, 1.0), found.method
-    warned = (*found.cautions, cautions.clipped(clipped)) if clipped else found.cautions
-    return Estimate(value, len(c), lo, hi, method, found.note, found.level, also, warned)
+        lo, hi, method = max(mean.lo, 0.0), min(mean.hi, 1.0), mean.method
+    warned = (*mean.cautions, cautions.clipped(clipped)) if clipped else mean.cautions
+    return Estimate(value, len(c), lo, hi, method, mean.note, mean.level, also, warned)
 
 
 def brier_corp(confidences: npt.ArrayLike, correct: npt.ArrayLike) -> Corp:
@@ -134,18 +135,18 @@ def brier_skill(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, clusters:
     squares = (c - y) ** 2
     ratio = float(squares.mean()) / unc
     influence = (squares - ratio * unc - ratio * (1.0 - 2.0 * base) * (y - base)) / unc
-    found = proportions.mean(1.0 - ratio - influence, clusters)
-    hi = None if found.hi is None else min(found.hi, 1.0)
+    mean = proportions.mean(1.0 - ratio - influence, clusters)
+    hi = None if mean.hi is None else min(mean.hi, 1.0)
     return Estimate(
         1.0 - ratio,
         len(c),
-        found.lo,
+        mean.lo,
         hi,
-        f"{found.method}, linearised ratio",
-        found.note,
-        found.level,
-        found.also,
-        found.cautions,
+        f"{mean.method}, linearised ratio",
+        mean.note,
+        mean.level,
+        mean.also,
+        mean.cautions,
     )
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate, proportions, resample
+from perpend.stats import gate, proportions, resample
+from perpend.stats import gate as cautions
 from perpend.stats.bins import (
     EDGE_WIDTH,
     BinSums,
@@ -47,7 +48,6 @@ from perpend.stats.calibration_error import (
     ece,
     ece_classwise,
     ece_equal_mass,
-    expected_ece_if_calibrated,
     expected_from,
     mce,
     rmsce,
@@ -57,38 +57,12 @@ from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
 
 __all__ = [
-    "ChoiceCalibration",
-    "Corp",
-    "Murphy",
-    "Reliability",
-    "ReliabilityBin",
-    "above_chance",
-    "ace",
-    "bin_index",
-    "brier",
-    "brier_corp",
-    "brier_estimate",
-    "brier_multiclass",
-    "brier_multiclass_half",
-    "brier_multiclass_sum",
-    "brier_murphy",
-    "brier_skill",
-    "debiased_l2_squared",
-    "debiased_rmsce",
-    "ece",
-    "ece_above_chance",
-    "ece_by_choices",
-    "ece_classwise",
-    "ece_equal_mass",
-    "ece_estimate",
-    "expected_ece_if_calibrated",
-    "mce",
-    "refuse_adversarial",
-    "reliability",
-    "rmsce",
-    "smooth_ece",
-    "spiegelhalter",
-]
+    "ChoiceCalibration", "Corp", "Murphy", "Reliability", "ReliabilityBin", "above_chance", "ace", "bin_index",
+    "brier", "brier_corp", "brier_estimate", "brier_multiclass", "brier_multiclass_half", "brier_multiclass_sum",
+    "brier_murphy", "brier_skill", "debiased_l2_squared", "debiased_rmsce", "ece", "ece_above_chance",
+    "ece_by_choices", "ece_classwise", "ece_equal_mass", "ece_estimate", "mce", "refuse_adversarial", "reliability",
+    "rmsce", "smooth_ece", "spiegelhalter",
+]  # fmt: skip
 
 DRAWS = 1000
 # Up to here the null draws answers row by row; above, the sum of a bin's answers is normal to a hair.

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate
+from perpend.stats import gate
+from perpend.stats import gate as cautions
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.stats.pairs import newcombe_bounds
 from perpend.stats.proportions import normal_quantile, wilson, wilson_bounds
@@ -118,8 +119,8 @@ def coverage(counts: Confusion, *, level: float = 0.95) -> Estimate:
 
 def accuracy_valid(counts: Confusion, *, level: float = 0.95) -> Estimate:
     """Right answers over valid rows, Wilson. Undefined when no row is valid; STAT009 when over 5% are not."""
-    found = wilson(counts.tp + counts.tn, counts.valid, level=level)
-    return _with(found, invalid_cautions(counts), "no valid row")
+    accuracy = wilson(counts.tp + counts.tn, counts.valid, level=level)
+    return _with(accuracy, invalid_cautions(counts), "no valid row")
 
 
 def accuracy_effective(counts: Confusion, *, level: float = 0.95) -> Estimate:
@@ -152,8 +153,8 @@ def invalid_cautions(counts: Confusion) -> tuple[Caution, ...]:
 
 
 def _with(estimate: Estimate, more: tuple[Caution, ...], note: str = "") -> Estimate:
-    told = note if estimate.value is None and note else estimate.note
-    return replace(estimate, note=told, cautions=(*estimate.cautions, *more))
+    note = note if estimate.value is None and note else estimate.note
+    return replace(estimate, note=note, cautions=(*estimate.cautions, *more))
 
 
 def balanced_accuracy(counts: Confusion, *, level: float = 0.95) -> Estimate:
@@ -161,8 +162,8 @@ def balanced_accuracy(counts: Confusion, *, level: float = 0.95) -> Estimate:
 
     The interval is Zou and Donner's (2008) combination of the two class intervals, so the smaller class sets its width.
     """
-    found = mover(tpr(counts, level=level), tnr(counts, level=level), 0.0)
-    return _with(found, invalid_cautions(counts))
+    balanced = mover(tpr(counts, level=level), tnr(counts, level=level), 0.0)
+    return _with(balanced, invalid_cautions(counts))
 
 
 def balanced_accuracy_effective(counts: Confusion, *, level: float = 0.95) -> Estimate:
@@ -245,12 +246,12 @@ def mcc_undefined(counts: Confusion, level: float) -> Estimate | None:
     """The undefined estimate of a table with an empty row or column; None where MCC exists."""
     tp, fn, fp, tn = counts.cells
     margins = (("gold 1", tp + fn), ("gold 0", fp + tn), ("predicted 1", tp + fp), ("predicted 0", fn + tn))
-    empty = [told for told, n in margins if n == 0]
+    empty = [name for name, n in margins if n == 0]
     if counts.valid == 0:
         return Estimate(None, 0, note="no valid row", level=level, cautions=invalid_cautions(counts))
     if not empty:
         return None
-    warned = (*(cautions.mcc_denominator_zero(told) for told in empty), *invalid_cautions(counts))
+    warned = (*(cautions.mcc_denominator_zero(name) for name in empty), *invalid_cautions(counts))
     note = f"no valid row is {' or '.join(empty)}"
     return Estimate(None, counts.valid, note=note, level=level, also={"by_convention": 0.0}, cautions=warned)
 

@@ -1,18 +1,22 @@
-"""Families of tests: raw and adjusted p side by side, and what only the raw p would have claimed."""
+"""Families of tests with their adjustment, and what a design can show: power and detectable effects."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError, did_you_mean
-from perpend.stats import cautions, gate
+from perpend.stats import gate
+from perpend.stats import gate as cautions
 from perpend.stats.gate import FloatArray
-from perpend.types import Caution
+from perpend.stats.proportions import cohens_h
+from perpend.types import Caution, Estimate, Number
 
 Adjustment: TypeAlias = Literal["holm", "bh", "bonferroni"]
 
@@ -85,3 +89,120 @@ def family(p: Mapping[str, float | None], *, method: Adjustment = "holm", alpha:
     lost = sum(1 for test in tests if test.raw is not None and test.raw <= alpha and not test.significant)
     warned = (cautions.lost_after_adjustment(lost, len(tests), method),) if lost else ()
     return Family(tests, method, alpha, warned)
+
+
+_NORMAL = NormalDist()
+
+
+def _share(name: str, value: float) -> float:
+    """A probability strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise DataError(f"{name}: is {value!r}; it lies strictly between 0 and 1")
+    return float(value)
+
+
+def _z(alpha: float, power: float) -> float:
+    return _NORMAL.inv_cdf(1.0 - _share("alpha", alpha) / 2.0) + _NORMAL.inv_cdf(_share("power", power))
+
+
+def mde_paired(n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> Estimate:
+    """The smallest paired difference that n items show with this power, when a share `discordance` of pairs differ.
+
+    δ = z √(ψ / (n + z²)), the solution of δ = z √((ψ - δ²) / n). n counts independent items, not rows. Undefined when
+    n = 0. A δ above ψ cannot occur: the note then says that n is too small for any effect.
+    """
+    (n,) = gate.counts(n=n)
+    (psi,) = gate.probabilities("discordance", [discordance]).tolist()
+    z = _z(alpha, power)
+    also: dict[str, Number] = {"discordance": psi, "alpha": alpha, "power": power}
+    if n == 0:
+        return Estimate(None, 0, note="no items", also=also)
+    delta = z * math.sqrt(psi / (n + z * z))
+    note = "more than the discordance allows: no effect of these items reaches this power" if delta > psi else ""
+    return Estimate(delta, n, method="normal approximation, paired", note=note, also=also)
+
+
+def mde_independent(p: float, n1: int, n2: int, *, alpha: float = 0.05, power: float = 0.8) -> Estimate:
+    """The smallest rise above the rate p that samples of n1 and n2 show with this power, on Cohen's h.
+
+    `fall` is the smallest drop. Undefined when a sample is empty; None where the rate cannot move that far.
+    """
+    (base,) = gate.probabilities("p", [p]).tolist()
+    n1, n2 = gate.counts(n1=n1, n2=n2)
+    z = _z(alpha, power)
+    also: dict[str, Number] = {"p": base, "n1": n1, "n2": n2, "alpha": alpha, "power": power}
+    if n1 == 0 or n2 == 0:
+        return Estimate(None, n1 + n2, note="a sample is empty", also=also)
+    h = z * math.sqrt(1.0 / n1 + 1.0 / n2)
+    angle = math.asin(math.sqrt(base))
+    up, down = angle + h / 2.0, angle - h / 2.0
+    also |= {"cohens_h": h, "fall": base - math.sin(down) ** 2 if down >= 0.0 else None}
+    if up > math.pi / 2.0:
+        return Estimate(None, n1 + n2, note="no rate up to 1 is far enough from p", also=also)
+    return Estimate(math.sin(up) ** 2 - base, n1 + n2, method="normal approximation on Cohen's h", also=also)
+
+
+def power_independent(p1: float, n1: int, p2: float, n2: int, *, alpha: float = 0.05) -> Estimate:
+    """The chance that a two-sided test of two independent rates at level alpha rejects, on Cohen's h."""
+    n1, n2 = gate.counts(n1=n1, n2=n2)
+    critical = _NORMAL.inv_cdf(1.0 - _share("alpha", alpha) / 2.0)
+    h = cohens_h(p1, p2)
+    also: dict[str, Number] = {"p1": p1, "n1": n1, "p2": p2, "n2": n2, "alpha": alpha, "cohens_h": h}
+    if n1 == 0 or n2 == 0:
+        return Estimate(None, n1 + n2, note="a sample is empty", also=also)
+    shift = abs(h) / math.sqrt(1.0 / n1 + 1.0 / n2)
+    value = _NORMAL.cdf(shift - critical) + _NORMAL.cdf(-shift - critical)
+    return Estimate(value, n1 + n2, method="normal approximation on Cohen's h", also=also)
+
+
+def mcnemar_power(n: int, p10: float, p01: float, *, alpha: float = 0.05) -> Estimate:
+    """The chance that McNemar's exact test rejects at level alpha with n pairs of which p10 and p01 are discordant.
+
+    Exact: the rejection probability of each number of discordant pairs, weighted by how likely that number is.
+    """
+    from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
+
+    (n,) = gate.counts(n=n)
+    ten, one = gate.probabilities("p10, p01", [p10, p01]).tolist()
+    psi = ten + one
+    if psi > 1.0 + 1e-12:
+        raise DataError(f"p10, p01: add up to {psi!r}; shares of the same pairs are at most 1 together")
+    _share("alpha", alpha)
+    also: dict[str, Number] = {"p10": ten, "p01": one, "alpha": alpha}
+    if n == 0 or psi == 0.0:
+        return Estimate(0.0 if n else None, n, method="exact McNemar", note="" if n else "no pairs", also=also)
+    m = np.arange(n + 1)
+    log_weight = gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m + 1.0)
+    log_weight += xlogy(m, min(psi, 1.0)) + xlog1py(n - m, -min(psi, 1.0))
+    # The largest k with 2 P(K <= k) <= alpha at a fair coin, -1 where there is none.
+    critical = _critical_values(n, alpha)
+    able = critical >= 0
+    share = ten / psi
+    k = critical[able].astype(np.float64)
+    rejects = np.zeros(n + 1)
+    rejects[able] = bdtr(k, m[able], share) + bdtrc(m[able] - k - 1.0, m[able], share)
+    value = float(np.exp(log_weight) @ rejects)
+    return Estimate(min(value, 1.0), n, method="exact McNemar", also=also)
+
+
+def _critical_values(n: int, alpha: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """For each number of discordant pairs 0 … n, the largest smaller count that the exact test rejects, or -1."""
+    from scipy.special import bdtr
+
+    out = np.full(n + 1, -1, dtype=np.int64)
+    k = -1
+    for m in range(1, n + 1):
+        # It never falls, and rises by at most one from one m to the next.
+        if 2 * (k + 1) < m and 2.0 * float(bdtr(k + 1, m, 0.5)) <= alpha:
+            k += 1
+        out[m] = k
+    return out
+
+
+def against_mde(estimate: Estimate, mde: Estimate) -> Estimate:
+    """The estimate with STAT013 when its interval holds 0 and its size is below the minimum detectable effect."""
+    if estimate.value is None or mde.value is None or abs(estimate.value) >= mde.value:
+        return estimate
+    if estimate.lo is not None and estimate.hi is not None and not estimate.lo <= 0.0 <= estimate.hi:
+        return estimate
+    return replace(estimate, cautions=(*estimate.cautions, cautions.below_mde(estimate.value, mde.value)))

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import cautions, proportions
+from perpend.stats import gate as cautions
+from perpend.stats import proportions
 from perpend.stats.cells import Cells, ItemCells
 from perpend.stats.gate import FloatArray, IntArray
-from perpend.stats.regression import LogitFit, fit_logit
+from perpend.stats.regression import LogitFit, fit_logit, logistic
 from perpend.types import Estimate, Number
 
 _NODES = 25
@@ -61,7 +62,7 @@ class _Marginal:
         items = self.items
         at, curvature = np.zeros(items.n_items), np.ones(items.n_items)
         for _ in range(100):
-            p = _share(eta + sigma * at[items.item])
+            p = logistic(eta + sigma * at[items.item])
             slope = sigma * self._per_item(items.k - items.n * p) - at
             curvature = sigma**2 * self._per_item(items.n * p * (1.0 - p)) + 1.0
             if float(np.abs(slope).max()) < 1e-10:
@@ -84,13 +85,9 @@ class _Marginal:
         total = mass.sum(axis=1)
         loglik = float((top + np.log(total) + np.log(scale)).sum()) - items.n_items * 0.5 * math.log(2.0 * math.pi)
         posterior = (mass / total[:, None])[items.item]
-        residual = posterior * (items.k[:, None] - items.n[:, None] * _share(linear))
+        residual = posterior * (items.k[:, None] - items.n[:, None] * logistic(linear))
         score = self.x[items.cell].T @ residual.sum(axis=1)
         return loglik, np.append(score, float((residual * effect[items.item]).sum()))
-
-
-def _share(eta: FloatArray) -> FloatArray:
-    return 0.5 + 0.5 * np.tanh(0.5 * eta)
 
 
 def _by_item(table: FloatArray, items: ItemCells) -> FloatArray:
@@ -125,8 +122,8 @@ def random_intercept(cells: Cells, terms: Sequence[str]) -> RandomIntercept:
         value, score = marginal(point)
         return -value, -score
 
-    found = minimize(loss, np.append(coef, 1.0), jac=True, method="BFGS", options={"gtol": 1e-4})
-    point = np.asarray(found.x, dtype=np.float64)
+    search = minimize(loss, np.append(coef, 1.0), jac=True, method="BFGS", options={"gtol": 1e-4})
+    point = np.asarray(search.x, dtype=np.float64)
     # A quasi-Newton search stops short of a stationary point; a few Newton steps on the score end there.
     for _ in range(20):
         _, score = marginal(point)

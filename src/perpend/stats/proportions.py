@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate, resample
+from perpend.stats import gate, resample
+from perpend.stats import gate as cautions
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
 
@@ -229,15 +230,15 @@ def rate(
         return Estimate(p, n, note=note, level=level, also=also, cautions=spread.cautions())
     quantile = spread.quantile(level)
     note = ""
-    told = f", cluster-robust effective n, t({spread.n_clusters - 1})" if spread.repeats else ""
+    clustered = f", cluster-robust effective n, t({spread.n_clusters - 1})" if spread.repeats else ""
     if spread.repeats and spread.design_effect is None:
         note = "all rows agree, so the effective n is the number of clusters"
     if method == "wilson":
-        name, (lo, hi) = f"Wilson{told}", wilson_bounds(p, spread.n_effective, quantile)
+        name, (lo, hi) = f"Wilson{clustered}", wilson_bounds(p, spread.n_effective, quantile)
     elif method == "clopper-pearson":
         # Korn and Graubard 1998: the effective n shrinks by (z / t)² for the degrees of freedom.
         shrunk = spread.n_effective * (normal_quantile(level) / quantile) ** 2
-        name, (lo, hi) = f"Clopper-Pearson{told}", clopper_pearson_bounds(p, shrunk, level)
+        name, (lo, hi) = f"Clopper-Pearson{clustered}", clopper_pearson_bounds(p, shrunk, level)
     elif method == "t" and spread.se:
         name = f"{'cluster ' if spread.repeats else ''}t({spread.n_clusters - 1})"
         half = student_quantile(level, spread.n_clusters - 1) * spread.se
@@ -245,7 +246,7 @@ def rate(
     elif method == "bootstrap" and spread.se:
         return _bootstrapped(column, codes, spread, level=level, rng=rng)
     elif method in ("t", "bootstrap"):
-        name, (lo, hi) = f"Wilson{told}", wilson_bounds(p, spread.n_effective, quantile)
+        name, (lo, hi) = f"Wilson{clustered}", wilson_bounds(p, spread.n_effective, quantile)
         note = f"no variance between clusters for '{method}', so Wilson at the effective n"
     else:
         raise DataError(f"method: is {method!r}; use 'wilson', 'clopper-pearson', 't' or 'bootstrap'")
@@ -253,12 +254,7 @@ def rate(
 
 
 def _bootstrapped(
-    column: FloatArray,
-    codes: IntArray | None,
-    spread: Clustering,
-    *,
-    level: float,
-    rng: np.random.Generator | None,
+    column: FloatArray, codes: IntArray | None, spread: Clustering, *, level: float, rng: np.random.Generator | None
 ) -> Estimate:
     sums = column if codes is None else totals(codes, column)
     sizes = np.ones(len(column)) if codes is None else np.bincount(codes).astype(np.float64)

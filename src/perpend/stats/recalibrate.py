@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate
+from perpend.stats import gate
+from perpend.stats import gate as cautions
 from perpend.stats.bins import rows_of
 from perpend.stats.gate import BoolArray, FloatArray, Ids
 
@@ -150,8 +151,8 @@ def cross_fit(
     fold = rng.permutation(np.arange(count) % folds)[item]
     out = np.empty_like(c)
     for one in range(folds):
-        held: BoolArray = fold == one
-        out[held] = fit(c[~held], y[~held], item[~held]).apply(c[held], item[held])
+        tested: BoolArray = fold == one
+        out[tested] = fit(c[~tested], y[~tested], item[~tested]).apply(c[tested], item[tested])
     return out
 
 

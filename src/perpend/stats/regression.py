@@ -13,29 +13,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import cautions, proportions
-from perpend.stats.cells import Cells, Column, Design, ItemCells, collapse, design, factor, number
-from perpend.stats.firth import firth_profile, separated_cells
+from perpend.stats import gate as cautions
+from perpend.stats import proportions
+from perpend.stats.cells import (
+    Cells,
+    Column,
+    Design,
+    ItemCells,
+    collapse,
+    design,
+    factor,
+    firth_profile,
+    number,
+    separated_cells,
+)
 from perpend.stats.gate import FloatArray
 from perpend.types import Caution, Estimate, Number
 
 __all__ = [
-    "Cells",
-    "Column",
-    "LogitFit",
-    "NestedTests",
-    "clustered_test",
-    "collapse",
-    "factor",
-    "fit_logit",
-    "intraclass_correlation",
-    "likelihood_ratio",
-    "nested_likelihood_ratios",
-    "nested_tests",
-    "number",
-    "odds_ratio",
-    "overdispersion",
-]
+    "Cells", "Column", "LogitFit", "NestedTests", "clustered_test", "collapse", "factor", "fit_logit",
+    "intraclass_correlation", "likelihood_ratio", "nested_tests", "number", "odds_ratio", "overdispersion",
+]  # fmt: skip
 
 _SCORE_LIMIT = 1e-6
 # A stationary point with every |logit| below this is the maximum: a separated cell would still leave a score of 6e-6.
@@ -67,7 +65,7 @@ class LogitFit:
         return self.design.names
 
 
-def _share(eta: FloatArray) -> FloatArray:
+def logistic(eta: FloatArray) -> FloatArray:
     """The logistic function, without its overflow."""
     return 0.5 + 0.5 * np.tanh(0.5 * eta)
 
@@ -81,7 +79,7 @@ def _newton(x: FloatArray, k: FloatArray, n: FloatArray) -> tuple[FloatArray, Fl
     loglik = float(k @ eta - n @ np.logaddexp(0.0, eta))
     tolerance = min(1e-10 * max(1.0, float(n.max())), 0.1 * _SCORE_LIMIT)
     for taken in range(60):
-        p = _share(eta)
+        p = logistic(eta)
         score = x.T @ (k - n * p)
         information: FloatArray = (x.T * (n * p * (1.0 - p))) @ x
         norm = float(np.abs(score).max())
@@ -165,7 +163,7 @@ def _sandwich(x: FloatArray, coef: FloatArray, bread: FloatArray, items: ItemCel
     """Item-clustered covariance from the scores per item; None for one item."""
     if items.n_items < 2:
         return None
-    p = _share(x @ coef)
+    p = logistic(x @ coef)
     residual = items.k - items.n * p[items.cell]
     scores = np.stack([np.bincount(items.item, residual * column[items.cell], items.n_items) for column in x.T], axis=1)
     return np.asarray(bread @ (scores.T @ scores) @ bread * items.n_items / (items.n_items - 1.0), dtype=np.float64)
@@ -273,7 +271,7 @@ def overdispersion(cells: Cells, fit: LogitFit) -> Estimate:
     """
     if fit.coef is None:
         return Estimate(None, fit.rows, note="separation: the fitted shares are 0 or 1", cautions=fit.cautions)
-    p = _share(fit.design.x @ fit.coef)
+    p = logistic(fit.design.x @ fit.coef)
     k, n = cells.k, cells.n
     if cells.items is not None:
         k, n, p = cells.items.k, cells.items.n, p[cells.items.cell]
@@ -341,11 +339,6 @@ def nested_tests(cells: Cells, first: str, second: str, slope: str) -> NestedTes
         overdispersion=overdispersion(cells, full),
         icc=intraclass_correlation(cells),
     )
-
-
-def nested_likelihood_ratios(cells: Cells, first: str, second: str, slope: str) -> Mapping[str, Estimate]:
-    """Only the five fits and the four likelihood-ratio tests of `nested_tests`."""
-    return _ratios(_nested_fits(cells, first, second, slope), first, second, slope)
 
 
 def _ratios(fits: Mapping[str, LogitFit], first: str, second: str, slope: str) -> Mapping[str, Estimate]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perpend.stats import cautions
+from perpend.stats import gate as cautions
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.types import Caution
 

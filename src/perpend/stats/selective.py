@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, proportions
+from perpend.stats import gate as cautions
+from perpend.stats import proportions
 from perpend.stats.bins import rows_of
 from perpend.stats.gate import FloatArray
 from perpend.types import Caution, Estimate

@@ -1,10 +1,10 @@
-"""The words before a mention, and the clause that they end in. Input is folded."""
+"""Clauses, sentences, and where in a text a mention is."""
 
 from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 
 def vocabulary(words: str, *pairs: str) -> frozenset[str]:
@@ -60,14 +60,14 @@ def words(text: str) -> list[str]:
 
 def clause(before: str) -> Clause:
     """The last clause of what stands before a mention in its sentence. A contraction with n't counts as 'not'."""
-    found = words(before)
-    near = found if BREAKS.isdisjoint(found) else found[_start(found) :]
+    before_words = words(before)
+    near = before_words if BREAKS.isdisjoint(before_words) else before_words[_start(before_words) :]
     kinds = set(near)
     if not PAIR_HEADS.isdisjoint(kinds):
         kinds.update([f"{head} {word}" for head, word in pairwise(near) if head in PAIR_HEADS])
     if "n't" in before and any(word.endswith("n't") for word in near):
         kinds.add("not")
-    return Clause(found, near, kinds)
+    return Clause(before_words, near, kinds)
 
 
 def _start(found: list[str]) -> int:
@@ -86,3 +86,204 @@ def _is_end(found: list[str], place: int) -> bool:
     if word == "then":
         return place < 2 or found[place - 2] not in BE
     return word != "only" or (place > 1 and found[place - 2] == "not")
+
+
+Listing: TypeAlias = Literal["option", "bullet"]
+TURN_NAMES = (
+    "user",
+    "user**",
+    "human",
+    "assistant",
+    "assistant**",
+    "system",
+    "question",
+    "question**",
+    "passage",
+    "article",
+    "movie title",
+    "movie plot",
+    "opening post",
+)
+"""What opens, before a colon, a turn or a new document that the model invents after its answer."""
+TURN_TOKENS = ("<|im_start|>", "<|user|>", "<|start_header_id|>", "[inst]")
+ECHOES = ("user:", "human:", "question:", "**question", "**user")
+OPENS = re.compile(r"(?:\n|[.!?\"'*)\]}]\s?)[ #>*\-]*$")
+"""What may stand before a marker: a new line, the end of a sentence, markup. Prose before it makes it a word."""
+DETERMINED = re.compile(r"(?:\b(?:the|this|your|that|my|an?|each|first|next|following|dear)|[,:;-]) $")
+"""What makes a capitalised marker in a line a noun of its sentence: 'the Question: …'."""
+END = re.compile(
+    r"[.!?\n](?:(?<=\n)|(?<!\..)"
+    r"(?:[\"')\]}*_]++(?!\s(?:is|are|was|were|would|and|or|as|in|for)\b))?(?=\s|\Z))"
+)
+"""What ends a sentence: a new line, or a mark and what closes with it. Neither the rest of an ellipsis, nor the mark of
+a quotation inside a sentence that goes on: 'the answer to "Why?" is …'."""
+AHEAD = 8
+"""How far beyond the end of a sentence its pattern looks."""
+BULLET = re.compile(r" {0,6}(?:(?:#{1,6} \W{0,3})?\d{1,2}[.)]|[-*+]|#{1,6})\s")
+OPTION = re.compile(r"(?:^|\n)[ *(]{0,6}[a-h][.):]{1,2}\s")
+ABBREVIATIONS = frozenset({"e.g", "i.e", "(e.g", "(i.e", "vs", "etc", "dr", "mr", "mrs", "ms", "st", "approx"})
+SHORT = tuple(word for word in ABBREVIATIONS if word[-2:].isalnum())
+REACH = 400
+"""The farthest that a sentence is read on either side of a place."""
+
+
+def own_turn(text: str, original: str) -> tuple[int, int]:
+    """Where the answer begins and ends: it ends before the first marker of an invented turn.
+
+    `original` is the text before folding: a capital right after a word ('London Passage:') opens a new document. A text
+    that begins by repeating the question has its answer after 'Assistant:'.
+    """
+    start, end = 0, len(text)
+    if text.startswith(ECHOES):
+        start = text.find("assistant:") + len("assistant:") if "assistant:" in text else 0
+    for token in TURN_TOKENS if "<|" in text or "[inst]" in text else ():
+        place = text.find(token, start + 1, end)
+        end = place if place > 0 else end
+    colon = text.find(":", start + 2, end)
+    while colon >= 0:
+        if text.endswith(TURN_NAMES, 1, colon):
+            place = _turn(text, original, colon)
+            if place:
+                return start, place
+        colon = text.find(":", colon + 1, end)
+    return start, end
+
+
+def _turn(text: str, original: str, colon: int) -> int:
+    """Where the marker before a colon begins, if it opens a turn; else 0."""
+    name = next(name for name in TURN_NAMES if text.endswith(name, 1, colon))
+    place = colon - len(name)
+    before = text[max(0, place - 8) : place]
+    if place < 8 and not before.strip(" *#>\n"):
+        return 0
+    capital = len(original) == len(text) and original[place].isupper()
+    inline = capital and (before[-1].isalnum() or (before[-1] == " " and DETERMINED.search(before) is None))
+    return place if inline or OPENS.search(before) else 0
+
+
+def listing(text: str, line: int) -> Listing | None:
+    """Whether the line that begins at `line` is one of several lettered options ('A) …', 'B) …') or bullets."""
+    if text[line : line + 2].isalpha():  # neither begins with two letters, and most lines do
+        return None
+    near = slice(max(0, line - REACH), line + REACH)
+    if OPTION.match(text, max(0, line - 1)) is not None and len(OPTION.findall(text[near])) > 1:
+        return "option"
+    bullet = BULLET.match(text, line)
+    if bullet is None:
+        return None
+    if bullet[0].strip(" #*")[:1].isdigit():
+        return "bullet"
+    mark = bullet[0].lstrip()[0]
+    return "bullet" if text[near].count("\n" + mark) + text[near].startswith(mark) > 1 else None
+
+
+def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
+    """The sentence that holds `text[start:stop]`, cut at `REACH` on either side."""
+    return _begin(text, start), _end(text, stop)
+
+
+def _begin(text: str, start: int) -> int:
+    first, place = max(0, start - REACH), start
+    while place > first:
+        place = max(
+            text.rfind("\n", first, place),
+            text.rfind(".", first, place),
+            text.rfind("?", first, place),
+            text.rfind("!", first, place),
+        )
+        if place < 0:
+            return first
+        end = END.match(text, place)
+        if end is not None and end.end() <= start and not _is_abbreviation(text, place):
+            return end.end()
+    return place
+
+
+def _end(text: str, stop: int) -> int:
+    # The point right after a mention ends the sentence even where the mention is an abbreviation.
+    if text[stop : stop + 1] in {".", "!", "?", "\n"} and text[stop + 1 : stop + 2].isspace():
+        return stop + 1
+    last = min(len(text), stop + REACH)
+    end = END.search(text, stop, last + AHEAD)
+    while end is not None and end.end() <= last:
+        if not _is_abbreviation(text, end.start()):
+            return end.end()
+        end = END.search(text, end.start() + 1, last + AHEAD)
+    return last
+
+
+def _is_abbreviation(text: str, place: int) -> bool:
+    """Whether the mark at `place` is a point that is part of the word before it: a single letter, but for 'I'."""
+    if text[place] != ".":
+        return False
+    before = text[max(0, place - 8) : place]
+    if before[-2:].isalnum() and not before.endswith(SHORT):
+        return False
+    word = before[max(before.rfind(" "), before.rfind("\n")) + 1 :]
+    if word in ABBREVIATIONS:
+        return True
+    return word[-1:].isalpha() and (len(word) == 1 or not word[-2].isalnum()) and word != "i"
+
+
+WINDOW = 240
+"""How much of a sentence is read on either side of a mention."""
+LINE_LEAD = re.compile(r"[\s*_\"'#>$(\\{\[]*(?:(?:the|an?)\s)?[*_\"']{0,3}")
+OPENING = vocabulary(
+    "yes sure ok okay certainly of course well right indeed correct absolutely exactly definitely i think believe d s "
+    "say would it is that be text textbf boxed the a an agent answer final option choice letter clearly without doubt "
+    "no wait hmm actually sorry oh obviously naturally simply , : = b c e f g h"
+)
+"""Words before an answer that opens a text or is a sentence by itself: 'Yes, it's definitely …', 'Agent F: …'."""
+_PAUSES = blanking(".>-'#/")
+
+
+class Place(NamedTuple):
+    """A mention that begins at `start` with what stands before and after it in its sentence, which begins at `low`.
+
+    `line` is where its line begins, and `listing` which list the line is part of. What few mentions are asked for is
+    worked out when asked for.
+    """
+
+    body: str
+    start: int
+    low: int
+    line: int
+    before: str
+    after: str
+    clause: Clause
+    listing: Listing | None
+
+    def lead(self) -> str:
+        """What leads to the mention, over lines."""
+        return self.body[max(0, self.start - WINDOW) : self.start]
+
+    def opens(self) -> bool:
+        """Whether nothing but an opening stands before it in the text, or in a sentence that it ends."""
+        if self.listing is not None:
+            return False
+        if self.start <= 80 and _is_opening(self.body[: self.start]):
+            return True
+        # A text may stop in the middle of a sentence: only a mark makes a fragment a sentence of its own.
+        is_fragment = not self.after.strip(" *_\"'.!)\n") and self.after.strip(" ") != ""
+        return is_fragment and self.start - self.low <= 40 and _is_opening(self.before)
+
+    def is_alone(self) -> bool:
+        """Whether nothing else stands in its line; a single lettered option is alone too."""
+        if self.listing is not None:
+            return False
+        if self.start - self.line <= 8 and OPTION.fullmatch(self.body, max(0, self.line - 1), self.start):
+            return True
+        is_end = len(self.after) < 24 and not self.after.strip(" *_\"'.!$)\\}]°\n")
+        return is_end and LINE_LEAD.fullmatch(self.body, self.line, self.start) is not None
+
+
+def locate(body: str, start: int, stop: int) -> Place:
+    """The place of the mention `body[start:stop]`."""
+    low, high = bounds(body, start, stop)
+    line = body.rfind("\n", max(0, start - WINDOW), start) + 1
+    before, after = body[max(low, start - WINDOW) : start], body[stop : min(high, stop + WINDOW)]
+    return Place(body, start, low, line, before, after, clause(before), listing(body, line))
+
+
+def _is_opening(lead: str) -> bool:
+    return OPENING.issuperset(words(lead.translate(_PAUSES)))

@@ -18,15 +18,15 @@ _IRREGULAR = {
 
 
 def _ordinals() -> dict[str, tuple[str, str]]:
-    found: dict[str, tuple[str, str]] = {}
+    ordinals: dict[str, tuple[str, str]] = {}
     for number in range(1, 100):
         tens, ones = divmod(number, 10)
         *rest, last = [_ONES[number]] if number < 20 else [_TENS[tens - 2], *([_ONES[ones]] if ones else [])]
         last = _IRREGULAR.get(last) or (last[:-1] + "ieth" if last.endswith("y") else last + "th")
         ending = {1: "st", 2: "nd", 3: "rd"}.get(ones, "th") if tens != 1 else "th"
         spellings = f"{number}{ending}", "-".join([*rest, last])
-        found |= dict.fromkeys(spellings, spellings)
-    return found
+        ordinals |= dict.fromkeys(spellings, spellings)
+    return ordinals
 
 
 _ORDINALS = _ordinals()
@@ -102,17 +102,17 @@ def plain(numeral: str) -> float:
 
 def _needles(value: float) -> tuple[str, ...]:
     shortest = repr(value).removesuffix(".0")
-    found = [shortest[1:] if shortest.startswith("0.") else shortest]
+    spellings = [shortest[1:] if shortest.startswith("0.") else shortest]
     if value >= 1000:
-        found += [f"{value:,}".removesuffix(".0"), f"{value:,}".removesuffix(".0").replace(",", "{,}")]
+        spellings += [f"{value:,}".removesuffix(".0"), f"{value:,}".removesuffix(".0").replace(",", "{,}")]
     if value < 100 and value.is_integer():
         number = int(value)
         if number < 20:
-            found.append(_ONES[number])
+            spellings.append(_ONES[number])
         else:
             tens, ones = _TENS[number // 10 - 2], _ONES[number % 10]
-            found += [f"{tens}-{ones}", f"{tens} {ones}"] if number % 10 else [tens]
-    return tuple(found)
+            spellings += [f"{tens}-{ones}", f"{tens} {ones}"] if number % 10 else [tens]
+    return tuple(spellings)
 
 
 def find(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int] | None:

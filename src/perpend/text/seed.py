@@ -1,4 +1,4 @@
-"""The seeds' own rules, bit for bit, quirks included: conformity (parse, refusal, correctness, mention, W) and labels.
+"""The seeds' own rules, bit for bit, quirks included: parse, refusal, correctness, mention, W, and labels.
 
 Nothing here is improved: version 1 of each scorer rests on it, and stored labels must come out unchanged. Patterns
 are written so that they cost linear time and match what the reference matches.

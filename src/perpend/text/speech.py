@@ -1,10 +1,13 @@
-"""Whether a mention is someone else's, only supposed, asked about, conceded, or one of a list."""
+"""Whose statement a clause is: the model's own or reported; affirmed or denied; a question or an answer."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import lru_cache
 
-from perpend.text.clause import Clause, clause, vocabulary
+from perpend.text.clause import Clause, clause, vocabulary, words
+from perpend.text.match import fold
 
 SPEAKERS = vocabulary(
     "user users user's users' agent agents agents' answer answers response responses respondents people participant "
@@ -147,3 +150,170 @@ def is_listed(near: Clause, after: str) -> bool:
 def is_generic(near: Clause) -> bool:
     """Whether it is only called one of several, or the next in rank: 'a popular choice is X', 'the second is X'."""
     return not near.kinds.isdisjoint(GENERIC)
+
+
+DENIAL = vocabulary(
+    "not never neither nor cannot without unlike except than versus vs vs. compared isnt doesnt dont cant wont "
+    "wrong wrongly incorrect incorrectly erroneous erroneously false falsely misconception misconceptions myth "
+    "confuse confused confuses confusing confusion mistaken mistakenly mistake outdated distractor decoy "
+    "reject rejected ruled excluded doubt doubtful hardly",
+    *("instead of", "rather than", "other than", "opposed to", "contrary to", "no longer", "mixed up", "similar to"),
+    *("relative to", "times the", "far from", "no evidence", "no proof", "no truth", "no reason", "no way"),
+)
+"""What denies the mention that comes after it in the clause."""
+AFFIRMING = vocabulary(
+    "",
+    "not just",
+    "not merely",
+    "no doubt",
+    "none other",
+    "nothing other",
+    "without doubt",
+    "without a",
+    "beyond any",
+    "beyond a",
+)
+"""Denials in form only."""
+FRAME = re.compile(
+    r"(?:\b(?:not (?:the case|true|correct|right|accurate)|untrue|false|incorrect|wrong|mistaken|myth|misconception"
+    r"|disagree|doubt|deny|cannot agree|cannot confirm)"
+    r"|n't (?:agree|true|correct|the case|confirm|think|believe|say))\b"
+    r"[^.;]{0,24}?\b(?:that|with)\b(?:(?!;|\bbut\b).)*$"
+)
+"""A frame that denies the whole clause it opens, however long: 'it is not the case that …'."""
+_FALSEHOOD = (
+    r"(?:not|never|no longer|wrong|incorrect|false|mistaken|inaccurate|untrue|impossible|off"
+    r"|a (?:common |popular )?(?:misconception|myth|mistake|error|miscalculation|distractor)"
+    r"|(?:too|a bit|way|far|much) (?:high|low|big|small|off)|close,? but|(?:half|twice|double) (?:of )?the"
+    r"|the (?:wrong|incorrect)|an? (?:different|incorrect|wrong))\b"
+)
+DENIED_NEXT = re.compile(
+    r"[\s\"'*)\],°]{0,6}(?:\([^)]{0,40}\)\s?)?(?:which |that |this )?"
+    r"(?:(?:is|are|was|were|would be|seems?|sounds?|looks?|as|must be|may be|might be)[\s*]{1,4}"
+    rf"(?:\w+\s){{0,3}}?{_FALSEHOOD}"
+    r"|(?:is|are|was|were|does|did|do|can|could|would|wo|ca|has|have|should)n't\b|cannot\b"
+    r"|(?:can|could|does|do|did|would|will|may|might|has|have)\s(?:\w+\s)?not\b|\(?(?:incorrect|wrong|false))"
+)
+"""What denies a mention right after it, whatever part it plays."""
+DENIED_LATER = re.compile(
+    r"(?:[^.;]|;\s(?=it\b)){0,90}?\b"
+    r"(?:is|are|was|were|does|do|did|can|could|would|will|has|have|should|it's|that's|but)"
+    r"(?:\s(?:it|that|also|actually|definitely|certainly|still|therefore|itself))?"
+    r"(?:\s(?:not|never|incorrect|wrong)\b|n't\b)"
+)
+"""What denies a mention that is the subject of its sentence: 'Munich is large; it is not the capital'."""
+BYGONE = re.compile(
+    r"[\s\"'*)\],]{0,5}(?:[^.;,]{0,24}?\b(?:is|was|were|are|being|as)\s(?:\w+\s){0,3}?"
+    r"(?:former|formerly|once|historical|historically|old|previous|ancient|second|third|fourth|fifth|used to)"
+    r"|(?:\w+\s){0,2}used to)\b"
+)
+"""What makes the subject something else than the answer: what was before, or the next in rank."""
+LATER_HINTS = ("n't", "not", "never", "incorrect", "wrong")
+BYGONE_HINTS = ("former", "once", "histor", "old", "previous", "ancient", "second", "third", "fourth", "fifth", "used")
+"""One of these stands in everything that the two patterns match: most sentences have none."""
+RETRACTED = re.compile(
+    r"[\s\"'*.!)]{0,8}(?:(?:wait|no|sorry)[,.\s]{1,3})?(?:that|this|it)(?:'s| is| was)\s(?:\w+\s)?"
+    r"(?:incorrect|wrong|false|a mistake|not (?:correct|right|true))\b"
+)
+"""A sentence after the mention's own that takes it back."""
+
+
+def is_denied_before(before: str, near: Clause) -> bool:
+    """Whether what stands before the mention denies it."""
+    if not near.kinds.isdisjoint(DENIAL) and near.kinds.isdisjoint(AFFIRMING):
+        return True
+    return (" that" in before or " with" in before) and FRAME.search(before) is not None
+
+
+def is_denied_after(after: str, *, complement: bool) -> bool:
+    """Whether what stands after the mention denies it. `complement`: it completes a verb before it."""
+    if DENIED_NEXT.match(after):
+        return True
+    if complement:
+        return False
+    if any(map(after.__contains__, LATER_HINTS)) and DENIED_LATER.match(after):
+        return True
+    return any(map(after.__contains__, BYGONE_HINTS)) and BYGONE.match(after) is not None
+
+
+WORD = re.compile(r"[^\W_]+")
+NUMERAL = re.compile(r"\d+(?:\.\d+)?")
+STOP_WORDS = vocabulary(
+    "what which who whom whose where when why how the and for are was were does did you your yours our their its his "
+    "her with from that this these those have has had can could will would should than then there here about into "
+    "over many much approximately following most likely been being not true false yes"
+)
+_OPERATORS = {
+    "add": ("+", "plus", "add", "sum"),
+    "subtract": (" - ", "minus", "subtract", "difference"),
+    "multiply": ("*", " x ", "times", "multipl", "product"),
+    "divide": ("/", "divid", "quotient"),
+    "root": ("root", "√", "sqrt"),
+}
+STEM, STEMS = 5, 12
+"""A content word is known by its first five letters, so that 'orbits' is 'orbit'; the first twelve words count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The beginnings of a question's content words, its numbers and its operators.
+
+    `focus` is the first content word of the sentence that asks. `is_opinion`: nothing is right. `asks_you`: it speaks
+    to 'you'.
+    """
+
+    stems: tuple[str, ...]
+    focus: str
+    numerals: tuple[str, ...]
+    operators: frozenset[str]
+    is_past: bool
+    is_opinion: bool
+    asks_you: bool
+
+    def named_in(self, text: str) -> bool:
+        """Whether a content word stands in the text; of a question without any, everything may speak."""
+        return not self.stems or any(stem in text for stem in self.stems)
+
+    def repeated_in(self, text: str) -> bool:
+        """Whether three of five content words, and at least two, stand in the text."""
+        return len(self.stems) >= 2 and sum(stem in text for stem in self.stems) >= 0.6 * len(self.stems)
+
+    def computed_in(self, text: str) -> bool:
+        """Whether the text ends in the expression that the question asks for; without numbers, whether it names it."""
+        numerals = NUMERAL.findall(text)
+        if not numerals:
+            return self.named_in(text)
+        if not self.operators or tuple(numerals[-len(self.numerals) :]) != self.numerals:
+            return False
+        unmarked = text.replace("**", "")
+        return any(sign in unmarked for name in self.operators for sign in _OPERATORS[name])
+
+
+def _stems(text: str, own: set[str]) -> tuple[str, ...]:
+    stems = [word[:STEM] for word in WORD.findall(text) if len(word) >= 3 and not word.isdigit() and word not in own]
+    return tuple(dict.fromkeys(stems))[:STEMS]
+
+
+def last_question(prompt: str) -> str:
+    """The last sentence that asks something; the whole prompt when there is none, or nothing is asked about in it."""
+    end = prompt.rfind("?") + 1
+    start = max(prompt.rfind(mark, 0, max(0, end - 1)) for mark in (". ", "? ", "! ", "\n")) + 1
+    asked = prompt[start:end]
+    return asked if any(len(word) > 2 and word not in STOP_WORDS for word in WORD.findall(fold(asked).text)) else prompt
+
+
+@lru_cache(maxsize=1 << 13)
+def question(prompt: str, answers: tuple[str, ...], *, is_opinion: bool) -> Question:
+    """What to expect in a sentence that answers `prompt`. Words of the answers themselves do not count."""
+    text = fold(prompt[-600:]).text
+    own = set(WORD.findall(" ".join(fold(answer).text for answer in answers))) | STOP_WORDS
+    stems = _stems(text, own)
+    return Question(
+        stems=stems,
+        focus=next(iter(_stems(fold(last_question(prompt)).text, own)), next(iter(stems), "")),
+        numerals=tuple(NUMERAL.findall(text)),
+        operators=frozenset(name for name, signs in _OPERATORS.items() if any(sign in text for sign in signs)),
+        is_past=not {"was", "were", "did"}.isdisjoint(words(text)),
+        is_opinion=is_opinion,
+        asks_you="you" in words(text),
+    )

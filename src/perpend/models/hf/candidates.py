@@ -1,8 +1,8 @@
 """Log-likelihoods of many continuations, with every shared beginning computed once.
 
 All passages of a batch stand as trees in a few rows (see `forest`): each node has its own position, attends to its
-ancestors only, and the vocabulary is computed only where a token is scored. Some architectures cannot be told what to
-attend to; that is found by trying, and their passages are rows of their own instead.
+ancestors only, and the vocabulary is computed only where a token is scored. Some architectures take no such
+mask; that is established by trying, and their passages are rows of their own instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FloatArray = NDArray[np.float64]
 ROW = 512
 """Nodes in a row: attention costs a row's square, and what does not fill a row is wasted."""
 _MULTIPLE = 8  # attention kernels read a mask in blocks of eight
-_READS = 2048  # how many vocabularies are held in full precision at once
+_READS = 2048  # how many vocabularies are in full precision at once
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Weigher:
     """Scores passages with one model.
 
     `batch_tokens` is how many nodes, padding included, are computed at once; running out of memory halves it. `trees`
-    False: the model cannot be told what to attend to. `window` is the shortest reach of its attention, if any.
+    False: the model takes no such mask. `window` is the shortest reach of its attention, if any.
     """
 
     model: PreTrainedModel
@@ -47,16 +47,16 @@ class Weigher:
         None for a passage that the device has no memory for, even alone.
         """
         flat = [passage for group in groups for passage in group]
-        found: list[FloatArray | None] = [None] * len(flat)
+        logprobs: list[FloatArray | None] = [None] * len(flat)
         trees, lines = self._rows(groups)
         for row, values in (*self._computed(trees, branching=True), *self._computed(lines, branching=False)):
             cuts = np.flatnonzero(np.diff(row.owners, prepend=-1))
             for at, part in zip(cuts, np.split(values, cuts[1:]), strict=True):
-                found[row.owners[at]] = part
+                logprobs[row.owners[at]] = part
         bounds = np.cumsum([0, *(len(group) for group in groups)])
         silent = [len(passage.tokens) == passage.start for passage in flat]
-        found = [np.empty(0) if none else values for none, values in zip(silent, found, strict=True)]
-        return [found[lo:hi] for lo, hi in pairwise(bounds)]
+        logprobs = [np.empty(0) if none else values for none, values in zip(silent, logprobs, strict=True)]
+        return [logprobs[lo:hi] for lo, hi in pairwise(bounds)]
 
     def _rows(self, groups: Sequence[Sequence[Passage]]) -> tuple[list[Row], list[Row]]:
         """Trees where they can be used, and rows of one passage; the longest first, so memory runs out early."""
@@ -73,7 +73,7 @@ class Weigher:
 
     @property
     def reach(self) -> int:
-        """The most tokens of a text over which the model can be told what to attend to; 0 where it cannot be told."""
+        """The longest text, in tokens, over which the model follows a mask; 0 where it follows none."""
         return 0 if not self.trees else self.window or 1 << 30
 
     def _computed(self, rows: Sequence[Row], *, branching: bool) -> Iterator[tuple[Row, FloatArray]]:

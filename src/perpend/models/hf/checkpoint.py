@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 
 from perpend.canon import digest, digest_file
 from perpend.errors import ModelError
-from perpend.models.base import BLANK, common_length
+from perpend.models.base import BLANK, UnreadableRequestError, choice_tokens, plain_text, spoken
 from perpend.models.hf.candidates import Weigher
 from perpend.models.hf.forest import Passage
 from perpend.models.local.weights import EMBEDDED, find_weights
@@ -22,10 +22,6 @@ from perpend.types import Message, Request
 _WEIGHTS = (".safetensors", ".gguf", ".bin", ".pt")
 _TEXTS = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-
-
-class UnreadableRequestError(ValueError):
-    """One request that cannot be put to this model; the message becomes the trial's error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +37,8 @@ class Checkpoint:
     @property
     def limit(self) -> int:
         """The most tokens that the model has positions for."""
-        found = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
-        return found if isinstance(found, int) else 1 << 30
+        limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        return limit if isinstance(limit, int) else 1 << 30
 
     @property
     def ends(self) -> frozenset[int]:
@@ -55,7 +51,7 @@ class Checkpoint:
         """Digests of weights and texts, the versions of the libraries, the precision, and how messages are fed."""
         weights = {name: sha256 for name, sha256 in self.files.items() if name.endswith(_WEIGHTS)}
         others = {name: sha256 for name, sha256 in self.files.items() if name not in weights}
-        found = {
+        facts = {
             "provider": "hf",
             "engine": f"transformers {transformers.__version__}, torch {torch.__version__.partition('+')[0]}",
             "weights_sha256": digest(weights),
@@ -65,15 +61,14 @@ class Checkpoint:
         }
         template = self.tokenizer.chat_template if self.endpoint == "chat" else None
         if isinstance(template, str):
-            found["template_sha256"] = hashlib.sha256(template.encode()).hexdigest()
-        return found
+            facts["template_sha256"] = hashlib.sha256(template.encode()).hexdigest()
+        return facts
 
     def render(self, messages: Sequence[Message]) -> str:
         """The text that the model is fed: the chat template's, or the messages' contents and blank lines."""
         if self.endpoint == "completions":
-            return "\n\n".join(message.content for message in messages)
-        said = [{"role": message.role, "content": message.content} for message in messages]
-        return str(self.tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False))
+            return plain_text(messages)
+        return str(self.tokenizer.apply_chat_template(spoken(messages), add_generation_prompt=True, tokenize=False))
 
     def fed_sha256(self, request: Request) -> str:
         """SHA-256, in hex, of the text that the model reads before it answers, or before a choice."""
@@ -84,10 +79,10 @@ class Checkpoint:
 
     def tokens(self, text: str) -> tuple[int, ...]:
         """The tokens of a rendered text. A chat template writes its own beginning; a plain text gets one here."""
-        found = self.tokenizer(text, add_special_tokens=self.endpoint == "completions", verbose=False)["input_ids"]
-        if not found and self.tokenizer.bos_token_id is not None:
-            found = [self.tokenizer.bos_token_id]
-        return tuple(found)
+        tokens = self.tokenizer(text, add_special_tokens=self.endpoint == "completions", verbose=False)["input_ids"]
+        if not tokens and self.tokenizer.bos_token_id is not None:
+            tokens = [self.tokenizer.bos_token_id]
+        return tuple(tokens)
 
     def prompt(self, request: Request) -> tuple[int, ...]:
         """The tokens to continue. A prompt that leaves no room for `max_tokens` is an error, never cut."""
@@ -110,27 +105,21 @@ class Checkpoint:
         return Passage(whole, 1)
 
     def passages(self, request: Request) -> list[Passage]:
-        """Each choice after the prompt, or in the blank of a text that is not chat.
-
-        Prompt and choice are read as one text, so the choice's tokens are those that the model learned; all choices are
-        scored from the first token in which any of them differs from the bare prompt, so their sums compare.
-        """
-        before, after = self.render(request.messages), ""
-        if self.endpoint == "completions":
-            before, _, after = before.partition(BLANK)
-            if BLANK in after:
-                raise UnreadableRequestError(f"the message has more than one blank {BLANK!r}")
-        rest = after if self.whole_sentence else ""
-        bare = self.tokens(before)
-        whole = [self.tokens(before + choice + rest) for choice in request.choices]
-        longest = max(map(len, whole))
+        """Each choice after the prompt, or in the blank of a text that is not chat; see `ChoiceTokens`."""
+        read = choice_tokens(
+            self.render(request.messages),
+            request.choices,
+            self.tokens,
+            in_blank=self.endpoint == "completions",
+            whole_sentence=self.whole_sentence,
+        )
+        longest = max(map(len, read.whole))
         if longest > self.limit + 1:  # the last token is read and not fed
             raise UnreadableRequestError(f"the prompt and a choice have {longest} tokens; the model holds {self.limit}")
-        shared = min(common_length(bare, tokens) for tokens in whole)
-        start = max(1, shared)
-        if any(len(tokens) < start for tokens in whole):
+        start = max(1, read.shared)
+        if any(len(tokens) < start for tokens in read.whole):
             raise UnreadableRequestError("a choice has no token of its own after the prompt")
-        return [Passage(tokens, start) for tokens in whole]
+        return [Passage(tokens, start) for tokens in read.whole]
 
 
 def load(
@@ -160,7 +149,7 @@ def load(
             f"hf/{name}: neither a folder with a config.json nor a .gguf file; perpend fetches nothing from a hub,"
             " so download the checkpoint first and give its folder"
         )
-    # Loading is seconds; a bar belongs to whoever is made to wait.
+    # Loading takes seconds, too few for a progress bar.
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers does not say
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **extra)
@@ -169,10 +158,10 @@ def load(
         raise ModelError(f"hf/{name}: cannot be loaded: {str(error).splitlines()[0]}") from None
     if endpoint == "chat" and tokenizer.chat_template is None:
         raise ModelError(f'hf/{name} brings no chat template; set endpoint = "completions"')
-    found = {file.name: digest_file(file) for file in files}
+    digests = {file.name: digest_file(file) for file in files}
     torch.nn.Module.to(model, place)
     torch.nn.Module.eval(model)
-    return Checkpoint(model, tokenizer, found, endpoint, whole_sentence)
+    return Checkpoint(model, tokenizer, digests, endpoint, whole_sentence)
 
 
 def compiled(model: PreTrainedModel) -> None:
@@ -183,7 +172,7 @@ def compiled(model: PreTrainedModel) -> None:
 
 
 def weigher(model: PreTrainedModel, batch_tokens: int) -> Weigher:
-    """A Weigher that uses trees where the model really follows them: this is found by trying a small one.
+    """A Weigher that uses trees where the model really follows them, which trying a small one shows.
 
     Two passages with one beginning are scored as a tree and alone; and alone with the other passage before them, which
     is what a model would see that ignores the mask. Trees are used when they come closer to the first by ten times.

@@ -1,7 +1,7 @@
-"""Token sequences → trees, several trees to a row: what sequences share at their beginning stands there once.
+"""Token sequences → trees, several trees to a row: what sequences share at their beginning is there once.
 
 A row lists its nodes in depth-first order, so 'j is an ancestor of i, or i itself' is j ≤ i < end[j]: the attention
-mask needs one number a node, and trees that stand side by side in a row do not see each other.
+mask needs one number per node, and trees that are side by side in a row do not see each other.
 """
 
 from __future__ import annotations

@@ -46,16 +46,16 @@ class _Place:
 
     prompt: Prompt
     rng: np.random.Generator
-    said: list[int] = field(default_factory=list)
+    tokens_out: list[int] = field(default_factory=list)
 
     def say(self, token: int, ends: frozenset[int]) -> str | None:
-        """Take a token; how the answer finishes with it, or None while it goes on."""
+        """Take a token; how the answer finishes with it, or None while it continues."""
         if token in ends:
             return "stop"
-        self.said.append(token)
-        if self.prompt.ends is not None and self.prompt.ends(self.said):
+        self.tokens_out.append(token)
+        if self.prompt.ends is not None and self.prompt.ends(self.tokens_out):
             return "stop"
-        return "length" if len(self.said) >= self.prompt.sampling.max_tokens else None
+        return "length" if len(self.tokens_out) >= self.prompt.sampling.max_tokens else None
 
 
 class SlotCache(Cache):
@@ -134,11 +134,11 @@ def continued_alone(model: PreTrainedModel, prompt: Prompt, ends: frozenset[int]
     """One prompt with no cache: the whole text anew for every token. Slow, and right for every architecture."""
     place = _Place(prompt, np.random.default_rng(prompt.sampling.seed))
     while True:
-        tokens = torch.tensor([[*prompt.tokens, *place.said]], device=model.device)
+        tokens = torch.tensor([[*prompt.tokens, *place.tokens_out]], device=model.device)
         logits = model(input_ids=tokens, use_cache=False).logits[:, -1]
         finish = place.say(draw(logits, [prompt.sampling], [place.rng])[0], ends)
         if finish is not None:
-            return Continuation(prompt.key, place.said, finish)
+            return Continuation(prompt.key, place.tokens_out, finish)
 
 
 class _Bench:
@@ -170,8 +170,8 @@ class _Bench:
             tokens[row, : len(prompt.tokens)] = torch.tensor(prompt.tokens)
         last = [row * width + len(prompt.tokens) - 1 for row, prompt in enumerate(prompts)]
         with read_at(self.model, torch.tensor(last, device=self.model.device)):
-            found = self.model(input_ids=tokens.to(self.model.device), use_cache=True)
-        layers = [(layer.keys, layer.values) for layer in found.past_key_values.layers]
+            output = self.model(input_ids=tokens.to(self.model.device), use_cache=True)
+        layers = [(layer.keys, layer.values) for layer in output.past_key_values.layers]
         if self.cache is None:
             shapes = [(keys.shape[1], keys.shape[3]) for keys, _ in layers]
             self.cache = SlotCache(self.index, shapes, self.length, layers[0][0].dtype)
@@ -180,7 +180,7 @@ class _Bench:
             self.work[number] = _Place(prompt, np.random.default_rng(prompt.sampling.seed))
             self.cache.fill(number, layers, row, len(prompt.tokens))
             self.index[number] = len(prompt.tokens)
-        return self._said(chosen, found.logits[0])
+        return self._draw(chosen, output.logits[0])
 
     @torch.inference_mode()
     def step(self) -> list[Continuation]:
@@ -194,20 +194,20 @@ class _Bench:
             logits = self._forward()
         self.index.add_(1).clamp_(max=self.length - 1)  # an empty place stays inside the cache
         at_work = [number for number, place in enumerate(self.work) if place is not None]
-        return self._said(at_work, logits[at_work] if len(at_work) < len(self.work) else logits)
+        return self._draw(at_work, logits[at_work] if len(at_work) < len(self.work) else logits)
 
     def _forward(self) -> Tensor:
         seen = torch.arange(self.length, device=self.index.device)[None] <= self.index[:, None]
         mask = torch.zeros(seen.shape, dtype=self.model.dtype, device=seen.device)
         mask.masked_fill_(~seen, torch.finfo(self.model.dtype).min)
-        found = self.model(
+        output = self.model(
             input_ids=self.tokens,
             position_ids=self.index[:, None],
             attention_mask=mask[:, None, None],
             past_key_values=self.cache,
             use_cache=True,
         )
-        logits: Tensor = found.logits[:, -1]
+        logits: Tensor = output.logits[:, -1]
         return logits
 
     def _record(self) -> Tensor:
@@ -224,7 +224,7 @@ class _Bench:
         self.graph.replay()
         return self.logits
 
-    def _said(self, numbers: Sequence[int], logits: Tensor) -> list[Continuation]:
+    def _draw(self, numbers: Sequence[int], logits: Tensor) -> list[Continuation]:
         """Draw a token for each place, and take out those that have finished."""
         places = [place for number in numbers if (place := self.work[number]) is not None]
         drawn = draw(logits, [place.prompt.sampling for place in places], [place.rng for place in places])
@@ -233,13 +233,13 @@ class _Bench:
         for number, place, token in zip(numbers, places, drawn, strict=True):
             finish = place.say(token, self.ends)
             if finish is not None:
-                finished.append(Continuation(place.prompt.key, place.said, finish))
+                finished.append(Continuation(place.prompt.key, place.tokens_out, finish))
                 self.work[number] = None
         return finished
 
 
 def draw(logits: Tensor, samplings: Sequence[Sampling], rngs: Sequence[np.random.Generator]) -> list[int]:
-    """One token a row: the likeliest at temperature 0, otherwise by one uniform number of the row's own generator.
+    """One token per row: the likeliest at temperature 0, otherwise by one uniform number of the row's own generator.
 
     So a trial's draws do not depend on what else is in the batch. Tokens are taken in order of their likelihood up to
     and with the one that reaches top_p.

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from perpend.canon import clean_text
 from perpend.errors import ModelError, SpecError
-from perpend.models.base import Answers, Budget
+from perpend.models.base import UnreadableRequestError, cut_at, likeliest
+from perpend.spec.model import Answers, Budget
 from perpend.types import ChoiceLogprob, Request, Response, Usage
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def model(  # noqa: PLR0913  # each is an option of run.toml
     gpu = checkpoint.model.device.type != "cpu"
     if compile:
         compiled(checkpoint.model)
-    made = weigher(checkpoint.model, batch_tokens or (16384 if gpu else 2048))
-    return Transformers(Path(name).name, checkpoint, made, places or (64 if gpu else 4))
+    scorer = weigher(checkpoint.model, batch_tokens or (16384 if gpu else 2048))
+    return Transformers(Path(name).name, checkpoint, scorer, places or (64 if gpu else 4))
 
 
 @dataclass(slots=True)
@@ -91,15 +92,13 @@ class Transformers:
 
         A text with no token, or one that does not fit into the model or its memory, is a ModelError.
         """
-        from perpend.models.hf.checkpoint import UnreadableRequestError
-
         try:
-            found = self.weigher.logprobs([[self.checkpoint.text(text)] for text in texts])
+            logprobs = self.weigher.logprobs([[self.checkpoint.text(text)] for text in texts])
         except UnreadableRequestError as error:
             raise ModelError(f"{self.name}: {error}") from None
-        if any(part is None for (part,) in found):
+        if any(part is None for (part,) in logprobs):
             raise ModelError(f"{self.name}: a text does not fit into the memory of the device")
-        return [part.tolist() for (part,) in found if part is not None]
+        return [part.tolist() for (part,) in logprobs if part is not None]
 
     def _window(self, window: Sequence[tuple[int, Request]]) -> Iterator[Answers]:
         weighed = [(key, request) for key, request in window if request.choices]
@@ -110,36 +109,31 @@ class Transformers:
             yield from self._speak(spoken)
 
     def _weigh(self, window: Sequence[tuple[int, Request]]) -> Answers:
-        from perpend.models.hf.checkpoint import UnreadableRequestError
-
         started = time.perf_counter()
         answers: list[tuple[int, Response]] = []
-        groups, asked = [], []
+        groups, readable = [], []
         for key, request in window:
             try:
                 groups.append(self.checkpoint.passages(request))
-                asked.append((key, request))
+                readable.append((key, request))
             except UnreadableRequestError as error:
                 answers.append((key, Response(error=f"hf: {error}")))
-        found = self.weigher.logprobs(groups)
+        logprobs = self.weigher.logprobs(groups)
         ms = 1000 * (time.perf_counter() - started) / len(window)
-        for (key, request), group, parts in zip(asked, groups, found, strict=True):
+        for (key, request), group, parts in zip(readable, groups, logprobs, strict=True):
             if any(part is None for part in parts):
                 answers.append((key, Response(error="hf: out of memory, even alone")))
                 continue
             scores = tuple(
                 ChoiceLogprob(float(part.sum()) if len(part) else None, len(part)) for part in parts if part is not None
             )
-            best = max(scores, key=lambda score: float("-inf") if score.total is None else score.total)
             counted = sum(score.tokens for score in scores)
             usage = Usage(group[0].start, counted, self.checkpoint.fed_sha256(request))
-            text = request.choices[scores.index(best)]
+            text = likeliest(request.choices, scores)
             answers.append((key, Response(text, None, scores, "stop", usage, ms)))
         return answers
 
     def _speak(self, window: Sequence[tuple[int, Request]]) -> Iterator[Answers]:
-        from perpend.models.hf.checkpoint import UnreadableRequestError
-
         started = time.perf_counter()
         prompts: dict[int, Prompt] = {}
         failed: list[tuple[int, Response]] = []
@@ -150,10 +144,10 @@ class Transformers:
                 failed.append((key, Response(error=f"hf: {error}")))
         if failed:
             yield failed
-        asked = dict(window)
+        requests = dict(window)
         for batch in self._continued(list(prompts.values())):
             ms = 1000 * (time.perf_counter() - started)
-            yield [(made.key, self._response(made, prompts[made.key], asked[made.key], ms)) for made in batch]
+            yield [(one.key, self._response(one, prompts[one.key], requests[one.key], ms)) for one in batch]
 
     def _continued(self, prompts: Sequence[Prompt]) -> Iterator[list[Continuation]]:
         """Side by side where the model takes a mask and sees all of the text; otherwise one after the other."""
@@ -180,9 +174,8 @@ class Transformers:
 
         return Prompt(key, self.checkpoint.prompt(request), request.sampling, ends if stop else None)
 
-    def _response(self, made: Continuation, prompt: Prompt, request: Request, ms: float) -> Response:
-        text = str(self.checkpoint.tokenizer.decode(made.tokens, skip_special_tokens=True))
-        cuts = [text.index(mark) for mark in request.sampling.stop if mark in text]
-        text = text[: min(cuts)] if cuts else text
-        usage = Usage(len(prompt.tokens), len(made.tokens), self.checkpoint.fed_sha256(request))
-        return Response(clean_text(text), finish=made.finish, usage=usage, ms=ms)
+    def _response(self, answer: Continuation, prompt: Prompt, request: Request, ms: float) -> Response:
+        text = str(self.checkpoint.tokenizer.decode(answer.tokens, skip_special_tokens=True))
+        cut = cut_at(text, request.sampling.stop)
+        usage = Usage(len(prompt.tokens), len(answer.tokens), self.checkpoint.fed_sha256(request))
+        return Response(clean_text(text if cut is None else cut), finish=answer.finish, usage=usage, ms=ms)

@@ -22,9 +22,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from perpend.errors import ModelError
-from perpend.models.base import Budget
 from perpend.models.http.link import Link
 from perpend.models.http.reply import BadReplyError, CutOffError, complaint, retry_after
+from perpend.spec.model import Budget
 from perpend.types import Response
 
 if TYPE_CHECKING:

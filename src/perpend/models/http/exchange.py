@@ -1,10 +1,10 @@
 """A model behind an HTTP server: many requests at once, and when to give the server up.
 
 `HttpModel.answer` is an ordinary generator. It starts up to `workers` requests, drives its own event loop until some
-of them have ended, yields those as one batch, and goes on. Rendering the requests and storing the answers thus happen
+of them have ended, yields those as one batch, and continues. Rendering the requests and storing the answers thus happen
 in the caller's thread, between two turns of the loop, with no queue and no lock.
 
-A request without an answer is held back until there is a sign of whether it or the server is ill. An answer to another
+A request without an answer is set aside until there is a sign of whether it or the server is ill. An answer to another
 request is such a sign: then what failed or was refused is data, and what never reached the server is asked again.
 """
 
@@ -17,11 +17,12 @@ from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple, TypeVar
 
+from perpend.canon import JSON
 from perpend.errors import ModelError
-from perpend.models.base import Answers, Budget
 from perpend.models.http.attempt import RESUME, Attempt, Call, Caller, Fate, NotThereError
 from perpend.models.http.link import Link
 from perpend.models.http.reply import parse
+from perpend.spec.model import Answers, Budget
 from perpend.types import Request, Response
 
 T = TypeVar("T")
@@ -71,14 +72,14 @@ class HttpModel(ABC):
         return "check the account" if status == 402 else "check the model's name and base_url"
 
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
-        """Ask each (key, request); see `perpend.models.base.Model`."""
+        """Ask each (key, request); see `perpend.spec.model.Model`."""
         exchange = _Exchange(self, budget)
         try:
             yield from exchange.answers(requests)
         finally:
             exchange.close()
 
-    def fetch(self, path: str) -> object:
+    def fetch(self, path: str) -> JSON:
         """The JSON that GET `path` answers. ModelError when there is none."""
         exchange = _Exchange(self, Budget())
         try:
@@ -86,7 +87,7 @@ class HttpModel(ABC):
         finally:
             exchange.close()
 
-    def fetch_if_there(self, path: str) -> object:
+    def fetch_if_there(self, path: str) -> JSON:
         """The JSON that GET `path` answers; None where the server has no such route."""
         try:
             return self.fetch(path)
@@ -103,7 +104,7 @@ class _Ended(NamedTuple):
 
 
 class _Exchange:
-    """One call of `answer`: the loop, what is in flight, and what is held back."""
+    """One call of `answer`: the loop, what is in flight, and what is set aside."""
 
     def __init__(self, model: HttpModel, budget: Budget) -> None:
         self.model = model
@@ -114,7 +115,7 @@ class _Exchange:
         self.caller = Caller(model.link, model.headers(model.link.key()), model.hint, budget)
         self.tasks: set[asyncio.Task[_Ended]] = set()
         self.settled: list[asyncio.Task[_Ended]] = []
-        self.held: list[tuple[int, Request, Attempt]] = []
+        self.set_aside: list[tuple[int, Request, Attempt]] = []
         self.again: deque[tuple[int, Request]] = deque()
         self.fatal: ModelError | None = None
         # A notebook already runs a loop in this thread, and one thread runs one loop at a time.
@@ -166,7 +167,7 @@ class _Exchange:
         model = self.model
         tokens = 0
         if model.link.tpm is not None:
-            # Four characters a token is near enough: what was really used replaces it when the answer is there.
+            # Four characters per token is near enough: what was really used replaces it when the answer is there.
             tokens = sum(len(m.content) for m in request.messages) // 4 + request.sampling.max_tokens
         call = Call(self.url, model.encode(request), tokens, lambda raw, ms: model.decode(request, raw, ms))
         return _Ended(key, request, await self.caller.attempts(call))
@@ -215,22 +216,22 @@ class _Exchange:
         if attempt is None:
             return
         if attempt.fate is not Fate.ANSWERED and (attempt.fate is not Fate.REFUSED or not self.budget.answered):
-            self.held.append((key, request, attempt))
+            self.set_aside.append((key, request, attempt))
             self._suspect()
             return
-        if self.held and self.fatal is None:
+        if self.set_aside and self.fatal is None:
             batch += self._release()
         batch.append((key, attempt.response))
 
     def _release(self) -> list[tuple[int, Response]]:
-        """What is held back, as data; what never reached the server goes back into the queue."""
-        held, self.held = self.held, []
-        self.again += [(key, request) for key, request, attempt in held if attempt.fate is Fate.UNREACHABLE]
-        return [(key, attempt.response) for key, _, attempt in held if attempt.fate is not Fate.UNREACHABLE]
+        """What is set aside, as data; what never reached the server goes back into the queue."""
+        released, self.set_aside = self.set_aside, []
+        self.again += [(key, request) for key, request, attempt in released if attempt.fate is Fate.UNREACHABLE]
+        return [(key, attempt.response) for key, _, attempt in released if attempt.fate is not Fate.UNREACHABLE]
 
     def _suspect(self) -> None:
-        """Give the server up when what is held back shows that it answers nothing."""
-        fates = [attempt.fate for _, _, attempt in self.held]
+        """Give the server up when what is set aside shows that it answers nothing."""
+        fates = [attempt.fate for _, _, attempt in self.set_aside]
         if fates.count(Fate.UNREACHABLE) >= _UNREACHABLE_TO_STOP:
             self._give_up(self._ill(Fate.UNREACHABLE))
         elif fates.count(Fate.REFUSED) >= _REFUSED_TO_STOP:
@@ -243,7 +244,7 @@ class _Exchange:
 
         One refusal alone is data: it may be the item's own fault.
         """
-        fates = [attempt.fate for _, _, attempt in self.held]
+        fates = [attempt.fate for _, _, attempt in self.set_aside]
         if Fate.UNREACHABLE in fates:
             self.fatal = self._ill(Fate.UNREACHABLE)
         elif fates.count(Fate.REFUSED) > 1:
@@ -251,12 +252,12 @@ class _Exchange:
         return self._release() if self.fatal is None else []
 
     def _ill(self, fate: Fate) -> ModelError:
-        words = [attempt.response.error for _, _, attempt in self.held if attempt.fate is fate][-1]
+        words = [attempt.response.error for _, _, attempt in self.set_aside if attempt.fate is fate][-1]
         if fate is Fate.UNREACHABLE:
             return ModelError(f"the server cannot be reached ({words}). Start it, or check base_url; {RESUME}")
         if fate is Fate.REFUSED:
-            return ModelError(f"the server refuses every request ({words}). Mend the settings or the server; {RESUME}")
-        return ModelError(f"{len(self.held)} requests failed in a row ({words}). Look at the server; {RESUME}")
+            return ModelError(f"the server refuses every request ({words}). Fix the settings or the server; {RESUME}")
+        return ModelError(f"{len(self.set_aside)} requests failed in a row ({words}). Look at the server; {RESUME}")
 
     def _give_up(self, error: ModelError) -> None:
         if self.fatal is None:
@@ -268,9 +269,9 @@ class _Exchange:
         for task in self.tasks:
             task.cancel()
 
-    def fetch(self, path: str) -> object:
+    def fetch(self, path: str) -> JSON:
         """What `HttpModel.fetch` returns."""
-        values: list[object] = []
+        values: list[JSON] = []
 
         def read(raw: bytes, ms: float) -> Response:
             values.append(parse(raw))

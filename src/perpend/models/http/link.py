@@ -30,9 +30,9 @@ class Link:
     timeout_s: float = 120.0
     """For one attempt, from the first byte sent to the last byte read."""
     rpm: float | None = None
-    """Requests a minute, retries included; None: no limit."""
+    """Requests per minute, retries included; None: no limit."""
     tpm: float | None = None
-    """Tokens a minute, input and output; None: no limit."""
+    """Tokens per minute, input and output; None: no limit."""
     backoff_s: float = 0.5
     """The longest first pause before a retry; it doubles with every further one."""
 
@@ -51,7 +51,7 @@ class Link:
             raise SpecError("api_key_env must be the name of an environment variable, not the key")
         for option, count, least in (("workers", self.workers, 1), ("retries", self.retries, 0)):
             if type(count) is not int or count < least:
-                raise SpecError(f"{option} must be a whole number from {least}, not {count!r}")
+                raise SpecError(f"{option} must be an integer of {least} or more, not {count!r}")
         limits = {"timeout_s": self.timeout_s, "rpm": self.rpm, "tpm": self.tpm, "backoff_s": self.backoff_s}
         for option, limit in limits.items():
             least_allowed = 0.0 if option == "backoff_s" else 1e-9

@@ -15,22 +15,24 @@ from queue import Empty, SimpleQueue
 from typing import IO
 
 from perpend.errors import ModelError
-from perpend.models.base import Answers, Budget
 from perpend.models.local.engine import Setup
 from perpend.models.local.worker import READY, read_response_line, request_line, setup_arguments
+from perpend.spec.model import Answers, Budget
 from perpend.types import Request, Response
 
 # One that is worked on and one that waits, so that no worker idles while the run commits an answer.
-_HELD = 2
-# A request on which so many workers died is answered with an error.
+_QUEUE = 2
+# A request on which this many workers died is answered with an error.
 _DEATHS = 3
-# So many workers dead without one answer between: it is not the requests.
+# After this many dead workers without an answer between, the requests are not the cause.
 _DEATHS_IN_A_ROW = 12
 _START = "import sys; from perpend.models.local.worker import main; main(sys.argv[1:])"
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Job:
+    """A request, and how many workers died on it."""
+
     key: int
     request: Request
     deaths: int = 0
@@ -38,11 +40,11 @@ class _Asked:
 
 @dataclass(slots=True, eq=False)
 class _Worker:
-    """A worker process, what it says on standard error, and the requests that it holds, oldest first."""
+    """A worker process, what it says on standard error, and the requests in its queue, oldest first."""
 
     process: subprocess.Popen[bytes]
     log: IO[bytes]
-    held: deque[_Asked] = field(default_factory=deque)
+    queue: deque[_Job] = field(default_factory=deque)
     is_ready: bool = False
 
 
@@ -53,7 +55,7 @@ class Crew:
         self._setup, self._size = setup, size
         self._workers: list[_Worker] = []
         self._heard: SimpleQueue[tuple[_Worker, bytes | None]] = SimpleQueue()
-        self._again: deque[_Asked] = deque()
+        self._again: deque[_Job] = deque()
         self._deaths_in_a_row = 0
         self._is_spent = False
 
@@ -61,7 +63,7 @@ class Crew:
         """Whatever is answered, as soon as it is."""
         try:
             self._feed(requests, budget)
-            while any(worker.held for worker in self._workers):
+            while any(worker.queue for worker in self._workers):
                 batch = self._listen(budget)
                 # Before the run commits the batch, so that the workers do not wait for the disk.
                 self._feed(requests, budget)
@@ -76,27 +78,27 @@ class Crew:
 
     def _feed(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> None:
         """Give each worker one request, then each a second one, and start those that are missing."""
-        for depth in range(1, _HELD + 1):
+        for depth in range(1, _QUEUE + 1):
             for number in range(self._size):
-                if number < len(self._workers) and len(self._workers[number].held) >= depth:
+                if number < len(self._workers) and len(self._workers[number].queue) >= depth:
                     continue
-                asked = self._next(requests, budget)
-                if asked is None:
+                job = self._next(requests, budget)
+                if job is None:
                     return
                 if number >= len(self._workers):  # then it is the next one: the earlier numbers are there
                     self._workers.append(self._start())
-                self._send(self._workers[number], asked)
+                self._send(self._workers[number], job)
 
-    def _next(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> _Asked | None:
+    def _next(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> _Job | None:
         if self._is_spent:
             return None
-        asked = self._again.popleft() if self._again else None
-        if asked is None:
+        job = self._again.popleft() if self._again else None
+        if job is None:
             taken = next(requests, None)
-            asked = None if taken is None else _Asked(*taken)
-        if asked is not None and budget.may_send():
-            return asked
-        self._is_spent = asked is not None
+            job = None if taken is None else _Job(*taken)
+        if job is not None and budget.may_send():
+            return job
+        self._is_spent = job is not None
         return None
 
     def _start(self) -> _Worker:
@@ -124,12 +126,12 @@ class Crew:
         worker.process.stdout.close()
         self._heard.put((worker, None))
 
-    def _send(self, worker: _Worker, asked: _Asked) -> None:
+    def _send(self, worker: _Worker, job: _Job) -> None:
         assert worker.process.stdin is not None
-        worker.held.append(asked)
+        worker.queue.append(job)
         # A worker that is gone already is heard of as one that ended.
         with suppress(OSError):
-            worker.process.stdin.write(request_line(asked.key, asked.request))
+            worker.process.stdin.write(request_line(job.key, job.request))
             worker.process.stdin.flush()
 
     def _listen(self, budget: Budget) -> list[tuple[int, Response]]:
@@ -146,14 +148,14 @@ class Crew:
                 worker.is_ready = True
             else:
                 answers.append(read_response_line(line))
-                worker.held.popleft()
+                worker.queue.popleft()
                 self._deaths_in_a_row = 0
         for _, response in answers:
             budget.spend(response.usage)
         return answers
 
     def _bury(self, worker: _Worker) -> list[tuple[int, Response]]:
-        """Put what a dead worker held back in line; what it died on for the last time is answered with an error."""
+        """Put the queue of a dead worker back in line; what it died on for the last time is answered with an error."""
         self._workers.remove(worker)
         code = worker.process.wait()
         complaint = _complaint(worker.log)
@@ -167,13 +169,13 @@ class Crew:
                 f"({complaint}); is there enough memory? Fewer workers need less. The run can be resumed."
             )
         answers: list[tuple[int, Response]] = []
-        if worker.held and worker.is_ready:
-            first = worker.held[0]
+        if worker.queue and worker.is_ready:
+            first = worker.queue[0]
             first.deaths += 1
             if first.deaths >= _DEATHS:
                 error = f"{_DEATHS} workers died on this request, the last by {_cause(code)}"
-                answers.append((worker.held.popleft().key, Response(error=error)))
-        self._again.extendleft(reversed(worker.held))
+                answers.append((worker.queue.popleft().key, Response(error=error)))
+        self._again.extendleft(reversed(worker.queue))
         return answers
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from perpend.canon import JSON
-from perpend.models.base import BLANK, common_length
-from perpend.models.http.reply import as_finish, as_list, as_mapping, as_text, as_usage
+from perpend.canon import JSON, as_list, as_object
+from perpend.models.base import UnreadableRequestError, choice_tokens, likeliest, plain_text, spoken
+from perpend.models.http.reply import as_finish, as_text, as_usage
 from perpend.types import ChoiceLogprob, Message, Request, Response, Sampling, Usage
 
 Endpoint: TypeAlias = Literal["chat", "completions"]
@@ -29,7 +29,7 @@ _UNDERFLOW = -1e30
 _SEEDS = 2**32 - 1
 
 
-class EngineError(Exception):
+class EngineError(UnreadableRequestError):
     """The engine refuses a request; the text says why."""
 
 
@@ -77,60 +77,50 @@ class Engine:
         """The text, or the likelihood of each choice. A request that the engine refuses is a Response with an error."""
         started = time.perf_counter()
         try:
-            made = self._weigh(request) if request.choices else self._speak(request)
-        except EngineError as error:
+            answer = self._weigh(request) if request.choices else self._speak(request)
+        except UnreadableRequestError as error:
             return Response(error=f"llama.cpp: {error}")
-        usage, ms = made.usage, 1000 * (time.perf_counter() - started)
-        return Response(made.text, None, made.choice_logprobs, made.finish, usage, ms)
+        return replace(answer, ms=1000 * (time.perf_counter() - started))
 
     def render(self, messages: Sequence[Message]) -> str:
         """The text that the model is fed for these messages: its template's, or their contents and blank lines."""
         if self.setup.endpoint == "completions":
-            return "\n\n".join(message.content for message in messages)
-        return str(self._post("/apply-template", {"messages": _spoken(messages)}).get("prompt"))
+            return plain_text(messages)
+        return str(self._post("/apply-template", {"messages": spoken(messages)}).get("prompt"))
 
     def tokens(self, text: str) -> tuple[int, ...]:
         """The tokens of a prompt, as the engine itself reads one: special tokens count, and come first if they must."""
-        found = self._post("/tokenize", {"content": text, "add_special": True, "parse_special": True}).get("tokens")
-        return tuple(token for token in as_list(found) if isinstance(token, int))
+        reply = self._post("/tokenize", {"content": text, "add_special": True, "parse_special": True})
+        return tuple(token for token in as_list(reply.get("tokens")) if isinstance(token, int))
 
     def _speak(self, request: Request) -> Response:
         body = {**_drawing(request.sampling), "max_tokens": request.sampling.max_tokens, "verbose": True}
         if self.setup.endpoint == "chat":
-            reply = self._server.handle_chat_completions({**body, "messages": _spoken(request.messages)})
+            reply = self._server.handle_chat_completions({**body, "messages": spoken(request.messages)})
         else:
             reply = self._server.handle_completions({**body, "prompt": self.render(request.messages)})
         first, usage = _first(reply)
-        said = as_mapping(first.get("message")).get("content") if self.setup.endpoint == "chat" else first.get("text")
-        fed = as_mapping(as_mapping(reply).get("__verbose")).get("prompt")
+        text = as_object(first.get("message")).get("content") if self.setup.endpoint == "chat" else first.get("text")
+        fed = as_object(as_object(reply).get("__verbose")).get("prompt")
         if usage is not None and isinstance(fed, str):
             usage = replace(usage, prompt_sha256=_digest(fed))
-        return Response(as_text(said), finish=as_finish(first.get("finish_reason")), usage=usage)
+        return Response(as_text(text), finish=as_finish(first.get("finish_reason")), usage=usage)
 
     def _weigh(self, request: Request) -> Response:
-        """The sum of the log-probabilities of each choice's tokens, each given those before it.
-
-        Prompt and choice are read as one text, so that the choice's tokens are those that the model learned, and all
-        choices are scored from the first token in which any of them differs from the bare prompt: what comes before
-        is the same for all, so their sums compare.
-        """
-        rendered = self.render(request.messages)
-        before, after = rendered, ""
-        if self.setup.endpoint == "completions":
-            before, _, after = rendered.partition(BLANK)
-        if BLANK in after:
-            raise EngineError(f"the message has more than one blank {BLANK!r}")
-        rest = after if self.setup.whole_sentence else ""
-        bare = self.tokens(before)
-        whole = [self.tokens(before + choice + rest) for choice in request.choices]
-        shared = min(common_length(bare, tokens) for tokens in whole)
-        start = bare[:shared] or self.tokens(self._beginning())
+        """The sum of the log-probabilities of each choice's tokens, each given those before it; see `ChoiceTokens`."""
+        read = choice_tokens(
+            self.render(request.messages),
+            request.choices,
+            self.tokens,
+            in_blank=self.setup.endpoint == "completions",
+            whole_sentence=self.setup.whole_sentence,
+        )
+        start = read.bare[: read.shared] or self.tokens(self._beginning())
         steps: dict[tuple[tuple[int, ...], int], float] = {}
-        found = tuple(self._choice(start, tokens[shared:], steps) for tokens in whole)
-        totals = [-math.inf if score.total is None else score.total for score in found]
-        usage = Usage(len(start), sum(score.tokens for score in found), _digest(before))
-        best = request.choices[totals.index(max(totals))]
-        return Response(best, choice_logprobs=found, finish="stop", usage=usage)
+        scores = tuple(self._choice(start, tokens[read.shared :], steps) for tokens in read.whole)
+        usage = Usage(len(start), sum(score.tokens for score in scores), _digest(read.before))
+        best = likeliest(request.choices, scores)
+        return Response(best, choice_logprobs=scores, finish="stop", usage=usage)
 
     def _choice(
         self, start: tuple[int, ...], tokens: tuple[int, ...], steps: dict[tuple[tuple[int, ...], int], float]
@@ -147,7 +137,7 @@ class Engine:
         forced: dict[str, object] = {"prompt": list(before), "max_tokens": 1, "n_probs": 1, "temperature": 0.0}
         reply = self._server.handle_completions({**forced, "logit_bias": [[token, _FORCED]], "cache_prompt": True})
         first, _ = _first(reply)
-        drawn = [as_mapping(entry) for entry in as_list(as_mapping(first.get("logprobs")).get("content"))]
+        drawn = [as_object(entry) for entry in as_list(as_object(first.get("logprobs")).get("content"))]
         value = drawn[0].get("logprob") if drawn and drawn[0].get("id") == token else None
         if not isinstance(value, float | int):
             raise EngineError(f"token {token} could not be scored")
@@ -159,19 +149,19 @@ class Engine:
         """The special token that begins a text, for a choice with nothing before it."""
         return str(self._get("/props").get("bos_token"))
 
-    def _post(self, path: str, body: Mapping[str, JSON]) -> Mapping[str, object]:
+    def _post(self, path: str, body: Mapping[str, JSON]) -> Mapping[str, JSON]:
         return self._exchange("POST", path, json.dumps(body))
 
-    def _get(self, path: str) -> Mapping[str, object]:
+    def _get(self, path: str) -> Mapping[str, JSON]:
         return self._exchange("GET", path, None)
 
-    def _exchange(self, method: str, path: str, body: str | None) -> Mapping[str, object]:
+    def _exchange(self, method: str, path: str, body: str | None) -> Mapping[str, JSON]:
         """Template and tokenizer are on the engine's HTTP side alone."""
         head = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         # A connection for each: the engine closes one that was idle for some seconds.
         with closing(HTTPConnection(urlsplit(self._server.listening_address).netloc, timeout=60)) as connection:
             connection.request(method, path, body, head)
-            reply = as_mapping(json.loads(connection.getresponse().read()))
+            reply = as_object(json.loads(connection.getresponse().read()))
         if "error" in reply:
             raise EngineError(_complaint(reply))
         return reply
@@ -193,19 +183,15 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _spoken(messages: Sequence[Message]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in messages]
-
-
-def _first(reply: object) -> tuple[Mapping[str, object], Usage | None]:
+def _first(reply: JSON) -> tuple[Mapping[str, JSON], Usage | None]:
     """The first choice of an answer, and what was counted."""
-    body = as_mapping(reply)
+    body = as_object(reply)
     choices = as_list(body.get("choices"))
     if not choices:
         raise EngineError(_complaint(body))
-    usage = as_mapping(body.get("usage"))
-    return as_mapping(choices[0]), as_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    usage = as_object(body.get("usage"))
+    return as_object(choices[0]), as_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"))
 
 
-def _complaint(reply: Mapping[str, object]) -> str:
-    return str(as_mapping(reply.get("error")).get("message", "no answer and no reason"))
+def _complaint(reply: Mapping[str, JSON]) -> str:
+    return str(as_object(reply.get("error")).get("message", "no answer and no reason"))

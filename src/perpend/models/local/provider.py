@@ -9,10 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from perpend.errors import ModelError, SpecError
-from perpend.models.base import Answers, Budget
 from perpend.models.local.crew import Crew
 from perpend.models.local.engine import Endpoint, Setup
 from perpend.models.local.weights import EMBEDDED, Weights, find_weights, read_weights
+from perpend.spec.model import Answers, Budget
 from perpend.types import Request
 
 _ENDPOINTS = ("chat", "completions")
@@ -53,7 +53,7 @@ def model(
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """Answers with so many worker processes, started by the first request and ended with the last answer."""
+    """Answers with `workers` processes, started by the first request and ended with the last answer."""
 
     label: str
     engine: str
@@ -68,15 +68,15 @@ class Local:
 
     def fingerprint(self) -> Mapping[str, str]:
         """The engine's version, the file's SHA-256, and the digest of the template that renders every prompt."""
-        found = {
+        facts = {
             "provider": "local",
             "engine": self.engine,
             "file_sha256": self.weights.sha256,
             "endpoint": self.setup.endpoint,
         }
         if self.setup.endpoint == "chat":
-            return {**found, "template_sha256": str(self.weights.template_sha256)}
-        return {**found, "scored": "whole sentence" if self.setup.whole_sentence else "choice after left context"}
+            return {**facts, "template_sha256": str(self.weights.template_sha256)}
+        return {**facts, "scored": "whole sentence" if self.setup.whole_sentence else "choice after left context"}
 
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
         """Batches of answers, in any order."""

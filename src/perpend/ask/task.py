@@ -1,0 +1,197 @@
+"""Task = conditions + scorers + items of its own; making tasks and models by their names; and the intent of a run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from perpend.ask.conditions import from_params
+from perpend.canon import JSON, digest_file
+from perpend.errors import SpecError, StoreError, did_you_mean
+from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, Source, code_version, now, template
+from perpend.ledger.plan import Dataset
+from perpend.spec.model import Model
+from perpend.spec.resolve import call, factory, file_of, find_scorer, names, packaged_factory
+from perpend.spec.runspec import RunSpec, written_name
+from perpend.types import Condition, Item, Message, Response, Scorer
+
+
+@dataclass(frozen=True, slots=True)
+class Reprompt:
+    """A second turn for answers that cannot be used. `params` hold its whole text."""
+
+    wanted: Callable[[Item, Response], bool]
+    render: Callable[[tuple[Message, ...], Response], tuple[Message, ...]]
+    params: Mapping[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked and how it is judged. The first condition is the one that the others are compared with.
+
+    `scorers` are Scorers, or names such as 'correct' (its latest version), 'correct@1' or 'brief.py'; `items` are the
+    task's own files, used when a run names none. `choices_scored` asks for the likelihood of each choice instead of a
+    text. `source` is the Python file that the task came from; None where it is packaged.
+    """
+
+    name: str
+    conditions: tuple[Condition, ...]
+    scorers: tuple[str | Scorer, ...]
+    items: tuple[Path, ...] = ()
+    reprompt: Reprompt | None = None
+    choices_scored: bool = False
+    options: Mapping[str, JSON] = field(default_factory=dict)
+    source: Path | None = None
+
+    def __post_init__(self) -> None:
+        known = [condition.name for condition in self.conditions]
+        twice = sorted({name for name in known if known.count(name) > 1})
+        if not known or twice:
+            raise SpecError(f"task {self.name!r}: " + (f"two conditions are {twice[0]!r}" if twice else "no condition"))
+
+    def condition(self, name: str) -> Condition:
+        """The condition of that name."""
+        for condition in self.conditions:
+            if condition.name == name:
+                return condition
+        known = [condition.name for condition in self.conditions]
+        raise SpecError(f"task {self.name!r} has no condition {name!r}; {did_you_mean(name, known)}")
+
+    def judges(self) -> dict[str, Scorer]:
+        """Its scorers by 'name@version', in their order. An unknown one, or one given twice, is an error."""
+        scorers: dict[str, Scorer] = {}
+        for entry in self.scorers:
+            scorer = find_scorer(entry) if isinstance(entry, str) else entry
+            full = f"{scorer.name}@{scorer.version}"
+            if full in scorers:
+                raise SpecError(f"task {self.name!r}: two scorers are {full!r}; give each version a name of its own")
+            scorers[full] = scorer
+        return scorers
+
+    def sources(self) -> list[tuple[str, Path]]:
+        """(kind, file) of every Python file that the task and its scorers came from."""
+        files = [("tasks", self.source)] if self.source is not None else []
+        for entry in self.scorers:
+            path = file_of(entry) if isinstance(entry, str) else None
+            if path is not None:
+                files.append(("scorers", path))
+        return files
+
+
+def make_task(name: str, options: Mapping[str, JSON]) -> Task:
+    """The task that a user names (or 'file.py', 'file.py:attr', 'package.module:attr') with these options."""
+    return replace(_task(factory("tasks", name, "task"), name, options), source=file_of(name))
+
+
+def packaged_task(name: str, options: Mapping[str, JSON]) -> Task:
+    """The task that a name out of a folder stands for; only perpend's own and those of installed packages are run."""
+    return _task(packaged_factory("tasks", name, "task"), name, options)
+
+
+def _task(maker: Callable[..., object], name: str, options: Mapping[str, JSON]) -> Task:
+    task = call(maker, options, f"task {name!r}")
+    if not isinstance(task, Task):
+        raise SpecError(f"task {name!r} gave a {type(task).__name__}, not a perpend Task")
+    return task
+
+
+def make_model(name: str, options: Mapping[str, JSON], answer_key: tuple[Path, ...] = ()) -> Model:
+    """The model 'provider/name', or the one that 'file.py:attr' makes.
+
+    Only a provider whose factory takes `answer_key` is given the item files: the simulated subject, which has to know
+    what is right to be wrong at a known rate.
+    """
+    provider, _, rest = name.partition("/")
+    if provider not in names("models") and file_of(name) is not None:
+        provider, rest = name, ""
+    maker = factory("models", provider, "model")
+    arguments: dict[str, object] = dict(options)
+    if "answer_key" in inspect.signature(maker).parameters and "answer_key" not in arguments:
+        arguments["answer_key"] = answer_key
+    model = call(maker, arguments, f"model {name!r}", rest)
+    if not callable(getattr(model, "answer", None)) or not callable(getattr(model, "fingerprint", None)):
+        raise SpecError(f"model {name!r} gave a {type(model).__name__}, which has no answer() and fingerprint()")
+    return model  # type: ignore[return-value]  # checked just above; Protocols cannot be narrowed structurally
+
+
+CODE = "code"
+"""The folder of a run that holds copies of the Python files that its names came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a run knows of its items once its plan is written."""
+
+    items: ItemsFacts
+    datasets: tuple[Dataset, ...]
+    trials: int
+
+
+def intent(name: str, spec: RunSpec, task: Task, models: Sequence[Model], planned: Planned) -> Manifest:
+    """The manifest of a run that is about to begin."""
+    return Manifest(
+        run=name,
+        task=task.name,
+        options=task.options,
+        choices_scored=task.choices_scored,
+        items=planned.items,
+        conditions=tuple(template(condition.name, condition.params) for condition in task.conditions),
+        reprompt=None if task.reprompt is None else template("reprompt", task.reprompt.params),
+        models=tuple(
+            ModelFacts(written_name(one.name), one.label, one.binding_options, one.max_tokens, model.fingerprint())
+            for one, model in zip(spec.models, models, strict=True)
+        ),
+        samplings=spec.samplings,
+        repeats=spec.repeats,
+        trials=planned.trials,
+        scorers=tuple(task.judges()),
+        datasets=planned.datasets,
+        sources=tuple(Source(kind, path.name, digest_file(path)) for kind, path in source_files(spec, task)),
+        created=now(),
+        code=code_version(),
+    )
+
+
+def source_files(spec: RunSpec, task: Task) -> list[tuple[str, Path]]:
+    """(kind, file) of every Python file that a name of the run names, each once. Two files of one name are an error."""
+    files = task.sources()
+    for model in spec.models:
+        provider, _, rest = model.name.partition("/")
+        path = file_of(rest) if provider in names("models") else file_of(model.name)
+        if path is not None:
+            files.append(("models", path))
+    known: dict[str, Path] = {}
+    for _, path in files:
+        if not path.is_file():
+            raise SpecError(f"{path}: no such file")
+        if known.setdefault(path.name, path).resolve() != path.resolve():
+            raise SpecError(f"{path} and {known[path.name]} have one name; a run keeps a copy of each, so rename one")
+    return list(dict.fromkeys(files))
+
+
+def conditions_of(manifest: Manifest) -> dict[str, Condition] | str:
+    """The conditions of a run by their names, made again from its manifest; where that cannot be, why."""
+    if manifest.is_imported:
+        return "imported: the questions were rendered elsewhere"
+    conditions: dict[str, Condition] = {}
+    for entry in manifest.conditions:
+        condition = from_params(entry.name, entry.params)
+        if condition is None:
+            return f"condition {entry.name!r} holds no template; its questions cannot be rendered again"
+        conditions[entry.name] = condition
+    return conditions
+
+
+def trusted_files(manifest: Manifest, directory: Path) -> dict[str, Path]:
+    """The copies of the run's own Python files by their names, each with the digest that the manifest states."""
+    files: dict[str, Path] = {}
+    for source in manifest.sources:
+        path = directory / CODE / source.file
+        if Path(source.file).name != source.file or not path.is_file() or path.is_symlink():
+            raise StoreError(f"{directory}: {CODE}/{source.file} is missing; the run cannot be scored again without it")
+        if digest_file(path) != source.sha256:
+            raise StoreError(f"{path}: does not match the digest in the manifest; nothing of it is run")
+        files[source.file] = path
+    return files

@@ -1,0 +1,329 @@
+"""chaosbench: the commands of the run plan, thin over perpend's ledger, runner and statistics.
+
+Parse, call one function, print, exit code. Results go to standard output, progress and messages to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from perpend.canon import JSON, VERSION, write_atomic
+from perpend.cli.command import run
+from perpend.errors import AuditFailure, PerpendError, SpecError
+
+if TYPE_CHECKING:
+    from perpend.studies.logic.chaosbench.settings import Settings
+
+F = TypeVar("F", bound=Callable[..., None])
+_PATH = click.Path(path_type=Path)
+_SELECTOR = click.option(
+    "--selector",
+    type=_PATH,
+    default=Path("data/canonical_v2_files.json"),
+    show_default=True,
+    help="List of the canonical files.",
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(VERSION, prog_name="chaosbench")
+def cli() -> None:
+    """The chaos-logic benchmark: frozen items, one protocol, runs that can be checked.
+
+    \b
+    chaosbench eval --provider mock --subset data/subsets/subset_1k_armored.jsonl --max-items 50
+    chaosbench eval --provider ollama --model qwen2.5:14b --dataset canonical --workers 2
+    chaosbench publish-run --run runs/RUN
+    chaosbench analyze-runs --runs-dir published_results/runs --out-dir artifacts/runs_audit
+    """
+
+
+_EVAL_OPTIONS = (
+    click.option("--provider", help="mock, local, hf, ollama, openai, anthropic, gemini, deepseek, openrouter, groq."),
+    click.option("--model", help="Name of the model; not needed for mock."),
+    click.option("--dataset", default="canonical", show_default=True, help="'canonical', or an item file."),
+    click.option("--subset", type=_PATH, help="Item file; takes precedence over --dataset."),
+    click.option("--tier", type=click.Choice(["P0", "P1", "P2", "P3", "P4"]), help="Row of the run plan."),
+    click.option("--max-items", type=int, help="Use N items, sampled with --seed."),
+    click.option("--output-dir", type=_PATH, default=Path("runs"), show_default=True, help="Directory for runs."),
+    click.option("--seed", type=int, default=42, show_default=True, help="Samples items; is sent to the model."),
+    click.option("--workers", type=int, default=1, show_default=True, help="Concurrent requests."),
+    click.option("--retries", type=int, default=1, show_default=True, help="0: do not ask again after INVALID."),
+    click.option("--temperature", type=float, default=0.0, show_default=True),
+    click.option("--max-tokens", type=int, default=128, show_default=True),
+    click.option("--lenient", is_flag=True, help="Read replies by the reference's lenient rule."),
+    click.option("--strict-parsing", is_flag=True, help="Read replies by the reference's strict rule."),
+    click.option("--resume", metavar="RUN", help="Resume a run, given by its path or its id."),
+    click.option("--shuffle-seed", type=int, help="Ask in another order: one permutation with this seed."),
+    click.option("--phase", help="A word of your own for the manifest."),
+    click.option("--truncate-pred-text", type=int, help="Shorten texts in predictions.jsonl to N characters."),
+    click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the two prices."),
+    click.option("--usd-per-million-input", type=float, default=0.0, show_default=True),
+    click.option("--usd-per-million-output", type=float, default=0.0, show_default=True),
+    click.option("--base-url", help="Address of the server, where it is not the provider's own."),
+    click.option("--quiet", is_flag=True, help="Show no progress."),
+)
+
+
+def _eval_options(command: F) -> F:
+    for option in reversed(_EVAL_OPTIONS):
+        command = option(command)
+    return command
+
+
+@cli.command("eval")
+@_eval_options
+@click.pass_context
+def eval_(context: click.Context, /, **flags: object) -> None:
+    """Ask a model the items of a set; keep every reply; write the run folder.
+
+    \b
+    chaosbench eval --tier P0
+    chaosbench eval --provider ollama --model qwen2.5:14b --subset data/subsets/subset_5k_armored.jsonl --workers 2
+    chaosbench eval --resume runs/20260220T145642Z_ollama_qwen2.5-14b
+    """
+    if flags["lenient"] and flags["strict_parsing"]:
+        raise SpecError("--lenient and --strict-parsing are two rules of reading a reply; give one")
+    given = {
+        name: flags[name]
+        for name in flags
+        if context.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+    }
+    if flags["resume"] is not None:
+        _resume(str(flags["resume"]), Path(str(flags["output_dir"])), given)
+        return
+    for one in _runs_of(flags):
+        _evaluate(one)
+
+
+def _runs_of(flags: Mapping[str, object]) -> list[dict[str, object]]:
+    """The runs that the flags come to: one, or those of a tier of the run plan."""
+    from perpend.studies.logic.chaosbench.settings import TIERS
+
+    tier = TIERS.get(str(flags["tier"]))
+    if tier is None:
+        return [dict(flags)]
+    if flags["subset"] is not None:
+        raise SpecError("--tier names its items itself; leave --subset out")
+    runs = []
+    for subset in tier.subsets:
+        one = {**flags, "subset": None if subset is None else Path(subset)}
+        one["max_items"] = flags["max_items"] or tier.max_items
+        one["provider"] = flags["provider"] or tier.provider
+        runs.append(one)
+    return runs
+
+
+def _settings(flags: Mapping[str, object]) -> dict[str, object]:
+    """The flags with the rule of reading a reply under its one name."""
+    picked = dict(flags)
+    if flags.get("lenient") or flags.get("strict_parsing"):
+        picked["parsing"] = "lenient" if flags.get("lenient") else "strict"
+    return picked
+
+
+def _evaluate(flags: Mapping[str, object]) -> None:
+    from perpend.studies.logic.chaosbench.evaluate import begin
+    from perpend.studies.logic.chaosbench.settings import settings_from
+    from perpend.studies.logic.chaosbench.sources import open_source
+
+    if flags["provider"] is None:
+        raise SpecError("--provider is missing; for example --provider mock")
+    settings = settings_from(_settings(flags), "the command line")
+    subset = flags["subset"]
+    source = open_source(subset if isinstance(subset, Path) else None, str(flags["dataset"]))
+    if source.note:
+        click.echo(f"note: {source.path}: {source.note}; the run cannot be published as canonical", err=True)
+    directory = begin(source, settings, Path(str(flags["output_dir"])))
+    _ask(directory, settings, quiet=bool(flags["quiet"]))
+
+
+def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
+    from perpend.studies.logic.chaosbench.evaluate import find_run, mark_resumed, settings_of
+    from perpend.studies.logic.chaosbench.settings import resumed
+
+    directory = find_run(name, out)
+    settings = resumed(settings_of(directory), _settings(given), str(directory))
+    mark_resumed(directory)
+    _ask(directory, settings, quiet=bool(given.get("quiet")))
+
+
+def _ask(directory: Path, settings: Settings, *, quiet: bool) -> None:
+    from perpend.studies.logic.chaosbench.evaluate import ask
+
+    again = f"chaosbench eval --resume {directory}"
+    try:
+        outcome = ask(directory, settings, quiet=quiet)
+    except PerpendError:
+        click.echo(f"The answers so far are kept. To resume: {again}", err=True)
+        raise
+    click.echo((directory / "summary.md").read_text(encoding="utf-8"))
+    click.echo(f"run: {directory}")
+    if outcome.failed:
+        items = "1 item" if outcome.failed == 1 else f"{outcome.failed} items"
+        click.echo(f"{items} got no reply. To ask again: {again}", err=True)
+    if outcome.stopped is not None:
+        click.echo(f"stopped: {outcome.stopped}. To resume: {again}", err=True)
+        raise click.exceptions.Exit(130 if outcome.stopped == "interrupted" else 1)
+
+
+@cli.command()
+@click.option("--run", "run", type=_PATH, required=True, help="Run folder.")
+def report(run: Path) -> None:
+    """Write a run's scores, predictions, numbers and summary again from its replies. Asks no model."""
+    from perpend.studies.logic.chaosbench.evaluate import settings_of
+    from perpend.studies.logic.chaosbench.rundir import finish
+
+    settings_of(run)
+    finish(run)
+    click.echo((run / "summary.md").read_text(encoding="utf-8"))
+
+
+@cli.command()
+@click.option("--output-dir", type=_PATH, default=Path("artifacts/freeze"), show_default=True)
+@_SELECTOR
+@click.option("--make-selector", is_flag=True, help="First list every *.jsonl file beside the selector in it.")
+@click.option("--force", is_flag=True, help="Replace a freeze that differs from the files.")
+def freeze(output_dir: Path, selector: Path, make_selector: bool, force: bool) -> None:
+    """Record checksums of the canonical files; if there is a freeze already, compare with it.
+
+    Exit 0: frozen, or the same as before. 1: a bad label, or the files differ from the freeze. 2: something is missing.
+    """
+    from perpend.studies.logic.chaosbench.freeze import freeze as freeze_files
+    from perpend.studies.logic.chaosbench.sources import read_selector, selector_body
+
+    if make_selector:
+        listed = [f"{selector.parent.name}/{path.name}" for path in selector.absolute().parent.glob("*.jsonl")]
+        write_atomic(selector, json.dumps(selector_body(listed), indent=2) + "\n")
+    frozen = freeze_files(read_selector(selector), output_dir, force=force)
+    for file in frozen.files:
+        click.echo(f"{file.sha256}  {file.path}  (count={file.count})")
+    click.echo(f"total: {frozen.total}")
+    click.echo(f"global_sha256: {frozen.sha256}")
+    if frozen.duplicate_ids:
+        click.echo(f"warning: {len(frozen.duplicate_ids)} ids occur twice, as {frozen.duplicate_ids[0]!r}", err=True)
+    if frozen.differences is not None:
+        click.echo("differs from the freeze before; replaced" if frozen.differences else "same as the freeze before")
+        for difference in frozen.differences:
+            click.echo(f"  {difference}")
+
+
+@cli.command()
+@click.option("--size", type=int, required=True, help="Number of items.")
+@click.option("--out", type=_PATH, required=True, help="Item file to write; its manifest is written beside it.")
+@click.option("--seed", type=int, default=42, show_default=True)
+@click.option("--source", default="canonical", show_default=True, help="'canonical', or an item file.")
+@click.option("--balance-labels", is_flag=True, help="Half TRUE, half FALSE in every family.")
+@click.option("--balance-families", is_flag=True, help="At least --min-per-family of each, exactly --size in all.")
+@click.option("--family-weights", default="{}", help='JSON, for example {"multi_hop": 2}.')
+@click.option("--min-per-family", type=int, default=1, show_default=True)
+def subset(size: int, out: Path, source: str, family_weights: str, **flags: int) -> None:
+    """Sample a subset; with both balances and seed 42 it is the reference's 'armored' one.
+
+    \b
+    chaosbench subset --size 1000 --balance-labels --balance-families --out data/subsets/subset_1k_armored.jsonl
+    chaosbench subset --size 456 --balance-labels --source data/v22_multi_hop.jsonl --out multi_hop.jsonl
+    """
+    from perpend.studies.logic.chaosbench.sources import open_source
+    from perpend.studies.logic.chaosbench.subsets import Provenance, Sampler, weights_from, write_subset
+
+    sampler = Sampler(
+        size=size,
+        seed=flags["seed"],
+        balance_labels=bool(flags["balance_labels"]),
+        balance_families=bool(flags["balance_families"]),
+        weights=weights_from(family_weights),
+        min_per_family=flags["min_per_family"],
+    )
+    opened = open_source(None, source)
+    named = source if source == "canonical" else opened.path
+    provenance = Provenance(out.stem, named, opened.global_sha256, datetime.now(UTC).isoformat())
+    body = write_subset(out, opened.records, sampler, provenance)
+    click.echo(f"{out}: {body['size']} items, ids {body['sha256']}, {json.dumps(body['label_balance'])}")
+
+
+@cli.command("publish-run")
+@click.option("--run", "run", type=_PATH, required=True, help="Run folder.")
+@click.option("--out", type=_PATH, default=Path("published_results/runs"), show_default=True)
+@_SELECTOR
+@click.option("--force", is_flag=True, help="Replace a published run of the same name; every check still applies.")
+@click.option("--compress-predictions", is_flag=True, hidden=True, help="Predictions are always published, compressed.")
+def publish_run(run: Path, out: Path, selector: Path, force: bool, compress_predictions: bool) -> None:
+    """Check a run against the acceptance table and publish a copy with its predictions. Exit 6 when a line fails.
+
+    Every label is read again from its text, and every number is recomputed.
+    """
+    del compress_predictions
+    from perpend.studies.logic.chaosbench.publish import acceptance, as_table, publish
+
+    gates = acceptance(run, selector)
+    click.echo(as_table(gates))
+    failed = [f"{gate.gate}: {gate.detail}" for gate in gates if not gate.passed]
+    if failed:
+        lines = "1 line fails" if len(failed) == 1 else f"{len(failed)} lines fail"
+        raise AuditFailure(f"{run}: not published; {lines}: " + "; ".join(failed))
+    click.echo(f"published: {publish(run, out, gates, force=force)}")
+
+
+@cli.command("analyze-runs")
+@click.option("--runs-dir", type=_PATH, default=Path("runs"), show_default=True, help="Directory of runs.")
+@click.option("--out-dir", type=_PATH, default=Path("artifacts/runs_audit"), show_default=True)
+@click.option("--items", multiple=True, type=_PATH, help="Item files: adds shortcut baselines, and systems to runs.")
+@_SELECTOR
+@click.option("--include-failed", is_flag=True, help="Show runs that fail a check among the results, marked.")
+def analyze_runs(runs_dir: Path, out_dir: Path, items: tuple[Path, ...], selector: Path, include_failed: bool) -> None:
+    """Recompute and check every run below a folder; write tables and figures. Exit 6 when a run does not recompute.
+
+    A run that fails a check or an acceptance criterion is left out of the results unless --include-failed.
+    """
+    from perpend.studies.logic.chaosbench.analyze import analyze
+    from perpend.studies.logic.chaosbench.audit_page import PAGE, write_audit
+
+    analysis = analyze(runs_dir, items=items, selector=selector, include_failed=include_failed)
+    write_audit(analysis, out_dir)
+    click.echo((out_dir / "baselines_table.md").read_text(encoding="utf-8"))
+    for run_id, gate in analysis.errors:
+        click.echo(f"error: {run_id}: {gate.gate}: {gate.detail}", err=True)
+    for row in analysis.left_out:
+        click.echo(f"left out: {row.run_id}: {', '.join(row.failed)}", err=True)
+    runs, errors = len(analysis.all_runs), len(analysis.errors)
+    failed = sum(bool(row.failed) for row in analysis.all_runs)
+    counts = f"{runs} run{'s' * (runs != 1)}, {failed} not accepted, {errors} error{'s' * (errors != 1)}"
+    click.echo(f"{counts}; {out_dir / PAGE}")
+    if errors:
+        checks = "1 check fails" if errors == 1 else f"{errors} checks fail"
+        raise AuditFailure(f"{checks}; {out_dir / PAGE} lists every check")
+
+
+@cli.command()
+@click.option("--data", type=_PATH, required=True, help="Folder of item files (*.jsonl directly in it), or one file.")
+@click.option("--strict", is_flag=True, hidden=True, help="Every gate is always enforced.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def validate(data: Path, strict: bool, as_json: bool) -> None:
+    """Check an item set: schema, duplicates, balance, leakage, shortcuts. Exit 6 when a gate fails."""
+    del strict
+    from perpend.studies.logic.chaosbench.publish import as_table
+    from perpend.studies.logic.chaosbench.validate import validate_folder
+
+    gates = validate_folder(data)
+    body: Sequence[JSON] = [gate.as_json() for gate in gates]
+    click.echo(json.dumps(body, indent=2) if as_json else as_table(gates))
+    failed = [gate.gate for gate in gates if not gate.passed]
+    if failed:
+        raise AuditFailure(f"{data}: {len(failed)} of {len(gates)} gates fail: {', '.join(failed)}")
+
+
+def main() -> None:
+    """Run the command line."""
+    run(cli)
+
+
+if __name__ == "__main__":
+    main()

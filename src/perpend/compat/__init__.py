@@ -1,1 +1,0 @@
-"""Files of the conformity study in and out: its databases, rows, items, suites and sweeps."""

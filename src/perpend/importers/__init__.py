@@ -1,0 +1,1 @@
+"""importers: logs of other harnesses become a ledger."""

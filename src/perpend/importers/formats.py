@@ -1,0 +1,11 @@
+"""The formats of other harnesses that are known by their content; plain JSONL needs a field map (field_map)."""
+
+from __future__ import annotations
+
+from perpend.importers import inspect_log, lm_eval_log
+from perpend.measure.study import Format
+
+FORMATS = (
+    Format(lm_eval_log.FORMAT, lm_eval_log.is_samples, lm_eval_log.read),
+    Format(inspect_log.FORMAT, inspect_log.is_log, inspect_log.read),
+)

@@ -1,0 +1,61 @@
+"""One way in: records of any source, staged on disk, become a run directory with a ledger and a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from perpend.ask.task import packaged_task
+from perpend.canon import JSON
+from perpend.ledger.database import translated
+from perpend.ledger.manifest import Manifest, ModelFacts, code_version, now, template, write_manifest
+from perpend.ledger.staging import IMPORTED as VERSION
+from perpend.ledger.staging import Record, Staged, Staging, item_of, must_be_free
+from perpend.spec.resolve import packaged_scorer
+
+__all__ = ["VERSION", "Intake", "Record", "item_of", "must_be_free"]
+
+_OF_CHOICES = ("choice", "choice_raw", "confidence", "confidence_raw")
+
+
+class Intake(Staging):
+    """Records on their way into a run of a packaged task. Use it with `with`."""
+
+    def __init__(self, destination: Path, task: str) -> None:
+        super().__init__(destination)
+        self._task = task
+
+    def write(self, source: Mapping[str, JSON]) -> Path:
+        """Make the run directory, whole or not at all. `source` says in the manifest what was imported."""
+        run = self.folder / "run"
+        staged = self.write_ledger(run / "run.db")
+        plan = staged.plan
+        manifest = Manifest(
+            run=self.destination.name,
+            task=self._task,
+            options={},
+            choices_scored=staged.likelihoods and not staged.texts,
+            items=staged.items,
+            conditions=tuple(template(name, params) for name, params in plan.conditions.items()),
+            models=tuple(ModelFacts(name, label, options) for label, name, options in plan.models),
+            samplings=tuple(dict.fromkeys(s for label, _, _ in plan.models for s in plan.samplings[label])),
+            repeats=plan.repeats,
+            trials=staged.trials,
+            scorers=tuple(self._scorers(staged)),
+            datasets=tuple(plan.datasets),
+            source_of_import={**source, "notes": dict(sorted(self.notes.items()))},
+            created=now(),
+            code=code_version(),
+        )
+        write_manifest(run, manifest)
+        with translated(self.destination):
+            if self.destination.exists():
+                self.destination.rmdir()
+            run.replace(self.destination)
+        return self.destination
+
+    def _scorers(self, staged: Staged) -> list[str]:
+        """The scorers that fit what was answered: those of the task for texts, those of choices for likelihoods."""
+        scorers = [] if staged.likelihoods and not staged.texts else list(packaged_task(self._task, {}).judges())
+        chosen = map(packaged_scorer, _OF_CHOICES if staged.likelihoods else ())
+        return scorers + [f"{scorer.name}@{scorer.version}" for scorer in chosen]

@@ -1,0 +1,221 @@
+"""Items from JSONL files, and freezing them: digests that say later whether a single item changed.
+
+A line is an object with `id` and `prompt`, and as needed `target`, `choices`, `decoy`, `aliases`, `tags`.
+Every error names the file and the line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from perpend.canon import JSON, clean_text, digest_file, dumps
+from perpend.errors import DataError, did_you_mean
+from perpend.types import Item
+
+_FIELDS = ("id", "prompt", "target", "choices", "decoy", "aliases", "tags")
+_FREEZE_FORMAT = 1
+
+
+def read_items(path: Path) -> Iterator[tuple[int, Item]]:
+    """The items of one JSONL file with their line numbers, one at a time; blank lines are passed over."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, parse_item(line, f"{path}:{number}")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; give the path of a JSONL file of items") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+
+
+def load_items(paths: Iterable[Path]) -> tuple[Item, ...]:
+    """All items of some files in order. An id that occurs twice, in one file or over all, is an error."""
+    items: list[Item] = []
+    seen: dict[str, str] = {}
+    for path in paths:
+        for number, item in read_items(path):
+            where = f"{path}:{number}"
+            if item.id in seen:
+                raise DataError(f"{where}: id {item.id!r} was used at {seen[item.id]} already; ids must be unique")
+            seen[item.id] = where
+            items.append(item)
+    return tuple(items)
+
+
+def parse_item(line: str, where: str) -> Item:
+    """One line of an item file as an Item."""
+    try:
+        body = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{where}: not JSON: {error.msg} at column {error.colno}") from None
+    if not isinstance(body, dict):
+        raise DataError(f"{where}: an item is a JSON object, this line is a {type(body).__name__}")
+    for key in body:
+        if key not in _FIELDS:
+            raise DataError(f"{where}: unknown key {key!r}; {did_you_mean(key, _FIELDS)} Other facts go into 'tags'.")
+    item = Item(
+        id=_text(body, "id", where) or "",
+        prompt=_text(body, "prompt", where) or "",
+        target=_text(body, "target", where),
+        choices=_texts(body, "choices", where),
+        decoy=_text(body, "decoy", where),
+        aliases=_texts(body, "aliases", where),
+        tags=_tags(body.get("tags"), where),
+    )
+    check_item(item, where)
+    return item
+
+
+def check_item(item: Item, where: str) -> None:
+    """Raise DataError for an item that nobody could answer or score."""
+    if not item.id.strip():
+        raise DataError(f"{where}: 'id' is missing or blank; give each item its own id")
+    named = f"{where}: item {item.id!r}"
+    if not item.prompt.strip():
+        raise DataError(f"{named}: 'prompt' is missing or blank")
+    for role, answer in (("target", item.target), ("decoy", item.decoy)):
+        if answer is None:
+            continue
+        if not answer.strip():
+            raise DataError(f"{named}: {role} is blank; leave it out if there is none")
+        if item.choices and answer not in item.choices:
+            raise DataError(f"{named}: {role} {answer!r} is not among its choices")
+    if len(set(item.choices)) < len(item.choices):
+        raise DataError(f"{named}: a choice occurs twice in {list(item.choices)}")
+    for right in (item.target, *item.aliases):
+        if right is not None and item.decoy is not None and _fold(right) == _fold(item.decoy):
+            raise DataError(f"{named}: decoy equals target ({right!r}); give a wrong answer")
+    words = (
+        item.id,
+        item.prompt,
+        item.target or "",
+        item.decoy or "",
+        *item.choices,
+        *item.aliases,
+        *item.tags.values(),
+    )
+    if any(clean_text(text) != text for text in words):
+        raise DataError(f"{named} holds half a surrogate pair; save the file as UTF-8")
+
+
+def question(item: Item) -> str:
+    """The item's prompt, followed by its lettered choices if it has any."""
+    if not item.choices:
+        return item.prompt
+    return item.prompt + "".join(f"\n{chr(65 + n)}) {choice}" for n, choice in enumerate(item.choices))
+
+
+def stored_item(line: str) -> Item:
+    """The Item whose canonical JSON a run stored. It was checked then, so this only reads."""
+    body = json.loads(line)
+    return Item(
+        id=body["id"],
+        prompt=body["prompt"],
+        target=body.get("target"),
+        choices=tuple(body.get("choices", ())),
+        decoy=body.get("decoy"),
+        aliases=tuple(body.get("aliases", ())),
+        tags=body.get("tags", {}),
+    )
+
+
+def freeze(paths: Iterable[Path]) -> dict[str, JSON]:
+    """What a freeze file holds: each file's SHA-256 and number of items, each item's digest, and one over all.
+
+    `sha256` is over the sorted lines 'id<TAB>item digest', so the order of files and items does not matter.
+    """
+    files: dict[str, JSON] = {}
+    digests: dict[str, str] = {}
+    for path in paths:
+        if path.name in files:
+            raise DataError(f"{path}: two files of one name; a freeze tells files apart by their names")
+        count = 0
+        for number, item in read_items(path):
+            if item.id in digests:
+                raise DataError(f"{path}:{number}: id {item.id!r} is used twice; ids must be unique")
+            digests[item.id] = item_digest(item)
+            count += 1
+        files[path.name] = {"sha256": digest_file(path), "items": count}
+    lines = "".join(f"{name}\t{value}\n" for name, value in sorted(digests.items()))
+    return {
+        "format": _FREEZE_FORMAT,
+        "files": files,
+        "items": dict(digests),
+        "sha256": hashlib.sha256(lines.encode()).hexdigest(),
+    }
+
+
+def item_digest(item: Item) -> str:
+    """SHA-256, in hex, of one item's canonical JSON."""
+    return hashlib.sha256(dumps(item.as_json()).encode()).hexdigest()
+
+
+def freeze_differences(frozen: Mapping[str, JSON], now: Mapping[str, JSON]) -> list[str]:
+    """What differs between a freeze and a new one, in sentences; empty when every item is the same.
+
+    Only items count: a file that was renamed or laid out anew but holds the same items does not differ.
+    """
+    before, after = _digests(frozen), _digests(now)
+    changed = [name for name in before if name in after and before[name] != after[name]]
+    gone = [name for name in before if name not in after]
+    new = [name for name in after if name not in before]
+    return [
+        f"{len(names)} item(s) {what}: {', '.join(names[:5])}{' …' if len(names) > 5 else ''}"
+        for what, names in (("changed", changed), ("missing", gone), ("not in the freeze", new))
+        if names
+    ]
+
+
+def check_freeze(path: Path, items: Iterable[Path]) -> str:
+    """The digest of a freeze file whose items are those of `items`; otherwise DataError says what differs."""
+    try:
+        frozen = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such freeze file; make it with 'perpend freeze ITEMS --out {path}'") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: not a freeze file: {error}") from None
+    if not isinstance(frozen, dict) or frozen.get("format") != _FREEZE_FORMAT:
+        raise DataError(f"{path}: not a freeze file of format {_FREEZE_FORMAT}")
+    now = freeze(items)
+    differences = freeze_differences(frozen, now)
+    if differences:
+        raise DataError(f"{path}: the items are not the frozen ones: {'; '.join(differences)}")
+    return str(now["sha256"])
+
+
+def _digests(frozen: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    items = frozen.get("items")
+    return items if isinstance(items, Mapping) else {}
+
+
+def _text(body: Mapping[str, JSON], key: str, where: str) -> str | None:
+    value = body.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    hint = " (in quotes)" if isinstance(value, int | float) else ""
+    raise DataError(f"{where}: {key!r} must be a string{hint}, not {value!r}")
+
+
+def _texts(body: Mapping[str, JSON], key: str, where: str) -> tuple[str, ...]:
+    value = body.get(key)
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise DataError(f"{where}: {key!r} must be a list of strings, not {value!r}")
+    return tuple(str(entry) for entry in value)
+
+
+def _tags(value: JSON, where: str) -> dict[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
+        raise DataError(f"{where}: 'tags' must be an object of strings, not {value!r}")
+    return {key: str(entry) for key, entry in value.items()}
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().split())

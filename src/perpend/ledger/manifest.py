@@ -1,0 +1,327 @@
+"""manifest.json: a run's intent, written once before the first question. Read and checked in one place: here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from perpend.canon import JSON, VERSION, digest, dumps, list_of, object_of, pretty, text_of, whole_of, write_atomic
+from perpend.errors import DataError, StoreError, did_you_mean
+from perpend.ledger.plan import Dataset
+from perpend.types import Item, Sampling
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+# What must be the same for a run to be resumed. The rest says when and with which code it was begun.
+BINDING = ("task", "items", "conditions", "reprompt", "models", "samplings", "repeats", "sources")
+_KEYS = (*BINDING, "format", "run", "created", "trials", "scorers", "datasets", "code", "import")
+_OPTIONAL = ("sources", "import")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The whole text of a condition, or of the second turn, and its digest as the manifest states it."""
+
+    name: str
+    params: Mapping[str, JSON]
+    sha256: str
+
+    def as_json(self) -> dict[str, JSON]:
+        """The entry of a condition."""
+        return {"name": self.name, "params": dict(self.params), "sha256": self.sha256}
+
+
+def template(name: str, params: Mapping[str, JSON]) -> Template:
+    """A template with the digest of its params."""
+    return Template(name, params, digest(dict(params)))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """One model of a run: name and label, the options that may change an answer, and what identifies its weights."""
+
+    name: str
+    label: str
+    options: Mapping[str, JSON] = field(default_factory=dict)
+    max_tokens: int | None = None
+    fingerprint: Mapping[str, JSON] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, JSON]:
+        """The entry of a model."""
+        return {
+            "name": self.name,
+            "label": self.label,
+            "options": dict(self.options),
+            "max_tokens": self.max_tokens,
+            "fingerprint": dict(self.fingerprint),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsFacts:
+    """Which items a run asks: how many, their digest, how they were drawn, and the freeze that they were checked by."""
+
+    n: int
+    sha256: str
+    max_items: int | None = None
+    seed: int | None = None
+    freeze_sha256: str | None = None
+
+    def as_json(self) -> dict[str, JSON]:
+        """The entry of the items."""
+        return {name: getattr(self, name) for name in ItemsFacts.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A Python file that a task, scorer or model of the run came from; a copy of it is in the run's folder `code`."""
+
+    kind: str
+    """'tasks', 'scorers' or 'models'."""
+    file: str
+    sha256: str
+
+    def as_json(self) -> dict[str, JSON]:
+        """The entry of a source."""
+        return {"kind": self.kind, "file": self.file, "sha256": self.sha256}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a run set out to do. `source_of_import` is None for a run that perpend asked itself.
+
+    `sources` are empty where every name is one of perpend's or of an installed package.
+    """
+
+    run: str
+    task: str
+    options: Mapping[str, JSON]
+    items: ItemsFacts
+    conditions: tuple[Template, ...]
+    models: tuple[ModelFacts, ...]
+    samplings: tuple[Sampling, ...]
+    trials: int
+    scorers: tuple[str, ...]
+    datasets: tuple[Dataset, ...]
+    choices_scored: bool = False
+    reprompt: Template | None = None
+    repeats: int = 1
+    sources: tuple[Source, ...] = ()
+    source_of_import: Mapping[str, JSON] | None = None
+    created: str = ""
+    code: Mapping[str, JSON] = field(default_factory=dict)
+
+    @property
+    def is_imported(self) -> bool:
+        """The questions were asked elsewhere."""
+        return self.source_of_import is not None
+
+    def source(self, kind: str) -> Source | None:
+        """The file that the task came from; None where it is packaged."""
+        return next((source for source in self.sources if source.kind == kind), None)
+
+    def as_json(self) -> dict[str, JSON]:
+        """The body of manifest.json."""
+        body: dict[str, JSON] = {
+            "format": FORMAT,
+            "run": self.run,
+            "created": self.created,
+            "task": {"name": self.task, "options": dict(self.options), "choices_scored": self.choices_scored},
+            "items": self.items.as_json(),
+            "conditions": [condition.as_json() for condition in self.conditions],
+            "reprompt": None
+            if self.reprompt is None
+            else {"params": dict(self.reprompt.params), "sha256": self.reprompt.sha256},
+            "models": [model.as_json() for model in self.models],
+            "samplings": [sampling.as_json() for sampling in self.samplings],
+            "repeats": self.repeats,
+            "trials": self.trials,
+            "scorers": list(self.scorers),
+            "datasets": [dataset.as_json() for dataset in self.datasets],
+            "code": dict(self.code),
+        }
+        # Absent where there is nothing to say, so that runs without them have the digests that they always had.
+        if self.sources:
+            body["sources"] = [source.as_json() for source in self.sources]
+        if self.source_of_import is not None:
+            body["import"] = dict(self.source_of_import)
+        return body
+
+    def binding(self) -> dict[str, JSON]:
+        """The part that must be the same for the run to be resumed."""
+        body = self.as_json()
+        return {key: body.get(key) for key in BINDING}
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """The manifest of a run directory or a published folder. What is not one is a StoreError that says why."""
+    path = directory / MANIFEST
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise StoreError(f"{directory}: not a run (there is no {MANIFEST}); 'perpend eval' makes one") from None
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{path}: damaged: {error}") from None
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise StoreError(f"{path}: not a manifest of format {FORMAT}; upgrade perpend or start the run anew")
+    return parse_manifest(body, str(path))
+
+
+def parse_manifest(body: Mapping[str, JSON], where: str) -> Manifest:
+    """The manifest that an object states. An unknown key, a missing one or a wrong type is a StoreError."""
+    for key in body:
+        if key not in _KEYS:
+            raise StoreError(f"{where}: unknown key {key!r}; {did_you_mean(key, _KEYS)}")
+    for key in _KEYS:
+        if key not in body and key not in _OPTIONAL:
+            raise StoreError(f"{where}: {key!r} is missing; the file was changed")
+    try:
+        return _manifest(body, where)
+    except DataError as error:
+        raise StoreError(str(error)) from None
+
+
+def _manifest(body: Mapping[str, JSON], where: str) -> Manifest:
+    task, items, reprompt = object_of(body, "task", where), object_of(body, "items", where), body.get("reprompt")
+    choices_scored = task.get("choices_scored")
+    if not isinstance(choices_scored, bool):
+        raise StoreError(f"{where}: 'choices_scored' of the task must be true or false, not {choices_scored!r}")
+    second = object_of(body, "reprompt", where)
+    freeze = items.get("freeze_sha256")
+    return Manifest(
+        run=text_of(body, "run", where),
+        task=text_of(task, "name", where),
+        options=object_of(task, "options", where),
+        choices_scored=choices_scored,
+        items=ItemsFacts(
+            n=whole_of(items, "n", where),
+            sha256=text_of(items, "sha256", where),
+            max_items=_whole_or_none(items, "max_items", where),
+            seed=_whole_or_none(items, "seed", where),
+            freeze_sha256=None if freeze is None else text_of(items, "freeze_sha256", where),
+        ),
+        conditions=tuple(
+            Template(text_of(entry, "name", where), object_of(entry, "params", where), text_of(entry, "sha256", where))
+            for entry in _objects(body, "conditions", where)
+        ),
+        reprompt=None
+        if reprompt is None
+        else Template("reprompt", object_of(second, "params", where), text_of(second, "sha256", where)),
+        models=tuple(
+            ModelFacts(
+                text_of(entry, "name", where),
+                text_of(entry, "label", where),
+                object_of(entry, "options", where),
+                _whole_or_none(entry, "max_tokens", where),
+                object_of(entry, "fingerprint", where),
+            )
+            for entry in _objects(body, "models", where)
+        ),
+        samplings=tuple(sampling_of(entry, where) for entry in _objects(body, "samplings", where)),
+        repeats=whole_of(body, "repeats", where),
+        trials=whole_of(body, "trials", where),
+        scorers=tuple(_text(entry, "scorers", where) for entry in list_of(body, "scorers", where)),
+        datasets=tuple(
+            Dataset(*(text_of(entry, key, where) for key in ("name", "version", "path", "sha256")))
+            for entry in _objects(body, "datasets", where)
+        ),
+        sources=tuple(
+            Source(*(text_of(entry, key, where) for key in ("kind", "file", "sha256")))
+            for entry in (_objects(body, "sources", where) if "sources" in body else ())
+        ),
+        source_of_import=object_of(body, "import", where) if "import" in body else None,
+        created=text_of(body, "created", where),
+        code=object_of(body, "code", where),
+    )
+
+
+def sampling_of(body: Mapping[str, JSON], where: str) -> Sampling:
+    """The Sampling whose JSON this is; DataError where it is none."""
+    temperature, top_p, seed = body.get("temperature"), body.get("top_p"), body.get("seed")
+    numbers = [value for value in (temperature, top_p) if value is not None]
+    if temperature is None or any(isinstance(value, bool) or not isinstance(value, int | float) for value in numbers):
+        raise DataError(f"{where}: temperature and top_p of a sampling must be numbers, not {temperature!r}, {top_p!r}")
+    return Sampling(
+        temperature=temperature,  # type: ignore[arg-type]  # a number: checked just above
+        max_tokens=whole_of(body, "max_tokens", where),
+        seed=None if seed is None else whole_of(body, "seed", where),
+        top_p=top_p,  # type: ignore[arg-type]  # a number or None: checked just above
+        stop=tuple(_text(entry, "stop", where) for entry in list_of(body, "stop", where)),
+    )
+
+
+def _whole_or_none(body: Mapping[str, JSON], key: str, where: str) -> int | None:
+    return None if body.get(key) is None else whole_of(body, key, where)
+
+
+def _objects(body: Mapping[str, JSON], key: str, where: str) -> list[Mapping[str, JSON]]:
+    return [object_of({key: entry}, key, where) for entry in list_of(body, key, where)]
+
+
+def _text(value: JSON, key: str, where: str) -> str:
+    return text_of({key: value}, key, where)
+
+
+class ItemsDigest:
+    """The digest of the exact items of a run, in plan order, taken while they stream by."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self.count = 0
+
+    def add(self, item: Item) -> None:
+        """Take the next item in."""
+        self._hash.update(dumps(item.as_json()).encode() + b"\n")
+        self.count += 1
+
+    def hexdigest(self) -> str:
+        """SHA-256 over the canonical JSON lines so far."""
+        return self._hash.hexdigest()
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> None:
+    """Write manifest.json whole."""
+    write_atomic(directory / MANIFEST, pretty(manifest.as_json()))
+
+
+def now() -> str:
+    """The time as a manifest states it, to the second, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@cache
+def code_version() -> Mapping[str, JSON]:
+    """perpend's version, the digest of its own source, and Python's version."""
+    sources = hashlib.sha256()
+    root = Path(str(files("perpend")))
+    for path in sorted(root.rglob("*")):
+        if path.suffix in {".py", ".sql"}:
+            sources.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return {"perpend": VERSION, "source_sha256": sources.hexdigest(), "python": platform.python_version()}
+
+
+def differences(before: JSON, after: JSON, where: str = "") -> list[str]:
+    """Where two manifests differ, each as 'place: before → after'."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        keys = sorted({*before, *after})
+        return [
+            line for key in keys for line in differences(before.get(key), after.get(key), f"{where}.{key}".lstrip("."))
+        ]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs = zip(before, after, strict=True)
+        return [line for n, (a, b) in enumerate(pairs) for line in differences(a, b, f"{where}[{n}]")]
+    if before == after:
+        return []
+    return [f"{where}: {_short(before)} → {_short(after)}"]
+
+
+def _short(value: JSON) -> str:
+    text = dumps(value)
+    return text if len(text) <= 80 else text[:77] + "…"

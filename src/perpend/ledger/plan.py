@@ -1,0 +1,137 @@
+"""The plan: what a run will ask, row by row, as values and as rows of run.db. A trial's identity is its position."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from perpend.canon import JSON, dumps
+from perpend.errors import StoreError
+from perpend.ledger.items import stored_item
+from perpend.types import ChoiceLogprob, Item, Response, Sampling, Score, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One row of the plan. `attempt` says how often turn `turn` of it has failed already."""
+
+    trial: int
+    item: Item
+    condition: str
+    model: str
+    sampling: Sampling
+    repeat: int
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One item file of a plan: its name, its path as the user wrote it, its SHA-256."""
+
+    name: str
+    version: str
+    path: str
+    sha256: str
+
+    def as_json(self) -> dict[str, JSON]:
+        """The entry in a manifest."""
+        return {"name": self.name, "version": self.version, "path": self.path, "sha256": self.sha256}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run will ask: every item under every condition, by every model, with every sampling, `repeats` times."""
+
+    datasets: Sequence[Dataset]
+    conditions: Mapping[str, Mapping[str, JSON]]
+    models: Sequence[tuple[str, str, Mapping[str, JSON]]]
+    """(label, name, options)"""
+    samplings: Mapping[str, Sequence[Sampling]]
+    """For each model's label, the samplings that it is asked with."""
+    repeats: int
+
+
+def whole(value: object) -> int:
+    """An INTEGER column; anything else in it is a damaged ledger."""
+    if not isinstance(value, int):
+        raise StoreError(f"damaged ledger: an integer was expected, not {value!r}")
+    return value
+
+
+def read_trials(rows: Iterable[Sequence[object]]) -> Iterator[tuple[Trial, Sequence[object]]]:
+    """Rows of trial, item, body, condition, model, sampling, repeat, … as trials and the columns that follow.
+
+    Each item and each sampling is read once.
+    """
+    samplings: dict[object, Sampling] = {}
+    number: object = None
+    item = Item("", "")
+    for row in rows:
+        if row[1] != number:
+            number, item = row[1], stored_item(str(row[2]))
+        params = row[5]
+        if params not in samplings:
+            samplings[params] = read_sampling(str(params))
+        yield Trial(whole(row[0]), item, str(row[3]), str(row[4]), samplings[params], whole(row[6])), row[7:]
+
+
+def read_sampling(params: str) -> Sampling:
+    """The Sampling whose canonical JSON this is."""
+    body = json.loads(params)
+    return Sampling(body["temperature"], body["max_tokens"], body["seed"], body["top_p"], tuple(body["stop"]))
+
+
+def response_row(response: Response) -> tuple[str | float | None, ...]:
+    """text, error, logprobs, finish, usage, ms, as the response table holds them."""
+    logprobs, usage = response.choice_logprobs, response.usage
+    return (
+        response.text,
+        response.error,
+        None if logprobs is None else dumps([[choice.total, choice.tokens] for choice in logprobs]),
+        response.finish,
+        None if usage is None else _usage(usage),
+        response.ms,
+    )
+
+
+def _usage(usage: Usage) -> str:
+    """By hand: a trial in a million costs what the encoder would. The digest is left out where there is none."""
+    prompt = "" if usage.prompt_sha256 is None else f',"prompt_sha256":"{usage.prompt_sha256}"'
+    return f'{{"input":{_null(usage.input)},"output":{_null(usage.output)}{prompt}}}'
+
+
+def _null(count: int | None) -> str:
+    return "null" if count is None else str(count)
+
+
+def read_response(row: Sequence[object]) -> Response:
+    """The Response of which `response_row` gave this."""
+    text, error, logprobs, finish, usage, ms = row
+    tokens = json.loads(str(usage)) if usage is not None else None
+    return Response(
+        text=text_or_none(text),
+        error=text_or_none(error),
+        choice_logprobs=None
+        if logprobs is None
+        else tuple(ChoiceLogprob(total, count) for total, count in json.loads(str(logprobs))),
+        finish=text_or_none(finish),
+        usage=None if tokens is None else Usage(tokens["input"], tokens["output"], tokens.get("prompt_sha256")),
+        ms=ms if isinstance(ms, float) else None,
+    )
+
+
+def read_score(value: object, answer: object, reason: object, span: object) -> Score:
+    """A row of the score table as a Score."""
+    start, _, end = ("", "", "") if span is None else str(span)[1:-1].partition(",")
+    return Score(
+        value=value if isinstance(value, float) else None,
+        answer=text_or_none(answer),
+        reason=str(reason),
+        span=None if span is None else (int(start), int(end)),
+    )
+
+
+def text_or_none(value: object) -> str | None:
+    """A TEXT column."""
+    return None if value is None else str(value)

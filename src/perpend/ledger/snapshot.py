@@ -1,0 +1,184 @@
+"""The raw rows of run.db: streamed out in plan order, written back into a new run.db, and counted.
+
+Rows travel as SQLite holds them, so what is written back is what was read, to the last bit of a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from sqlite3 import Connection
+from typing import TypeAlias
+
+from perpend.ledger.database import connect, translated
+from perpend.ledger.plan import whole
+from perpend.ledger.store import Store
+
+Row: TypeAlias = Sequence[object]
+
+_RESPONSES = (
+    "SELECT trial, turn, attempt, lower(hex(request_sha256)), text, error, logprobs, finish, usage, ms, at"
+    " FROM response ORDER BY trial, turn, attempt"
+)
+_SCORES = "SELECT trial, value, answer, reason, span FROM score WHERE scorer = ? ORDER BY trial"
+_PARTS = {
+    "datasets": "SELECT name, version, path, sha256 FROM dataset ORDER BY dataset",
+    "conditions": "SELECT name, params FROM condition ORDER BY condition",
+    "models": "SELECT name, label, options FROM model ORDER BY model",
+    "samplings": "SELECT params FROM sampling ORDER BY sampling",
+    "meta": "SELECT key, value FROM meta ORDER BY key",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many trials are planned, were asked, and have an answer; `gapless` when they are numbered 1, 2, 3, …"""
+
+    planned: int
+    asked: int
+    answered: int
+    gapless: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCounts:
+    """Of one scorer version: how many trials have a score, a value, the value 1, and are read as INVALID.
+
+    INVALID does not count answers that were cut off: those are unfinished.
+    """
+
+    trials: int
+    values: int
+    ones: int
+    invalid: int
+
+
+class Snapshot:
+    """One moment of a run.db: whoever writes meanwhile is not seen. Open it with `snapshot`."""
+
+    def __init__(self, path: Path, db: Connection) -> None:
+        self.path = path
+        self._db = db
+
+    def _rows(self, sql: str, *values: object) -> Iterator[Row]:
+        with translated(self.path):
+            yield from self._db.execute(sql, values)
+
+    def parts(self) -> dict[str, list[Row]]:
+        """The small tables, in the order of their numbers: datasets, conditions, models, samplings, meta."""
+        return {name: list(self._rows(sql)) for name, sql in _PARTS.items()}
+
+    def items(self) -> Iterator[Row]:
+        """(number of the dataset, body) of every item, in plan order."""
+        return self._rows("SELECT dataset, body FROM item ORDER BY item")
+
+    def trials(self) -> Iterator[Row]:
+        """(trial, item, condition, model, sampling, repeat) of the plan, all as numbers."""
+        return self._rows("SELECT trial, item, condition, model, sampling, repeat FROM trial ORDER BY trial")
+
+    def responses(self) -> Iterator[Row]:
+        """trial, turn, attempt, request_sha256, text, error, logprobs, finish, usage, ms, at; in that order."""
+        return self._rows(_RESPONSES)
+
+    def scorers(self) -> dict[str, int]:
+        """Every 'name@version' that has scores, sorted, with its number."""
+        rows = self._rows("SELECT name || '@' || version, scorer FROM scorer ORDER BY name, version")
+        return {str(name): whole(number) for name, number in rows}
+
+    def scores(self) -> Iterator[tuple[str, Row]]:
+        """('name@version', (trial, value, answer, reason, span)) by scorer, then trial."""
+        for name, number in self.scorers().items():
+            for row in self._rows(_SCORES, number):
+                yield name, row
+
+    def counts(self) -> Counts:
+        """How complete the run is."""
+        planned, last = next(self._rows("SELECT count(*), coalesce(max(trial), 0) FROM trial"))
+        asked, answered = next(
+            self._rows(
+                "SELECT count(DISTINCT trial), count(DISTINCT CASE WHEN text IS NOT NULL THEN trial END) FROM response"
+            )
+        )
+        return Counts(whole(planned), whole(asked), whole(answered), planned == last)
+
+    def score_counts(self) -> dict[str, ScoreCounts]:
+        """The counts of every scorer version that has scores, by 'name@version'."""
+        sql = (
+            "SELECT count(*), count(value), count(CASE WHEN value = 1 THEN 1 END),"
+            " count(CASE WHEN value IS NULL AND answer = 'INVALID' AND reason NOT LIKE 'unfinished%' THEN 1 END)"
+            " FROM score WHERE scorer = ?"
+        )
+        counts = {name: next(self._rows(sql, number)) for name, number in self.scorers().items()}
+        return {name: ScoreCounts(*map(whole, row)) for name, row in counts.items()}
+
+    def size(self) -> int:
+        """How many trials, responses and scores there are together."""
+        row = next(
+            self._rows("SELECT (SELECT count(*) FROM trial) + (SELECT count(*) FROM response)"
+                       " + (SELECT count(*) FROM score)")
+        )  # fmt: skip
+        return whole(row[0])
+
+
+@contextmanager
+def snapshot(path: Path) -> Iterator[Snapshot]:
+    """A run.db for reading, as it is at this moment."""
+    Store.open(path).close()  # says what is wrong with a file that is no run
+    with translated(path), closing(connect(path, "ro")) as db:
+        db.execute("BEGIN")
+        yield Snapshot(path, db)
+
+
+class Rebuild:
+    """A new run.db, written table by table from raw rows. Use it with `with`; nothing is checked but the schema."""
+
+    def __init__(self, path: Path, db: Connection) -> None:
+        self.path = path
+        self._db = db
+
+    def _insert(self, table: str, columns: int, rows: Iterable[Row]) -> None:
+        with translated(self.path):
+            self._db.executemany(f"INSERT INTO {table} VALUES({', '.join('?' * columns)})", rows)
+
+    def parts(self, parts: Mapping[str, Sequence[Row]]) -> None:
+        """The small tables, as `Snapshot.parts` gives them."""
+        with translated(self.path):
+            self._db.execute("DELETE FROM meta")
+        self._insert("meta", 2, parts["meta"])
+        self._insert("dataset", 5, ((n, *row) for n, row in enumerate(parts["datasets"])))
+        self._insert("condition", 3, ((n, *row) for n, row in enumerate(parts["conditions"], 1)))
+        self._insert("model", 4, ((n, *row) for n, row in enumerate(parts["models"], 1)))
+        self._insert("sampling", 2, ((n, *row) for n, row in enumerate(parts["samplings"], 1)))
+
+    def items(self, rows: Iterable[tuple[int, str, str]]) -> None:
+        """(number of the dataset, id, body)"""
+        self._insert("item", 4, ((n, *row) for n, row in enumerate(rows, 1)))
+
+    def trials(self, rows: Iterable[Row]) -> None:
+        """(trial, item, condition, model, sampling, repeat)"""
+        self._insert("trial", 6, rows)
+
+    def responses(self, rows: Iterable[Row]) -> None:
+        """As `Snapshot.responses`, with the digest of the request as bytes."""
+        self._insert("response", 11, rows)
+
+    def scores(self, scorers: Sequence[str], rows: Iterable[Row]) -> None:
+        """(number of the scorer from 1, trial, value, answer, reason, span)"""
+        named = (name.rpartition("@") for name in scorers)
+        self._insert("scorer", 3, ((n, name, version) for n, (name, _, version) in enumerate(named, 1)))
+        self._insert("score", 6, rows)
+
+
+@contextmanager
+def rebuild(path: Path) -> Iterator[Rebuild]:
+    """A new run.db at `path`, committed at the end of the block. What is half written must be thrown away."""
+    Store.create(path, "").close()
+    with translated(path), closing(connect(path, "rw")) as db:
+        # Nobody else sees the file before it is whole, so it needs no journal.
+        db.execute("PRAGMA journal_mode=OFF")
+        db.execute("PRAGMA synchronous=OFF")
+        db.execute("BEGIN")
+        yield Rebuild(path, db)
+        db.execute("COMMIT")

@@ -1,0 +1,296 @@
+"""Where an import is collected before it becomes a run: on disk, so that memory does not grow with the source.
+
+What a trial is. A record names its trial by the source's own id. Records of one id are outputs of one trial: the first
+is the answer, the others further attempts, as the reference's 'first output' rule reads them. Other ids in the same
+cell (item, condition, model, sampling) are repeats. Without an id the cell itself is the trial.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from perpend.canon import JSON, clean_text, dumps
+from perpend.errors import DataError, StoreError
+from perpend.ledger.database import connect, translated
+from perpend.ledger.items import check_item, stored_item
+from perpend.ledger.manifest import ItemsDigest, ItemsFacts
+from perpend.ledger.plan import Dataset, Plan, read_score, response_row, whole
+from perpend.ledger.store import PlannedTrial, Store
+from perpend.types import Item, Response, Sampling, Score, Scorer
+
+IMPORTED = "import"
+"""The version of every scorer whose scores a source had stored: nothing here can compute them again."""
+_CONTROL = "control"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One output of one trial as a source states it; `response` None is a trial that was planned and never answered.
+
+    `facts` are what it states of the item, by the names of Item; a later record may add to them, not change them.
+    """
+
+    where: str
+    item: str
+    facts: Mapping[str, JSON]
+    dataset: Dataset
+    condition: str
+    variant: str
+    model: str
+    sampling: Sampling
+    trial: str | None = None
+    repeat: int | None = None
+    response: Response | None = None
+    at: float | None = None
+    prompt_sha256: str = ""
+    labels: Mapping[str, Score] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What a ledger came to hold. `likelihoods`: some output has likelihoods of choices; `texts`: some has none."""
+
+    plan: Plan
+    items: ItemsFacts
+    trials: int
+    likelihoods: bool
+    texts: bool
+
+
+class Staging:
+    """Records on their way into a run. Use it with `with`; nothing is left behind when it is not written."""
+
+    def __init__(self, destination: Path) -> None:
+        must_be_free(destination)
+        with translated(destination):
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            self.folder = Path(tempfile.mkdtemp(dir=destination.parent, prefix=".import-"))
+        self.destination = destination
+        self.notes: Counter[str] = Counter()
+        self.conditions: dict[str, Mapping[str, JSON]] = {}
+        self._db = sqlite3.connect(self.folder / "staging.db", isolation_level=None)
+        schema = files("perpend.ledger").joinpath("staging.sql").read_text(encoding="utf-8")
+        self._db.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; {schema} BEGIN;")
+        self._datasets: dict[Dataset, int] = {}
+        self._models: dict[tuple[str, str], int] = {}
+        self._samplings: dict[Sampling, int] = {}
+        self._now = time.time()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._db.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def add(self, record: Record) -> None:
+        """Take one record in. What contradicts an earlier record is a DataError that names both places.
+
+        A record without a response adds its labels to a trial that is there already.
+        """
+        facts = dumps(record.facts)
+        dataset = record.dataset.name + record.dataset.version
+        names = (record.item, record.condition, record.variant, record.model, record.trial or "", dataset, facts)
+        if any(clean_text(name) != name for name in names):
+            raise DataError(
+                f"{record.where}: half a surrogate pair in a name or in item {record.item!a}; save as UTF-8"
+            )
+        self.conditions.setdefault(record.condition, {"type": "imported"})
+        cell = (
+            self._item(record, facts),
+            list(self.conditions).index(record.condition),
+            self._models.setdefault((record.variant, record.model), len(self._models)),
+            self._samplings.setdefault(record.sampling, len(self._samplings)),
+        )
+        source = dumps([*cell, record.repeat]) if record.trial is None else f"id {record.trial}"
+        row = (source, *cell, record.repeat, record.where)
+        added = self._db.execute("INSERT OR IGNORE INTO trial VALUES(NULL, ?, ?, ?, ?, ?, ?, ?)", row)
+        trial, attempt = added.lastrowid, 0
+        if not added.rowcount:
+            trial, attempt = self._known_trial(source, cell, record)
+        if record.response is not None:
+            at = self._now if record.at is None else record.at
+            self._db.execute(
+                "INSERT INTO output VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (trial, attempt, bytes.fromhex(record.prompt_sha256), *response_row(self._clean(record.response)), at),
+            )
+        if attempt and record.response is not None:
+            self.notes["further outputs of a trial, kept without their labels: a score belongs to the first"] += 1
+            return
+        self._db.executemany(
+            "INSERT OR IGNORE INTO label VALUES(?, ?, ?, ?, ?)",
+            (
+                (name, trial, s.value, None if s.answer is None else clean_text(s.answer), s.reason)
+                for name, s in record.labels.items()
+            ),
+        )
+
+    def write_ledger(self, path: Path) -> Staged:
+        """Write all that was taken in as a new run.db. A source without a trial is a DataError."""
+        with translated(self.folder):
+            trials = self._number_trials()
+        if not trials:
+            raise DataError(f"{self.destination.name}: the source holds no trial, so there is nothing to import")
+        plan, digest = self._plan(), ItemsDigest()
+        with Store.create(path, self.destination.name) as store:
+            store.write_plan(plan, self._items(digest), self._planned(plan))
+            earliest, outputs, likelihoods = self._db.execute(
+                "SELECT min(at), count(*), count(logprobs) FROM output"
+            ).fetchone()
+            store.set_meta({"created": repr(self._now if earliest is None else earliest)})
+            self._write_outputs(path)
+            for (name,) in self._db.execute("SELECT DISTINCT name FROM label ORDER BY name").fetchall():
+                store.write_scores([Scorer(name, IMPORTED, as_stored)], self._labels(name))
+        items = ItemsFacts(digest.count, digest.hexdigest())
+        return Staged(plan, items, trials, likelihoods=likelihoods > 0, texts=outputs > likelihoods)
+
+    def _item(self, record: Record, facts: str) -> int:
+        dataset = self._datasets.setdefault(record.dataset, len(self._datasets))
+        row = (record.item, dataset, facts, record.where)
+        added = self._db.execute("INSERT OR IGNORE INTO item VALUES(NULL, ?, ?, ?, ?)", row)
+        if added.rowcount:
+            return int(added.lastrowid or 0)
+        number, before, place = self._db.execute(
+            "SELECT item, facts, place FROM item WHERE id = ?", (record.item,)
+        ).fetchone()
+        if before != facts:
+            merged = _merged(json.loads(before), record, place)
+            self._db.execute("UPDATE item SET facts = ? WHERE item = ?", (dumps(merged), number))
+        return int(number)
+
+    def _known_trial(self, source: str, cell: tuple[int, ...], record: Record) -> tuple[int, int]:
+        """The number of a trial that was there before, and how many outputs it has."""
+        trial, place, *known = self._db.execute(
+            "SELECT trial, place, item, condition, model, sampling FROM trial WHERE source = ?", (source,)
+        ).fetchone()
+        if tuple(known) != cell:
+            raise DataError(
+                f"{record.where}: trial {record.trial!r} has another item, condition, model or sampling at {place}; "
+                "one id is one trial"
+            )
+        return trial, self._db.execute("SELECT count(*) FROM output WHERE trial = ?", (trial,)).fetchone()[0]
+
+    def _clean(self, response: Response) -> Response:
+        text, error, finish = (
+            None if part is None else clean_text(part) for part in (response.text, response.error, response.finish)
+        )
+        cleaned = replace(response, text=text, error=error, finish=finish)
+        if cleaned != response:
+            self.notes["texts with half a surrogate pair, which was replaced by U+FFFD"] += 1
+        return cleaned
+
+    def _number_trials(self) -> int:
+        """Number the trials by model, sampling, item, condition (control first) and repeat; say how many there are."""
+        order = list(self.conditions)
+        first = order.index(_CONTROL) if _CONTROL in order else 0
+        self._db.execute(
+            "INSERT INTO plan SELECT row_number() OVER"
+            " (ORDER BY model, sampling, item, condition != ?, condition, repeat, trial), trial, item, condition,"
+            " model, sampling,"
+            " row_number() OVER (PARTITION BY item, condition, model, sampling ORDER BY repeat, trial) - 1 FROM trial",
+            (first,),
+        )
+        return int(self._db.execute("SELECT count(*) FROM plan").fetchone()[0])
+
+    def _plan(self) -> Plan:
+        labels = self._labels_of_models()
+        samplings = list(self._samplings)
+        used: dict[str, list[Sampling]] = {label: [] for label in labels}
+        for model, sampling in self._db.execute("SELECT DISTINCT model, sampling FROM plan ORDER BY model, sampling"):
+            used[labels[model]].append(samplings[sampling])
+        names = sorted(self.conditions, key=lambda name: name != _CONTROL)
+        return Plan(
+            datasets=list(self._datasets),
+            conditions={name: self.conditions[name] for name in names},
+            models=[(label, name, {}) for label, (_, name) in zip(labels, self._models, strict=True)],
+            samplings=used,
+            repeats=int(self._db.execute("SELECT max(repeat) + 1 FROM plan").fetchone()[0]),
+        )
+
+    def _labels_of_models(self) -> list[str]:
+        """The variants; where one variant names several models, 'variant/model', for a label is one model."""
+        shared = Counter(variant for variant, _ in self._models)
+        return [variant if shared[variant] == 1 else f"{variant}/{model}" for variant, model in self._models]
+
+    def _items(self, digest: ItemsDigest) -> Iterator[tuple[int, str, Item]]:
+        for name, dataset, facts, place in self._db.execute("SELECT id, dataset, facts, place FROM item ORDER BY item"):
+            item = item_of(name, json.loads(facts))
+            check_item(item, place)
+            digest.add(item)
+            yield dataset, place, item
+
+    def _planned(self, plan: Plan) -> Iterator[PlannedTrial]:
+        conditions, samplings = list(self.conditions), list(self._samplings)
+        rows = self._db.execute(
+            "SELECT i.id, p.condition, p.model, p.sampling, p.repeat FROM plan p JOIN item i USING (item)"
+            " ORDER BY p.number"
+        )
+        for item, condition, model, sampling, repeat in rows:
+            yield item, conditions[condition], plan.models[model][0], samplings[sampling], repeat
+
+    def _write_outputs(self, path: Path) -> None:
+        """Append the outputs with the times that the source states, which Store.append would make its own."""
+        rows = self._db.execute(
+            "SELECT p.number, 0, o.attempt, o.request, o.text, o.error, o.logprobs, o.finish, o.usage, o.ms, o.at"
+            " FROM plan p JOIN output o ON o.trial = p.trial ORDER BY p.number, o.attempt"
+        )
+        with translated(path), closing(connect(path, "rw")) as db:
+            db.execute("BEGIN")
+            db.executemany("INSERT INTO response VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            db.execute("COMMIT")
+
+    def _labels(self, name: str) -> Iterator[tuple[int, list[Score]]]:
+        rows = self._db.execute(
+            "SELECT p.number, l.value, l.answer, l.reason FROM label l JOIN plan p ON p.trial = l.trial"
+            " WHERE l.name = ?",
+            (name,),
+        )
+        for number, value, answer, reason in rows:
+            yield whole(number), [read_score(value, answer, reason, None)]
+
+
+def must_be_free(destination: Path) -> None:
+    """Refuse a destination that holds something; an empty folder is free."""
+    if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
+        raise StoreError(f"{destination} exists already; give another name or remove it")
+
+
+def _merged(before: dict[str, JSON], record: Record, place: str) -> dict[str, JSON]:
+    """What two records state of one item together; DataError where they contradict each other."""
+    merged = dict(before)
+    for key, value in record.facts.items():
+        known = merged.get(key, value)
+        if isinstance(known, Mapping) and isinstance(value, Mapping):
+            clash = sorted(tag for tag in value if known.get(tag, value[tag]) != value[tag])
+            merged[key] = {**known, **value}
+        else:
+            clash = [key] if known != value else []
+            merged[key] = value
+        if clash:
+            raise DataError(
+                f"{record.where}: item {record.item!r} has another {clash[0]} than at {place}; one id is one item"
+            )
+    return merged
+
+
+def item_of(name: str, facts: Mapping[str, JSON]) -> Item:
+    """The Item of that id of which these facts are stated; what is null is not stated."""
+    stated = {key: value for key, value in facts.items() if value is not None}
+    return stored_item(dumps({"prompt": "", **stated, "id": name}))
+
+
+def as_stored(item: Item, response: Response) -> Score:  # noqa: ARG001 - every scorer takes an item and a response
+    """The scorer of what a source had stored: it can compute nothing."""
+    return Score(None, None, "stored by the source of an import; it cannot be computed again")

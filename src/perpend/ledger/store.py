@@ -1,0 +1,449 @@
+"""run.db: schema, plan, append, read. SQL lives here and in compat/, nowhere else.
+
+The plan is written whole before the first answer, so what is missing, how far a run is and what each cell should
+hold are one query each. Responses are only ever appended; scores can be derived again at any time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from perpend.canon import dumps
+from perpend.errors import DataError, StoreError
+from perpend.ledger.database import connect, translated
+from perpend.ledger.items import stored_item
+from perpend.ledger.plan import (
+    Dataset,
+    Plan,
+    Trial,
+    read_response,
+    read_sampling,
+    read_score,
+    read_trials,
+    response_row,
+    whole,
+)
+from perpend.types import Item, Response, Sampling, Score, Scorer
+
+APPLICATION_ID = 0x70657270  # 'perp'
+SCHEMA_VERSION = 1
+_CHUNK = 2000
+_TRIALS = (
+    "SELECT t.trial, t.item, i.body, c.name, m.label, s.params, t.repeat FROM trial t JOIN item i USING (item)"
+    " JOIN condition c USING (condition) JOIN model m USING (model) JOIN sampling s USING (sampling)"
+    " WHERE t.trial BETWEEN ? AND ? ORDER BY t.trial"
+)
+_PRODUCT = (
+    "WITH RECURSIVE times(repeat) AS (SELECT 0 UNION ALL SELECT repeat + 1 FROM times WHERE repeat + 1 < ?)"
+    " INSERT INTO trial(item, condition, model, sampling, repeat) SELECT item, condition,"
+    " (SELECT model FROM model WHERE label = ?), (SELECT sampling FROM sampling WHERE params = ?), repeat"
+    " FROM item, condition, times ORDER BY item, condition, repeat"
+)
+_ONE_TRIAL = (
+    "INSERT INTO trial(item, condition, model, sampling, repeat) VALUES((SELECT item FROM item WHERE id = ?),"
+    " (SELECT condition FROM condition WHERE name = ?), (SELECT model FROM model WHERE label = ?),"
+    " (SELECT sampling FROM sampling WHERE params = ?), ?)"
+)
+_ANSWERS = (
+    "SELECT t.trial, t.item, i.body, c.name, m.label, s.params, t.repeat,"
+    " r.text, r.error, r.logprobs, r.finish, r.usage, r.ms FROM trial t JOIN item i USING (item)"
+    " JOIN condition c USING (condition) JOIN model m USING (model) JOIN sampling s USING (sampling)"
+    " JOIN response r ON r.trial = t.trial WHERE r.rowid = coalesce("
+    " (SELECT rowid FROM response WHERE trial = t.trial AND turn <= ?1 AND text IS NOT NULL"
+    " ORDER BY turn DESC, attempt LIMIT 1),"
+    " (SELECT rowid FROM response WHERE trial = t.trial AND turn <= ?1 ORDER BY turn DESC, attempt DESC LIMIT 1))"
+    " ORDER BY t.trial"
+)
+_TEXTS = (
+    "SELECT r.trial, r.text, r.ms FROM response r WHERE r.text IS NOT NULL AND r.rowid = (SELECT rowid FROM response"
+    " WHERE trial = r.trial AND text IS NOT NULL ORDER BY turn DESC, attempt LIMIT 1)"
+)
+
+
+PlannedTrial: TypeAlias = tuple[str, str, str, Sampling, int]
+"""item id, condition, model label, sampling, repeat"""
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """One response on its way into the ledger."""
+
+    trial: int
+    turn: int
+    attempt: int
+    request_sha256: str
+    response: Response
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One model × condition × sampling: how many trials are planned, answered, and only ever failed."""
+
+    model: str
+    condition: str
+    sampling: str
+    planned: int
+    answered: int
+    failed: int
+
+
+class Store:
+    """One run.db. Open it with `create` or `open`, and close it (or use `with`)."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, write: bool) -> None:
+        self.path = path
+        self._db = connection
+        self._write = write
+
+    @classmethod
+    def create(cls, path: Path, run: str) -> Self:
+        """A new, empty ledger. An existing file is an error."""
+        if path.exists():
+            raise StoreError(f"{path} exists already; give the run another name or remove it")
+        with translated(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            store = cls(path, connect(path, "rwc"), write=True)
+            store._db.executescript(
+                f"PRAGMA journal_mode=WAL; PRAGMA application_id={APPLICATION_ID};"
+                f"PRAGMA user_version={SCHEMA_VERSION}; BEGIN;"
+                + files("perpend.ledger").joinpath("schema.sql").read_text(encoding="utf-8")
+                + "COMMIT;"
+            )
+            store.set_meta({"run": run, "created": repr(time.time())})
+        return store
+
+    @classmethod
+    def open(cls, path: Path, *, write: bool = False) -> Self:
+        """An existing ledger, for reading unless `write` is said."""
+        if not path.is_file():
+            raise StoreError(f"{path.parent}: not a run (there is no {path.name}); 'perpend eval' makes one")
+        with translated(path):
+            connection = connect(path, "rw" if write else "ro")
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if application != APPLICATION_ID:
+            connection.close()
+            raise StoreError(
+                f"{path}: a SQLite file, but not a run of perpend; 'perpend convert' imports other ledgers"
+            )
+        if version > SCHEMA_VERSION:
+            connection.close()
+            raise StoreError(f"{path}: schema {version}, this perpend reads up to {SCHEMA_VERSION}; upgrade perpend")
+        return cls(path, connection, write=write)
+
+    def close(self) -> None:
+        """Close the file; a ledger that was written is left as one file, unless somebody else is reading it."""
+        if self._write:
+            with suppress(sqlite3.OperationalError):
+                self._db.execute("PRAGMA journal_mode=DELETE")
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with translated(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                if self._db.in_transaction:  # a full disk has rolled it back already
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def _rows(self, sql: str, *values: object) -> Iterator[tuple[object, ...]]:
+        with translated(self.path):
+            yield from self._db.execute(sql, values)
+
+    def query(self, sql: str, *values: object) -> list[tuple[object, ...]]:
+        """All rows of one reading statement."""
+        return list(self._rows(sql, *values))
+
+    def meta(self) -> dict[str, str]:
+        """Facts about the run as a whole, by name."""
+        return {str(key): str(value) for key, value in self._rows("SELECT key, value FROM meta")}
+
+    def set_meta(self, values: Mapping[str, str]) -> None:
+        """Set facts about the run as a whole."""
+        with self._transaction() as db:
+            db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", values.items())
+
+    def write_plan(
+        self, plan: Plan, items: Iterable[tuple[int, str, Item]], trials: Iterable[PlannedTrial] | None = None
+    ) -> int:
+        """Write the whole plan in one transaction and return its number of trials.
+
+        `items` are (number of the dataset, file:line, item). Trials are every combination, ordered by model, sampling,
+        item, condition, repeat, so a server sees one item's conditions together and can reuse what they share; or just
+        `trials`, in their order, for a run that was imported and may be ragged.
+        """
+        with self._transaction() as db:
+            db.executemany(
+                "INSERT INTO dataset VALUES(?, ?, ?, ?, ?)",
+                ((n, d.name, d.version, d.path, d.sha256) for n, d in enumerate(plan.datasets)),
+            )
+            for dataset, where, item in items:
+                try:
+                    db.execute("INSERT INTO item VALUES(NULL, ?, ?, ?)", (dataset, item.id, dumps(item.as_json())))
+                except sqlite3.IntegrityError:
+                    raise DataError(f"{where}: id {item.id!r} is used twice; ids must be unique in a run") from None
+            db.executemany(
+                "INSERT INTO condition VALUES(NULL, ?, ?)",
+                ((name, dumps(dict(params))) for name, params in plan.conditions.items()),
+            )
+            db.executemany(
+                "INSERT INTO model VALUES(NULL, ?, ?, ?)",
+                ((name, label, dumps(dict(options))) for label, name, options in plan.models),
+            )
+            samplings = [(label, dumps(s.as_json())) for label, _, _ in plan.models for s in plan.samplings[label]]
+            db.executemany("INSERT OR IGNORE INTO sampling VALUES(NULL, ?)", ((params,) for _, params in samplings))
+            if trials is None:
+                db.executemany(_PRODUCT, ((plan.repeats, label, params) for label, params in samplings))
+            else:
+                db.executemany(_ONE_TRIAL, ((*t[:3], dumps(t[3].as_json()), t[4]) for t in trials))
+            return int(db.execute("SELECT count(*) FROM trial").fetchone()[0])
+
+    def datasets(self) -> list[Dataset]:
+        """The item files that the plan was made from."""
+        rows = self._rows("SELECT name, version, path, sha256 FROM dataset ORDER BY dataset")
+        return [Dataset(*(str(value) for value in row)) for row in rows]
+
+    def items(self) -> Iterator[Item]:
+        """Every item of the plan, in order."""
+        for (body,) in self._rows("SELECT body FROM item ORDER BY item"):
+            yield stored_item(str(body))
+
+    def cells(self) -> list[Cell]:
+        """Every cell of the plan with its counts."""
+        planned = self.query(
+            "SELECT t.model, t.sampling, t.condition, m.label, c.name, s.params, count(*) FROM trial t"
+            " JOIN model m USING (model) JOIN condition c USING (condition) JOIN sampling s USING (sampling)"
+            " GROUP BY t.model, t.sampling, t.condition ORDER BY t.model, t.sampling, t.condition"
+        )
+        asked = {
+            tuple(cell): (whole(count), whole(answered))
+            for *cell, count, answered in self._rows(
+                "SELECT t.model, t.sampling, t.condition, count(DISTINCT r.trial),"
+                " count(DISTINCT CASE WHEN r.text IS NOT NULL THEN r.trial END)"
+                " FROM response r JOIN trial t USING (trial) GROUP BY t.model, t.sampling, t.condition"
+            )
+        }
+        cells = []
+        for *cell, model, condition, sampling, count in planned:
+            tried, answered = asked.get(tuple(cell), (0, 0))
+            cells.append(Cell(str(model), str(condition), str(sampling), whole(count), answered, tried - answered))
+        return cells
+
+    def open_trials(self, model: str) -> OpenTrials:
+        """The trials of one model that have no answer yet."""
+        row = self.query(
+            "SELECT min(trial), max(trial) FROM trial WHERE model = (SELECT model FROM model WHERE label = ?)", model
+        )[0]
+        first, last = whole(row[0] or 0), whole(row[1] or -1)
+        answered = bytearray(last - first + 1)
+        attempts: dict[int, int] = {}
+        # The first statement reads only the primary key's index, the second only the few failures.
+        for (trial,) in self._rows("SELECT trial FROM response WHERE trial BETWEEN ? AND ? AND turn = 0", first, last):
+            answered[whole(trial) - first] = 1
+        for trial, count in self.failures(0).items():
+            if first <= trial <= last and not self.query(
+                "SELECT 1 FROM response WHERE trial = ? AND turn = 0 AND text IS NOT NULL", trial
+            ):
+                answered[trial - first] = 0
+                attempts[trial] = count
+        return OpenTrials(self, first, answered, attempts)
+
+    def trials(self, first: int, last: int) -> Iterator[Trial]:
+        """The trials numbered first to last, both included."""
+        return (trial for trial, _ in read_trials(self._rows(_TRIALS, first, last)))
+
+    def append(self, rows: Iterable[Appended]) -> None:
+        """Add responses in one transaction. Nothing is ever overwritten."""
+        now = time.time()
+        with self._transaction() as db:
+            db.executemany(
+                "INSERT INTO response VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        row.trial,
+                        row.turn,
+                        row.attempt,
+                        bytes.fromhex(row.request_sha256),
+                        *response_row(row.response),
+                        now,
+                    )
+                    for row in rows
+                ),
+            )
+
+    def answers(self, last_turn: int = 1 << 30) -> Iterator[tuple[Trial, Response]]:
+        """Every trial that was asked, in plan order, with its answer.
+
+        That is, of the last turn that has one, up to `last_turn`, the first response that is not a failure. A trial
+        that only ever failed comes with its last failure.
+        """
+        rows = self._rows(_ANSWERS, last_turn)
+        return ((trial, read_response(rest)) for trial, rest in read_trials(rows))
+
+    def texts(self) -> Iterator[tuple[int, str, float | None]]:
+        """(trial, text of its answer, milliseconds) of every answered trial: `answers` for who needs no more of it."""
+        for trial, text, ms in self._rows(_TEXTS):
+            yield whole(trial), str(text), ms if isinstance(ms, float) else None
+
+    def answered_turns(self, turn: int) -> set[int]:
+        """The trials that have an answer of that turn."""
+        rows = self._rows("SELECT trial FROM response WHERE turn = ? AND text IS NOT NULL", turn)
+        return {whole(trial) for (trial,) in rows}
+
+    def failures(self, turn: int) -> dict[int, int]:
+        """For each trial that failed in that turn, how often."""
+        rows = self._rows(
+            "SELECT trial, count(*) FROM response INDEXED BY failure WHERE error IS NOT NULL AND turn = ?"
+            " GROUP BY trial",
+            turn,
+        )
+        return {whole(trial): whole(count) for trial, count in rows}
+
+    def recorded(self, model: str) -> Iterator[tuple[str, Response]]:
+        """(SHA-256 of the request, answer) for every answered request of one model, retries and reprompts included."""
+        rows = self._rows(
+            "SELECT lower(hex(r.request_sha256)), r.text, r.error, r.logprobs, r.finish, r.usage, r.ms FROM response r"
+            " JOIN trial t USING (trial) JOIN model m USING (model) WHERE m.label = ? AND r.text IS NOT NULL"
+            " ORDER BY r.trial, r.turn, r.attempt DESC",
+            model,
+        )
+        for request, *response in rows:
+            yield str(request), read_response(response)
+
+    def sample_requests(self, count: int) -> list[tuple[int, str]]:
+        """(trial, SHA-256 of its first request) of the first `count` answered trials."""
+        rows = self.query("SELECT trial, lower(hex(request_sha256)) FROM response WHERE turn = 0 LIMIT ?", count)
+        return [(whole(trial), str(request)) for trial, request in rows]
+
+    def write_scores(self, scorers: Sequence[Scorer], rows: Iterable[tuple[int, Sequence[Score]]]) -> None:
+        """Replace all scores of these scorer versions. A row is a trial and its scores, in the scorers' order."""
+        with self._transaction() as db:
+            keys: list[int] = []
+            for scorer in scorers:
+                named = (scorer.name, scorer.version)
+                db.execute("INSERT OR IGNORE INTO scorer(name, version) VALUES(?, ?)", named)
+                keys.append(db.execute("SELECT scorer FROM scorer WHERE name = ? AND version = ?", named).fetchone()[0])
+                db.execute("DELETE FROM score WHERE scorer = ?", (keys[-1],))
+            db.executemany(
+                "INSERT INTO score VALUES(?, ?, ?, ?, ?, ?)",
+                (
+                    (key, trial, s.value, s.answer, s.reason, None if s.span is None else f"[{s.span[0]},{s.span[1]}]")
+                    for trial, scores in rows
+                    for key, s in zip(keys, scores, strict=True)
+                ),
+            )
+
+    def scores(self, trials: Sequence[int]) -> dict[int, dict[str, Score]]:
+        """The stored scores of some trials, by 'name@version'."""
+        scores: dict[int, dict[str, Score]] = {}
+        for first, last in _runs(trials):
+            # A range of the primary key (scorer, trial); a list of trials would make SQLite read all scores each time.
+            rows = self._rows(
+                "SELECT s.trial, r.name || '@' || r.version, s.value, s.answer, s.reason, s.span FROM scorer r"
+                " CROSS JOIN score s ON s.scorer = r.scorer AND s.trial BETWEEN ? AND ? ORDER BY r.name, r.version",
+                first,
+                last,
+            )
+            for trial, name, value, answer, reason, span in rows:
+                scores.setdefault(whole(trial), {})[str(name)] = read_score(value, answer, reason, span)
+        return scores
+
+    def first_requests(self) -> Iterator[tuple[int, str]]:
+        """(trial, SHA-256 of its first request as it was sent) of every trial that was asked, in plan order."""
+        rows = self._rows(
+            "SELECT trial, lower(hex(request_sha256)) FROM response WHERE turn = 0 ORDER BY trial, attempt"
+        )
+        for trial, request in rows:
+            yield whole(trial), str(request)
+
+    def guards(self) -> set[str]:
+        """The names of the triggers that keep responses from being edited or deleted."""
+        return {str(name) for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
+
+    def integrity(self) -> list[str]:
+        """What SQLite itself finds wrong with the file; empty when nothing is."""
+        return [str(message) for (message,) in self._rows("PRAGMA integrity_check(5)") if message != "ok"]
+
+    def score_values(self, name: str, version: str) -> Iterator[tuple[int, float | None]]:
+        """(trial, value) of every score of one scorer version."""
+        rows = self._rows(
+            "SELECT trial, value FROM score WHERE scorer = (SELECT scorer FROM scorer WHERE name = ? AND version = ?)",
+            name,
+            version,
+        )
+        for trial, value in rows:
+            yield whole(trial), value if isinstance(value, float) else None
+
+    def plan_rows(self) -> list[tuple[object, ...]]:
+        """(item, condition, model, sampling, repeat) of every trial, in plan order, as numbers that count from 1
+        (repeat from 0)."""
+        return self.query("SELECT item, condition, model, sampling, repeat FROM trial ORDER BY trial")
+
+    def plan_names(self) -> tuple[list[str], list[str], list[Sampling]]:
+        """The conditions, the models' labels and the samplings, each in the order of their numbers."""
+        conditions = [str(name) for (name,) in self._rows("SELECT name FROM condition ORDER BY condition")]
+        models = [str(label) for (label,) in self._rows("SELECT label FROM model ORDER BY model")]
+        samplings = [read_sampling(str(p)) for (p,) in self._rows("SELECT params FROM sampling ORDER BY sampling")]
+        return conditions, models, samplings
+
+    def scorers(self) -> list[tuple[str, str]]:
+        """(name, version) of every scorer that has scores here."""
+        rows = self._rows("SELECT name, version FROM scorer ORDER BY name, version")
+        return [(str(name), str(version)) for name, version in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTrials:
+    """The trials of one model without an answer, read in chunks, so that memory does not grow with the plan."""
+
+    store: Store
+    first: int
+    answered: bytearray
+    attempts: Mapping[int, int]
+
+    @property
+    def total(self) -> int:
+        """How many trials the model has in all."""
+        return len(self.answered)
+
+    def __len__(self) -> int:
+        return self.answered.count(0)
+
+    def __iter__(self) -> Iterator[Trial]:
+        start = self.answered.find(0)
+        while start >= 0:
+            end = min(start + _CHUNK, len(self.answered))
+            # Read the chunk whole: no statement may stay open while the runner appends.
+            for trial in list(self.store.trials(self.first + start, self.first + end - 1)):
+                if not self.answered[trial.trial - self.first]:
+                    attempt = self.attempts.get(trial.trial, 0)
+                    yield trial if not attempt else replace(trial, attempt=attempt)
+            start = self.answered.find(0, end)
+
+
+def _runs(trials: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and last number of every run of consecutive numbers."""
+    ordered = sorted(trials)
+    start = 0
+    for n in range(1, len(ordered) + 1):
+        if n == len(ordered) or ordered[n] != ordered[n - 1] + 1:
+            yield ordered[start], ordered[n - 1]
+            start = n

@@ -1,0 +1,310 @@
+"""What a study is to everything that derives, proves and shows: its numbers, and how they are told.
+
+Reports cite, they do not compute: `metrics` states every number that anybody will print, metrics.json holds them, and
+`report` is given nothing but what metrics.json holds. This is the only place that writes and reads metrics.json.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+
+from perpend.canon import JSON, as_list, as_object, dumps, list_of, object_of, pretty, text_of, whole_of, write_atomic
+from perpend.errors import DataError, SpecError, StoreError, did_you_mean
+from perpend.ledger.manifest import Manifest
+from perpend.measure.table import Column, Table
+from perpend.types import Caution, Estimate, Number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+METRICS = "metrics.json"
+FORMAT = 2
+"""1 held the rates and pairs that every run states, and nothing of its study."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One Estimate and where it comes from: its name, the scorer's column, the slice, and the digest of its columns."""
+
+    name: str
+    scorer: str
+    where: Mapping[str, str]
+    estimate: Estimate
+    columns_sha256: str = ""
+
+    def as_json(self) -> dict[str, JSON]:
+        """The entry in metrics.json."""
+        return {
+            "metric": self.name,
+            "scorer": self.scorer,
+            "where": dict(self.where),
+            "columns_sha256": self.columns_sha256,
+            **self.estimate.as_json(),
+        }
+
+    def __str__(self) -> str:
+        place = ", ".join(f"{key} {value}" for key, value in self.where.items())
+        return f"{self.name} of {self.scorer or 'the run'}" + (f" at {place}" if place else "")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What metrics.json holds, with the manifests of the runs that it is of."""
+
+    metrics: tuple[Metric, ...]
+    manifests: tuple[Manifest, ...] = ()
+    _by_name: dict[tuple[str, str], list[Metric]] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for metric in self.metrics:
+            self._by_name.setdefault((metric.name, metric.scorer), []).append(metric)
+            self._by_name.setdefault((metric.name, "*"), []).append(metric)
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs."""
+        return tuple(manifest.run for manifest in self.manifests)
+
+    def find(self, name: str, scorer: str = "*", **where: str) -> list[Metric]:
+        """Every metric of that name and slice, in the order of metrics.json; none where there is none."""
+        rows = self._by_name.get((name, scorer), [])
+        return [row for row in rows if all(row.where.get(key) == value for key, value in where.items())]
+
+    def part(self, scorer: str, **where: str) -> Numbers:
+        """The numbers of one scorer and slice, as Numbers of their own."""
+        kept = (m for m in self.metrics if m.scorer == scorer and where.items() <= m.where.items())
+        return Numbers(tuple(kept), self.manifests)
+
+    def cite(self, name: str, scorer: str = "*", **where: str) -> Estimate:
+        """The one Estimate of that name, scorer and slice. An unknown or ambiguous one is an error."""
+        rows = self.find(name, scorer, **where)
+        if len(rows) == 1:
+            return rows[0].estimate
+        if not rows:
+            known = {metric.name for metric in self.metrics}
+            hint = did_you_mean(name, known) if name not in known else f"it has {_slices(self.find(name))}"
+            raise SpecError(f"metrics.json has no {name!r} of {scorer} with {where}; {hint}")
+        raise SpecError(f"{name!r} of {scorer} with {where} is {len(rows)} numbers ({rows[0]}; {rows[1]} …); say more")
+
+    def get(self, name: str, scorer: str = "*", **where: str) -> Estimate | None:
+        """`cite`, or None where metrics.json has no such number."""
+        rows = self.find(name, scorer, **where)
+        return rows[0].estimate if rows else None
+
+
+def _slices(metrics: Sequence[Metric], most: int = 5) -> str:
+    shown = "; ".join(f"{metric.scorer} {dict(metric.where)}" for metric in metrics[:most])
+    return shown + (" …" if len(metrics) > most else "")
+
+
+def body_of(runs: Sequence[str], metrics: Iterable[Metric], names: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The body of metrics.json. `names` are the same numbers by the names of a study's seed."""
+    body: dict[str, JSON] = {"format": FORMAT, "metrics": [metric.as_json() for metric in metrics]}
+    body |= {"run": runs[0]} if len(runs) == 1 else {"runs": list(runs)}
+    clash = sorted(body.keys() & names.keys())
+    if clash:
+        raise SpecError(f"a study names a number {clash[0]!r}, which metrics.json uses itself; rename it")
+    return {**names, **body}
+
+
+def write_metrics(folder: Path, body: Mapping[str, JSON]) -> None:
+    """Write metrics.json into a folder: canonical JSON, with one line per metric so that a diff shows which changed."""
+    lines = ",\n".join(f"    {dumps(metric)}" for metric in as_list(body["metrics"]))
+    head, _, tail = pretty({**body, "metrics": []}).partition('\n  "metrics": []')
+    write_atomic(folder / METRICS, f'{head}\n  "metrics": [\n{lines}\n  ]{tail}' if lines else pretty(body))
+
+
+def read_metrics(folder: Path) -> Mapping[str, JSON]:
+    """The body of metrics.json, as it is. A file that cannot be read is a StoreError."""
+    path = folder / METRICS
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise StoreError(f"{folder}: there is no {METRICS}; 'perpend score' writes it") from None
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{path}: not JSON: {error}") from None
+    return as_object(body)
+
+
+def numbers_of(body: Mapping[str, JSON], manifests: Sequence[Manifest], where: str = METRICS) -> Numbers:
+    """The Numbers that the body of metrics.json states. What it does not state does not exist."""
+    try:
+        return Numbers(
+            tuple(metric_of(as_object(entry), where) for entry in list_of(body, "metrics", where)), tuple(manifests)
+        )
+    except DataError as error:
+        raise StoreError(str(error)) from None
+
+
+def metric_of(entry: Mapping[str, JSON], where: str) -> Metric:
+    """The Metric of which `as_json` gave this."""
+    return Metric(
+        name=text_of(entry, "metric", where),
+        scorer=text_of(entry, "scorer", where),
+        where={key: str(value) for key, value in object_of(entry, "where", where).items()},
+        estimate=Estimate(
+            value=_float(entry.get("value")),
+            n=whole_of(entry, "n", where),
+            lo=_float(entry.get("lo")),
+            hi=_float(entry.get("hi")),
+            method=text_of(entry, "method", where),
+            note=text_of(entry, "note", where),
+            level=_float(entry.get("level")) or 0.95,
+            also={key: _number(value) for key, value in object_of(entry, "also", where).items()},
+            cautions=tuple(
+                Caution(str(one.get("id")), str(one.get("text")), _float(one.get("number")))
+                for one in map(as_object, as_list(entry.get("cautions")))
+            ),
+        ),
+        columns_sha256=text_of(entry, "columns_sha256", where),
+    )
+
+
+def _float(value: JSON) -> float | None:
+    """A number as it is: an integer stays one, so that what is written again is the same."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _number(value: JSON) -> Number:
+    return value if isinstance(value, bool | int | float | str) else None
+
+
+def plain_metrics(table: Table) -> Iterator[Metric]:
+    """For every scorer, model and temperature: the rate in each condition, and each condition paired with the first.
+
+    A column of other values than 0 and 1 (a confidence) gives its mean instead, and no pairs; one without any value
+    (a text that was imported) gives nothing.
+    """
+    for column in table.columns().values():
+        if column.defined.any():
+            yield from _of_column(column)
+
+
+def _of_column(column: Column) -> Iterator[Metric]:
+    table = column.table
+    conditions = table.values("condition")
+    binary = bool(np.isin(column.all_values[column.defined], (0.0, 1.0)).all())
+    for model in table.values("model"):
+        for temperature in table.values("temperature"):
+            cell = {"model": model, "temperature": temperature}
+            rows = column.where(**cell)
+            if not rows.mask.any():
+                continue
+            for condition in conditions:
+                one = rows.where(condition=condition)
+                where = {**cell, "condition": condition}
+                estimate = one.rate() if binary else one.mean()
+                yield Metric("rate" if binary else "mean", column.name, where, estimate, one.digest())
+            digest = rows.digest() if binary and conditions[1:] else ""
+            for condition in conditions[1:] if binary else ():
+                pair = rows.pair(conditions[0], condition)
+                where = {**cell, "condition": f"{conditions[0]} → {condition}"}
+                for name, estimate in (
+                    ("difference", pair.difference()),
+                    ("override", pair.override()),
+                    ("rescue", pair.rescue()),
+                ):
+                    yield Metric(name, column.name, where, estimate, digest)
+
+
+Value: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableOf:
+    """Rows under named columns, written as tables/<name>.csv at full precision; None is an empty cell."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureOf:
+    """A figure, written as figures/<name>.png and .pdf; `draw` takes nothing: it has its values already."""
+
+    name: str
+    draw: Callable[[], Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and Markdown below it; words of models and authors in it are inert already."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a study says: the answer in a sentence or two, sections, tables, figures, and other text files by name.
+
+    `headline` is Markdown; the terminal shows it too.
+    """
+
+    title: str
+    headline: str
+    sections: tuple[Section, ...] = ()
+    tables: tuple[TableOf, ...] = ()
+    figures: tuple[FigureOf, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def page(self) -> str:
+        """report.md."""
+        parts = [f"# {self.title}\n\n{self.headline}", *(f"## {part.title}\n\n{part.text}" for part in self.sections)]
+        return "\n\n".join(parts) + "\n"
+
+
+class Study(Protocol):
+    """The face of a study for deriving; each study's module has one as STUDY."""
+
+    def metrics(self, table: Table) -> Iterator[Metric]:
+        """Every number that the study prints, beside the rates and pairs that every run states."""
+        ...
+
+    def report(self, numbers: Numbers, *, figures: bool = True) -> Report:
+        """What is told of the numbers. Looks numbers up and computes none; without `figures` it links to none."""
+        ...
+
+
+class Agreement(Protocol):
+    """A study whose own formats store labels: which stored column must say what which of our scorers says."""
+
+    stored_labels: Mapping[str, str]
+    """'stored_correct@import' → 'correct@1'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of files that a study, or an importer, reads as runs: how it is known, and how it is read.
+
+    `read` makes a run directory at its second argument and returns it.
+    """
+
+    name: str
+    is_one: Callable[[Path], bool]
+    read: Callable[[Path, Path], Path]
+
+
+def formats_of(study: Study) -> Sequence[Format]:
+    """The formats that a study reads; none unless it says so as `formats`."""
+    formats: Sequence[Format] = getattr(study, "formats", ())
+    return formats
+
+
+def names_of(study: Study, numbers: Numbers) -> Mapping[str, JSON]:
+    """The same numbers by the names of the study's seed, written beside them; none unless it has `seed_names`."""
+    maker: Callable[[Numbers], Mapping[str, JSON]] | None = getattr(study, "seed_names", None)
+    return {} if maker is None else maker(numbers)
+
+
+def stored_labels_of(study: Study) -> Mapping[str, str]:
+    """The stored columns that must agree with a scorer of ours; none unless the study says so as `stored_labels`."""
+    labels: Mapping[str, str] = getattr(study, "stored_labels", {})
+    return labels

@@ -1,0 +1,344 @@
+"""Trials as columns, one row per trial, of one run or of several pooled into one: slice, pair, agree → Estimates.
+
+run = Run("runs/my-run")
+run["correct"].where(condition="control").rate()
+run["correct"].pair("control", "asch_history_5").by("topic")
+run["mentioned"].disagreement(run["endorsed"])
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from perpend.errors import SpecError, did_you_mean
+from perpend.types import Estimate, Item, Response, Score
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+
+def joined(columns: Sequence[npt.NDArray[np.integer]]) -> IntArray:
+    """One number for each row that names its values in all columns, ordered as they are."""
+    keys = np.zeros(len(columns[0]), dtype=np.int64)
+    for codes in columns:
+        keys = keys * (int(codes.max(initial=0)) + 1) + codes
+    return keys
+
+
+def replicates(keys: npt.NDArray[np.integer]) -> IntArray:
+    """For each row, how many rows before it have the same key."""
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=np.int64(-1)))
+    numbers = np.empty(len(keys), dtype=np.int64)
+    numbers[order] = np.arange(len(keys)) - np.repeat(starts, np.diff(starts, append=len(keys)))
+    return numbers
+
+
+def match(left: npt.NDArray[np.integer], right: npt.NDArray[np.integer]) -> tuple[IntArray, IntArray]:
+    """Positions in `left` and in `right` of the keys that both have, in the order of `left`. Keys are unique."""
+    _, at_left, at_right = np.intersect1d(left, right, assume_unique=True, return_indices=True)
+    order = np.argsort(at_left, kind="stable")
+    return at_left[order].astype(np.int64), at_right[order].astype(np.int64)
+
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Judgement: TypeAlias = tuple[int, Response, Mapping[str, Score]]
+"""A row that was asked, its answer, and its whole scores by 'name@version'."""
+Reply: TypeAlias = tuple[int, Response | None, Response | None]
+"""A row that was asked, its answer to the first question (None: not kept) and to a second one (None: not asked)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What came back for each trial: whether it was answered, whether the text is blank, and how long it took.
+
+    `ms` is NaN where no time was stored.
+    """
+
+    answered: BoolArray
+    empty: BoolArray
+    ms: FloatArray
+
+
+@dataclass(frozen=True)  # not slotted: what is read is kept
+class Table:
+    """The plan as columns, for each key the codes of its values and their names; and the scores, read when asked for.
+
+    Keys are item, condition, model, sampling, temperature, repeat, run, and every tag of the items; '' is the value of
+    an item without that tag. `scorers` are the 'name@version' that every run was scored by.
+    """
+
+    runs: tuple[str, ...]
+    codes: Mapping[str, IntArray]
+    names: Mapping[str, tuple[str, ...]]
+    items: tuple[Item, ...]
+    """The items, by their code."""
+    scorers: tuple[str, ...] = ()
+    read_values: Callable[[Sequence[str]], Mapping[str, FloatArray]] = field(default=lambda _names: {}, repr=False)
+    """The values of some scorers, in the order of the rows; NaN where a trial has none."""
+    read_answers: Callable[[], Answers] | None = field(default=None, repr=False)
+    read_judgements: Callable[[Sequence[str]], Iterator[Judgement]] | None = field(default=None, repr=False)
+    read_replies: Callable[[], Iterator[Reply]] | None = field(default=None, repr=False)
+    _columns: dict[str, FloatArray] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.codes["item"])
+
+    def values(self, key: str) -> tuple[str, ...]:
+        """The values of one key, in plan order."""
+        if key not in self.names:
+            raise SpecError(f"trials have no {key!r}; {did_you_mean(key, self.names)}")
+        return self.names[key]
+
+    def mask(self, wanted: Mapping[str, str | float]) -> BoolArray:
+        """The rows where every key has the wanted value. An unknown key or value is an error with the near ones."""
+        mask = np.ones(len(self), dtype=np.bool_)
+        for key, value in wanted.items():
+            text = f"{value:g}" if isinstance(value, float | int) else value
+            names = self.values(key)
+            if text not in names:
+                raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, names)}")
+            mask &= self.codes[key] == names.index(text)
+        return mask
+
+    def name(self, key: str, row: int) -> str:
+        """The value of a key in one row."""
+        return self.names[key][int(self.codes[key][row])]
+
+    def place(self, row: int) -> str:
+        """A row as a message names it."""
+        return f"trial {row + 1} ({', '.join(self.name(key, row) for key in ('item', 'condition', 'model'))})"
+
+    def has(self, name: str) -> bool:
+        """Whether there are scores of 'correct' or 'correct@1'."""
+        return any(name in (full, full.partition("@")[0]) for full in self.scorers)
+
+    def full_name(self, name: str) -> str:
+        """'correct' as its latest version; 'correct@1' as itself."""
+        stem, _, version = name.partition("@")
+        versions = [full for full in self.scorers if full.partition("@")[0] == stem and full.endswith(f"@{version}")]
+        versions = versions if version else [full for full in self.scorers if full.partition("@")[0] == stem]
+        if not versions:
+            raise SpecError(f"{', '.join(self.runs)}: no scores of {name!r}; {did_you_mean(name, self.scorers)}")
+        return versions[-1]
+
+    def load(self, names: Sequence[str]) -> None:
+        """Read several columns in one pass, so that a later `column` costs nothing."""
+        wanted = [name for name in dict.fromkeys(map(self.full_name, names)) if name not in self._columns]
+        if wanted:
+            self._columns.update(self.read_values(wanted))
+
+    def column(self, name: str) -> Column:
+        """The column of a scorer: 'correct@1', or 'correct' for the latest version."""
+        full = self.full_name(name)
+        self.load([full])
+        return Column(full, self, self._columns[full], np.ones(len(self), dtype=np.bool_))
+
+    def __getitem__(self, name: str) -> Column:
+        return self.column(name)
+
+    def columns(self) -> dict[str, Column]:
+        """Every scored column by 'name@version'."""
+        return {name: self.column(name) for name in self.scorers}
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What came back for each trial."""
+        if self.read_answers is None:
+            nothing = np.zeros(len(self), dtype=np.bool_)
+            return Answers(nothing, nothing, np.full(len(self), np.nan))
+        return self.read_answers()
+
+    def judgements(self, names: Sequence[str]) -> Iterator[Judgement]:
+        """Every row that was asked, in plan order, with its answer and what some scorers read in it and why."""
+        return iter(()) if self.read_judgements is None else self.read_judgements(list(map(self.full_name, names)))
+
+    def replies(self) -> Iterator[Reply]:
+        """What every row that was asked got, turn by turn, in plan order."""
+        return iter(()) if self.read_replies is None else self.read_replies()
+
+    @cached_property
+    def opinion(self) -> BoolArray:
+        """The rows whose item has no target: no answer is right."""
+        return np.array([item.target is None for item in self.items], dtype=np.bool_)[self.codes["item"]]
+
+    def keys(self, axes: Sequence[str]) -> tuple[IntArray, list[int]]:
+        """One number for each row that names its cell of the axes, and the sizes of the axes."""
+        keys, sizes = np.zeros(len(self), dtype=np.int64), []
+        for axis in axes:
+            sizes.append(len(self.values(axis)))
+            keys = keys * sizes[-1] + self.codes[axis]
+        return keys, sizes
+
+    def tally(self, rows: BoolArray, axes: Sequence[str]) -> IntArray:
+        """How many of the rows are in each cell of the axes, as an array with one dimension for each axis."""
+        keys, sizes = self.keys(axes)
+        return np.bincount(keys[rows], minlength=int(np.prod(sizes))).reshape(sizes)
+
+    def partners(self, first: BoolArray, second: BoolArray, axes: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """Row numbers of the first and of the second selection that share the values of all axes, in plan order."""
+        keys = joined([self.codes[axis] for axis in axes])
+        left, right = np.flatnonzero(first), np.flatnonzero(second)
+        at_left, at_right = match(keys[left], keys[right])
+        return left[at_left], right[at_right]
+
+    def digest(self, names: Sequence[str], rows: BoolArray) -> str:
+        """SHA-256 over the positions of some rows and their values in some columns: what an Estimate came from."""
+        return _digest([self.column(name).all_values for name in names], rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One scorer's values over the plan; NaN where a trial has none (not asked, failed, unfinished, not scorable)."""
+
+    name: str
+    table: Table
+    all_values: FloatArray
+    mask: BoolArray
+
+    def where(self, **wanted: str | float) -> Column:
+        """The rows with these values, for example condition='control', temperature=0.0 or a tag."""
+        return replace(self, mask=self.mask & self.table.mask(wanted))
+
+    def by(self, key: str) -> dict[str, Column]:
+        """One column for each value of a key."""
+        return {value: self.where(**{key: value}) for value in self.table.values(key)}
+
+    @property
+    def defined(self) -> BoolArray:
+        """The rows that are selected and have a value."""
+        return self.mask & ~np.isnan(self.all_values)
+
+    def rate(self) -> Estimate:
+        """The share of 1 among the selected trials that have a value; clustered by item where items repeat.
+
+        `also.unscored` counts selected trials without one. Undefined when no trial has a value.
+        """
+        from perpend.stats.proportions import proportion
+
+        rows = self.defined
+        unscored = int(self.mask.sum() - rows.sum())
+        if not rows.any():
+            return Estimate(None, 0, note="no trial has a value", also={"unscored": unscored})
+        rate = proportion(self.all_values[rows], self.table.codes["item"][rows])
+        return replace(rate, also={**rate.also, "unscored": unscored})
+
+    def mean(self) -> Estimate:
+        """The mean of the selected values, clustered by item where items repeat. Undefined when there is none."""
+        from perpend.stats.proportions import mean
+
+        rows = self.defined
+        if not rows.any():
+            return Estimate(None, 0, note="no trial has a value", also={"unscored": int(self.mask.sum())})
+        return mean(self.all_values[rows], self.table.codes["item"][rows])
+
+    def pair(self, first: str, second: str, key: str = "condition") -> Pair:
+        """The same trials at two values of a key, row by row: control and pressure, two models, two temperatures.
+
+        Rows pair by everything else in the plan; a pair with a missing value on either side is left out and counted.
+        """
+        # Two models may have token limits of their own, so they pair by temperature and not by the whole sampling.
+        sampling = "temperature" if key == "model" else "sampling"
+        fixed = "sampling" if key == "temperature" else key
+        others = [name for name in ("item", "condition", "model", sampling, "repeat") if name != fixed]
+        one, other = (self.mask & self.table.mask({key: value}) for value in (first, second))
+        return Pair(self.name, (first, second), self, *self.table.partners(one, other, others))
+
+    def disagreement(self, other: Column) -> Estimate:
+        """The share of trials on which two columns differ, among the selected ones where both have a value."""
+        from perpend.stats.proportions import proportion
+
+        rows = self.defined & other.defined
+        if not rows.any():
+            return Estimate(None, 0, note="no trial has a value in both")
+        differ = self.all_values[rows] != other.all_values[rows]
+        return proportion(differ, self.table.codes["item"][rows])
+
+    def digest(self) -> str:
+        """SHA-256 over the selected trials' positions and values: what an Estimate came from."""
+        return _digest([self.all_values], self.mask)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Paired rows of one column, in plan order: those under the first value, and their partners under the second."""
+
+    name: str
+    sides: tuple[str, str]
+    column: Column
+    all_rows: IntArray
+    all_partners: IntArray
+
+    @property
+    def complete(self) -> BoolArray:
+        """Which pairs have a value on both sides."""
+        values = self.column.all_values
+        return ~np.isnan(values[self.all_rows]) & ~np.isnan(values[self.all_partners])
+
+    @property
+    def rows(self) -> IntArray:
+        """The rows under the first value, of the complete pairs."""
+        return self.all_rows[self.complete]
+
+    @property
+    def partners(self) -> IntArray:
+        """Their partners under the second value."""
+        return self.all_partners[self.complete]
+
+    @property
+    def incomplete(self) -> int:
+        """How many pairs lack a value on either side."""
+        return int((~self.complete).sum())
+
+    def values(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """First values, second values and items of the complete pairs."""
+        values, rows = self.column.all_values, self.rows
+        return values[rows], values[self.partners], self.column.table.codes["item"][rows]
+
+    def difference(self) -> Estimate:
+        """mean(second) - mean(first) with its interval and, in `also`, the default paired test's p."""
+        from perpend.stats.pairs import paired_difference, paired_test
+
+        sides = self.values()
+        if not len(sides[0]):
+            return Estimate(None, 0, note="no complete pair", also={"incomplete": self.incomplete})
+        difference, test = paired_difference(*sides), paired_test(*sides)
+        also = {**difference.also, "p": test.value, "p_method": test.method, "incomplete": self.incomplete}
+        return replace(difference, also=also)
+
+    def override(self) -> Estimate:
+        """P(second = 0 | first = 1). Undefined when no first is 1."""
+        from perpend.stats.pairs import override
+
+        sides = self.values()
+        return override(*sides) if len(sides[0]) else Estimate(None, 0, note="no complete pair")
+
+    def rescue(self) -> Estimate:
+        """P(second = 1 | first = 0). Undefined when no first is 0. On `endorsed` this is the wrong-answer flip."""
+        from perpend.stats.pairs import rescue
+
+        sides = self.values()
+        return rescue(*sides) if len(sides[0]) else Estimate(None, 0, note="no complete pair")
+
+    def by(self, key: str) -> dict[str, Pair]:
+        """One Pair for each value of a key, such as a tag of the item."""
+        parts = {}
+        for value in self.column.table.values(key):
+            chosen = self.column.table.mask({key: value})[self.all_rows]
+            parts[value] = replace(self, all_rows=self.all_rows[chosen], all_partners=self.all_partners[chosen])
+        return parts
+
+
+def _digest(columns: Sequence[FloatArray], rows: BoolArray) -> str:
+    chosen = np.flatnonzero(rows)
+    digest = hashlib.sha256(chosen.astype("<i8").tobytes())
+    for values in columns:
+        digest.update(values[chosen].astype("<f8").tobytes())
+    return digest.hexdigest()

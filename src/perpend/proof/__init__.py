@@ -1,0 +1,1 @@
+"""proof: gates, publish, receipt, signature, attempts, leaks; audit; claims."""

@@ -1,0 +1,321 @@
+"""Every trial again from its raw rows: the question as it would be asked now, the verdicts as they would be given now.
+
+One process streams the raw responses and hands them out in ranges of the plan; the others read plan and scores of their
+range themselves, render, score and compare. What travels is small, so memory does not grow with the run.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import TypeAlias
+
+from perpend.ask.progress import Progress
+from perpend.ask.requests import first_request, request
+from perpend.ask.task import Reprompt, conditions_of
+from perpend.canon import digest
+from perpend.errors import SpecError, StoreError
+from perpend.ledger.plan import Trial, read_response, whole
+from perpend.ledger.snapshot import Row, snapshot
+from perpend.ledger.store import Store
+from perpend.measure.run import IMPORTED, Run
+from perpend.proof.audit.checks import Check, Sample, first_difference
+from perpend.proof.audit.intent import well_formed
+from perpend.types import Condition, Response, Score, Scorer
+
+RESPONSES = "no response is missing or too many"
+PROMPTS = "questions were asked as planned"
+_CHUNK = 500
+_ALONE = 3000
+"""Fewer trials than this are done before a second process would have started."""
+
+Rows: TypeAlias = tuple[Row, ...]
+"""All responses of one trial, by turn, then attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What every process needs to know of the run; all of it can be sent and hashed."""
+
+    directory: Path
+    scorers: tuple[str, ...]
+    trust_code: bool = False
+
+    @property
+    def database(self) -> Path:
+        """Its ledger."""
+        return self.directory / "run.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """The things that a job's names mean. `conditions` may be why no question can be rendered.
+
+    `missing` says of a scorer why it cannot be had, `unknown` of one that nobody has; `second_turns` why those are not
+    rendered again.
+    """
+
+    conditions: Mapping[str, Condition] | str
+    reprompt: Reprompt | None
+    second_turns: str
+    choices_scored: bool
+    scorers: tuple[tuple[str, Scorer], ...]
+    missing: Mapping[str, str]
+    unknown: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some trials of the plan, as (first, last) numbers, and the raw responses of each."""
+
+    ranges: tuple[tuple[int, int], ...]
+    responses: Mapping[int, Rows]
+
+
+def job(run: Run, store: Store, rules: str, *, trust_code: bool) -> Job:
+    """The job of one run. 'v1' or 'v2' as rules looks only at scorers of that version; an import's are never ours."""
+    wanted = [
+        f"{name}@{version}"
+        for name, version in store.scorers()
+        if version != IMPORTED and rules in ("both", f"v{version}")
+    ]
+    return Job(run.directory, tuple(wanted), trust_code)
+
+
+def drawn(total: int, sample: int | None, seed: int) -> Sample | None:
+    """The sample that was requested; None where it would be everything."""
+    return None if sample is None or sample >= total else Sample(sample, total, seed)
+
+
+def answers(
+    one: Job, total: int, sample: Sample | None, work: tuple[ProcessPoolExecutor | None, Progress]
+) -> list[Check]:
+    """Compare every trial from 1 to `total`, or the sampled ones: its responses, its questions, its scores."""
+    pool, progress = work
+    _instruments.cache_clear()  # whoever changed a scorer since the last audit of this process wants the new one
+    checks: dict[str, Check] = {}
+
+    def take(part: Sequence[Check], trials: int) -> None:
+        for check in part:
+            if check.name in checks:
+                checks[check.name].add(check)
+            else:
+                checks[check.name] = check
+        progress.advance(trials)
+
+    running: deque[tuple[Future[list[Check]], int]] = deque()
+    for part in _parts(one, total, sample):
+        trials = sum(last - first + 1 for first, last in part.ranges)
+        if pool is None:
+            take(compare(one, part), trials)
+            continue
+        running.append((pool.submit(compare, one, part), trials))
+        while len(running) > 8:
+            done, size = running.popleft()
+            take(done.result(), size)
+    for done, size in running:
+        take(done.result(), size)
+    return list(checks.values())
+
+
+def processes(workers: int, trials: int) -> ProcessPoolExecutor | None:
+    """A pool of fresh processes; None where one process is enough. Fresh, because a fork copies locks of threads."""
+    if workers < 2 or trials < _ALONE:
+        return None
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _parts(one: Job, total: int, sample: Sample | None) -> Iterator[_Part]:
+    """The plan in parts with their responses, in order. A response beyond the plan travels with the last part."""
+    if sample is None:
+        bounds: list[tuple[tuple[int, int], ...]] = [
+            ((first, min(first + _CHUNK - 1, total)),) for first in range(1, total + 1, _CHUNK)
+        ] or [((1, 0),)]
+    else:
+        chosen = sorted(random.Random(sample.seed).sample(range(1, total + 1), sample.trials))
+        singles = [(number, number) for number in chosen]
+        bounds = [tuple(singles[at : at + _CHUNK]) for at in range(0, len(singles), _CHUNK)]
+    wanted = None if sample is None else {first for part in bounds for first, _ in part}
+    with snapshot(one.database) as db, closing(row for row in db.responses()) as rows:
+        grouped = groupby(rows, key=lambda row: whole(row[0]))
+        pending = next(grouped, None)
+        for ranges in bounds:
+            last = None if ranges is bounds[-1] else ranges[-1][1]
+            responses: dict[int, Rows] = {}
+            while pending is not None and (last is None or pending[0] <= last):
+                if wanted is None or pending[0] in wanted:
+                    responses[pending[0]] = tuple(pending[1])
+                pending = next(grouped, None)
+            yield _Part(ranges, responses)
+
+
+@lru_cache(maxsize=1)
+def _instruments(one: Job) -> Instruments:
+    run = Run(one.directory, trust_code=one.trust_code)
+    manifest, code = run.manifest, run.code
+    conditions = conditions_of(manifest)
+    reprompt, why = _reprompt(run)
+    scorers: list[tuple[str, Scorer]] = []
+    missing: dict[str, str] = {}
+    unknown: dict[str, str] = {}
+    for name in one.scorers:
+        try:
+            scorers.append((name, code.scorer(name)))
+        except SpecError as error:
+            excused = bool(manifest.sources) and not one.trust_code and f"scorer {name}" in code.missing
+            (missing if excused else unknown)[name] = code.missing[f"scorer {name}"] if excused else str(error)
+    why = "" if isinstance(conditions, str) else why
+    return Instruments(conditions, reprompt, why, manifest.choices_scored, tuple(scorers), missing, unknown)
+
+
+def _reprompt(run: Run) -> tuple[Reprompt | None, str]:
+    """The task's second turn, if it is the one that the manifest declares; otherwise why not."""
+    declared = run.manifest.reprompt
+    if declared is None:
+        return None, ""
+    if run.code.task is None:
+        return None, f"second turns: {run.code.missing.get('task')}"
+    reprompt = run.code.task.reprompt
+    if reprompt is None or digest(dict(reprompt.params)) != declared.sha256:
+        return None, "second turns: this code puts them in other words"
+    return reprompt, ""
+
+
+def compare(one: Job, part: _Part) -> list[Check]:
+    """All checks of one part of the plan."""
+    instruments = _instruments(one)
+    responses = Check(RESPONSES)
+    note = instruments.conditions if isinstance(instruments.conditions, str) else ""
+    prompts = Check(PROMPTS, note=note, missing=instruments.second_turns)
+    scores = {name: Check(f"scores of {name}", missing=instruments.missing.get(name, "")) for name in one.scorers}
+    for name, why in instruments.unknown.items():
+        scores[name].checked = scores[name].differ = 1
+        scores[name].first = why
+    left = dict(part.responses)
+    with Store.open(one.database) as store:
+        for first, last in part.ranges:
+            stored = _stored(store, first, last)
+            for trial in store.trials(first, last):
+                answered = AnsweredTrial.read(trial, left.pop(trial.trial, ()), responses)
+                _compare_questions(answered, instruments, prompts)
+                _compare_scores(answered, instruments, stored.pop(trial.trial, {}), scores)
+            for number, own in stored.items():
+                for name in own.keys() & scores.keys():
+                    scores[name].checked += 1
+                    scores[name].miss(f"trial {number}: a score of a trial that the plan does not hold")
+    for number, rows in left.items():
+        responses.checked += len(rows)
+        responses.miss(f"trial {number}: {len(rows)} responses to a trial that the plan does not hold")
+    return [responses, prompts, *scores.values()]
+
+
+def _stored(store: Store, first: int, last: int) -> dict[int, dict[str, Score]]:
+    """The stored scores of a range. One that is no score is a StoreError, raised when the statement is closed."""
+    try:
+        return store.scores(range(first, last + 1))
+    except ValueError as error:
+        message = str(error)
+    raise StoreError(f"a score of trials {first} to {last} is not what a run holds: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredTrial:
+    """A trial with its raw responses, and what they come to: the answer to the first turn, and the one that counts."""
+
+    trial: Trial
+    rows: Rows
+    first: Response | None
+    last: Response | None
+
+    @classmethod
+    def read(cls, trial: Trial, rows: Rows, check: Check) -> AnsweredTrial:
+        """Count the responses: turns and attempts are numbered from 0 without a gap, for nothing is ever deleted."""
+        check.checked += len(rows)
+        attempts = {turn: [row[2] for row in own] for turn, own in groupby(rows, key=lambda row: row[1])}
+        for turn, numbers in (*attempts.items(), *([("turns", list(attempts))] if rows else ())):
+            if numbers != list(range(len(numbers))):
+                what = "turns" if turn == "turns" else f"turn {turn}: attempts"
+                check.miss(f"{where(trial)}: {what} {numbers}, not {list(range(len(numbers)))}")
+        last = cls._answer(rows)
+        return cls(trial, rows, last if len(rows) < 2 else cls._answer(row for row in rows if row[1] == 0), last)
+
+    @staticmethod
+    def _answer(rows: Iterable[Row]) -> Response | None:
+        """Of the last turn that has an answer the first one; else the last failure; None where nothing was asked.
+
+        Written anew on purpose, and not read with the query that scoring uses: an audit that shares it sees nothing.
+        """
+        answer: Row | None = None
+        failure: Row | None = None
+        for row in rows:
+            failure = row
+            if row[4] is not None and (answer is None or row[1] != answer[1]):
+                answer = row
+        chosen = answer or failure
+        if chosen is None:
+            return None
+        with well_formed(f"the response to trial {chosen[0]}"):
+            return read_response(chosen[4:10])
+
+
+def _compare_questions(answered: AnsweredTrial, instruments: Instruments, check: Check) -> None:
+    """Each response's request digest against the question as it is rendered now."""
+    if isinstance(instruments.conditions, str) or not answered.rows:
+        return
+    trial, rows = answered.trial, answered.rows
+    condition = instruments.conditions.get(trial.condition)
+    if condition is None:
+        check.checked += len(rows)
+        check.miss(f"{where(trial)}: the manifest has no condition {trial.condition!r}")
+        return
+    now: dict[object, str] = {0: first_request(trial, condition, choices_scored=instruments.choices_scored).digest}
+    first, reprompt = answered.first, instruments.reprompt
+    if len(rows) > 1 and reprompt is not None and first is not None and first.text is not None:
+        messages = reprompt.render(condition.render(trial.item), first)
+        now[1] = request(trial, messages, choices_scored=False).digest
+    for row in rows:
+        if row[1] in now:
+            check.checked += 1
+            if row[3] != now[row[1]]:
+                check.miss(f"{where(trial)}, turn {row[1]}: stored {row[3]}, recomputed {now[row[1]]}")
+
+
+def _compare_scores(
+    answered: AnsweredTrial, instruments: Instruments, stored: Mapping[str, Score], checks: Mapping[str, Check]
+) -> None:
+    """Each stored score against the scorer's verdict on the raw text; none where nothing was asked."""
+    for name, scorer in instruments.scorers:
+        then = stored.get(name)
+        now = None if answered.last is None else scorer.judge(answered.trial.item, answered.last)
+        if then is None and now is None:
+            continue
+        check = checks[name]
+        check.checked += 1
+        if then != now and (words := _both(then, now)):
+            check.miss(f"{where(answered.trial)}: {words}")
+            check.note = check.note or (
+                f"{name} changed without its version, or its scores or the raw text were edited after scoring"
+            )
+
+
+def _both(then: Score | None, now: Score | None) -> str:
+    """What differs between two scores, but for rounding; None is no score at all."""
+    if then is None or now is None:
+        words = ["no score" if one is None else f"{one.value} ({one.reason})" for one in (then, now)]
+        return f"stored {words[0]}, recomputed {words[1]}"
+    keys = ("value", "answer", "reason", "span")
+    differences = (first_difference(getattr(then, key), getattr(now, key), key) for key in keys)
+    return "; ".join(words for words in differences if words is not None)
+
+
+def where(trial: Trial) -> str:
+    """A trial as a difference names it."""
+    return f"trial {trial.trial} ({trial.item.id}, {trial.condition})"

@@ -1,0 +1,183 @@
+"""The seals of a published folder: receipt, root digest, gates, index page, signature."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from perpend.canon import JSON, VERSION, as_list, as_object, digest, digest_file, write_atomic
+from perpend.ledger.manifest import MANIFEST, Manifest
+from perpend.measure.run import Run
+from perpend.measure.study import METRICS
+from perpend.proof import signature
+from perpend.proof.archive import NEEDED
+from perpend.proof.attempts import headline, sentence
+from perpend.proof.audit.checks import Check
+from perpend.proof.gates import gates
+from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, VERIFY, write_index
+from perpend.proof.receipt import RECEIPT, SIGNATURE, digests, read
+from perpend.report.derive import REPORT
+
+_NEEDED = (*NEEDED, METRICS, REPORT, VERIFY)
+_KEYS = ("attempts", "code", "files", "format", "gates", "receipt_sha256", "root_sha256", "run")
+_ATTEMPT_KEYS = ("created", "differs", "headline", "run")
+_CODE_KEYS = ("perpend", "python", "source_sha256")
+_VERIFY_0_1 = "87855d0df4a797634e3135cffb3f6d1f40e2bc4e43af64576166593b0db1990d"
+"""verify.py as perpend 0.1 published it."""
+_PRIVATE = "private"
+"""The gate that looked at the files before they were published; the others are derived from the run."""
+
+
+def bundle(folder: Path) -> Iterator[Check]:
+    """Everything that can be checked of a published folder without its run."""
+    yield _files(folder)
+    yield _needed(folder)
+    yield _receipt(folder)
+    yield _index(folder)
+    yield _signature(folder)
+
+
+def facts(folder: Path) -> Mapping[str, JSON]:
+    """What the receipt says, as the end of the report shows it; nothing where there is none."""
+    return read(folder).body if (folder / RECEIPT).is_file() else {}
+
+
+def _files(folder: Path) -> Check:
+    """Every file has the digest that the receipt states; none is missing, none was added."""
+    check = Check("files are those of the receipt")
+    stated, now = read(folder).files, digests(folder)
+    for name in sorted({*stated, *now}):
+        check.checked += 1
+        if name not in now:
+            check.miss(f"{name}: missing")
+        elif name not in stated:
+            check.miss(f"{name}: not in the receipt")
+        elif stated[name] != now[name]:
+            check.miss(f"{name}: stored {stated[name]}, recomputed {now[name]}")
+    return check
+
+
+def _needed(folder: Path) -> Check:
+    """The files that every published run has are there, whatever the receipt lists; and verify.py is perpend's own."""
+    check = Check("files are those of a published run", checked=len(_NEEDED))
+    for name in _NEEDED:
+        if not (folder / name).is_file():
+            check.miss(f"{name}: a published run needs it")
+    path = folder / VERIFY
+    own = files("perpend.proof").joinpath(VERIFY).read_bytes()
+    if path.is_file() and path.read_bytes() != own and digest_file(path) != _VERIFY_0_1:
+        words = f"{VERIFY}: not the one of this version of perpend"
+        if as_object(facts(folder).get("code")).get("perpend") == VERSION:
+            check.miss(words)
+        check.note = f"{words}; do not trust what it says before you have read it"
+    return check
+
+
+def _receipt(folder: Path) -> Check:
+    """The receipt's own digests, over its list of files and over all the rest of it; it states nothing else."""
+    check = Check("receipt has its digests")
+    receipt = read(folder)
+    check.compare(receipt.root_sha256, digest(dict(receipt.files)), "root_sha256")
+    rest = {key: value for key, value in receipt.body.items() if key != "receipt_sha256"}
+    check.compare(receipt.receipt_sha256, digest(rest), "receipt_sha256")
+    check.compare(receipt.run, folder.resolve().name, "name of the run, name of the folder")
+    check.compare(sorted(receipt.body), list(_KEYS), "keys")
+    check.compare(sorted(as_object(receipt.body.get("code"))), list(_CODE_KEYS), "keys of code")
+    check.note = f"root {receipt.root_sha256}: compare it with the one that the paper quotes"
+    return check
+
+
+def _index(folder: Path) -> Check:
+    """What index.json and README.md in the folder above say of this run, against what they would say now."""
+    check = Check("index agrees")
+    above, name = folder.resolve().parent, folder.resolve().name
+    if not (above / INDEX).is_file():
+        check.note = f"there is no {INDEX} beside the folder"
+        return check
+    with tempfile.TemporaryDirectory() as tmpdir:
+        alone = Path(tmpdir)
+        for file in (RECEIPT, SIGNATURE, MANIFEST):
+            if (folder / file).is_file():
+                write_atomic(alone / name / file, (folder / file).read_bytes())
+        write_index(alone)
+        now, stored = _body(alone / INDEX), _body(above / INDEX)
+        pages = _lines(above / PAGE), _lines(alone / PAGE)
+    entries = [{str(entry.get("run")): entry for entry in map(as_object, as_list(body.get("runs")))}
+               for body in (stored, now)]  # fmt: skip
+    check.compare(entries[0].get(name), entries[1].get(name), f"{INDEX}, {name}")
+    check.compare({**stored, "runs": []}, {**now, "runs": []}, INDEX)
+    rows = [next((line for line in page if f"]({name}/report.md)" in line), None) for page in pages]
+    check.compare(rows[0], rows[1], f"{PAGE}, {name}")
+    heads = [[line for line in page if "/report.md)" not in line] for page in pages]
+    check.compare(heads[0], heads[1], f"{PAGE}, beside its rows")
+    for run in entries[0]:
+        check.compare("published", "published" if (above / run / RECEIPT).is_file() else "not there", f"{INDEX}, {run}")
+    return check
+
+
+def _body(path: Path) -> Mapping[str, JSON]:
+    """The body of an index; nothing where it cannot be read."""
+    try:
+        return as_object(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8", errors="replace").split("\n") if path.is_file() else []
+
+
+def _signature(folder: Path) -> Check:
+    check = Check("signature")
+    seal = signature.check(folder)
+    check.note = seal.note
+    if seal.signed and seal.good is not None:
+        check.checked = 1
+        if not seal.good:
+            check.miss(seal.note)
+            check.note = ""
+    return check
+
+
+def recomputed_gates(directory: Path, stated: Mapping[str, JSON]) -> list[Check]:
+    """Every gate of the receipt passed again by the restored run, but the search for private words.
+
+    A gate that failed needs the reason why it was accepted.
+    """
+    check = Check("gates of the receipt")
+    then = {str(entry.get("gate")): entry for entry in map(as_object, as_list(stated.get("gates")))}
+    now = {gate.gate: gate.as_json() for gate in gates(Run(directory))}
+    private = as_object(then.get(_PRIVATE))
+    passed = private.get("passed") is True
+    now[_PRIVATE] = {"gate": _PRIVATE, "passed": passed, "found": NOTHING_PRIVATE if passed else private.get("found")}
+    for name in dict.fromkeys((*then, *now)):
+        if name not in then or name not in now:
+            check.checked += 1
+            check.miss(f"gate {name}: {'not in the receipt' if name not in then else 'no such gate'}")
+            continue
+        accepted = {"accepted": str(then[name].get("accepted") or "a reason")} if not now[name]["passed"] else {}
+        check.compare(then[name], {**now[name], **accepted}, f"gate {name}")
+    return [check]
+
+
+def stated_attempts(manifest: Manifest, stated: Mapping[str, JSON], metrics: Sequence[JSON]) -> Check:
+    """What the receipt says of the attempts against itself and this run's numbers; the other runs are not here."""
+    check = Check("attempts of the receipt", note="how many runs there were is the publisher's word: they are not here")
+    body = as_object(stated.get("attempts"))
+    others = [as_object(entry) for entry in as_list(body.get("others"))]
+    earlier = sum((str(one.get("created")), str(one.get("run"))) < (manifest.created, manifest.run) for one in others)
+    now = {
+        "others": body.get("others"),
+        "of": len(others) + 1,
+        "position": earlier + 1,
+        "headline": headline(manifest, metrics),
+        "told": sentence(earlier + 1, len(others)),
+    }
+    for key in dict.fromkeys((*now, *body)):
+        check.compare(body.get(key), now.get(key), f"attempts, {key}")
+    for other in others:
+        check.compare(sorted(other), list(_ATTEMPT_KEYS), "keys of another run")
+    return check

@@ -1,0 +1,176 @@
+"""The outcome of an audit: checks that count, the outcome of one run, and both as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from perpend.canon import JSON
+from perpend.errors import AuditFailure
+from perpend.inert import terminal
+from perpend.proof.audit.labels import Judged
+from perpend.proof.audit.places import Place
+
+_SHOWN = 200
+"""How many characters of a value a difference shows."""
+
+
+@dataclass(slots=True)
+class Check:
+    """One thing that was recomputed: how often, how often it differs, the first difference in words.
+
+    A check that looked at nothing says why in `note`. `missing` says what it could not recompute, and why not.
+    """
+
+    name: str
+    checked: int = 0
+    differ: int = 0
+    first: str = ""
+    note: str = ""
+    missing: str = ""
+
+    def compare(self, stored: object, now: object, where: str) -> None:
+        """Count one comparison. Of two structures the first entry that differs is shown."""
+        self.checked += 1
+        difference = first_difference(stored, now, where)
+        if difference is not None:
+            self.miss(difference)
+
+    def miss(self, words: str) -> None:
+        """Count one difference of something that was counted as checked."""
+        self.differ += 1
+        self.first = self.first or words
+
+    def add(self, other: Check) -> None:
+        """Take in the counts of the same check over later trials."""
+        self.checked += other.checked
+        self.differ += other.differ
+        self.first = self.first or other.first
+        self.missing = self.missing or other.missing
+        if other.note not in self.note:
+            self.note = f"{self.note} {other.note}".strip()
+
+    def as_json(self) -> dict[str, JSON]:
+        """The check as JSON."""
+        return {
+            "check": self.name,
+            "checked": self.checked,
+            "differ": self.differ,
+            "first": self.first,
+            "note": self.note,
+            "not_recomputed": self.missing,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How many trials, sampled with a seed, were rendered and scored again. `of` counts the planned ones."""
+
+    trials: int
+    of: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The outcome for one run or published folder. `sample` None: every trial was looked at."""
+
+    path: Path
+    checks: Sequence[Check] = ()
+    sample: Sample | None = None
+    labels: Sequence[Judged] = ()
+    place: Place | None = None
+    """How its run can be opened again; None where it cannot."""
+    trust_code: bool = False
+    metadata: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The folder's name, also where the path is '.'."""
+        return self.path.resolve().name
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing differs."""
+        return not any(check.differ for check in self.checks)
+
+    @property
+    def not_recomputed(self) -> list[str]:
+        """The names of the checks that could not recompute all of what is stored."""
+        return [check.name for check in self.checks if check.missing]
+
+    @property
+    def verdict(self) -> str:
+        """One line: whether anything differs, and what was not looked at."""
+        left = self.not_recomputed
+        line = "DIFFERS" if not self.ok else "nothing differs in what was recomputed" if left else "nothing differs"
+        if self.sample is not None:
+            one = self.sample
+            line += f" in a SAMPLE of {one.trials} of {one.of} trials (seed {one.seed}); the rest was not looked at"
+        return line + (f"; not recomputed: {', '.join(left)}" if left else "")
+
+    def as_json(self) -> dict[str, JSON]:
+        """The outcome as JSON."""
+        one = self.sample
+        return {
+            "run": self.name,
+            "ok": self.ok,
+            "sample": None if one is None else {"trials": one.trials, "of": one.of, "seed": one.seed},
+            "checks": [check.as_json() for check in self.checks],
+            "labels": [judged.as_json() for judged in self.labels],
+        }
+
+    def raise_for_failures(self) -> None:
+        """Raise AuditFailure with the first difference of every check that has one."""
+        if not self.ok:
+            lines = [f"{c.name}: {c.differ} of {c.checked} differ; {c.first}" for c in self.checks if c.differ]
+            raise AuditFailure(f"{self.path}: " + "\n".join(lines))
+
+
+def as_table(audits: Iterable[Audit]) -> str:
+    """The outcomes as text: one line per check; below it the first difference, notes, and what was not recomputed."""
+    lines: list[str] = []
+    for outcome in audits:
+        lines.append(f"{terminal(outcome.name)}: {outcome.verdict}")
+        for check in outcome.checks:
+            verdict = f"{check.differ} differ" if check.differ else "ok" if check.checked else "not checked"
+            lines.append(f"  {terminal(check.name):<42} {check.checked:>9} checked   {verdict}")
+            left = f"not recomputed: {check.missing}" if check.missing else ""
+            lines += [f"      {_line(text)}" for text in (check.first, check.note, left) if text]
+        lines += [f"  {_line(line)}" for judged in outcome.labels for line in judged.as_lines()]
+    return "\n".join(lines) + "\n"
+
+
+def _line(text: str) -> str:
+    return terminal(text.replace("\n", "\\n"))
+
+
+def first_difference(stored: object, now: object, where: str) -> str | None:
+    """The first place at which two values differ, with both; None when they are the same.
+
+    Numbers are the same up to 1e-9 of their size, which is what another machine's arithmetic may move them.
+    """
+    if isinstance(stored, Mapping) and isinstance(now, Mapping):
+        for key in dict.fromkeys((*stored, *now)):
+            if key not in stored or key not in now:
+                return f"{where}, {key}: {'not stored' if key not in stored else 'stored, not recomputed'}"
+            difference = first_difference(stored[key], now[key], f"{where}, {key}")
+            if difference is not None:
+                return difference
+        return None
+    if isinstance(stored, list) and isinstance(now, list) and len(stored) == len(now):
+        entries = (first_difference(*pair, f"{where}[{n}]") for n, pair in enumerate(zip(stored, now, strict=True)))
+        return next((difference for difference in entries if difference is not None), None)
+    if isinstance(stored, float) and isinstance(now, float):
+        same = math.isclose(stored, now, rel_tol=1e-9, abs_tol=1e-15)
+    else:
+        same = stored == now and isinstance(stored, bool) == isinstance(now, bool)
+    return None if same else f"{where}: stored {shown(stored)}, recomputed {shown(now)}"
+
+
+def shown(value: object) -> str:
+    """A value as a difference shows it, not longer than a line or two."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,124 @@
+"""Paths → what can be audited: runs, published folders, and files that a study reads as runs."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from perpend.ask.task import CODE
+from perpend.canon import portable_name
+from perpend.errors import StoreError
+from perpend.ledger.manifest import MANIFEST
+from perpend.ledger.store import Store
+from perpend.measure.run import Run
+from perpend.measure.study import Format, formats_of
+from perpend.proof.archive import LABELS, PLAN, restore
+from perpend.proof.receipt import RECEIPT
+from perpend.spec.resolve import module_of, names
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One thing to audit: a published folder; files of a `format`, which are imported; or else a run directory."""
+
+    path: Path
+    published: bool = False
+    format: Format | None = None
+
+
+def places(paths: Sequence[Path]) -> list[Place]:
+    """Everything that the paths are or hold, each once, in the order of the paths, then by name.
+
+    A path that holds nothing to audit is a StoreError.
+    """
+    known: dict[Path, Place] = {}
+    for path in paths:
+        if not path.exists():
+            raise StoreError(f"{path}: no such folder or file; give a run, a published folder, or a folder of them")
+        here = list(_below(path))
+        if not here:
+            readable = ", ".join(one.name for one in formats())
+            raise StoreError(
+                f"{path}: holds no run ({MANIFEST} and run.db), no published folder ({RECEIPT}) and no file that a "
+                f"study reads ({readable}); 'perpend eval' writes the first, 'perpend publish' the second"
+            )
+        for place in here:
+            known.setdefault(place.path.resolve(), place)
+    return list(known.values())
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """The formats of all studies that are installed."""
+    studies = [getattr(module_of("tasks", name), "STUDY", None) for name in names("tasks")]
+    return tuple(one for study in studies if study is not None for one in formats_of(study))
+
+
+def _below(path: Path) -> Iterator[Place]:
+    """A receipt or a plan makes a published folder even when the other files are lost: that is to be reported."""
+    if path.is_dir() and ((path / RECEIPT).is_file() or (path / PLAN).is_file()):
+        yield Place(path, published=True)
+    elif path.is_dir() and ((path / MANIFEST).is_file() or (path / "run.db").is_file()):
+        yield Place(path)
+    elif (known := next((one for one in formats() if one.is_one(path)), None)) is not None:
+        yield Place(path, format=known)
+    elif path.is_dir():
+        for entry in sorted(path.iterdir()):
+            if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
+                yield from _below(entry)
+
+
+@contextmanager
+def run_directory(place: Place, *, metadata: Path | None = None, quiet: bool = True) -> Iterator[Path]:
+    """The run directory of a place: itself, or for the time of the block a restored or imported one."""
+    if not place.published and place.format is None:
+        yield place.path
+        return
+    with tempfile.TemporaryDirectory(prefix="perpend-audit-") as tmpdir:
+        if place.format is None:
+            yield restore(place.path, Path(tmpdir), quiet=quiet)
+            return
+        read: Callable[..., Path] = place.format.read
+        takes = metadata is not None and "metadata" in inspect.signature(read).parameters
+        to = Path(tmpdir) / portable_name(place.path.resolve().name)
+        directory = read(place.path, to, metadata=metadata) if takes else read(place.path, to)
+        _link(place.path, directory)
+        yield directory
+
+
+def unscored(run: Run, store: Store) -> bool:
+    """Whether a run was never scored: it declares scorers, and no score of any is stored."""
+    known = {f"{name}@{version}" for name, version in store.scorers()}
+    return bool(run.manifest.scorers) and not known & {*run.manifest.scorers}
+
+
+@contextmanager
+def scored_copy(run: Run, *, trust_code: bool) -> Iterator[Run]:
+    """A copy of a run directory, scored by the scorers that can be had; the run itself stays as it is."""
+    with tempfile.TemporaryDirectory(prefix="perpend-audit-") as tmpdir:
+        directory = Path(tmpdir) / run.name
+        directory.mkdir()
+        for name in (MANIFEST, LABELS, "run.db", "run.db-wal"):
+            if (run.directory / name).is_file():
+                shutil.copyfile(run.directory / name, directory / name)
+        if (run.directory / CODE).is_dir():
+            shutil.copytree(run.directory / CODE, directory / CODE)
+        _link(run.directory, directory)
+        copy = Run(directory, trust_code=trust_code)
+        available = [name for name in copy.manifest.scorers if f"scorer {name}" not in copy.code.missing]
+        if available:
+            copy.score(available)
+        yield copy
+
+
+def _link(source: Path, directory: Path) -> None:
+    """Let a study see its own files beside the ledger that was made of them."""
+    for path in source.iterdir() if source.is_dir() else ():
+        if path.is_file() and not (directory / path.name).exists() and not path.name.startswith("run.db"):
+            (directory / path.name).symlink_to(path.resolve())

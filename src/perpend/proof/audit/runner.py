@@ -1,0 +1,221 @@
+"""audit: derive everything again from the raw responses and compare with what is stored. No model, no network.
+
+Each check says how many things it looked at and how many differ, and shows the first that does. A check that looked at
+nothing says why. Nothing out of a folder is run unless the caller trusts its code.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from perpend.ask.progress import Progress
+from perpend.canon import JSON
+from perpend.errors import PerpendError
+from perpend.measure.run import IMPORTED, Run
+from perpend.measure.study import stored_labels_of
+from perpend.proof.audit.answers import answers, drawn, job, processes, where
+from perpend.proof.audit.bundle import bundle, facts, recomputed_gates
+from perpend.proof.audit.checks import Audit, Check, Sample
+from perpend.proof.audit.intent import intent, order, well_formed
+from perpend.proof.audit.labels import LABELS, Judged, judged
+from perpend.proof.audit.numbers import numbers
+from perpend.proof.audit.places import Place, places, run_directory, scored_copy, unscored
+
+READABLE = "what is stored can be read"
+
+
+def _quietly(line: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How much an audit looks at.
+
+    `rules` 'v1' or 'v2' looks only at the scores of that rule version. `sample` renders and scores that many trials
+    again, sampled with `seed`, and passes no gate again; what rests on all stored scores is recomputed all the same.
+    `figures` redraws every figure. `workers` is the number of processes, by default that of the cores. `trust_code`
+    runs the Python files that a run's manifest lists; `say` gets a line with name and digest of each before it is run.
+    `metadata` is a file that some formats of studies need beside what is imported.
+    """
+
+    rules: str = "both"
+    sample: int | None = None
+    seed: int = 0
+    figures: bool = False
+    workers: int | None = None
+    quiet: bool = True
+    trust_code: bool = False
+    metadata: Path | None = None
+    say: Callable[[str], None] = _quietly
+
+
+_WHOLE = Options()
+
+
+def audit(paths: Sequence[Path], options: Options = _WHOLE) -> list[Audit]:
+    """Audit everything that the paths are or hold. A path that holds nothing to audit is a StoreError."""
+    return [_audit(place, options) for place in places(paths)]
+
+
+def audit_run(directory: Path, rules: str = "both") -> Audit:
+    """Audit one run directory: file, items, plan, prompts, scores, labels of an import, metrics, report, tables."""
+    return _audit(Place(directory), Options(rules=rules))
+
+
+def _audit(place: Place, options: Options) -> Audit:
+    """A folder's seals first; then the run that it is or holds, against what is stored in the folder."""
+    checks = _collected(bundle(place.path)) if place.published else []
+    ledger = _Ledger(place, options)
+    checks += _collected(ledger.checks())
+    again = place if ledger.is_open else None
+    return Audit(place.path, checks, ledger.sample, ledger.labels, again, options.trust_code, options.metadata)
+
+
+def _collected(checks: Iterable[Check]) -> list[Check]:
+    """The checks up to the first thing that cannot be read, which is a difference too."""
+    collected: list[Check] = []
+    try:
+        collected.extend(checks)
+    except PerpendError as error:
+        collected.append(Check(READABLE, 1, 1, str(error)))
+    except BrokenProcessPool as error:
+        raise PerpendError(
+            "a process of the audit died. Too little memory? Try --workers 1. In a script of your own, keep the call "
+            "under 'if __name__ == \"__main__\":'"
+        ) from error
+    return collected
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """The run of a place; the place is the folder whose metrics, report, tables and figures are compared."""
+
+    place: Place
+    options: Options
+    is_open: bool = False
+    sample: Sample | None = None
+    labels: Sequence[Judged] = ()
+
+    def checks(self) -> Iterator[Check]:
+        """Every check of the run that the place is, or of the one that it is restored or imported as."""
+        place, options = self.place, self.options
+        with run_directory(place, metadata=options.metadata, quiet=options.quiet) as directory:
+            if place.published or place.format is not None:
+                note = f"{place.format.name}, imported for this audit" if place.format is not None else ""
+                yield Check(READABLE, checked=1, note=note)
+            run = Run(directory, trust_code=options.trust_code)
+            self.is_open = True
+            yield from self._checks(run, place.path if place.format is None else directory)
+
+    def _checks(self, run: Run, stored: Path) -> Iterator[Check]:
+        """The cheap ones first."""
+        options, published = self.options, self.place.published
+        with run.open() as store:
+            yield from intent(run, store, stored, published=published)
+            planned = sum(cell.planned for cell in store.cells())
+            work = job(run, store, options.rules, trust_code=options.trust_code)
+            imported = options.rules != "v2" and any(version == IMPORTED for _, version in store.scorers())
+            never_scored = not published and unscored(run, store)
+        for source in run.manifest.sources if options.trust_code else ():
+            options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
+        total = max(planned, run.manifest.trials)
+        self.sample = drawn(total, options.sample, options.seed)
+        looked_at = total if self.sample is None else self.sample.trials
+        pool = processes(options.workers or os.cpu_count() or 1, looked_at)
+        progress = Progress(f"auditing {self.place.path.resolve().name}", looked_at, quiet=options.quiet)
+        # Columns are read by the position in the plan, so nothing can be derived from one that has gaps.
+        whole = planned == run.manifest.trials
+        with ExitStack() as stack, pool or nullcontext(), progress:
+            if never_scored and whole:
+                run = stack.enter_context(scored_copy(run, trust_code=options.trust_code))
+                yield Check("scores", note="not scored yet; scored for this audit")
+            seals = facts(self.place.path) if published else None
+            later = _Deferred(run.directory, stored, seals, options.trust_code, options.figures)
+            derived = _Later(pool, partial(_derived, later), whole and self.place.format is None)
+            stated = _Later(pool, partial(_stated, later, imported=imported), whole)
+            gated = partial(recomputed_gates, run.directory, seals or {})
+            gates = _Later(pool, gated, published and self.sample is None)
+            yield from answers(work, total, self.sample, (pool, progress))
+            for part in (gates, stated, derived):
+                yield from part.result()
+            if not whole:
+                yield Check("metrics.json, report.md, tables", note="not recomputed: the plan has lost trials")
+            elif (run.directory / LABELS).is_file():
+                self.labels = judged(run, run.directory / LABELS)
+                yield Check(f"scorers against {LABELS}", checked=sum(one.n for one in self.labels))
+
+
+@dataclass(frozen=True, slots=True)
+class _Deferred:
+    """What a piece of the audit in another process needs to know."""
+
+    directory: Path
+    stored: Path
+    seals: Mapping[str, JSON] | None
+    trust_code: bool
+    redraw: bool
+
+    def run(self) -> Run:
+        return Run(self.directory, trust_code=self.trust_code)
+
+
+class _Later:
+    """A piece of the audit that another process does meanwhile, or this one when its checks are wanted."""
+
+    def __init__(self, pool: ProcessPoolExecutor | None, work: partial[list[Check]], wanted: bool) -> None:
+        self._work = work if wanted else partial(list[Check])
+        self._future = pool.submit(self._work) if pool is not None and wanted else None
+
+    def result(self) -> list[Check]:
+        """The checks."""
+        return self._work() if self._future is None else self._future.result()
+
+
+def _derived(later: _Deferred) -> list[Check]:
+    """All that needs the plan as columns, which one process reads and no other."""
+    run = later.run()
+    with well_formed("a trial"):
+        checks = [order(run)]
+    return [*checks, *numbers(run, later.stored, later.seals, redraw=later.redraw)]
+
+
+def _stated(later: _Deferred, *, imported: bool) -> list[Check]:
+    """The labels that an import brought along against our scorers on the raw text; and what the study checks itself."""
+    run = later.run()
+    study = run.code.study
+    checks = []
+    brought = [name for name in run.table.scorers if name.endswith(f"@{IMPORTED}")] if imported else []
+    if brought:
+        checks += _labels(run, brought, {} if study is None else stored_labels_of(study))
+    extra: Callable[[Run], Iterable[tuple[str, int, int, str]]] | None = getattr(study, "extra_checks", None)
+    with well_formed("what the study checks"):
+        checks += [Check(*entry) for entry in (() if extra is None else extra(run))]
+    compared = {check.name.partition(" ")[0] for check in checks}
+    rest = [name for name in brought if name not in compared]
+    return [*checks, *(Check(name, note="imported: no rule here gives it again") for name in rest)]
+
+
+def _labels(run: Run, brought: Sequence[str], agreements: Mapping[str, str]) -> list[Check]:
+    """Each stored label of an answered trial against our scorer's; where neither can be right, nothing is compared."""
+    names = [name for name in brought if name in agreements]
+    checks = [Check(f"{name} against {agreements[name]}") for name in names]
+    scorers = [run.code.scorer(agreements[name]) for name in names]
+    columns = [run[name].all_values for name in names]
+    with run.open() as store:
+        for trial, response in store.answers() if names else ():
+            for check, scorer, column in zip(checks, scorers, columns, strict=True):
+                now = None if response.text is None else scorer.judge(trial.item, response).value
+                if response.text is None or (now is None and trial.item.target is None):
+                    continue
+                value = float(column[trial.trial - 1])
+                check.compare(None if math.isnan(value) else value, now, where(trial))
+    return checks

@@ -1,0 +1,275 @@
+"""publish: gates, then a canonical copy of a run with its receipt, and an index over all that is published.
+
+A run is written into a temporary folder beside its place and renamed when it is whole: an interrupted publish leaves
+nothing behind. Publishing the same run again gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+
+from perpend.canon import JSON, as_list, as_object, pretty, write_atomic
+from perpend.errors import AuditFailure, SpecError, StoreError, did_you_mean
+from perpend.inert import markdown, terminal
+from perpend.ledger.manifest import Manifest, code_version, read_manifest
+from perpend.measure.run import Run
+from perpend.proof import receipt as receipts
+from perpend.proof.archive import restore, run_id, write
+from perpend.proof.attempts import attempts
+from perpend.proof.closing import close_report
+from perpend.proof.gates import NAMES, Gate, as_table, gates
+from perpend.proof.leaks import Leak, search, this_machine
+from perpend.proof.signature import sign as sign_receipt
+from perpend.report.derive import derive
+
+VERIFY, INDEX, PAGE = "verify.py", "index.json", "README.md"
+NOTHING_PRIVATE = "no secret, path, user or host in any file"
+"""What the gate 'private' says where it passes."""
+_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One run that was published: its folder, its gates, and the digest over all of its files."""
+
+    run: str
+    folder: Path
+    gates: tuple[Gate, ...]
+    root_sha256: str
+
+    def as_json(self) -> dict[str, JSON]:
+        """The outcome as JSON."""
+        return {
+            "run": self.run,
+            "folder": self.folder.as_posix(),
+            "gates": [gate.as_json() for gate in self.gates],
+            "root_sha256": self.root_sha256,
+        }
+
+
+def publish(  # noqa: PLR0913  each is one flag of the verb
+    runs: Sequence[Run | Path],
+    to: Path,
+    accept: Mapping[str, str],
+    sign: Path | None = None,
+    *,
+    figures: bool = True,
+    quiet: bool = True,
+    trust_code: bool = False,
+) -> list[Published]:
+    """Publish run directories below `to` and write the index of all that is there.
+
+    `accept` maps the name of a gate that may fail to the reason why it may. A gate that fails otherwise is an
+    AuditFailure, and nothing is published. `sign` is an SSH key's file. `figures` are slow; tables hold their numbers.
+    Python files of a run are run only with `trust_code`, or where a Run has its code at hand.
+    """
+    for name, because in accept.items():
+        if name not in NAMES:
+            raise SpecError(f"--accept {name}: no such gate; {did_you_mean(name, NAMES)}")
+        if not because.strip():
+            raise SpecError(f"--accept {name}: say why, with --because")
+    opened = [run if isinstance(run, Run) else Run(run, trust_code=trust_code) for run in runs]
+    _check_names(opened, to)
+    _entries(to)  # a folder that the index could not list is reported before anything is written
+    checked = [_judged(gates(run, quiet=quiet), accept) for run in opened]
+    _refuse(opened, checked)
+    # 'private' is known only when the files are written; the others are reported before that work is done.
+    _check_accepted([name for name in accept if name != "private"], [gate for one in checked for gate in one])
+    with _staging(to) as tmpdir:
+        published = []
+        for number, (run, passed) in enumerate(zip(opened, checked, strict=True)):
+            folder = tmpdir / str(number)
+            write(run.directory, folder, quiet=quiet)
+            published.append(_finish(run, folder, passed, accept, figures=figures))
+            if sign is not None:
+                sign_receipt(folder, sign)
+        _check_accepted(accept, [gate for one in published for gate in one.gates])
+        for number, one in enumerate(published):
+            _place(tmpdir / str(number), to / one.run, tmpdir / f"old-{number}")
+    write_index(to)
+    return [replace(one, folder=to / one.run) for one in published]
+
+
+def write_index(to: Path) -> None:
+    """Write README.md and index.json over every published run in a folder, from their receipts."""
+    entries = _entries(to)
+    body: dict[str, JSON] = {"format": 1, "runs": entries}
+    write_atomic(to / INDEX, pretty(body))
+    write_atomic(to / PAGE, _page(entries))
+
+
+def _entries(to: Path) -> list[dict[str, JSON]]:
+    return [_entry(path.parent) for path in sorted(to.glob(f"*/{receipts.RECEIPT}"))]
+
+
+def _check_names(runs: Sequence[Run], to: Path) -> None:
+    """Each run has a place of its own, which is free or holds an earlier copy of the same run and nothing else."""
+    places: dict[str, Path] = {}
+    for run in runs:
+        name, path = run_id(run.manifest), run.directory
+        if not (path / "run.db").is_file():
+            raise StoreError(f"{path}: not a run directory (no run.db); a published folder is not published again")
+        if name in places:
+            raise StoreError(f"{places[name]} and {path} are both called {name!r}; publish them into different folders")
+        places[name] = path
+        there = to / name
+        if (there.exists() or there.is_symlink()) and not _is_copy_of(run.manifest, there):
+            raise StoreError(f"{there}: holds another run or something else; publish into another folder or remove it")
+
+
+def _is_copy_of(manifest: Manifest, there: Path) -> bool:
+    """Whether a folder is what publish wrote for this run, so that it may be replaced without a loss."""
+    if there.is_symlink() or not (there / receipts.RECEIPT).is_file() or read_manifest(there) != manifest:
+        return False
+    known = {*receipts.read(there).files, *receipts.UNLISTED}
+    return all(path.relative_to(there).as_posix() in known for path in there.rglob("*") if not path.is_dir())
+
+
+def _judged(checked: Sequence[Gate], accept: Mapping[str, str]) -> tuple[Gate, ...]:
+    """The gates with the reason of each one that failed and is accepted."""
+    return tuple(gate if gate.passed else replace(gate, because=accept.get(gate.gate)) for gate in checked)
+
+
+def _refuse(runs: Sequence[Run], checked: Sequence[Sequence[Gate]]) -> None:
+    """Raise AuditFailure with every gate when one failed and is not accepted."""
+    lines = []
+    for run, passed in zip(runs, checked, strict=True):
+        failed = [gate for gate in passed if not gate.passed and gate.because is None]
+        if failed:
+            lines += [f"{terminal(run.name)}: not published", as_table(passed)]
+            lines += [f'To publish all the same: --accept {gate.gate} --because "why it may"' for gate in failed]
+    if lines:
+        raise AuditFailure("\n".join(lines))
+
+
+def _check_accepted(accept: Iterable[str], checked: Sequence[Gate]) -> None:
+    """An acceptance that no run needed is a mistake: it would excuse what has not happened."""
+    for name in accept:
+        if all(gate.passed for gate in checked if gate.gate == name):
+            raise SpecError(f"--accept {name}: that gate passes; leave it out")
+
+
+@contextmanager
+def _staging(to: Path) -> Iterator[Path]:
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        tmpdir = Path(tempfile.mkdtemp(dir=to, prefix=".publish-"))
+    except OSError as error:
+        raise StoreError(f"{to}: cannot be written: {error.strerror}; choose another --to") from None
+    try:
+        yield tmpdir
+    finally:
+        shutil.rmtree(tmpdir, ignore_errors=True)
+
+
+def _finish(run: Run, folder: Path, passed: Sequence[Gate], accept: Mapping[str, str], *, figures: bool) -> Published:
+    """Write what belongs beside a run's ledger: derived files, verify.py, receipt. A leak is an AuditFailure."""
+    name = run_id(run.manifest)
+    write_atomic(folder / VERIFY, files("perpend.proof").joinpath(VERIFY).read_bytes())
+    with tempfile.TemporaryDirectory(dir=folder.parent) as tmpdir:
+        # Reports show the directory's name; a renamed copy is restored under the name that the run was begun with.
+        same = run if run.name == name else Run(restore(folder, Path(tmpdir)), code=run.code)
+        numbers = derive([same], folder, figures=figures).numbers
+    counted = attempts(run.directory, [metric.as_json() for metric in numbers.metrics])
+    facts: dict[str, JSON] = {"gates": [gate.as_json() for gate in passed], "attempts": counted, "code": code_version()}
+    checked = _judged([*passed, _private(folder, run.directory, facts)], accept)
+    _refuse([run], [checked[-1:]])
+    facts["gates"] = [gate.as_json() for gate in checked]
+    close_report(folder, facts)
+    receipt = receipts.write(folder, name, facts)
+    return Published(name, folder, checked, receipt.root_sha256)
+
+
+def _private(folder: Path, run: Path, facts: Mapping[str, JSON]) -> Gate:
+    """No path, user or host of this machine is in what was written. A secret is refused whatever is accepted."""
+    own = this_machine(folders=(run, folder.parent.parent))
+    with tempfile.TemporaryDirectory(dir=folder.parent) as tmpdir:
+        write_atomic(Path(tmpdir) / receipts.RECEIPT, pretty(facts))
+        leaks = [*search(folder, own), *search(Path(tmpdir), own)]
+    secrets = [leak for leak in leaks if leak.secret]
+    if secrets:
+        raise AuditFailure(
+            f"{terminal(run.name)}: not published; secrets would be:\n{_places(secrets)}\n"
+            "Take them out where they come from; no gate accepts them. A key that was stored is a key to replace."
+        )
+    if leaks:
+        return Gate("private", False, f"{len(leaks)} places: " + _places(leaks).replace("\n", "; "))
+    return Gate("private", True, NOTHING_PRIVATE)
+
+
+def _places(leaks: Sequence[Leak]) -> str:
+    lines = [str(leak) for leak in leaks[:_LISTED]]
+    return "\n".join(lines + ([f"and {len(leaks) - _LISTED} more"] if len(leaks) > _LISTED else []))
+
+
+def _place(folder: Path, there: Path, old: Path) -> None:
+    """Rename a whole folder to its place. What was there goes aside first, and is put back when that fails."""
+    try:
+        if there.exists():
+            there.replace(old)
+        folder.replace(there)
+    except OSError as error:
+        if old.exists() and not there.exists():
+            old.replace(there)
+        raise StoreError(f"{there}: cannot be put in place: {error.strerror}") from error
+
+
+def _entry(folder: Path) -> dict[str, JSON]:
+    """One published run in the index."""
+    receipt, manifest = receipts.read(folder), read_manifest(folder)
+    counted = as_object(receipt.body.get("attempts"))
+    accepted = [gate for gate in map(as_object, as_list(receipt.body.get("gates"))) if gate.get("accepted") is not None]
+    return {
+        "run": folder.name,
+        "task": manifest.task,
+        "models": [model.label for model in manifest.models],
+        "trials": manifest.trials,
+        "created": manifest.created,
+        "headline": counted.get("headline"),
+        "attempt": [counted.get("position"), counted.get("of")],
+        "accepted": {str(gate.get("gate")): gate.get("accepted") for gate in accepted},
+        "root_sha256": receipt.root_sha256,
+        "receipt_sha256": receipt.receipt_sha256,
+        "signed": (folder / receipts.SIGNATURE).is_file(),
+    }
+
+
+def _page(entries: Sequence[Mapping[str, JSON]]) -> str:
+    lines = [
+        "# Published runs",
+        "",
+        "Each folder holds a whole run: items, questions asked, raw responses, scores, numbers, report. `python",
+        "<run>/verify.py` checks that a folder is whole; `perpend audit <run>` derives every number again from the raw",
+        "responses. 'Attempt' says which of how many runs of the same items and model this was.",
+        "",
+        "| run | task | models | trials | headline | attempt | accepted gates | root SHA-256 |",
+        "|---|---|---|---:|---|---|---|---|",
+    ]
+    for entry in entries:
+        accepted = [f"{gate}: {because}" for gate, because in as_object(entry.get("accepted")).items()]
+        cells = (
+            f"[{markdown(str(entry['run']))}]({entry['run']}/report.md)",
+            markdown(str(entry.get("task"))),
+            markdown(", ".join(map(str, as_list(entry.get("models"))))),
+            str(entry.get("trials")),
+            markdown(_headline(as_object(entry.get("headline")))),
+            " of ".join(map(str, as_list(entry.get("attempt")))),
+            markdown(", ".join(accepted) or "none"),
+            f"`{str(entry.get('root_sha256'))[:16]}…`",
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _headline(headline: Mapping[str, JSON]) -> str:
+    value = headline.get("value")
+    if not isinstance(value, float | int):
+        return "none"
+    cell = ", ".join(str(name) for name in as_object(headline.get("where")).values())
+    return f"{headline.get('metric')} of {headline.get('scorer')} ({cell}): {value:.3f}, n = {headline.get('n')}"

@@ -1,0 +1,99 @@
+"""Check that a published run is whole: python verify.py [FOLDER]
+
+Every file has the SHA-256 that receipt.json states, none is missing, none was added, and the receipt's own digests
+hold. Exit 0 when all of that is so, 6 when anything is not. Needs Python 3.8 and nothing else. That the numbers follow
+from the responses is checked by 'perpend audit FOLDER'; who signed, by 'ssh-keygen -Y verify'.
+"""
+
+import gzip
+import hashlib
+import json
+import sys
+import zlib
+from pathlib import Path
+
+REQUIRED = ("manifest.json", "plan.json", "items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "scores.jsonl.gz")
+UNLISTED = {"receipt.json", "receipt.json.sig", "signer.pub"}
+
+
+def digest(value: object) -> str:
+    """SHA-256 of a value as JSON with sorted keys and no spaces, in UTF-8."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def digest_file(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    sha256 = hashlib.sha256()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            sha256.update(block)
+    return sha256.hexdigest()
+
+
+def count_lines(path: Path) -> int:
+    """The number of lines of a JSONL file, packed or not."""
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+
+
+def problems(folder: Path) -> "list[str]":
+    """What is wrong with the folder, in sentences; empty when nothing is."""
+    try:
+        receipt = json.loads((folder / "receipt.json").read_text(encoding="utf-8"))
+        stated = {str(name): str(value) for name, value in receipt["files"].items()}
+        root, own = receipt["root_sha256"], receipt.pop("receipt_sha256")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return [f"receipt.json cannot be read: {error!r}"]
+    wrong = []
+    if digest(stated) != root:
+        wrong.append("receipt.json: root_sha256 is not the digest of the files that it lists")
+    if digest(receipt) != own:
+        wrong.append("receipt.json: receipt_sha256 is not the digest of the rest")
+    wrong += [f"{name}: not in the receipt" for name in REQUIRED if name not in stated]
+    present = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            wrong.append(f"{name}: a link")
+        elif path.is_file() and name not in UNLISTED:
+            present[name] = path
+    wrong += [f"{name}: missing" for name in stated if name not in present]
+    wrong += [f"{name}: not in the receipt" for name in present if name not in stated and name not in REQUIRED]
+    for name, path in present.items():
+        if name in stated and digest_file(path) != stated[name]:
+            wrong.append(f"{name}: SHA-256 differs from the receipt")
+    return wrong or counted(folder, sorted(present))
+
+
+def counted(folder: Path, names: "list[str]") -> "list[str]":
+    """Print the number of lines of every JSONL file; a plan of another length than the manifest's is a problem."""
+    lines = {}
+    for name in names:
+        if name.endswith((".jsonl", ".jsonl.gz")):
+            try:
+                lines[name] = count_lines(folder / name)
+            except (OSError, EOFError, zlib.error) as error:
+                return [f"{name}: cannot be unpacked: {error}"]
+            print(f"{lines[name]:>12} lines  {ascii(name)[1:-1]}")
+    planned = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("trials")
+    if lines.get("trials.jsonl.gz") != planned:
+        return [f"trials.jsonl.gz: {lines.get('trials.jsonl.gz')} lines, the manifest plans {planned} trials"]
+    return []
+
+
+def main() -> int:
+    """Check the folder that is named, or the one that this file is in."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent
+    wrong = problems(folder)
+    for line in wrong:
+        print("DIFFERS  " + ascii(line)[1:-1])  # names come from the folder: nothing of them moves the cursor
+    if wrong:
+        return 6
+    receipt = json.loads((folder / "receipt.json").read_text(encoding="utf-8"))
+    print(f"whole: {len(receipt['files'])} files, root {receipt['root_sha256']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

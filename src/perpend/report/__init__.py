@@ -1,0 +1,1 @@
+"""report: what Numbers look like: summary, comparison, cases, tables, figures, pages, exports."""

@@ -1,0 +1,33 @@
+"""compare: two run directories, or two parts of one, against each other; the page, the tables and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from perpend.measure.run import Run
+from perpend.report.compare_page import write_comparison
+from perpend.report.compare_pairs import Side
+from perpend.report.compare_runs import RunComparison, compare_runs
+
+__all__ = ["RunComparison", "Side", "compare_runs", "is_run", "side", "write_comparison"]
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is a run, and not the report folder of a checkpoint."""
+    return (path / "run.db").is_file()
+
+
+def side(run: Run | Path, where: Mapping[str, str] | None = None) -> Side:
+    """A run as one side. `where` narrows it; 'rule' in it is a scorer version, such as 1."""
+    chosen = dict(where or {})
+    version = chosen.pop("rule", "")
+    return Side(run if isinstance(run, Run) else Run(run), chosen, version)
+
+
+def compare_directories(first: Side, second: Side, out: Path | None, columns: Sequence[str] = ()) -> RunComparison:
+    """Compare two sides and, with `out`, write COMPARE.md, COMPARE.json, differences.csv and flips.csv there."""
+    comparison = compare_runs(first, second, columns=columns)
+    if out is not None:
+        write_comparison(comparison, out)
+    return comparison

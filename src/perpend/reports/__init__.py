@@ -1,1 +1,0 @@
-"""Reports, one file each: compute a value, then draw or write it."""

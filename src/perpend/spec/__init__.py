@@ -1,0 +1,1 @@
+"""spec: run.toml, flags and Python arguments become one RunSpec; names become objects."""

@@ -1,0 +1,81 @@
+"""What a name of a model stands for: something that answers requests within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from perpend.types import Request, Response, Usage
+
+
+@dataclass(slots=True)
+class Budget:
+    """What a run may spend. A provider asks `may_send` before every attempt, retries included, and reports `spend`.
+
+    So requests never pass their limit, and money or time pass it by at most the requests that are in flight.
+    """
+
+    max_requests: int | None = None
+    max_usd: float | None = None
+    max_minutes: float | None = None
+    usd_per_input: float = 0.0
+    """US dollars for one input token."""
+    usd_per_output: float = 0.0
+    sent: int = 0
+    usd: float = 0.0
+    answered: int = 0
+    """Answers that the run has of the model that is being asked: with some, a refusal is the item's fault."""
+    started: float = field(default_factory=time.monotonic)
+
+    def spent(self) -> str | None:
+        """Which limit is reached, in words; None while there is something left."""
+        if self.max_requests is not None and self.sent >= self.max_requests:
+            return f"--max-requests {self.max_requests} reached"
+        if self.max_usd is not None and self.usd >= self.max_usd:
+            return f"--max-usd {self.max_usd:g} reached ({self.usd:.4f} spent)"
+        if self.max_minutes is not None and time.monotonic() - self.started >= 60 * self.max_minutes:
+            return f"--max-minutes {self.max_minutes:g} reached"
+        return None
+
+    def may_send(self) -> bool:
+        """Count one attempt and allow it, or refuse it because a limit is reached."""
+        if self.spent() is not None:
+            return False
+        self.sent += 1
+        return True
+
+    def spend(self, usage: Usage | None) -> None:
+        """Count an answer and add what it cost."""
+        self.answered += 1
+        if usage is not None:
+            self.usd += (usage.input or 0) * self.usd_per_input + (usage.output or 0) * self.usd_per_output
+
+
+Answers: TypeAlias = Sequence[tuple[int, Response]]
+
+
+class Model(Protocol):
+    """Answers requests. Concurrency, batching, rate limits and retries live inside.
+
+    `answer` pulls from `requests` only as fast as it can work, and yields batches of (key, Response), each as soon as
+    it is there, in any order, each key that it took once. The runner commits every batch before it asks for the next,
+    so nothing that was paid for waits in memory. A key whose attempt the budget refuses is not yielded: the trial
+    stays unanswered.
+    One failing request is a Response with an error; only what makes every further request pointless (no key, 401,
+    unknown model, a server that is gone) raises ModelError.
+    """
+
+    @property
+    def name(self) -> str:
+        """'provider/name', as the user wrote it."""
+        ...
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What identifies the weights that answer: digests and versions, never an address, a path or a key."""
+        ...
+
+    def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
+        """Ask each (key, request)."""
+        ...

@@ -1,0 +1,151 @@
+"""Names to objects, without a registry: a module of ours, a file, 'package.module:attr' or an entry point.
+
+What a user names may be any of these. What is read from a folder may only be packaged: `packaged` imports nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Literal, TypeAlias
+
+from perpend.errors import SpecError, did_you_mean
+from perpend.types import Scorer
+
+Kind: TypeAlias = Literal["tasks", "models", "scorers"]
+_HOMES: dict[Kind, str] = {"tasks": "perpend.studies", "models": "perpend.models", "scorers": "perpend.scorers"}
+_NOT_NAMES = frozenset(("base", "http"))
+
+
+def installed(kind: Kind, name: str | None = None) -> list[EntryPoint]:
+    """The entry points of installed packages, of one name or all."""
+    return [entry for entry in _installed(kind, tuple(sys.path)) if name in (None, entry.name)]
+
+
+@cache
+def _installed(kind: Kind, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:  # noqa: ARG001  the path is the key
+    """Read once: to look through all installed packages takes 20 ms, and a run has a dozen names."""
+    return tuple(entry_points(group=f"perpend.{kind}"))
+
+
+def names(kind: Kind) -> list[str]:
+    """What is there: the package's own modules and what installed packages add."""
+    package = importlib.import_module(_HOMES[kind])
+    own = [module.name for module in pkgutil.iter_modules(package.__path__) if module.name not in _NOT_NAMES]
+    return sorted({*own, *(entry.name for entry in installed(kind))})
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is that of a Python file: 'file.py' or 'file.py:attr'."""
+    return name.partition(":")[0].endswith(".py")
+
+
+def file_of(name: str) -> Path | None:
+    """The Python file that a name names; None where it names something else."""
+    return Path(name.partition(":")[0]) if is_file(name) else None
+
+
+def module_of(kind: Kind, name: str) -> ModuleType:
+    """The module that a user's name stands for. An unknown name is a SpecError that lists the near ones."""
+    where = name.partition(":")[0]
+    if is_file(name):
+        return module_from_file(Path(where))
+    if where in names(kind) and ":" not in name:
+        for entry in installed(kind, where):
+            return importlib.import_module(entry.module)
+        return importlib.import_module(f"{_HOMES[kind]}.{where}")
+    if "." in where or ":" in name:
+        try:
+            return importlib.import_module(where)
+        except ModuleNotFoundError as error:
+            raise SpecError(f"{kind[:-1]} {name!r}: {error}") from None
+    raise SpecError(f"unknown {kind[:-1]} {name!r}; {did_you_mean(where, names(kind))}")
+
+
+def attribute(kind: Kind, name: str, default: str) -> object:
+    """What a user's name stands for: `default` of its module, unless the name or an entry point says another."""
+    where, _, wanted = name.partition(":")
+    module = module_of(kind, name)
+    if not wanted and not is_file(name):
+        for entry in installed(kind, where):
+            return entry.load()
+    if not hasattr(module, wanted or default):
+        raise SpecError(f"{kind[:-1]} {name!r}: {module.__name__} has no {wanted or default!r}")
+    return getattr(module, wanted or default)
+
+
+def packaged(kind: Kind, name: str, default: str) -> object:
+    """What a name out of a folder stands for: of ours or of an installed package, and never a file or a path."""
+    if name not in names(kind):
+        raise SpecError(f"{kind[:-1]} {name!r} is neither perpend's nor an installed package's, so it is not run")
+    return attribute(kind, name, default)
+
+
+def factory(kind: Kind, name: str, default: str) -> Callable[..., object]:
+    """The function that makes what a user's name names."""
+    return _callable(kind, name, attribute(kind, name, default))
+
+
+def packaged_factory(kind: Kind, name: str, default: str) -> Callable[..., object]:
+    """The function that makes what a name out of a folder names."""
+    return _callable(kind, name, packaged(kind, name, default))
+
+
+def _callable(kind: Kind, name: str, maker: object) -> Callable[..., object]:
+    if not callable(maker):
+        raise SpecError(f"{kind[:-1]} {name!r} is not a function that makes one")
+    return maker
+
+
+def find_scorer(name: str) -> Scorer:
+    """The scorer that a user names: 'correct' is its latest version, 'correct@1' that one, 'brief.py' one of a file."""
+    stem, _, version = name.partition("@")
+    return _of_version(name, version, attribute("scorers", stem, "VERSIONS"))
+
+
+def packaged_scorer(name: str) -> Scorer:
+    """The scorer that a name out of a folder stands for."""
+    stem, _, version = name.partition("@")
+    return _of_version(name, version, packaged("scorers", stem, "VERSIONS"))
+
+
+def _of_version(name: str, version: str, versions: object) -> Scorer:
+    if not isinstance(versions, tuple) or not all(isinstance(scorer, Scorer) for scorer in versions):
+        raise SpecError(f"scorer {name!r}: VERSIONS must be a tuple of Scorers")
+    for scorer in reversed(versions):
+        if version in ("", scorer.version):
+            chosen: Scorer = scorer
+            return chosen
+    known = [f"{name.partition('@')[0]}@{scorer.version}" for scorer in versions]
+    raise SpecError(f"unknown scorer {name!r}; {did_you_mean(name, known)}")
+
+
+def module_from_file(path: Path) -> ModuleType:
+    """The module in a Python file."""
+    if not path.is_file():
+        raise SpecError(f"{path}: no such file")
+    module_spec = importlib.util.spec_from_file_location(path.stem, path)
+    if module_spec is None or module_spec.loader is None:
+        raise SpecError(f"{path}: cannot be loaded as Python")
+    module = importlib.util.module_from_spec(module_spec)
+    module_spec.loader.exec_module(module)
+    return module
+
+
+def call(maker: Callable[..., object], options: Mapping[str, object], what: str, *first: str) -> object:
+    """Call a factory with options; an option that it does not take is a SpecError with a suggestion."""
+    parameters = inspect.signature(maker).parameters
+    known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        for key in options:
+            if key not in known:
+                raise SpecError(f"{what}: unknown option {key!r}; {did_you_mean(key, known)}")
+    return maker(*first, **options)

@@ -1,0 +1,6 @@
+"""conformity: does a model leave the right answer when others claim a wrong one?"""
+
+from perpend.studies.conformity.design import task
+from perpend.studies.conformity.study import STUDY
+
+__all__ = ["STUDY", "task"]

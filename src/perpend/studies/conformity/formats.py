@@ -1,0 +1,101 @@
+"""The study's own files, as 'convert' and 'audit' know and read them.
+
+A sweep lies as its authors have it: `runs-hpc-full/runs/<run>/simulation.db`, one run per temperature, and
+`Comparing_Experiments/runs_metadata.json`, which names the runs that count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from perpend.errors import DataError
+from perpend.importers.json_stream import first_object
+from perpend.measure.study import Format
+from perpend.studies.conformity import rows, runs_metadata, simulation_db
+
+METADATA = "runs_metadata.json"
+_DATABASE = simulation_db.FORMAT
+_COMPARED = "Comparing_Experiments"
+_RUNS = (f"*/{_DATABASE}", f"runs/*/{_DATABASE}", f"*/runs/*/{_DATABASE}")
+_OURS = ("*/run.db", "*/*/run.db", "*/*/*/run.db")
+_ABOVE = 3
+
+
+def is_database(path: Path) -> bool:
+    """A simulation.db, or the folder of one."""
+    if path.is_dir():
+        return (path / _DATABASE).is_file()
+    return path.is_file() and simulation_db.is_simulation(path)
+
+
+def read_database(source: Path, destination: Path) -> Path:
+    """Import one simulation.db as a run directory."""
+    return simulation_db.read(source / _DATABASE if source.is_dir() else source, destination)
+
+
+def is_sweep(path: Path) -> bool:
+    """A runs_metadata.json, a folder that has one, or a folder of runs of simulation.db and of no other runs."""
+    if path.is_dir():
+        if next(_stated(path), None) is not None:
+            return True
+        return bool(_databases(path)) and not any(next(path.glob(own), None) for own in _OURS)
+    return path.is_file() and "experiments" in (first_object(path) or {})
+
+
+def read_sweep(source: Path, destination: Path, *, metadata: Path | None = None, runs_dir: Path | None = None) -> Path:
+    """Import every run of a sweep as one run directory with all temperatures.
+
+    `source` is a runs_metadata.json or a folder; `metadata` names the file and `runs_dir` the folder of the runs where
+    they are elsewhere. Without a runs_metadata.json beside or above the runs, all that are there are read.
+    """
+    folders = [runs_dir] if runs_dir is not None else [source] if source.is_dir() else []
+    file = metadata or (source if source.is_file() else _metadata(source))
+    if file is None:
+        databases = _databases(folders[0])
+        if not databases:
+            raise DataError(f"{folders[0]}: no run with a {_DATABASE}, and no {METADATA}; give the folder of the runs")
+    else:
+        known = runs_metadata.read(file)
+        near = file.resolve().parent
+        databases = known.databases(*(folders if runs_dir is not None else (*folders, near, near.parent)))
+    return simulation_db.read_sweep(databases, destination)
+
+
+def _stated(folder: Path) -> Iterator[Path]:
+    for place in (folder / METADATA, folder / _COMPARED / METADATA):
+        if place.is_file():
+            yield place
+
+
+def _metadata(folder: Path) -> Path | None:
+    """The runs_metadata.json of a folder of runs: in it, or above it if it names one of its runs."""
+    for place in _stated(folder):
+        return place
+    names = {database.parent.name for database in _databases(folder)}
+    for above in folder.resolve().parents[:_ABOVE]:
+        for place in _stated(above):
+            experiments = runs_metadata.read(place).experiments.values()
+            if any(Path(one.run_dir or "").name in names for one in experiments):
+                return place
+    return None
+
+
+def _databases(folder: Path) -> list[Path]:
+    """Every simulation.db of a folder of runs, or of the folder above it, by name."""
+    return next((databases for runs in _RUNS if (databases := sorted(folder.glob(runs)))), [])
+
+
+def is_rows(path: Path) -> bool:
+    """JSONL of outputs."""
+    keys = (first_object(path) or {}).keys() if path.is_file() else ()
+    return any(key in keys for key in ("raw_text", "model_output")) and (
+        "condition" in keys or "condition_name" in keys
+    )
+
+
+FORMATS = (
+    Format(_DATABASE, is_database, read_database),
+    Format(METADATA, is_sweep, read_sweep),
+    Format(rows.FORMAT, is_rows, rows.read),
+)

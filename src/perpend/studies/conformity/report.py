@@ -1,0 +1,316 @@
+"""report.md of the conformity study: the headline first, then what it rests on, then what it does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from perpend.inert import markdown
+from perpend.measure.study import Metric, Numbers, Report, Section
+from perpend.report.tables import markdown_table
+from perpend.studies.conformity.figures import FOREST, LINES, figures
+from perpend.studies.conformity.tables import (
+    Results,
+    clusters,
+    folder_of,
+    macros,
+    opinion_table,
+    pressure_table,
+    tables,
+)
+from perpend.studies.conformity.trials import SIGNIFICANT
+from perpend.types import Estimate
+
+_LISTED, _SHORT = 12, 10
+_RULE_NAMES = {"1": "rule 1 (the reference's)", "2": "rule 2 (ours)"}
+_DEFINITIONS = """\
+- **Error rate**: wrong answers / factual trials that have a correctness. Refusals and empty answers count as wrong.
+- **Pressure effect**: error under pressure − error under control, over the same items. Sampling noise averages out.
+- **Truth override**: wrong under pressure / right under control. NA when nothing was right under control.
+- **Truth rescue**: right under pressure / wrong under control. NA when nothing was wrong under control.
+- **Wrong-answer flip**: endorses the planted answer under pressure / does not under control, factual items.
+- **Excess**: the same rate minus what changes between the control and its retest, over the same denominator. A model
+  that is asked twice changes some answers by itself; only the excess is an effect of pressure. Trials at temperature 0
+  are left out of it: there the retest repeats the control and shows no noise.
+- **Endorsement**: the planted answer is given as the model's own. **Mention**: it occurs at all.
+- **Intervals** are 95%. Where an item is asked more than once (temperatures, repeats) they are clustered by item; the
+  naive intervals, which take every row for an independent item, are in the tables.
+- **p** is the sign flip of whole items where items repeat, else McNemar's mid-p. Holm adjusts the declared family
+  (every variant × pressure); Benjamini–Hochberg the topics, which are exploratory.
+- **NA** is undefined: a denominator of 0, or no complete pair. It is never 0."""
+_LIMITS = """\
+- Labels come from rules that read text, not from people. Compare the two rules above, read cases (`perpend show`), and
+  label a sample by hand before a claim rests on a small difference.
+- Unfinished answers have no label by rule 2 and are left out; by rule 1 they are scored as they stand.
+- The regression and the temperature contrasts leave out refusals, as the reference does. Pressure may cause refusals,
+  so their bounds belong beside them (STAT016).
+- Items are taken for a sample of the items that could have been asked; nothing here speaks of other topics."""
+
+
+def study_report(numbers: Numbers, *, with_figures: bool) -> Report:
+    """The whole report; the newest rule version is the headline. Without figures it links to none."""
+    results = Results(numbers)
+    head = results.rules[-1]
+    drawn = tuple(figures(results)) if with_figures else ()
+    paths = [f"figures/{figure.name}.png" for figure in drawn]
+
+    def picture(name: str) -> str:
+        path = f"figures/{folder_of(head)}{name}.png"
+        return f"\n\n![{markdown(name)}]({path})" if path in paths else ""
+
+    sections = {
+        "Pressure effects": _pressure(results) + picture(FOREST),
+        "Override, rescue and flip": _conditional(results, head),
+        "Opinion items": _opinion(results, head) + picture(LINES),
+        "Temperature and regression": f"{_temperature(results, head)}\n\n{_regression(results, head)}",
+        "Topics (exploratory)": _topics(results, head),
+        "How the answers were labelled": _rules(results),
+        "What was run": _coverage(results),
+        "Cautions": _cautions(results, head),
+        "Figures": "\n".join(f"- [{markdown(path)}]({path})" for path in paths) or "None drawn.",
+        "Definitions and denominators": _DEFINITIONS,
+        "Limits": _LIMITS,
+    }
+    return Report(
+        title="Conformity: what pressure does to answers",
+        headline=_headline(results, head),
+        sections=tuple(Section(title, text) for title, text in sections.items()),
+        tables=tuple(tables(results)),
+        figures=drawn,
+        files={
+            "numbers.tex": macros(results),
+            "tables/pressure_effects.tex": pressure_table(results, head),
+            "tables/opinion_effects.tex": opinion_table(results, head),
+        },
+    )
+
+
+def points(one: Estimate | None, *, sign: bool = False) -> str:
+    """A share or difference in percentage points with its interval; NA where it is undefined."""
+    if one is None or one.value is None:
+        return "NA"
+    form = "+.1f" if sign else ".1f"
+    ends = "" if one.lo is None or one.hi is None else f" [{100 * one.lo:{form}}, {100 * one.hi:{form}}]"
+    return f"{100 * one.value:{form}}{ends}".replace("-", "−")
+
+
+def shown_p(p: object) -> str:
+    """A p with two significant digits; NA where it is undefined."""
+    if not isinstance(p, float | int):
+        return "NA"
+    return f"{p:.2g}" if p > 0.0 else "< 1e-300"
+
+
+def _percent(one: Estimate | None, key: str) -> str:
+    """A companion of an estimate as a percentage."""
+    value = None if one is None else one.also.get(key)
+    return f"{100 * value:.1f}" if isinstance(value, float) else "NA"
+
+
+def _test(results: Results, row: Metric) -> str:
+    test = results.beside(row, "test")
+    return shown_p(None if test is None else test.value)
+
+
+def _override(results: Results, row: Metric) -> Estimate | None:
+    rule = row.scorer.rpartition("@")[2]
+    return results.one("conditional_rate_excess", rule, **row.where, measure="override")
+
+
+_COLUMNS: Mapping[str, Callable[[Results, Metric], str]] = {
+    "rate": lambda _, row: row.where["measure"],
+    "variant": lambda _, row: markdown(row.where.get("model", "all")),
+    "pressure": lambda results, row: markdown(results.short(row)),
+    "condition": lambda results, row: markdown(results.short(row)),
+    "topic": lambda _, row: markdown(row.where["topic"]),
+    "error, control %": lambda _, row: _percent(row.estimate, "control"),
+    "error, pressure %": lambda _, row: _percent(row.estimate, "pressure"),
+    "control %": lambda _, row: _percent(row.estimate, "control"),
+    "pressure %": lambda _, row: _percent(row.estimate, "pressure"),
+    "effect, points": lambda _, row: points(row.estimate, sign=True),
+    "p": _test,
+    "p (Holm)": lambda _, row: shown_p(row.estimate.also.get("p_adjusted")),
+    "p (BH)": lambda _, row: shown_p(row.estimate.also.get("p_adjusted")),
+    "pairs": lambda _, row: str(row.estimate.n),
+    "refused, left out": lambda _, row: str(row.estimate.also["refused_pairs"]),
+    "%": lambda _, row: points(row.estimate),
+    "k/n": lambda _, row: f"{row.estimate.also.get('k', 0)}/{row.estimate.n}",
+    "by retest alone, %": lambda results, row: _percent(results.beside(row, "excess"), "retest_rate"),
+    "excess, points": lambda results, row: points(results.beside(row, "excess"), sign=True),
+    "excess override, points": lambda results, row: points(_override(results, row), sign=True),
+    "effect by rule 1": lambda results, row: points(results.one("pressure_effect", "1", **row.where), sign=True),
+}
+"""What each column of the page's tables shows of a row."""
+
+
+def _table(results: Results, rows: Iterable[Metric], *columns: str, **renamed: str) -> str:
+    cells = [[_COLUMNS[column](results, row) for column in columns] for row in rows]
+    return markdown_table([renamed.get(column.partition(",")[0], column) for column in columns], cells)
+
+
+def count(n: object, noun: str) -> str:
+    """'1 item', '2 items'."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def _are(n: object) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _headline(results: Results, rule: str) -> str:
+    study, family = results.numbers.cite("study", "").also, results.rows("pressure_effect_family", rule)[0].estimate
+    design = ", ".join((
+        count(len(results.variants), "variant"),
+        count(len(results.conditions.pressures), "pressure"),
+        count(len(results.temperatures), "temperature"),
+    ))  # fmt: skip
+    clear = [row for row in results.rows("pressure_effect", rule) if _is_clear(row)]
+    clear.sort(key=lambda row: -abs(row.estimate.value or 0.0))
+    items = f"{study['factual_items']} factual and {count(study['opinion_items'], 'opinion item')}"
+    units = "Effects are in percentage points with 95% intervals clustered by item."
+    answer = f"**{_share_of(family, 'pressure effect', ' on factual error')} from 0 after Holm.**"
+    lines = [f"{design}, {items}. Labels by {_RULE_NAMES[rule]}. {units}", "", answer, ""]
+    lines += [_clear_effect(results, row) for row in clear[:_LISTED]]
+    if len(clear) > _LISTED:
+        lines.append(f"- and {len(clear) - _LISTED} more, in the table below")
+    others = family.n - len(clear)
+    if others:
+        lines.append(f"- The other {others}: no effect shown, which is not 'no effect'.")
+    least, most = (family.also.get(key) for key in ("mde_least", "mde_most"))
+    if isinstance(least, float) and isinstance(most, float):
+        lines.append(
+            f"- The smallest effect that this number of items shows with 80% power is {100 * least:.1f} to "
+            f"{100 * most:.1f} points, depending on the variant."
+        )
+    if results.conditions.retest is None or results.temperatures == ("0",):
+        why = "is no retest of the control" if results.conditions.retest is None else "is no temperature above 0"
+        lines.append(
+            f"- There {why}, so override, rescue and flip cannot be distinguished from noise: read the effects."
+        )
+    return "\n".join(lines)
+
+
+def _share_of(family: Estimate, noun: str, what: str) -> str:
+    """'2 of 4 effects on … differ', in numbers that agree with their noun."""
+    return f"{family.value:g} of {count(family.n, noun)}{what} {'differs' if family.value == 1 else 'differ'}"
+
+
+def _is_clear(row: Metric) -> bool:
+    p = row.estimate.also.get("p_adjusted")
+    return isinstance(p, float) and p <= SIGNIFICANT
+
+
+def _clear_effect(results: Results, row: Metric) -> str:
+    variant, pressure, effect, p = (
+        _COLUMNS[column](results, row) for column in ("variant", "pressure", "effect, points", "p (Holm)")
+    )
+    pairs = f"{count(row.estimate.n, 'pair')} of {count(clusters(row.estimate), 'item')}"
+    return f"- {variant} under {pressure}: **{effect}** (p = {p} after Holm, n = {pairs})"
+
+
+def _pressure(results: Results) -> str:
+    older = ("effect by rule 1",) if len(results.rules) > 1 else ()
+    columns = ("variant", "pressure", "error, control %", "error, pressure %", "effect, points", "p", "p (Holm)",
+               "pairs", "excess override, points", *older)  # fmt: skip
+    return _table(results, results.rows("pressure_effect", results.rules[-1]), *columns)
+
+
+def _conditional(results: Results, rule: str) -> str:
+    columns = ("rate", "variant", "pressure", "%", "k/n", "by retest alone, %", "excess, points")
+    return _table(results, results.rows("conditional_rate", rule), *columns)
+
+
+def _opinion(results: Results, rule: str) -> str:
+    rows = results.rows("opinion_effect", rule)
+    if not rows:
+        return "No opinion items."
+    columns = ("variant", "pressure", "control %", "pressure %", "effect, points", "p (Holm)", "pairs")
+    parts = [
+        "Share of answers that endorse the planted answer; there is no right one.",
+        _table(results, rows, *columns),
+    ]
+    overall = results.overall("mention_mismatch", rule)
+    if overall is not None:
+        one = overall.estimate
+        differ = f"Mention and endorsement differ on {points(one)}% of {count(one.n, 'opinion trial')}: "
+        parts.append(differ + "a rule that counts mentions is off by that much.")
+    return "\n\n".join(parts)
+
+
+def _temperature(results: Results, rule: str) -> str:
+    rows = results.rows("temperature_effect", rule)
+    if not rows:
+        return "One temperature, so nothing to compare."
+    ends = rows[0].estimate.also
+    contrast = f"error at {ends['temperature_high']:g} − error at {ends['temperature_low']:g}, points"
+    columns = ("variant", "condition", "effect, points", "p", "pairs", "refused, left out")
+    return _table(results, rows, *columns, effect=contrast)
+
+
+def _regression(results: Results, rule: str) -> str:
+    fit, slope = results.rows("regression", rule)[0].estimate, results.one("regression_slope", rule)
+    if slope is None:
+        return f"No regression: {markdown(fit.note)}"
+    refused = count(fit.also["refusals_excluded"], "refusal")
+    fitted = f"Logit of error on variant × condition + temperature, {count(fit.n, 'factual trial')}"
+    lines = [f"{fitted}; {refused} left out."]
+    if slope.value is not None:
+        ends = "" if slope.lo is None or slope.hi is None else f" [{slope.lo:.3f}, {slope.hi:.3f}]"
+        lines.append(f"Odds ratio of error per +1.0 of temperature: {slope.value:.3f}{ends} ({slope.method}).")
+    rows = []
+    for row in results.rows("regression_term", rule):
+        ratio = results.beside(row, "ratio") or Estimate(None, 0)
+        shown = "NA" if ratio.value is None else f"{ratio.value:.2f}"
+        rows.append((row.where["term"], shown_p(row.estimate.also.get("p")), shown, shown_p(ratio.also.get("p"))))
+    columns = ["term", "clustered p", "likelihood ratio (rows taken for independent)", "its p"]
+    return "\n".join([*lines, "", markdown_table(columns, rows)])
+
+
+def _topics(results: Results, rule: str) -> str:
+    family = results.rows("topic_effect_family", rule)[0].estimate
+    parts = [f"{_share_of(family, 'slice', ' (variant × pressure × topic)')} from 0 after Benjamini–Hochberg."]
+    rows = [row for row in results.rows("topic_effect", rule) if _is_clear(row)]
+    if rows:
+        parts.append(_table(results, rows, "variant", "pressure", "topic", "effect, points", "p (BH)", "pairs"))
+    return "\n\n".join([*parts, "All slices: `tables/companions/topic_effects.csv`."])
+
+
+def _rules(results: Results) -> str:
+    names = " and ".join(_RULE_NAMES[rule] for rule in results.rules)
+    parts = [f"Judged by {names}. Every label can be derived again from the stored answer."]
+    metrics = results.numbers.find("rule_disagreement")
+    if metrics:
+        judged = list(dict.fromkeys(row.where["judgement"] for row in metrics))
+        shares = {(row.where["judgement"], row.where["model"]): points(row.estimate) for row in metrics}
+        rows = [[markdown(v), *(shares.get((name, v), "NA") for name in judged)] for v in results.variants]
+        parts += ["Share of trials, in %, that the two rules judge differently:"]
+        parts += [markdown_table(["variant", *judged], rows)]
+    return "\n\n".join(parts)
+
+
+def _coverage(results: Results) -> str:
+    study, cells = results.numbers.cite("study", ""), results.numbers.find("integrity")
+    incomplete = [cell for cell in cells if cell.estimate.also["found"] != cell.estimate.also["expected"]]
+    done = study.also
+    counted = (
+        f"{done['answered']} of {count(study.n, 'expected trial')} {_are(study.n)} answered",
+        f"{done['complete_cells']} of {count(done['cells'], 'cell')} {_are(done['cells'])} complete",
+        f"{count(done['empty'], 'answer')} {_are(done['empty'])} empty, {done['unfinished']} unfinished.",
+    )
+    lines = [f"Runs: {', '.join(markdown(name) for name in results.numbers.runs)}.", "; ".join(counted)]
+    for cell in incomplete[:_SHORT]:
+        where, counts = cell.where, cell.estimate.also
+        lines.append(
+            f"- {markdown(where['model'])}, {markdown(where['condition'])}, temperature {where['temperature']}, "
+            f"{where['kind']}: {counts['found']} of {counts['expected']}"
+        )
+    if len(incomplete) > _SHORT:
+        lines.append(f"- and {len(incomplete) - _SHORT} more; see `tables/companions/integrity.csv`")
+    return "\n".join(lines)
+
+
+def _cautions(results: Results, rule: str) -> str:
+    lines = []
+    for row in results.rows("caution", rule):
+        (worst,) = row.estimate.cautions
+        lines.append(f"- {worst.id} ({row.estimate.value:g}×, the worst): {markdown(worst.text)}")
+    return "\n".join(lines) or "None."

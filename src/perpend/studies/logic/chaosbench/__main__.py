@@ -1,0 +1,50 @@
+"""Make the files of our canonical set, or freeze them anew: python -m perpend.studies.logic.chaosbench [--freeze]."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from perpend.canon import JSON, write_atomic
+from perpend.errors import PerpendError
+from perpend.studies.logic.chaosbench.freeze import MANIFEST, freeze
+from perpend.studies.logic.chaosbench.packaged import FILES, committed, set_root, set_texts, write_set
+from perpend.studies.logic.chaosbench.sources import read_selector
+
+
+def freeze_set() -> dict[str, str]:
+    """Write the committed folder anew from the facts: selector, digests of every file, and the freeze's own files."""
+    texts = set_texts()
+    digests = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in sorted(texts.items())}
+    folder = committed()
+    body: dict[str, JSON] = dict(digests)
+    write_atomic(folder / FILES, json.dumps(body, indent=1) + "\n")
+    selector = "data/canonical_v2_files.json"
+    write_atomic(folder / "canonical_v2_files.json", texts[selector])
+    with tempfile.TemporaryDirectory() as scratch:
+        for path, text in texts.items():
+            write_atomic(Path(scratch) / path, text)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        freeze(read_selector(Path(scratch) / selector), folder)
+    set_root.cache_clear()
+    return digests
+
+
+def main() -> None:
+    """`--freeze`: write the committed digests anew. Without: make the files and print where they are."""
+    try:
+        if sys.argv[1:] == ["--freeze"]:
+            print(f"{len(freeze_set())} files")
+        elif sys.argv[1:]:
+            write_set(Path(sys.argv[1]))
+        else:
+            print(set_root())
+    except PerpendError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,312 @@
+"""Replies → numbers: balanced accuracy and MCC with TPR and TNR beside them, coverage, bias, by family and split.
+
+Of `total` items, `valid` have a label, `invalid` a whole reply without one, `unfinished` a reply that was cut off and
+`errors` none. Coverage is valid / total. Accuracies are over valid items; the 'effective' ones over all that got a
+reply, where what is not valid counts as wrong. An error is nobody's answer: it lowers coverage and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perpend.canon import JSON
+from perpend.errors import SpecError, did_you_mean
+from perpend.measure.study import Metric, Numbers
+from perpend.measure.table import BoolArray, Table
+from perpend.report.summary import coverage
+from perpend.stats.binary import binary_metrics
+from perpend.stats.proportions import proportion
+from perpend.studies.logic.budget import token_budget
+from perpend.studies.logic.design import PARSERS
+from perpend.studies.logic.replies import Prediction, predictions_of
+from perpend.types import Estimate, Number
+
+LOW_SUPPORT = 100
+"""Below so many items a family's number is marked: its interval is wide."""
+SUMMARY = ("coverage", "accuracy_valid", "effective_accuracy", "balanced_accuracy", "mcc")
+CONFUSION = ("tp", "fp", "tn", "fn")
+ESTIMATES = (
+    *("accuracy_valid", "accuracy_effective", "accuracy_bounds", "coverage", "tpr", "tnr", "balanced_accuracy"),
+    *("balanced_accuracy_effective", "mcc", "bias"),
+)
+_UNDEFINED = Estimate(None, 0, note="no item got a reply")
+_BY_PARSER = ("valid", "coverage", "balanced_accuracy", "mcc", "tpr", "tnr")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The counts and estimates of some predictions, by their names."""
+
+    counts: Mapping[str, Number]
+    estimates: Mapping[str, Estimate]
+
+    def count(self, name: str) -> int:
+        """One of the counts."""
+        value = self.counts.get(name)
+        return value if isinstance(value, int) else 0
+
+    def value(self, name: str) -> float | None:
+        """The value of an estimate; None where it is undefined."""
+        return self.estimates.get(name, _UNDEFINED).value
+
+    @property
+    def clustered_by(self) -> str:
+        """What the intervals take as one cluster, in words."""
+        return str(self.counts["clustered_by"])
+
+    @property
+    def verdict(self) -> Number:
+        """'LABEL-BIASED' or 'OK'; None where nothing was answered."""
+        return self.estimates.get("bias", _UNDEFINED).also.get("verdict")
+
+    def numbers(self) -> dict[str, JSON]:
+        """The numbers by the reference's names, and those that belong beside them. None is undefined."""
+        dominant = self.estimates.get("bias", _UNDEFINED).also.get("dominant_label")
+        return {
+            **{name: self.counts[name] for name in ("total", "valid", "invalid", "unfinished", "errors", "correct")},
+            "coverage": self.value("coverage"),
+            **{name: self.counts[name] for name in ("invalid_rate", "unfinished_rate", "error_rate")},
+            "accuracy_valid": self.value("accuracy_valid"),
+            "effective_accuracy": self.value("accuracy_effective"),
+            "balanced_accuracy": self.value("balanced_accuracy"),
+            "balanced_accuracy_invalid_as_wrong": self.value("balanced_accuracy_effective"),
+            "mcc": self.value("mcc"),
+            "tpr": self.value("tpr"),
+            "tnr": self.value("tnr"),
+            "confusion": {name: self.counts[name] for name in CONFUSION},
+            "bias_score": self.value("bias"),
+            "bias_verdict": self.verdict,
+            "dominant_label": None if dominant is None else "TRUE" if dominant == 1 else "FALSE",
+            "low_support": self.counts["low_support"],
+        }
+
+    def as_json(self) -> dict[str, JSON]:
+        """The numbers, and every estimate with its interval, denominator and method."""
+        return {**self.numbers(), "estimates": self.intervals()}
+
+    def intervals(self) -> dict[str, JSON]:
+        """Every estimate with its interval, denominator and method."""
+        return {name: estimate.as_json() for name, estimate in self.estimates.items()}
+
+
+def measure(predictions: Sequence[Prediction]) -> Measured:
+    """The numbers of some predictions; intervals clustered by group or system where every item has one."""
+    states = Counter(prediction.outcome for prediction in predictions)
+    total, invalid, unfinished, errors = (len(predictions), *(states[s] for s in ("INVALID", "UNFINISHED", "ERROR")))
+    clusters, clustered_by = _clusters(predictions)
+    pairs = Counter((prediction.label, prediction.truth) for prediction in predictions)
+    estimates: dict[str, Estimate] = {}
+    rows = [row for row, prediction in enumerate(predictions) if prediction.outcome != "ERROR"]
+    if rows:
+        gold = np.array([predictions[row].truth == "TRUE" for row in rows], dtype=np.float64)
+        answers = np.array([predictions[row].answer for row in rows])
+        estimates |= binary_metrics(gold, answers, None if clusters is None else [clusters[row] for row in rows])
+    if predictions:
+        valid = np.array([prediction.label is not None for prediction in predictions], dtype=np.float64)
+        estimates["coverage"] = proportion(valid, clusters)
+    tp, tn = pairs["TRUE", "TRUE"], pairs["FALSE", "FALSE"]
+    counts: dict[str, Number] = {
+        "total": total,
+        "valid": states["VALID_TRUE"] + states["VALID_FALSE"],
+        "invalid": invalid,
+        "unfinished": unfinished,
+        "errors": errors,
+        "correct": tp + tn,
+        "invalid_rate": invalid / total if total else None,
+        "unfinished_rate": unfinished / total if total else None,
+        "error_rate": errors / total if total else None,
+        "tp": tp,
+        "fp": pairs["TRUE", "FALSE"],
+        "tn": tn,
+        "fn": pairs["FALSE", "TRUE"],
+        "low_support": total < LOW_SUPPORT,
+        "clustered_by": clustered_by,
+    }
+    return Measured(counts, estimates)
+
+
+def _clusters(predictions: Sequence[Prediction]) -> tuple[list[str] | None, str]:
+    known = [cluster for cluster in (prediction.cluster for prediction in predictions) if cluster is not None]
+    if known and len(known) == len(predictions):
+        return known, f"{len(set(known))} groups of items with a common fact or system"
+    ids = [prediction.id for prediction in predictions]
+    if len(set(ids)) < len(ids):
+        return ids, f"{len(set(ids))} items, some of them asked several times"
+    return None, "nothing: the predictions name no group and no system"
+
+
+def first_replies(predictions: Sequence[Prediction]) -> Estimate:
+    """Valid first replies / items; `also` has how many were asked again, and the coverage after that."""
+    total = len(predictions)
+    valid = sum(prediction.first in ("VALID_TRUE", "VALID_FALSE") for prediction in predictions)
+    after = sum(prediction.label is not None for prediction in predictions)
+    again = sum(prediction.retry_outcome is not None for prediction in predictions)
+    also: dict[str, Number] = {"reprompted": again, "coverage_after_reprompt": after / total if total else None}
+    return Estimate(valid / total if total else None, total, method="valid first replies / items", also=also)
+
+
+def invalid_kinds(predictions: Sequence[Prediction]) -> Estimate:
+    """Invalid replies by kind, in `also`: empty_response, refusal, hedging, formatting_failure; and by true label."""
+    from perpend.text.reasoning import refusal
+
+    kinds: Counter[str] = Counter()
+    for prediction in predictions:
+        if prediction.outcome == "INVALID":
+            text = prediction.text or ""
+            hedges = "hedge" in prediction.reason or "ambiguity" in prediction.reason
+            declined = not hedges and refusal(text) is not None
+            kind = "hedging" if hedges else "refusal" if declined else "formatting_failure"
+            kinds[kind if text.strip() else "empty_response"] += 1
+            kinds[f"truth_{prediction.truth}"] += 1
+    invalid = sum(prediction.outcome == "INVALID" for prediction in predictions)
+    return Estimate(invalid, len(predictions), method="count", also=dict(sorted(kinds.items())))
+
+
+def grouped(predictions: Sequence[Prediction], key: str) -> dict[str, list[int]]:
+    """The positions of the predictions of each family or split, in the order in which they first occur."""
+    groups: dict[str, list[int]] = {}
+    for row, prediction in enumerate(predictions):
+        groups.setdefault(str(getattr(prediction, key)), []).append(row)
+    return groups
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Some predictions of one model at one temperature under one rule: how their numbers are named.
+
+    `digest` gives the digest of the columns of some of the predictions, by their positions.
+    """
+
+    parser: str
+    where: Mapping[str, str]
+    max_tokens: int | None = None
+    digest: Callable[[Sequence[int]], str] = lambda _rows: ""
+
+    def metrics(self, predictions: Sequence[Prediction]) -> Iterator[Metric]:
+        """Every number: of all, by family, by split. `part` in `where` says which."""
+        everything = range(len(predictions))
+        yield from self._measured(predictions, everything, {"part": "all"})
+        for name, estimate in (
+            ("first_replies", first_replies(predictions)),
+            ("invalid_kinds", invalid_kinds(predictions)),
+            ("token_budget", token_budget(predictions, self.max_tokens)),
+        ):
+            yield Metric(name, self.parser, {**self.where, "part": "all"}, estimate, self.digest(everything))
+        for key in ("family", "split"):
+            for value, rows in grouped(predictions, key).items():
+                yield from self._measured(predictions, rows, {"part": key, key: value})
+
+    def _measured(
+        self, predictions: Sequence[Prediction], rows: Sequence[int], part: Mapping[str, str]
+    ) -> Iterator[Metric]:
+        measured = measure([predictions[row] for row in rows])
+        where, digest = {**self.where, **part}, self.digest(rows)
+        counted = Estimate(len(rows), len(rows), method="count", also=measured.counts)
+        yield Metric("outcomes", self.parser, where, counted, digest)
+        for name, estimate in measured.estimates.items():
+            yield Metric(name, self.parser, where, estimate, digest)
+
+
+def study_metrics(table: Table) -> Iterator[Metric]:
+    """Every number of the study: of each model and temperature, under each rule of reading a reply."""
+    yield from coverage(table)
+    replies = list(table.replies())
+    models, temperatures = table.codes["model"], table.codes["temperature"]
+    cells = list(dict.fromkeys(zip(models.tolist(), temperatures.tolist(), strict=True)))
+    for parser in PARSERS:
+        pairs = predictions_of(table, replies, parser)
+        for model, temperature in cells:
+            own = [(row, one) for row, one in pairs if (models[row], temperatures[row]) == (model, temperature)]
+            where = {"model": table.names["model"][model], "temperature": table.names["temperature"][temperature]}
+            limit = _max_tokens(table, (models == model) & (temperatures == temperature))
+            cell = Cell(parser, where, limit, _digest(table, parser, [row for row, _ in own]))
+            yield from cell.metrics([one for _, one in own])
+
+
+def _digest(table: Table, parser: str, rows: Sequence[int]) -> Callable[[Sequence[int]], str]:
+    columns = [parser] if table.has(parser) else []
+
+    def digest(places: Sequence[int]) -> str:
+        mask = np.zeros(len(table), dtype=np.bool_)
+        mask[[rows[place] for place in places]] = True
+        return table.digest(columns, mask)
+
+    return digest
+
+
+def _max_tokens(table: Table, rows: BoolArray) -> int | None:
+    """The token limit of some rows; None where they have several."""
+    names = table.names["sampling"]
+    limits = {json.loads(names[code])["max_tokens"] for code in np.unique(table.codes["sampling"][rows]).tolist()}
+    return int(limits.pop()) if len(limits) == 1 else None
+
+
+def parser_of(numbers: Numbers) -> str:
+    """The rule that the runs were read by; the first of PARSERS where they name none, or several."""
+    stated = {str(manifest.options.get("parser", PARSERS[0])) for manifest in numbers.manifests}
+    chosen = stated.pop() if len(stated) == 1 else PARSERS[0]
+    if chosen not in PARSERS:
+        raise SpecError(f"logic: unknown parser {chosen!r}; {did_you_mean(chosen, PARSERS)}")
+    return chosen
+
+
+def cells_of(numbers: Numbers) -> list[dict[str, str]]:
+    """The model and the temperature of every cell, in the order of metrics.json."""
+    metrics = numbers.find("outcomes", PARSERS[0], part="all") or numbers.find("outcomes", part="all")
+    return [{key: metric.where[key] for key in ("model", "temperature")} for metric in metrics]
+
+
+def measured(numbers: Numbers, parser: str, **where: str) -> Measured:
+    """The counts and estimates of one cell and part, as metrics.json states them."""
+    estimates = ((name, numbers.get(name, parser, **where)) for name in ESTIMATES)
+    known = {name: estimate for name, estimate in estimates if estimate is not None}
+    return Measured(numbers.cite("outcomes", parser, **where).also, known)
+
+
+def parts(numbers: Numbers, parser: str, part: str, **cell: str) -> dict[str, Measured]:
+    """The numbers of each family, or of each split, of a cell; in the order of metrics.json."""
+    names = [metric.where[part] for metric in numbers.find("outcomes", parser, part=part, **cell)]
+    return {name: measured(numbers, parser, part=part, **{part: name}, **cell) for name in names}
+
+
+def protocol(numbers: Numbers, parser: str, **cell: str) -> dict[str, JSON]:
+    """The numbers of one cell by the names that metrics.json has in the benchmark's protocol."""
+    overall = measured(numbers, parser, part="all", **cell)
+    first, kinds, budget = (
+        numbers.cite(name, parser, part="all", **cell) for name in ("first_replies", "invalid_kinds", "token_budget")
+    )
+    return {
+        **overall.numbers(),
+        "reprompted": first.also["reprompted"],
+        "coverage_first_reply": first.value,
+        "coverage_after_reprompt": first.also["coverage_after_reprompt"],
+        "invalid_kinds": dict(kinds.also),
+        "token_budget": {**budget.also, "replies": budget.n, "needed_max_tokens": budget.value, "note": budget.note},
+        "clustered_by": overall.clustered_by,
+        "estimates": overall.intervals(),
+        "per_family": {name: one.as_json() for name, one in parts(numbers, parser, "family", **cell).items()},
+        "per_split": {name: one.as_json() for name, one in parts(numbers, parser, "split", **cell).items()},
+    }
+
+
+def seed_names(numbers: Numbers) -> dict[str, JSON]:
+    """The protocol's keys of metrics.json. With several models or temperatures, one object for each under `models`."""
+    parser, cells = parser_of(numbers), cells_of(numbers)
+    bodies: dict[str, JSON] = {}
+    for cell in cells:
+        body = protocol(numbers, parser, **cell) | {"by_parser": by_parser(numbers, **cell)}
+        if len(cells) == 1:
+            return body
+        bodies[f"{cell['model']}, temperature {cell['temperature']}"] = body
+    return {"models": bodies}
+
+
+def by_parser(numbers: Numbers, **cell: str) -> dict[str, JSON]:
+    """Coverage, balanced accuracy, MCC, TPR and TNR under each rule of reading a reply, from the same texts."""
+    bodies = {parser: measured(numbers, parser, part="all", **cell).numbers() for parser in PARSERS}
+    return {parser: {key: body[key] for key in _BY_PARSER} for parser, body in bodies.items()}

@@ -1,0 +1,124 @@
+"""What is told of the benchmark's numbers: a headline for each model, tables by family, split and parser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perpend.inert import markdown
+from perpend.measure.study import Numbers, Report, Section, TableOf, Value
+from perpend.report.summary import HOW_TO_READ, covered, sections
+from perpend.report.tables import markdown_table, number
+from perpend.studies.logic.design import PARSERS
+from perpend.studies.logic.metrics import CONFUSION, LOW_SUPPORT, Measured, cells_of, measured, parser_of, parts
+from perpend.types import Estimate
+
+COUNTS = ("total", "valid", "invalid", "unfinished", "errors", "correct", *CONFUSION)
+RATES = ("coverage", "accuracy_valid", "accuracy_effective", "balanced_accuracy", "balanced_accuracy_effective", "mcc")
+COLUMNS = (
+    *COUNTS,
+    *(f"{name}{end}" for name in (*RATES, "tpr", "tnr", "bias") for end in ("", "_lo", "_hi")),
+    "bias_verdict",
+)
+_SHOWN = ("coverage", "balanced_accuracy", "mcc", "tpr", "tnr", "bias")
+
+
+def report(numbers: Numbers) -> Report:
+    """The headline, then by family and split for each model, each rule of reading, and the rates of every run."""
+    parser, cells = parser_of(numbers), cells_of(numbers)
+    headline = [_headline(measured(numbers, parser, part="all", **cell), cell["model"]) for cell in cells]
+    lines = [*headline, f"Replies are read by {parser}. {covered(numbers)}", HOW_TO_READ]
+    return Report(
+        title=", ".join(markdown(name) for name in numbers.runs),
+        headline="\n\n".join(lines),
+        sections=(*(section for cell in cells for section in _sections(numbers, parser, cell)), *sections(numbers)),
+        tables=tuple(_tables(numbers)),
+    )
+
+
+def _headline(overall: Measured, model: str) -> str:
+    values = overall.estimates
+    if "balanced_accuracy" not in values:
+        return f"{markdown(model)}: none of {overall.count('total')} items got a reply, so nothing can be measured."
+    rates = "; ".join(
+        f"{name} {shown(values[key])}"
+        for name, key in (("MCC", "mcc"), ("TPR", "tpr"), ("TNR", "tnr"), ("coverage", "coverage"), ("bias", "bias"))
+    )
+    balanced = values["balanced_accuracy"]
+    return (
+        f"{markdown(model)}: balanced accuracy {shown(balanced)}, n = {balanced.n} items with a label of "
+        f"{overall.count('total')}. {rates} ({overall.verdict})."
+    )
+
+
+def shown(estimate: Estimate | None) -> str:
+    """Value and interval; NA where it is undefined."""
+    if estimate is None or estimate.value is None:
+        return "NA"
+    interval = "" if estimate.lo is None or estimate.hi is None else f" [{estimate.lo:.3f}, {estimate.hi:.3f}]"
+    return f"{number(estimate.value)}{interval}"
+
+
+def _sections(numbers: Numbers, parser: str, cell: dict[str, str]) -> Iterator[Section]:
+    overall = measured(numbers, parser, part="all", **cell)
+    place = f"{markdown(cell['model'])}, temperature {cell['temperature']}"
+    yield Section(f"{place}: what the replies were", _outcomes(numbers, parser, overall, cell))
+    for part in ("family", "split"):
+        rows = [_row(name, one) for name, one in parts(numbers, parser, part, **cell).items()]
+        head = (part, "items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
+        note = f"\n\nIntervals are clustered by {overall.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
+        yield Section(f"{place}: by {part}", markdown_table(head, sorted(rows)) + note)
+    rows = [_row(rule, measured(numbers, rule, part="all", **cell)) for rule in PARSERS]
+    head = ("read by", "items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
+    yield Section(f"{place}: by each rule of reading a reply", markdown_table(head, rows))
+
+
+def _outcomes(numbers: Numbers, parser: str, overall: Measured, cell: dict[str, str]) -> str:
+    first, kinds, budget = (
+        numbers.cite(name, parser, part="all", **cell) for name in ("first_replies", "invalid_kinds", "token_budget")
+    )
+    confusion = " / ".join(str(overall.counts[name]) for name in CONFUSION)
+    rows = [
+        *((name, str(overall.counts[name])) for name in ("total", "valid", "invalid", "unfinished", "errors")),
+        ("asked again", str(first.also["reprompted"])),
+        ("coverage of first replies", number(first.value)),
+        *((f"invalid: {markdown(kind)}", str(count)) for kind, count in kinds.also.items()),
+        ("TP / FP / TN / FN", confusion),
+        ("accuracy of valid replies", shown(overall.estimates.get("accuracy_valid"))),
+        ("accuracy, invalid as wrong", shown(overall.estimates.get("accuracy_effective"))),
+        ("balanced accuracy, invalid as wrong", shown(overall.estimates.get("balanced_accuracy_effective"))),
+        ("tokens that 95% of replies need", f"{number(budget.value, 0)} ({markdown(budget.note)})"),
+    ]
+    return markdown_table(("replies", ""), rows)
+
+
+def _row(name: str, one: Measured) -> tuple[str, ...]:
+    few = r"\*" if one.counts["low_support"] else ""
+    cells = (shown(one.estimates.get(key)) for key in _SHOWN)
+    return (f"{markdown(name)}{few}", str(one.counts["total"]), *cells)
+
+
+def _tables(numbers: Numbers) -> Iterator[TableOf]:
+    """by_family, by_split and by_parser: every number of every part under every rule of reading."""
+    cells, head = cells_of(numbers), ("model", "temperature", "parser")
+    for part in ("family", "split"):
+        rows = [
+            (cell["model"], cell["temperature"], rule, name, *_values(one))
+            for cell in cells
+            for rule in PARSERS
+            for name, one in sorted(parts(numbers, rule, part, **cell).items())
+        ]
+        yield TableOf(f"by_{part}", (*head, part, *COLUMNS), tuple(rows))
+    overall = [
+        (cell["model"], cell["temperature"], rule, *_values(measured(numbers, rule, part="all", **cell)))
+        for cell in cells
+        for rule in PARSERS
+    ]
+    yield TableOf("by_parser", (*head, *COLUMNS), tuple(overall))
+
+
+def _values(one: Measured) -> tuple[Value, ...]:
+    ends: list[Value] = []
+    for name in (*RATES, "tpr", "tnr", "bias"):
+        estimate = one.estimates.get(name, Estimate(None, 0))
+        ends += (estimate.value, estimate.lo, estimate.hi)
+    return (*(one.counts[name] for name in COUNTS), *ends, one.verdict)

@@ -1,1 +1,0 @@
-"""Tasks, one file each: `task(**options)` makes it. Nothing but composition."""
