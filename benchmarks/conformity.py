@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from perpend.api import evaluate, model, task
-from perpend.ask.requests import first_request
+from perpend.ask.conditions import first_request
 from perpend.ledger.plan import Trial
 from perpend.measure.run import Run
 from perpend.measure.table import Table

@@ -40,7 +40,7 @@ def test_a_wrong_import_is_seen(tmp_path: Path) -> None:
     file = tmp_path / "x.py"
     for text in (
         "from perpend import evaluate",
-        "def f():\n    from perpend.report.summary import PLAIN",
+        "def f():\n    from perpend.report.derive import PLAIN",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import perpend.api",
         "import perpend",
     ):
@@ -134,3 +134,13 @@ def test_the_documentation_imports_only_public_names() -> None:
         if (match[1] or match[2]) not in ("perpend", "perpend.stats")
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_way_of_one_trial_names_functions_that_are_there() -> None:
+    page = (SOURCE.parent.parent / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| `([\w/]+\.py)` \|$", page, re.MULTILINE)
+    assert len(rows) >= 12
+    for functions, file in rows:
+        text = (SOURCE / file).read_text(encoding="utf-8")
+        for name in re.findall(r"`(?:\w+\.)?(\w+)`", functions):
+            assert re.search(rf"\bdef {name}\(", text), f"{file} has no function {name}"

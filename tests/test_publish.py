@@ -24,7 +24,7 @@ from perpend.proof import receipt
 from perpend.proof.archive import restore
 from perpend.proof.gates import Gate, as_table, gates
 from perpend.proof.publish import publish
-from perpend.proof.signature import check
+from perpend.proof.receipt import check
 from perpend.report.derive import derive
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from perpend.types import Sampling

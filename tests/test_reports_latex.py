@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perpend.errors import SpecError
-from perpend.report import latex
+from perpend.report import tables as latex
 
 
 def test_every_special_character_is_shown_and_none_is_run() -> None:
-    assert latex.escaped("50% of $x_1$ & #2 {a} ~^") == (
+    assert latex.tex_escaped("50% of $x_1$ & #2 {a} ~^") == (
         r"50\% of \$x\_1\$ \& \#2 \{a\} \textasciitilde{}\textasciicircum{}"
     )
-    assert latex.escaped(r"\input{/etc/passwd}") == r"\textbackslash{}input\{/etc/passwd\}"
-    assert latex.escaped("a\n\nb\x1b") == r"a b\textbackslash{}x1b"
+    assert latex.tex_escaped(r"\input{/etc/passwd}") == r"\textbackslash{}input\{/etc/passwd\}"
+    assert latex.tex_escaped("a\n\nb\x1b") == r"a b\textbackslash{}x1b"
 
 
 @given(st.text())
 def test_braces_always_balance_and_no_foreign_command_survives(text: str) -> None:
-    found = latex.escaped(text)
+    found = latex.tex_escaped(text)
     bare = re.sub(r"\\[{}$&#%_]", "", found)
     assert bare.count("{") == bare.count("}")
     commands = set(re.findall(r"\\([A-Za-z]+)", found))
@@ -61,8 +61,8 @@ def test_two_names_for_one_command_are_refused() -> None:
 
 
 def test_numbers_keep_their_minus_and_undefined_is_na() -> None:
-    assert latex.number(-3.14159, sign=True) == "$-3.1$"
-    assert latex.number(None) == "NA"
-    assert latex.p_value(None) == "NA"
-    assert latex.p_value(0.0421) == "$0.042$"
-    assert latex.p_value(1.3e-165) == r"$1.3\times10^{-165}$"
+    assert latex.tex_number(-3.14159, sign=True) == "$-3.1$"
+    assert latex.tex_number(None) == "NA"
+    assert latex.tex_p_value(None) == "NA"
+    assert latex.tex_p_value(0.0421) == "$0.042$"
+    assert latex.tex_p_value(1.3e-165) == r"$1.3\times10^{-165}$"

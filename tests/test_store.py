@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from perpend.ask.conditions import asch, control
-from perpend.ask.requests import first_request
+from perpend.ask.conditions import asch, control, first_request
 from perpend.errors import DataError, StoreError
 from perpend.ledger.database import exclusive
 from perpend.ledger.plan import Dataset, Plan

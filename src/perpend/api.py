@@ -12,7 +12,6 @@ from perpend.ask.runner import Outcome, evaluate_task, task_of
 from perpend.ask.task import Task, make_model, make_task
 from perpend.canon import JSON
 from perpend.errors import AuditFailure
-from perpend.measure.run import Run, toolkit_of
 from perpend.spec.model import Model
 from perpend.spec.resolve import find_scorer
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from perpend.measure.run import Run
     from perpend.proof.audit import Audit
     from perpend.proof.claims import Verdict
     from perpend.proof.publish import Published
@@ -98,7 +98,7 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     )
     ready = [make_model(e.name, e.options, what.items) if isinstance(e, ModelSpec) else e for e in models]
     outcome = evaluate_task(spec, what, ready, Path(out), quiet=quiet)
-    run = Run(outcome.directory, code=toolkit_of(what))
+    run = _run_of(outcome, what)
     score(run)
     return run
 
@@ -109,7 +109,7 @@ def evaluate_spec(spec: RunSpec, out: Path, *, scored: bool = True, quiet: bool 
     paths = spec.items or what.items
     models = [make_model(entry.name, entry.options, paths) for entry in spec.models]
     outcome = evaluate_task(spec, what, models, out, quiet=quiet)
-    run = Run(outcome.directory, code=toolkit_of(what, spec.task))
+    run = _run_of(outcome, what, spec.task)
     if scored:
         score(run)
     return outcome, run
@@ -169,13 +169,14 @@ class Audited:
 
     def raise_for_failures(self) -> None:
         """Raise AuditFailure with the first difference of every check that has one, or the claims that do not hold."""
-        from perpend.proof.claims import raise_for_failures
-
         failed = [outcome for outcome in self.runs if not outcome.ok]
         if failed:
             names = ", ".join(outcome.name for outcome in failed)
             raise AuditFailure(f"{len(failed)} of {len(self.runs)} differ from what is stored: {names}")
-        raise_for_failures(self.claims)
+        if self.claims:
+            from perpend.proof.claims import raise_for_failures
+
+            raise_for_failures(self.claims)
 
 
 def audit(
@@ -250,9 +251,18 @@ def export(
     return export_run(_run(run), Path(out), where=where, only=only)
 
 
+def _run_of(outcome: Outcome, task_asked: Task, name: str | None = None) -> Run:
+    # numpy is loaded here: the first question need not wait for it.
+    from perpend.measure.run import Run, toolkit_of
+
+    return Run(outcome.directory, code=toolkit_of(task_asked, name))
+
+
 def _several(runs: Place | Sequence[Place]) -> Sequence[Place]:
-    return [runs] if isinstance(runs, str | Path | Run) else runs
+    return runs if isinstance(runs, list | tuple) else [runs]  # type: ignore[list-item]  # one place, then
 
 
 def _run(given: Place, *, trust_code: bool = False) -> Run:
+    from perpend.measure.run import Run
+
     return given if isinstance(given, Run) else Run(given, trust_code=trust_code)

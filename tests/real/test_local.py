@@ -24,7 +24,7 @@ from perpend.models.local.engine import Engine, Setup
 from perpend.models.local.variants import KINDS, make_variants
 from perpend.scorers import unfinished
 from perpend.spec.model import Budget
-from perpend.studies.conformity.design import task as conformity
+from perpend.studies.conformity.study import task as conformity
 from perpend.studies.questions import task as questions_task
 from perpend.types import Item, Message, Request, Sampling
 from tests.conftest import ROOT

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from perpend.measure.run import Run
-from perpend.proof import receipt, signature, verify
+from perpend.proof import receipt, verify
+from perpend.proof import receipt as signature
 from perpend.proof.archive import restore, write
 from perpend.proof.audit import Options
 from tests.tamper.conftest import Honest

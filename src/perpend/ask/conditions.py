@@ -1,4 +1,4 @@
-"""Conditions: how an item is put to a model. Control is just a condition.
+"""Conditions: how an item is put to a model, and what a trial asks. Control is just a condition.
 
 A condition is two texts, `system` and `user`, with the placeholders {question} (the prompt with its lettered choices),
 {prompt} (without them), {decoy}, {target} and {other1} … for further wrong answers. Its `params` hold both in full,
@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from perpend.canon import JSON
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.ledger.items import question
-from perpend.types import Condition, Item, Message
+from perpend.ledger.plan import Trial
+from perpend.types import Condition, Item, Message, Request, Sampling
 
 Confidence: TypeAlias = Literal["high", "low"]
 Consensus: TypeAlias = Literal["unanimous", "diverse", "dissent"]
@@ -177,3 +179,26 @@ def _choose(what: str, name: str, texts: Mapping[str, str]) -> str:
     if name not in texts:
         raise SpecError(f"unknown {what} {name!r}; {did_you_mean(name, texts)}")
     return texts[name]
+
+
+def trial_seed(trial: Trial) -> int | None:
+    """The seed that is sent for one trial: 31 bits from the sampling's seed, the item, the condition and the repeat.
+
+    So repeats and conditions draw independently, and the same trial draws the same in every run of the same spec.
+    """
+    if trial.sampling.seed is None:
+        return None
+    text = f"{trial.sampling.seed}|{trial.item.id}|{trial.condition}|{trial.repeat}"
+    return int.from_bytes(sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+def first_request(trial: Trial, condition: Condition, *, choices_scored: bool) -> Request:
+    """What a trial asks in its first turn."""
+    return request(trial, condition.render(trial.item), choices_scored=choices_scored)
+
+
+def request(trial: Trial, messages: tuple[Message, ...], *, choices_scored: bool) -> Request:
+    """These messages, with the trial's sampling and its own seed."""
+    s = trial.sampling
+    sampling = Sampling(s.temperature, s.max_tokens, trial_seed(trial), s.top_p, s.stop)
+    return Request(messages, sampling, trial.item.choices if choices_scored else ())

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.ask.conditions import template
+from perpend.ask.conditions import first_request, request, template
 from perpend.ask.progress import Progress
-from perpend.ask.requests import first_request, request
 from perpend.ask.task import CODE, Planned, Reprompt, Task, intent, make_model, make_task, source_files
 from perpend.canon import digest_file, write_atomic
 from perpend.errors import DataError, SpecError, StoreError

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group
 from perpend.inert import terminal
+
+if TYPE_CHECKING:
+    from perpend.proof.claims import Verdict
 
 
 @group.command()
@@ -50,7 +54,6 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend audit runs/T0 runs/T1 --rules v1 --out-json audit.json
     """
     from perpend.api import Audited
-    from perpend.proof import claims
     from perpend.proof.audit import Options, as_table, check_claims, seed_numbers
     from perpend.proof.audit import audit as audit_paths
 
@@ -60,15 +63,18 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     )
     audits = audit_paths(paths, options)
     body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits]}
-    verdicts: list[claims.Verdict] = []
+    text = as_table(audits)
+    verdicts: tuple[Verdict, ...] = ()
     if claims_file is not None:
-        verdicts = check_claims(claims_file, audits, quiet=quiet)
+        from perpend.proof import claims
+
+        verdicts = tuple(check_claims(claims_file, audits, quiet=quiet))
         body["claims"] = claims.as_json(verdicts)
+        text += claims.as_table(verdicts)
     if out_json is not None:
         write_atomic(out_json, pretty(body | seed_numbers(audits, rules)))
-    text = as_table(audits) + (claims.as_table(verdicts) if verdicts else "")
     click.echo(pretty(body) if as_json else text, nl=False)
-    Audited(tuple(audits), tuple(verdicts)).raise_for_failures()
+    Audited(tuple(audits), verdicts).raise_for_failures()
 
 
 def _to_stderr(line: str) -> None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perpend.ask.conditions import from_params
-from perpend.ask.requests import first_request
+from perpend.ask.conditions import first_request, from_params
 from perpend.errors import SpecError, StoreError, did_you_mean
 from perpend.ledger.manifest import Manifest
 from perpend.ledger.plan import Trial

@@ -113,11 +113,12 @@ def body_of(runs: Sequence[str], metrics: Iterable[Metric], names: Mapping[str, 
     return {**names, **body}
 
 
-def write_metrics(folder: Path, body: Mapping[str, JSON]) -> None:
+def write_metrics(folder: Path, runs: Sequence[str], metrics: Iterable[Metric], names: Mapping[str, JSON]) -> None:
     """Write metrics.json into a folder: canonical JSON, with one line per metric so that a diff shows which changed."""
-    lines = ",\n".join(f"    {dumps(metric)}" for metric in as_list(body["metrics"]))
-    head, _, tail = pretty({**body, "metrics": []}).partition('\n  "metrics": []')
-    write_atomic(folder / METRICS, f'{head}\n  "metrics": [\n{lines}\n  ]{tail}' if lines else pretty(body))
+    lines = ",\n".join(f"    {dumps(metric.as_json())}" for metric in metrics)
+    rest = pretty(body_of(runs, (), names))
+    head, _, tail = rest.partition('\n  "metrics": []')
+    write_atomic(folder / METRICS, f'{head}\n  "metrics": [\n{lines}\n  ]{tail}' if lines else rest)
 
 
 def read_metrics(folder: Path) -> Mapping[str, JSON]:
@@ -298,10 +299,10 @@ def formats_of(study: Study) -> Sequence[Format]:
     return formats
 
 
-def names_of(study: Study, numbers: Numbers) -> Mapping[str, JSON]:
+def names_of(study: Study, metrics: Sequence[Metric], manifests: Sequence[Manifest]) -> Mapping[str, JSON]:
     """The same numbers by the names of the study's seed, written beside them; none unless it has `seed_names`."""
     maker: Callable[[Numbers], Mapping[str, JSON]] | None = getattr(study, "seed_names", None)
-    return {} if maker is None else maker(numbers)
+    return {} if maker is None else maker(Numbers(tuple(metrics), tuple(manifests)))
 
 
 def stored_labels_of(study: Study) -> Mapping[str, str]:

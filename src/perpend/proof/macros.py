@@ -17,7 +17,7 @@ from perpend.proof.claims.check import Verdict
 from perpend.proof.claims.file import WHOLE
 from perpend.proof.claims.language import Order
 from perpend.proof.claims.tex import sealed
-from perpend.report import latex
+from perpend.report import tables as latex
 from perpend.types import Estimate
 
 _ARROW = " → "
@@ -62,16 +62,16 @@ def _headlines(metrics: Sequence[Metric]) -> Iterator[tuple[tuple[str, ...], Est
 def _commands(words: tuple[str, ...], one: Estimate, *, signed: bool) -> dict[tuple[str, ...], str]:
     p = one.also.get("p")
     commands = {
-        words: latex.number(one.value, 3, sign=signed),
-        (*words, "Lo"): latex.number(one.lo, 3, sign=signed),
-        (*words, "Hi"): latex.number(one.hi, 3, sign=signed),
+        words: latex.tex_number(one.value, 3, sign=signed),
+        (*words, "Lo"): latex.tex_number(one.lo, 3, sign=signed),
+        (*words, "Hi"): latex.tex_number(one.hi, 3, sign=signed),
         (*words, "N"): str(one.n),
-        (*words, "Pct"): latex.number(_percent(one.value), sign=signed),
-        (*words, "Lo", "Pct"): latex.number(_percent(one.lo), sign=signed),
-        (*words, "Hi", "Pct"): latex.number(_percent(one.hi), sign=signed),
+        (*words, "Pct"): latex.tex_number(_percent(one.value), sign=signed),
+        (*words, "Lo", "Pct"): latex.tex_number(_percent(one.lo), sign=signed),
+        (*words, "Hi", "Pct"): latex.tex_number(_percent(one.hi), sign=signed),
     }
     if "p" in one.also:
-        commands[*words, "P"] = latex.p_value(p if isinstance(p, float) else None)
+        commands[*words, "P"] = latex.tex_p_value(p if isinstance(p, float) else None)
     return commands
 
 
@@ -91,7 +91,7 @@ def _claimed(verdict: Verdict) -> dict[tuple[str, ...], str]:
     words = (name,) if verdict.slice == WHOLE else (name, verdict.slice)
 
     def shown(value: float | None) -> str:
-        return latex.number(value, digits) if digits <= 6 else latex.p_value(value)
+        return latex.tex_number(value, digits) if digits <= 6 else latex.tex_p_value(value)
 
     return {
         words: shown(one.value),

@@ -18,8 +18,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
+from perpend.ask.conditions import first_request, request
 from perpend.ask.progress import Progress
-from perpend.ask.requests import first_request, request
 from perpend.ask.task import Reprompt, conditions_of
 from perpend.canon import digest
 from perpend.errors import SpecError, StoreError
@@ -27,8 +27,7 @@ from perpend.ledger.plan import Trial, read_response, whole
 from perpend.ledger.snapshot import Row, snapshot
 from perpend.ledger.store import Store
 from perpend.measure.run import IMPORTED, Run
-from perpend.proof.audit.checks import Check, Sample, first_difference
-from perpend.proof.audit.intent import well_formed
+from perpend.proof.audit.checks import Check, Sample, first_difference, well_formed
 from perpend.types import Condition, Response, Score, Scorer
 
 RESPONSES = "no response is missing or too many"

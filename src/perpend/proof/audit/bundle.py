@@ -12,11 +12,10 @@ from perpend.canon import JSON, VERSION, as_list, as_object, digest, digest_file
 from perpend.ledger.manifest import MANIFEST, Manifest
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS
-from perpend.proof import signature
+from perpend.proof import receipt as signature
 from perpend.proof.archive import NEEDED
-from perpend.proof.attempts import headline, sentence
 from perpend.proof.audit.checks import Check
-from perpend.proof.gates import gates
+from perpend.proof.gates import gates, headline, sentence
 from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, VERIFY, write_index
 from perpend.proof.receipt import RECEIPT, SIGNATURE, digests, read
 from perpend.report.derive import REPORT

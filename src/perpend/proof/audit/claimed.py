@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perpend.canon import JSON
 from perpend.measure.run import Run
 from perpend.proof.audit.checks import Audit
 from perpend.proof.audit.places import run_directory, scored_copy, unscored
-from perpend.proof.claims import Verdict
-from perpend.proof.claims import check as recompute
 from perpend.report.derive import REPORT
+
+if TYPE_CHECKING:
+    from perpend.proof.claims import Verdict
 
 
 def check_claims(claims: Path, audits: Sequence[Audit], *, quiet: bool = True) -> list[Verdict]:
@@ -21,6 +23,8 @@ def check_claims(claims: Path, audits: Sequence[Audit], *, quiet: bool = True) -
     Stored scores are taken where every audit derived all of them again and none differed; otherwise the answers are
     scored anew.
     """
+    from perpend.proof.claims import check as recompute
+
     unverified = [check for outcome in audits for check in outcome.checks if check.missing and check.name != REPORT]
     verified = not unverified and all(outcome.ok and outcome.sample is None for outcome in audits)
     with _runs(audits, quiet=quiet) as runs:

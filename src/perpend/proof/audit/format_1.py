@@ -18,9 +18,8 @@ from perpend.measure.study import METRICS, Numbers, names_of, plain_metrics
 from perpend.proof.audit.bundle import stated_attempts
 from perpend.proof.audit.checks import Check
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, compare_metrics
-from perpend.proof.closing import close_report
-from perpend.report.derive import FIGURES, REPORT, TABLES, derive
-from perpend.report.summary import PLAIN, coverage
+from perpend.proof.publish import close_report
+from perpend.report.derive import FIGURES, PLAIN, REPORT, TABLES, coverage, derive
 
 _OWN = ("format", "run", "metrics")
 _TOKEN = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -65,7 +64,7 @@ def _compare_names(check: Check, run: Run, stored: Mapping[str, JSON]) -> None:
         return
     study = run.code.study
     metrics = () if study is None else (*plain_metrics(run.table), *study.metrics(run.table))
-    now = {} if study is None else names_of(study, Numbers(metrics, (run.manifest,)))
+    now = {} if study is None else names_of(study, metrics, (run.manifest,))
     for key, value in stored.items():
         if key in now:
             check.compare(value, now[key], key)

@@ -61,17 +61,27 @@ def formats() -> tuple[Format, ...]:
 
 
 def _below(path: Path) -> Iterator[Place]:
+    """What a path is, else what the folders in it are. A folder of perpend's own is no format of a study."""
+    own = _own(path)
+    if own is not None:
+        yield own
+        return
+    inner = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
+    inner = [entry for entry in inner if not entry.is_symlink() and not entry.name.startswith(".")]
+    if all(_own(entry) is None for entry in inner):
+        known = next((one for one in formats() if one.is_one(path)), None)
+        if known is not None:
+            yield Place(path, format=known)
+            return
+    for entry in inner:
+        yield from _below(entry)
+
+
+def _own(path: Path) -> Place | None:
     """A receipt or a plan makes a published folder even when the other files are lost: that is to be reported."""
-    if path.is_dir() and ((path / RECEIPT).is_file() or (path / PLAN).is_file()):
-        yield Place(path, published=True)
-    elif path.is_dir() and ((path / MANIFEST).is_file() or (path / "run.db").is_file()):
-        yield Place(path)
-    elif (known := next((one for one in formats() if one.is_one(path)), None)) is not None:
-        yield Place(path, format=known)
-    elif path.is_dir():
-        for entry in sorted(path.iterdir()):
-            if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
-                yield from _below(entry)
+    if (path / RECEIPT).is_file() or (path / PLAN).is_file():
+        return Place(path, published=True)
+    return Place(path) if (path / MANIFEST).is_file() or (path / "run.db").is_file() else None
 
 
 @contextmanager

@@ -1,33 +1,93 @@
 """audit: derive everything again from the raw responses and compare with what is stored. No model, no network.
 
 Each check says how many things it looked at and how many differ, and shows the first that does. A check that looked at
-nothing says why. Nothing out of a folder is run unless the caller trusts its code.
+nothing says why.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 
 from perpend.ask.progress import Progress
-from perpend.canon import JSON
-from perpend.errors import PerpendError
+from perpend.canon import JSON, as_list, as_object
+from perpend.errors import PerpendError, StoreError
 from perpend.measure.run import IMPORTED, Run
-from perpend.measure.study import stored_labels_of
+from perpend.measure.study import FORMAT, METRICS, plain_metrics, read_metrics, stored_labels_of
+from perpend.proof.audit import format_1
 from perpend.proof.audit.answers import answers, drawn, job, processes, where
-from perpend.proof.audit.bundle import bundle, facts, recomputed_gates
-from perpend.proof.audit.checks import Audit, Check, Sample
-from perpend.proof.audit.intent import intent, order, well_formed
+from perpend.proof.audit.bundle import bundle, facts, recomputed_gates, stated_attempts
+from perpend.proof.audit.checks import Audit, Check, Sample, intent, order, well_formed
 from perpend.proof.audit.labels import LABELS, Judged, judged
-from perpend.proof.audit.numbers import numbers
 from perpend.proof.audit.places import Place, places, run_directory, scored_copy, unscored
+from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, compare_metrics, named
+from perpend.proof.publish import close_report
+from perpend.report.derive import FIGURES, REPORT, TABLES, derive
+
+
+def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw: bool = False) -> list[Check]:
+    """Compare what the folder `stored` holds with what follows from a run.
+
+    `facts` are the receipt's, for a published folder, whose report ends with them; None for a run directory, whose
+    tables and figures are looked at where it has some.
+    """
+    if facts is None and not any((stored / name).exists() for name in (METRICS, REPORT, TABLES, FIGURES)):
+        return [Check(f"{METRICS}, {REPORT}", note=NOT_THERE)]
+    metrics, body = _read(stored)
+    with well_formed("a number"), tempfile.TemporaryDirectory() as tmpdir:
+        fresh = Path(tmpdir)
+        why = run.code.missing.get("study")
+        if why is not None:
+            return _without_study(run, body, facts, metrics, why)
+        if body is not None and body.get("format") == 1:
+            return format_1.numbers(run, stored, body, facts, redraw=redraw)
+        derived = derive([run], fresh, figures=(stored / FIGURES).is_dir(), draw=redraw)
+        now = read_metrics(fresh)
+        compare_metrics(metrics, body, now, run.manifest)
+        checks = [metrics]
+        if facts is not None:
+            close_report(fresh, facts)
+            checks.append(stated_attempts(run.manifest, facts, as_list(now.get("metrics"))))
+        trees = Trees(run, stored, fresh, derived.report, published=facts is not None)
+        return [*checks, trees.report(), *trees.files(redraw=redraw)]
+
+
+def _read(stored: Path) -> tuple[Check, Mapping[str, JSON] | None]:
+    """The stored body of metrics.json, and the check that says of it what is wrong where there is none."""
+    check = Check(METRICS)
+    if not (stored / METRICS).is_file():
+        check.note = NOT_THERE
+        return check, None
+    try:
+        return check, read_metrics(stored)
+    except StoreError as error:
+        check.checked = 1
+        check.miss(str(error))
+        return check, None
+
+
+def _without_study(
+    run: Run, body: Mapping[str, JSON] | None, facts: Mapping[str, JSON] | None, check: Check, why: str
+) -> list[Check]:
+    """The rates and pairs that every run states; what only the run's own code can derive is said to be left out."""
+    now = as_json(plain_metrics(run.table))
+    stored = as_list(None if body is None else body.get("metrics"))
+    check.compare(FORMAT if body is None else body.get("format"), FORMAT, "format")
+    for one, other in zip_longest(stored[: len(now)], now):
+        check.compare(one, other, named(as_object(other)))
+    check.missing = f"the study's own numbers, {why}"
+    attempts = [] if facts is None else [stated_attempts(run.manifest, facts, now)]
+    return [check, *attempts, Check(f"{REPORT}, {TABLES}, {FIGURES}", missing=why)]
+
 
 READABLE = "what is stored can be read"
 

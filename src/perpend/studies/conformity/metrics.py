@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perpend.errors import SpecError
 from perpend.measure.study import Metric
 from perpend.measure.table import BoolArray, Table
-from perpend.report.summary import coverage
+from perpend.report.derive import coverage
 from perpend.studies.conformity import effects
 from perpend.studies.conformity.effects import regression
 from perpend.studies.conformity.trials import MEASURES, UNFINISHED, Rule, Trials, judgements, trials_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from perpend.measure.study import Metric, Numbers, TableOf, Value
-from perpend.report import latex
+from perpend.report import tables as latex
 from perpend.studies.conformity.trials import Conditions, short_name
 from perpend.types import Estimate
 
@@ -282,7 +282,7 @@ def _of_rule(results: Results, rule: str, suffix: str) -> dict[tuple[str, ...], 
     for name, prefix in (("pressure_effect", "PressureEffect"), ("opinion_effect", "OpinionEffect")):
         for row in results.rows(name, rule):
             put(prefix, words(row), row.estimate, sign=True)
-            entries[prefix, *words(row), "P", suffix] = latex.p_value(number(row.estimate, "p_adjusted"))
+            entries[prefix, *words(row), "P", suffix] = latex.tex_p_value(number(row.estimate, "p_adjusted"))
     for row in results.rows("conditional_rate", rule):
         name = row.where["measure"].capitalize()
         put(name, words(row), row.estimate, sign=False)
@@ -294,7 +294,7 @@ def _of_rule(results: Results, rule: str, suffix: str) -> dict[tuple[str, ...], 
         put("MentionMismatch", (variants.get(row.where.get("model", ""), "Overall"),), row.estimate, sign=False)
     slope = results.one("regression_slope", rule)
     if slope is not None:
-        entries["TemperatureOddsRatio", suffix] = latex.number(slope.value, 3)
+        entries["TemperatureOddsRatio", suffix] = latex.tex_number(slope.value, 3)
         ends = "NA" if slope.lo is None or slope.hi is None else f"$[{slope.lo:.3f}, {slope.hi:.3f}]$"
         entries["TemperatureOddsRatioInterval", suffix] = ends
     return {tuple(part for part in parts if part): value for parts, value in entries.items()}
@@ -308,7 +308,7 @@ def number(one: Estimate, key: str) -> float | None:
 
 def percent(one: Estimate | None, *, sign: bool = False) -> str:
     """A share or difference in percentage points; NA where it is undefined."""
-    return latex.number(None if one is None or one.value is None else 100.0 * one.value, sign=sign)
+    return latex.tex_number(None if one is None or one.value is None else 100.0 * one.value, sign=sign)
 
 
 def interval(one: Estimate, *, sign: bool) -> str:
@@ -322,8 +322,8 @@ def interval(one: Estimate, *, sign: bool) -> str:
 def _effect(results: Results, row: Metric) -> tuple[str, str, str, str]:
     """Variant, pressure, effect with its interval, adjusted p."""
     one = row.estimate
-    names = (latex.escaped(name) for name in (row.where["model"], results.short(row)))
-    p = latex.p_value(number(one, "p_adjusted"))
+    names = (latex.tex_escaped(name) for name in (row.where["model"], results.short(row)))
+    p = latex.tex_p_value(number(one, "p_adjusted"))
     variant, pressure = names
     return variant, pressure, f"{percent(one, sign=True)} {interval(one, sign=True)}", p
 
@@ -337,7 +337,7 @@ def pressure_table(results: Results, rule: str) -> str:
             rate, denominator, beyond = override.estimate, str(override.estimate.n), results.beside(override, "excess")
         rows.append((*_effect(results, row), percent(rate), denominator, percent(beyond, sign=True)))
     columns = ("variant", "pressure", "effect (points)", "$p$ (Holm)", r"override (\%)", "$n$", "excess (points)")
-    return latex.table(columns, rows, align="llrrrrr")
+    return latex.tex_table(columns, rows, align="llrrrrr")
 
 
 def opinion_table(results: Results, rule: str) -> str:
@@ -345,8 +345,8 @@ def opinion_table(results: Results, rule: str) -> str:
     rows = []
     for row in results.rows("opinion_effect", rule):
         shares = (number(row.estimate, key) for key in ("control", "pressure"))
-        shown = (latex.number(None if share is None else 100.0 * share) for share in shares)
+        shown = (latex.tex_number(None if share is None else 100.0 * share) for share in shares)
         variant, pressure, effect, p = _effect(results, row)
         rows.append((variant, pressure, *shown, effect, p))
     columns = ("variant", "pressure", r"control (\%)", r"pressure (\%)", "effect (points)", "$p$ (Holm)")
-    return latex.table(columns, rows, align="llrrrr")
+    return latex.tex_table(columns, rows, align="llrrrr")

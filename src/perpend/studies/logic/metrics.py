@@ -18,7 +18,7 @@ from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
 from perpend.measure.study import Metric, Numbers
 from perpend.measure.table import BoolArray, Table
-from perpend.report.summary import coverage
+from perpend.report.derive import coverage
 from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion
 from perpend.studies.logic.budget import token_budget

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from perpend.inert import markdown
 from perpend.measure.study import Numbers, Report, Section, TableOf, Value
-from perpend.report.summary import HOW_TO_READ, covered, sections
+from perpend.report.derive import HOW_TO_READ, covered, sections
 from perpend.report.tables import markdown_table, number
 from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import CONFUSION, LOW_SUPPORT, Measured, cells_of, measured, parser_of, parts

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from perpend.canon import portable_name
 from perpend.inert import markdown
 from perpend.measure.study import FigureOf, Metric, Numbers, Report, Section, TableOf
-from perpend.report.summary import covered
+from perpend.report.derive import covered
 from perpend.studies.verbs.compare_page import compare_lead, compare_parts
 from perpend.studies.verbs.figures import figures_of
 from perpend.studies.verbs.report import Part, answer, facts, page_of, parts_of, provenance_of, tables_of, verdict_of

@@ -41,7 +41,7 @@ class VerbsStudy:
     def metrics(self, table: Table) -> Iterator[Metric]:
         """Every number of each checkpoint, by both ways of scoring candidates, and of each comparison."""
         from perpend.measure.study import Numbers
-        from perpend.report.summary import coverage
+        from perpend.report.derive import coverage
         from perpend.stats.resample import generator
         from perpend.studies.verbs.compare import comparison_numbers
         from perpend.studies.verbs.folder import Checkpoint
