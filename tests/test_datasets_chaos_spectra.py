@@ -11,7 +11,7 @@ import pytest
 from perpend.studies.logic.chaos.decide import decide
 from perpend.studies.logic.chaos.instances import Instance, default_start
 from perpend.studies.logic.chaos.spectra import divergence, orthonormalise
-from perpend.studies.logic.chaos.survey import Length, Numbers, survey
+from perpend.studies.logic.chaos.survey import Length, SurveyNumbers, survey
 from perpend.studies.logic.chaos.systems import core_systems
 
 CORE = core_systems()
@@ -20,7 +20,7 @@ SHORT = Length(150, 400, 100)
 MAP_SHORT = Length(2_000, 8_000, 500)
 
 
-def measured(system_id: str, *settings: Mapping[str, float]) -> list[tuple[Numbers, dict[str, bool]]]:
+def measured(system_id: str, *settings: Mapping[str, float]) -> list[tuple[SurveyNumbers, dict[str, bool]]]:
     system = CORE[system_id]
     values = [{**system.parameters, **setting} for setting in settings]
     instances = [Instance(system_id, v, default_start(system, v)) for v in values]
@@ -29,7 +29,7 @@ def measured(system_id: str, *settings: Mapping[str, float]) -> list[tuple[Numbe
     return [(n, {k: v for k, (v, _) in decide(system, i, n).items()}) for i, n in zip(instances, rows, strict=True)]
 
 
-def exponents(numbers: Numbers) -> tuple[list[float], list[float]]:
+def exponents(numbers: SurveyNumbers) -> tuple[list[float], list[float]]:
     assert numbers.spectrum is not None
     return numbers.spectrum.exponents.tolist(), numbers.spectrum.errors.tolist()
 

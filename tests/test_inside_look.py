@@ -16,7 +16,7 @@ from perpend.ask.conditions import asch, control
 from perpend.ask.runner import evaluate_task
 from perpend.ask.task import Task
 from perpend.errors import SpecError, StoreError
-from perpend.inside import Look, Settings, checkpoint_of, layers_of, look_inside, looks, read_look, summary
+from perpend.inside import Look, LookSettings, checkpoint_of, layers_of, look_inside, looks, read_look, summary
 from perpend.inside.blocks import anatomy, read
 from perpend.inside.figures import draw_lens, lens_map, shift_rows, write_inside_figures
 from perpend.measure.run import Run
@@ -30,7 +30,7 @@ from tests.hf_models import brute
 from tests.test_inside_blocks import LAYERS, checkpoint
 
 FACTS = 12
-SETTINGS = Settings(top_k=3, alphas=(2.0, -2.0), steer_trials=5)
+SETTINGS = LookSettings(top_k=3, alphas=(2.0, -2.0), steer_trials=5)
 
 
 def run_of(made: Checkpoint, folder: Path, labels: tuple[str, ...] = ("tiny",)) -> Path:
@@ -193,7 +193,7 @@ def test_the_same_run_and_checkpoint_give_the_same_bytes(made: Checkpoint, look:
 
 def test_a_changed_file_is_not_read_as_a_look(made: Checkpoint, tmp_path: Path) -> None:
     directory = run_of(made, tmp_path)
-    found = look_inside(directory, made, Settings(layers=(1,), alphas=()), quiet=True)
+    found = look_inside(directory, made, LookSettings(layers=(1,), alphas=()), quiet=True)
     assert found.header["notes"] == {"steering": "not asked for"}
     held = found.folder / "answers.jsonl"
     held.write_text(held.read_text().replace("control_retest", "control", 1))
@@ -210,9 +210,9 @@ def test_other_weights_other_layers_and_other_names_are_refused(made: Checkpoint
     with pytest.raises(StoreError, match="was asked through endpoint 'chat'"):
         look_inside(directory, checkpoint("llama", endpoint="completions"), quiet=True)
     with pytest.raises(SpecError, match="no layer 3; the checkpoint's layers are 0 to 2"):
-        look_inside(directory, made, Settings(layers=(0, 3)), quiet=True)
+        look_inside(directory, made, LookSettings(layers=(0, 3)), quiet=True)
     with pytest.raises(SpecError, match="steer_layer 2 is not among"):
-        look_inside(directory, made, Settings(layers=(0, 1), steer_layer=2), quiet=True)
+        look_inside(directory, made, LookSettings(layers=(0, 1), steer_layer=2), quiet=True)
     with pytest.raises(SpecError, match="no model 'tyny'; did you mean 'tiny'"):
         look_inside(directory, made, model="tyny", quiet=True)
     with pytest.raises(SpecError, match="only a checkpoint in transformers"):
@@ -226,7 +226,7 @@ def test_other_weights_other_layers_and_other_names_are_refused(made: Checkpoint
 )
 def test_settings_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SpecError):
-        Settings(**wrong)
+        LookSettings(**wrong)
 
 
 def test_layers_are_named_by_numbers_and_ranges() -> None:
@@ -262,7 +262,7 @@ def test_of_two_models_each_has_a_look_of_its_own(made: Checkpoint, tmp_path: Pa
     with pytest.raises(SpecError, match="2 models; name the one to look into: one, two"):
         look_inside(directory, made, quiet=True)
     for label in ("one", "two"):
-        look_inside(directory, made, Settings(layers=(0,), alphas=()), model=label, quiet=True)
+        look_inside(directory, made, LookSettings(layers=(0,), alphas=()), model=label, quiet=True)
     first, second = looks(directory)
     assert (first.model, second.model) == ("one", "two")
     trials = [{row["trial"] for row in rows(found, "lens")} for found in (first, second)]
@@ -378,7 +378,7 @@ def test_the_summary_says_each_number_with_its_interval_or_why_there_is_none(loo
 def test_a_plain_text_model_is_asked_with_a_space_before_the_answer(tmp_path: Path) -> None:
     plain = checkpoint("gpt2", endpoint="completions")
     directory = run_of(plain, tmp_path)
-    found = look_inside(directory, plain, Settings(layers=(2,), alphas=()), quiet=True)
+    found = look_inside(directory, plain, LookSettings(layers=(2,), alphas=()), quiet=True)
     first = rows(found, "answers")[0]["candidates"]
     space = plain.tokenizer(" ")["input_ids"][0]
     assert all(candidate["tokens"][0] == space for candidate in first.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perpend.inside.probes import Line, Probe, Statement, best, fit, held_out, probe, statements
+from perpend.inside.probes import Line, LinearProbe, Statement, best, fit, held_out, probe, statements
 from perpend.types import Estimate, Item
 
 
@@ -132,5 +132,5 @@ def test_the_fit_is_the_minimum_of_the_documented_loss() -> None:
 
 def test_the_best_probe_is_the_earliest_of_the_most_accurate() -> None:
     line = Line(np.ones(2), 0.0)
-    made = [Probe(n, line, 1.0, Estimate(value, 10), 1.0, 10) for n, value in enumerate((0.6, 0.9, 0.9, 0.7))]
+    made = [LinearProbe(n, line, 1.0, Estimate(value, 10), 1.0, 10) for n, value in enumerate((0.6, 0.9, 0.9, 0.7))]
     assert best(made).layer == 1

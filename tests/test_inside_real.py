@@ -9,7 +9,7 @@ import pytest
 from perpend.ask.runner import evaluate_task
 from perpend.ask.task import make_task
 from perpend.errors import ModelError
-from perpend.inside import Settings, look_inside
+from perpend.inside import LookSettings, look_inside
 from perpend.models.hf import model
 from perpend.models.local.weights import find_weights
 from perpend.spec.runspec import ModelSpec, RunSpec
@@ -34,7 +34,7 @@ def test_pressure_shows_as_a_shift_of_log_odds_with_its_interval(tmp_path: Path)
         max_items=7,
     )
     directory = evaluate_task(spec, task, [subject], tmp_path, quiet=True).directory
-    look = look_inside(directory, subject.checkpoint, Settings(layers=(29,), alphas=()), quiet=True)
+    look = look_inside(directory, subject.checkpoint, LookSettings(layers=(29,), alphas=()), quiet=True)
     assert look.header["same_weights"] is True
     shift = look.estimates["log_odds"]["asch_history_5"]
     assert shift["n"] == 7

@@ -17,15 +17,15 @@ from perpend.report.page import (
     Cards,
     Code,
     Commands,
-    Facts,
+    FactList,
     Number,
     Page,
+    PageSection,
+    PageTable,
     Part,
     Picture,
     Said,
-    Section,
     Strong,
-    Table,
     Text,
     render,
     shown,
@@ -66,13 +66,13 @@ def page_with(text: str) -> str:
     parts: list[Part] = [
         Cards([Card(text, number, text), Card(text, text, text)]),
         Text([text, Code(text), Strong(text), number], small=True),
-        Table(text, (text,), [(text, number, Code(text), [text, number])]),
+        PageTable(text, (text,), [(text, number, Code(text), [text, number])]),
         Picture(png(), 1, 1, text, [text]),
         Said(text, [(text, text)]),
-        Facts([(text, [text, Code(text)])]),
+        FactList([(text, [text, Code(text)])]),
         Commands([text]),
     ]
-    return render(Page(text, [text], parts, [Section(text, parts)], [text]))
+    return render(Page(text, [text], parts, [PageSection(text, parts)], [text]))
 
 
 def shape(page: str) -> list[tuple[str, list[str]]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from perpend.ask.conditions import from_params
 from perpend.canon import JSON, digest_file
 from perpend.errors import SpecError, StoreError, did_you_mean
-from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, Source, code_version, now, template
+from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, SourceFile, code_version, now, template
 from perpend.ledger.plan import Dataset
 from perpend.spec.model import Model
 from perpend.spec.resolve import call, factory, file_of, find_scorer, names, packaged_factory
@@ -148,7 +148,7 @@ def intent(name: str, spec: RunSpec, task: Task, models: Sequence[Model], planne
         trials=planned.trials,
         scorers=tuple(task.judges()),
         datasets=planned.datasets,
-        sources=tuple(Source(kind, path.name, digest_file(path)) for kind, path in source_files(spec, task)),
+        sources=tuple(SourceFile(kind, path.name, digest_file(path)) for kind, path in source_files(spec, task)),
         created=now(),
         code=code_version(),
     )

@@ -34,10 +34,10 @@ def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
     perpend inside runs/RUN --model hf/smollm2
     perpend inside runs/RUN --model hf/checkpoints/7b --layers 0-31 --alpha 1 --alpha -1
     """
-    from perpend.inside import Settings, checkpoint_of, layers_of, look_inside, summary
+    from perpend.inside import LookSettings, checkpoint_of, layers_of, look_inside, summary
     from perpend.inside.figures import write_inside_figures
 
-    settings = Settings(
+    settings = LookSettings(
         layers=None if layers is None else layers_of(layers),
         top_k=top_k,
         alphas=() if no_steering else alphas or (1.0,),

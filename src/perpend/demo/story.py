@@ -57,12 +57,12 @@ def page_of(numbers: DemoNumbers, out: Path) -> html.Page:
         lead=inline(words.LEAD, numbers, model=numbers.model, simulated=simulated),
         top=[_headline(numbers), html.Text(inline(words.HOW_TO_READ, numbers), small=True)],
         sections=[
-            html.Section("Does it give way to others?", _conformity(numbers, out)),
-            html.Section("Does it decide, or repeat itself?", _logic(numbers, out)),
-            html.Section("Which form of the verb, and how sure?", _verbs(numbers, out)),
-            html.Section("Published and audited", _audit(numbers)),
-            html.Section("Check it yourself", commands),
-            html.Section("Versions and digests", _versions(numbers)),
+            html.PageSection("Does it give way to others?", _conformity(numbers, out)),
+            html.PageSection("Does it decide, or repeat itself?", _logic(numbers, out)),
+            html.PageSection("Which form of the verb, and how sure?", _verbs(numbers, out)),
+            html.PageSection("Published and audited", _audit(numbers)),
+            html.PageSection("Check it yourself", commands),
+            html.PageSection("Versions and digests", _versions(numbers)),
         ],
         foot=inline(words.FOOT, numbers),
     )
@@ -103,7 +103,7 @@ def _conformity(numbers: DemoNumbers, out: Path) -> list[html.Part]:
     ]
 
 
-def _pressures(numbers: DemoNumbers, measure: str, caption: str) -> html.Table:
+def _pressures(numbers: DemoNumbers, measure: str, caption: str) -> html.PageTable:
     rows = []
     for temperature, name in product(TEMPERATURES, numbers.conditions):
         where = f"{temperature:g}/{name}"
@@ -112,16 +112,16 @@ def _pressures(numbers: DemoNumbers, measure: str, caption: str) -> html.Table:
         key = f"conformity/{measure}/difference/{where}"
         row += ["–", "–"] if name == CONTROL else [numbers(key, "signed"), numbers(f"{key}/p", "p")]
         rows.append(row)
-    return html.Table(caption, ("asked", "temp.", "share", "change", "p"), rows)
+    return html.PageTable(caption, ("asked", "temp.", "share", "change", "p"), rows)
 
 
-def _effects(numbers: DemoNumbers) -> html.Table:
+def _effects(numbers: DemoNumbers) -> html.PageTable:
     rows: list[list[html.Line]] = []
     for effect, pressure in product(_EFFECTS, numbers.conditions[2:]):
         key = f"conformity/{effect}/{pressure}"
         change, p = numbers(key, "signed"), numbers(f"{key}/p", "p")
         rows.append([_EFFECTS[effect], NAMES.get(pressure, pressure), change, p])
-    return html.Table("Change of a share under pressure", ("share of", "pressure", "change", "p, corrected"), rows)
+    return html.PageTable("Change of a share under pressure", ("share of", "pressure", "change", "p, corrected"), rows)
 
 
 def _shown(numbers: DemoNumbers) -> str:
@@ -172,7 +172,9 @@ def _logic(numbers: DemoNumbers, out: Path) -> list[html.Part]:
         html.Text(inline(words.TIER, numbers, **facts)),
         html.Text(inline(note, numbers, **facts)),
         _picture(out / "figures" / "logic.png", alt, inline(words.FIGURE_LOGIC, numbers)),
-        html.Table("By the benchmark's protocol", ("measure", "value", "n"), [(a, b, str(b.n)) for a, b in measures]),
+        html.PageTable(
+            "By the benchmark's protocol", ("measure", "value", "n"), [(a, b, str(b.n)) for a, b in measures]
+        ),
         html.Text(inline(words.LOST, numbers, **facts), small=True),
         html.Text(inline(words.NOT_LOGIC, numbers, **facts)),
     ]
@@ -202,7 +204,7 @@ def _verbs(numbers: DemoNumbers, out: Path) -> list[html.Part]:
         html.Text(inline(words.PROBES, numbers, baseline=BASELINE)),
         html.Text(inline(words.COMPARED, numbers, verdict=numbers.verdict("comparison"))),
         _picture(out / "figures" / "verbs.png", alt, inline(words.FIGURE_VERBS, numbers)),
-        html.Table("Difference: model minus n-gram model, paired by probe; p by Holm", head, rows),
+        html.PageTable("Difference: model minus n-gram model, paired by probe; p by Holm", head, rows),
         _picture(out / "figures" / "reliability.png", diagram, caption),
         html.Text(inline(words.NOT_VERBS, numbers)),
     ]
@@ -217,7 +219,7 @@ def _audit(numbers: DemoNumbers) -> list[html.Part]:
             facts = {"run": run.name, "gate": gate["gate"], "detail": gate["found"], "because": gate["accepted"]}
             accepted.append(html.Text(inline(words.ACCEPTED, numbers, **facts), small=True))
     head = ("run", "trials", "comparisons", "differ", "verdict")
-    return [html.Text(inline(words.PUBLISHED, numbers)), html.Table("The audit's verdict", head, rows), *accepted]
+    return [html.Text(inline(words.PUBLISHED, numbers)), html.PageTable("The audit's verdict", head, rows), *accepted]
 
 
 def _commands(numbers: DemoNumbers) -> list[str]:
@@ -247,7 +249,7 @@ def _versions(numbers: DemoNumbers) -> list[html.Part]:
         }
         facts.append((run.name, inline(words.RUN, numbers, **values)))
     code = as_object(numbers.runs["verbs"].receipt.body.get("code"))
-    return [html.Facts([*facts, ("code", [html.Code("; ".join(f"{key} {value}" for key, value in code.items()))])])]
+    return [html.FactList([*facts, ("code", [html.Code("; ".join(f"{key} {value}" for key, value in code.items()))])])]
 
 
 def _with_n(one: html.Number) -> list[html.Inline]:

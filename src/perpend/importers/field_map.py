@@ -17,7 +17,7 @@ from perpend.canon import JSON, digest_file, json_lines, number_of
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, as_text, column
-from perpend.importers.intake import Intake, Record
+from perpend.importers.intake import ImportRecord, Intake
 from perpend.ledger.plan import Dataset
 from perpend.types import Response, Score, Usage
 
@@ -136,7 +136,7 @@ def read(source: Path, destination: Path, fields: FieldMap) -> Path:
         )
 
 
-def _record(reader: _Reader, body: Mapping[str, JSON], where: str, notes: Counter[str]) -> Record:
+def _record(reader: _Reader, body: Mapping[str, JSON], where: str, notes: Counter[str]) -> ImportRecord:
     texts = {key: _text(body.get(key)) for key in TEXTS}
     numbers = {key: _number(body, key, where) for key in NUMBERS}
     placed = _answers(texts["target"], body)
@@ -148,7 +148,7 @@ def _record(reader: _Reader, body: Mapping[str, JSON], where: str, notes: Counte
     repeat = numbers["repeat"]
     # A seed of 64 bits would lose its last digits as a float.
     seed = body["seed"] if isinstance(body.get("seed"), int) else numbers["seed"]
-    return Record(
+    return ImportRecord(
         where=where,
         item=texts["id"] or f"item-{harness.sent_digest([reader.dataset.name, prompt, placed.target])[:16]}",
         facts={

@@ -28,7 +28,7 @@ from perpend.canon import (
 )
 from perpend.errors import DataError
 from perpend.importers import harness
-from perpend.importers.intake import Intake, Record
+from perpend.importers.intake import ImportRecord, Intake
 from perpend.importers.json_stream import members
 from perpend.importers.zip_members import Archive
 from perpend.ledger.plan import Dataset
@@ -226,7 +226,7 @@ def _reported(header: Mapping[str, JSON]) -> list[JSON]:
     return metrics
 
 
-def _record(log: _Log, sample: _Sample, sampling: Sampling, notes: Counter[str]) -> Record:
+def _record(log: _Log, sample: _Sample, sampling: Sampling, notes: Counter[str]) -> ImportRecord:
     body, where = sample.body, sample.where
     if not isinstance(body.get("id"), str | int) or "input" not in body:
         raise DataError(f"{where}: a sample needs 'id' and 'input'; it has {', '.join(sorted(body)[:12])}")
@@ -238,7 +238,7 @@ def _record(log: _Log, sample: _Sample, sampling: Sampling, notes: Counter[str])
     placed = harness.answer_key(_texts(sample, body.get("target")), _texts(sample, body.get("choices")))
     if body.get("invalidation") is not None:
         notes["samples that were marked as invalid later, kept like the others"] += 1
-    return Record(
+    return ImportRecord(
         where=where,
         item=str(body["id"]),
         facts={

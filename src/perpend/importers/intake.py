@@ -10,10 +10,10 @@ from perpend.canon import JSON
 from perpend.ledger.database import translated
 from perpend.ledger.manifest import Manifest, ModelFacts, code_version, now, template, write_manifest
 from perpend.ledger.staging import IMPORTED as VERSION
-from perpend.ledger.staging import Record, Staged, Staging, item_of, must_be_free
+from perpend.ledger.staging import ImportRecord, Staged, Staging, item_of, must_be_free
 from perpend.spec.resolve import packaged_scorer
 
-__all__ = ["VERSION", "Intake", "Record", "item_of", "must_be_free"]
+__all__ = ["VERSION", "ImportRecord", "Intake", "item_of", "must_be_free"]
 
 _OF_CHOICES = ("choice", "choice_raw", "confidence", "confidence_raw")
 

@@ -19,7 +19,7 @@ from perpend.canon import JSON, digest_file, json_lines, json_object, object_of,
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, answer_key, as_text
-from perpend.importers.intake import Intake, Record
+from perpend.importers.intake import ImportRecord, Intake
 from perpend.importers.json_stream import first_object
 from perpend.ledger.plan import Dataset
 from perpend.types import ChoiceLogprob, Response, Sampling, Score
@@ -162,7 +162,7 @@ def _reported(results: Mapping[str, JSON], files: Sequence[Path]) -> list[JSON]:
     ]
 
 
-def _records(samples: _Samples, line: _Line, notes: Counter[str]) -> Iterator[Record]:
+def _records(samples: _Samples, line: _Line, notes: Counter[str]) -> Iterator[ImportRecord]:
     """The trials of one line: one, or with repeats one for each text."""
     body, where = line.body, line.where
     if not body.keys() >= KEYS:
@@ -174,7 +174,7 @@ def _records(samples: _Samples, line: _Line, notes: Counter[str]) -> Iterator[Re
     if len(responses) > 1:
         counted["documents with several texts: the stored metrics are of all, and stand at the first"] += 1
     for repeat, response in enumerate(responses if line.is_first else responses[:1]):
-        yield Record(
+        yield ImportRecord(
             where=where,
             item=f"{samples.task}/{body['doc_id']}",
             facts={

@@ -58,7 +58,7 @@ def anatomy(model: PreTrainedModel) -> Anatomy:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LayerReading:
     """At the last token of every prompt: the residual stream by layer, and what the lens makes of it.
 
     `residuals` is prompt × layer × width in float32 on the CPU; `logprobs` is prompt × layer × vocabulary, and has no
@@ -72,7 +72,7 @@ class Reading:
 @torch.inference_mode()
 def read(
     model: PreTrainedModel, prompts: Sequence[Sequence[int]], layers: Sequence[int], *, vocabulary: bool
-) -> Reading:
+) -> LayerReading:
     """Run prompts once and read some layers at their last tokens.
 
     The lens: the model's own final norm and all that it does afterwards, applied to each layer instead of the last one.
@@ -106,7 +106,7 @@ def read(
         logits = model(input_ids=tokens, use_cache=False).logits[0]
     residuals = torch.stack([kept[layer] for layer in layers], dim=1).float().cpu()
     logprobs = logits.float().log_softmax(-1).view(len(prompts), -1, logits.shape[-1])
-    return Reading(residuals, logprobs if vocabulary else logprobs[:, :0])
+    return LayerReading(residuals, logprobs if vocabulary else logprobs[:, :0])
 
 
 def same_norm(model: PreTrainedModel, normed: Tensor, own: Tensor) -> None:

@@ -17,13 +17,13 @@ from perpend.ledger.looks import Look, Row, folder_of, write_look
 from perpend.types import Estimate
 
 if TYPE_CHECKING:
-    from perpend.inside.probes import Probe
+    from perpend.inside.probes import LinearProbe
     from perpend.measure.run import Run
     from perpend.models.hf.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LookSettings:
     """What a look takes in.
 
     `layers` None is all of them. Of the items `held_out` are kept from the probes' training, drawn by `seed`. `alphas`
@@ -80,7 +80,7 @@ def checkpoint_of(name: str, *, endpoint: str = "chat") -> Checkpoint:
 def look_inside(
     directory: Path,
     checkpoint: Checkpoint,
-    settings: Settings | None = None,
+    settings: LookSettings | None = None,
     *,
     model: str | None = None,
     quiet: bool = False,
@@ -93,7 +93,7 @@ def look_inside(
     """
     from perpend.measure.run import Run
 
-    settings = settings or Settings()
+    settings = settings or LookSettings()
     run = Run(directory)
     label = label_of(run.manifest, model)
     same = same_weights(run.manifest, label, checkpoint)
@@ -117,7 +117,7 @@ class _Stages:
     """One look while it is taken: the stages in order, each on the results of the ones before it."""
 
     def __init__(
-        self, run: Run, checkpoint: Checkpoint, settings: Settings, entries: Sequence[TrialPrompt], *, quiet: bool
+        self, run: Run, checkpoint: Checkpoint, settings: LookSettings, entries: Sequence[TrialPrompt], *, quiet: bool
     ) -> None:
         from perpend.inside.blocks import anatomy
         from perpend.inside.lens import Reader
@@ -162,7 +162,7 @@ class _Stages:
         estimates["steering"] = _as_json(self._effects(steering))
         return lines, estimates, self.notes
 
-    def _probes(self) -> tuple[list[Row], list[Probe]]:
+    def _probes(self) -> tuple[list[Row], list[LinearProbe]]:
         """The statements with their side of the split, and a probe for each layer; none where items are too few."""
         from perpend.inside.probes import FEWEST_ITEMS, held_out, probe, statements
 
@@ -176,7 +176,7 @@ class _Stages:
         rows: list[Row] = [{**one.as_json(), "held_out": one.item in kept_out} for one in texts]
         return rows, [probe(layer, features[layer], texts, kept_out) for layer in self.reader.layers]
 
-    def _steering(self, probes: Sequence[Probe]) -> list[Row]:
+    def _steering(self, probes: Sequence[LinearProbe]) -> list[Row]:
         from perpend.inside.probes import best
         from perpend.inside.steering import steering, steering_rows
         from perpend.models.hf.provider import Transformers

@@ -106,7 +106,7 @@ def fit(features: FloatArray, labels: npt.NDArray[np.bool_], l2: float = L2) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class LinearProbe:
     """A probe of one layer with its held-out accuracy.
 
     `gap` is how far the mean true statement lies beyond the mean false one along the direction, over the training part:
@@ -133,7 +133,7 @@ class Probe:
         }
 
 
-def probe(layer: int, features: FloatArray, texts: Sequence[Statement], kept_out: frozenset[str]) -> Probe:
+def probe(layer: int, features: FloatArray, texts: Sequence[Statement], kept_out: frozenset[str]) -> LinearProbe:
     """Fit on the items that are not kept out, and measure on those that are; one row of features per statement.
 
     The accuracy's interval is clustered by item: the two statements of an item are not two independent ones.
@@ -146,9 +146,9 @@ def probe(layer: int, features: FloatArray, texts: Sequence[Statement], kept_out
     accuracy = proportion(right[tested], [item for item, kept in zip(items, tested, strict=True) if kept])
     along = features[~tested] @ line.direction
     gap = float(along[labels[~tested]].mean() - along[~labels[~tested]].mean())
-    return Probe(layer, line, gap, accuracy, float(right[~tested].mean()), int((~tested).sum()))
+    return LinearProbe(layer, line, gap, accuracy, float(right[~tested].mean()), int((~tested).sum()))
 
 
-def best(probes: Sequence[Probe]) -> Probe:
+def best(probes: Sequence[LinearProbe]) -> LinearProbe:
     """The probe of the highest held-out accuracy, the earliest layer where several share it."""
     return max(probes, key=lambda one: (one.accuracy.value or 0.0, -one.layer))

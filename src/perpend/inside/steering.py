@@ -18,7 +18,7 @@ from torch import Tensor
 from perpend.canon import JSON
 from perpend.errors import ModelError
 from perpend.inside.blocks import anatomy, in_batches, padded, received, steered
-from perpend.inside.probes import Probe
+from perpend.inside.probes import LinearProbe
 from perpend.inside.prompts import TrialPrompt
 from perpend.models.hf.candidates import read_at
 from perpend.models.hf.checkpoint import Checkpoint
@@ -41,7 +41,7 @@ class Steering:
     where: Where
 
 
-def steering(checkpoint: Checkpoint, probe: Probe, where: Where) -> Steering:
+def steering(checkpoint: Checkpoint, probe: LinearProbe, where: Where) -> Steering:
     """Steer by a probe: alpha 1 moves an activation as far as true statements lie from false ones, on average."""
     vector = torch.from_numpy(probe.line.direction * probe.gap)
     return Steering(probe.layer, vector.to(checkpoint.model.device, checkpoint.model.dtype), where)

@@ -80,7 +80,7 @@ class ItemsFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A Python file that a task, scorer or model of the run came from; a copy of it is in the run's folder `code`."""
 
     kind: str
@@ -113,7 +113,7 @@ class Manifest:
     choices_scored: bool = False
     reprompt: Template | None = None
     repeats: int = 1
-    sources: tuple[Source, ...] = ()
+    sources: tuple[SourceFile, ...] = ()
     source_of_import: Mapping[str, JSON] | None = None
     created: str = ""
     code: Mapping[str, JSON] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Manifest:
         """The questions were asked elsewhere."""
         return self.source_of_import is not None
 
-    def source(self, kind: str) -> Source | None:
+    def source(self, kind: str) -> SourceFile | None:
         """The file that the task came from; None where it is packaged."""
         return next((source for source in self.sources if source.kind == kind), None)
 
@@ -233,7 +233,7 @@ def _manifest(body: Mapping[str, JSON], where: str) -> Manifest:
             for entry in _objects(body, "datasets", where)
         ),
         sources=tuple(
-            Source(*(text_of(entry, key, where) for key in ("kind", "file", "sha256")))
+            SourceFile(*(text_of(entry, key, where) for key in ("kind", "file", "sha256")))
             for entry in (_objects(body, "sources", where) if "sources" in body else ())
         ),
         source_of_import=object_of(body, "import", where) if "import" in body else None,

@@ -36,7 +36,7 @@ _CONTROL = "control"
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ImportRecord:
     """One output of one trial as a source states it; `response` None is a trial that was planned and never answered.
 
     `facts` are what it states of the item, by the names of Item; a later record may add to them, not change them.
@@ -95,7 +95,7 @@ class Staging:
         self._db.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def add(self, record: Record) -> None:
+    def add(self, record: ImportRecord) -> None:
         """Take one record in. What contradicts an earlier record is a DataError that names both places.
 
         A record without a response adds its labels to a trial that is there already.
@@ -156,7 +156,7 @@ class Staging:
         items = ItemsFacts(digest.count, digest.hexdigest())
         return Staged(plan, items, trials, likelihoods=likelihoods > 0, texts=outputs > likelihoods)
 
-    def _item(self, record: Record, facts: str) -> int:
+    def _item(self, record: ImportRecord, facts: str) -> int:
         dataset = self._datasets.setdefault(record.dataset, len(self._datasets))
         row = (record.item, dataset, facts, record.where)
         added = self._db.execute("INSERT OR IGNORE INTO item VALUES(NULL, ?, ?, ?, ?)", row)
@@ -170,7 +170,7 @@ class Staging:
             self._db.execute("UPDATE item SET facts = ? WHERE item = ?", (dumps(merged), number))
         return int(number)
 
-    def _known_trial(self, source: str, cell: tuple[int, ...], record: Record) -> tuple[int, int]:
+    def _known_trial(self, source: str, cell: tuple[int, ...], record: ImportRecord) -> tuple[int, int]:
         """The number of a trial that was there before, and how many outputs it has."""
         trial, place, *known = self._db.execute(
             "SELECT trial, place, item, condition, model, sampling FROM trial WHERE source = ?", (source,)
@@ -267,7 +267,7 @@ def must_be_free(destination: Path) -> None:
         raise StoreError(f"{destination} exists already; give another name or remove it")
 
 
-def _merged(before: dict[str, JSON], record: Record, place: str) -> dict[str, JSON]:
+def _merged(before: dict[str, JSON], record: ImportRecord, place: str) -> dict[str, JSON]:
     """What two records state of one item together; DataError where they contradict each other."""
     merged = dict(before)
     for key, value in record.facts.items():

@@ -274,13 +274,6 @@ class Study(Protocol):
         ...
 
 
-class Agreement(Protocol):
-    """A study whose own formats store labels: which stored column must say what which of our scorers says."""
-
-    stored_labels: Mapping[str, str]
-    """'stored_correct@import' → 'correct@1'."""
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format of files that a study, or an importer, reads as runs: how it is known, and how it is read.

@@ -34,7 +34,7 @@ _CHUNK = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TrialRow:
     """One trial; `response` None: it was planned and never asked."""
 
     trial: Trial
@@ -48,7 +48,7 @@ class ExportColumn:
 
     name: str
     kind: Kind
-    read: Callable[[Row], Value]
+    read: Callable[[TrialRow], Value]
 
 
 def columns(run: Run, only: Sequence[str] = ()) -> list[ExportColumn]:
@@ -70,7 +70,7 @@ def columns(run: Run, only: Sequence[str] = ()) -> list[ExportColumn]:
     return [known[name] for name in dict.fromkeys(only)]
 
 
-def rows(run: Run, where: Mapping[str, str] | None = None) -> Iterator[Row]:
+def rows(run: Run, where: Mapping[str, str] | None = None) -> Iterator[TrialRow]:
     """Every trial in plan order; with `where` those with these values of item, condition, model, repeat or a tag.
 
     The answer of a trial is the one that scorers see: the first of its last turn, or its last failure. A key or a
@@ -84,7 +84,7 @@ def rows(run: Run, where: Mapping[str, str] | None = None) -> Iterator[Row]:
         yield from _matching(store, sum(cell.planned for cell in store.cells()), wanted)
 
 
-def _matching(store: Store, total: int, wanted: Mapping[str, str]) -> Iterator[Row]:
+def _matching(store: Store, total: int, wanted: Mapping[str, str]) -> Iterator[TrialRow]:
     answers = store.answers()
     pending = next(answers, None)
     for first in range(1, total + 1, _CHUNK):
@@ -96,7 +96,7 @@ def _matching(store: Store, total: int, wanted: Mapping[str, str]) -> Iterator[R
                 response = pending[1]
                 pending = next(answers, None)
             if not wanted or wanted.items() <= {"sampling": _sampling(trial), **keys(trial)}.items():
-                yield Row(trial, response, scores.get(trial.trial, {}))
+                yield TrialRow(trial, response, scores.get(trial.trial, {}))
 
 
 def export(run: Run, out: Path, *, where: Mapping[str, str] | None = None, only: Sequence[str] = ()) -> int:
@@ -153,7 +153,7 @@ def _table(
     return chosen, values
 
 
-def _write_csv(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[Row]) -> int:
+def _write_csv(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[TrialRow]) -> int:
     count = 0
     # Every text is quoted, so that an empty one is not an absent one.
     with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -173,7 +173,7 @@ def _cell(value: Value) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _write_jsonl(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[Row]) -> int:
+def _write_jsonl(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[TrialRow]) -> int:
     count = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:
@@ -183,7 +183,7 @@ def _write_jsonl(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[Row]
     return count
 
 
-def _write_parquet(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[Row]) -> int:
+def _write_parquet(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[TrialRow]) -> int:
     try:
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
@@ -224,7 +224,7 @@ def _tag(name: str) -> ExportColumn:
 
 
 def _score(name: str) -> tuple[ExportColumn, ...]:
-    def part(read: Callable[[Score], Value]) -> Callable[[Row], Value]:
+    def part(read: Callable[[Score], Value]) -> Callable[[TrialRow], Value]:
         return lambda row: read(row.scores[name]) if name in row.scores else None
 
     return (
@@ -234,7 +234,7 @@ def _score(name: str) -> tuple[ExportColumn, ...]:
     )
 
 
-def _answered(read: Callable[[Response], Value]) -> Callable[[Row], Value]:
+def _answered(read: Callable[[Response], Value]) -> Callable[[TrialRow], Value]:
     return lambda row: None if row.response is None else read(row.response)
 
 

@@ -80,7 +80,7 @@ class Cards:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """Rows of cells; the first cell of each names the row. On a narrow screen the table scrolls, not the page."""
 
     caption: str
@@ -115,17 +115,17 @@ class Commands:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactList:
     """Names, and below each what is to be said of it: for digests and other long things that no table holds."""
 
     facts: Sequence[tuple[str, Sequence[Inline]]]
 
 
-Part: TypeAlias = Text | Cards | Table | Picture | Said | Commands | Facts
+Part: TypeAlias = Text | Cards | PageTable | Picture | Said | Commands | FactList
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """A heading and what is below it."""
 
     title: str
@@ -139,7 +139,7 @@ class Page:
     title: str
     lead: Sequence[Inline]
     top: Sequence[Part]
-    sections: Sequence[Section]
+    sections: Sequence[PageSection]
     foot: Sequence[Inline]
 
 
@@ -190,7 +190,7 @@ def shown(value: float | None, style: Style = "plain") -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _section(section: Section) -> str:
+def _section(section: PageSection) -> str:
     return f"<section>\n<h2>{escaped(section.title)}</h2>\n{_parts(section.parts)}\n</section>"
 
 
@@ -202,11 +202,11 @@ def _part(part: Part) -> str:
     writers: dict[type[Part], Callable[..., str]] = {
         Text: _text,
         Cards: _cards,
-        Table: _table,
+        PageTable: _table,
         Picture: _picture,
         Said: _said,
         Commands: _commands,
-        Facts: _facts,
+        FactList: _facts,
     }
     return writers[type(part)](part)
 
@@ -265,7 +265,7 @@ def _card(card: Card) -> str:
     )
 
 
-def _table(part: Table) -> str:
+def _table(part: PageTable) -> str:
     head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in part.head)
     rows = "\n".join(_row(row) for row in part.rows)
     # Reachable by keyboard: what scrolls must also scroll without a mouse.
@@ -303,6 +303,6 @@ def _commands(part: Commands) -> str:
     return f'<pre tabindex="0"><code>{lines}</code></pre>'
 
 
-def _facts(part: Facts) -> str:
+def _facts(part: FactList) -> str:
     facts = "\n".join(f"<dt>{escaped(name)}</dt><dd>{_inline(parts)}</dd>" for name, parts in part.facts)
     return f'<dl class="facts">\n{facts}\n</dl>'

@@ -122,7 +122,7 @@ NOTHING = "no label found"
 TARGETS = TRUE_WORDS | FALSE_WORDS
 
 
-class Verdict(NamedTuple):
+class LabelVerdict(NamedTuple):
     """A label that a text gives; None for a hedge, or for nothing, in its place. `why` names the rule."""
 
     label: Label | None
@@ -170,7 +170,7 @@ def against_target(item: Item, label: Label | None, reason: str, span: tuple[int
     return Score(float((label == "TRUE") == (wanted in TRUE_WORDS)), label, reason, span)
 
 
-def read(text: str) -> Verdict:
+def read(text: str) -> LabelVerdict:
     """The label that a finished answer gives. What an invented further turn says counts only if nothing else does."""
     folded = fold(text)
     turn = TURN.search(folded.text)
@@ -182,7 +182,7 @@ def read(text: str) -> Verdict:
     return _decide(text, folded)
 
 
-def _decide(text: str, folded: Folded) -> Verdict:
+def _decide(text: str, folded: Folded) -> LabelVerdict:
     plain = folded.text
     for mark in _MARKUP:
         plain = plain.replace(mark, " ")
@@ -199,7 +199,7 @@ def _decide(text: str, folded: Folded) -> Verdict:
         start, end = folded.span(verdict.start, verdict.end)
         return verdict._replace(start=start, end=end)
     hedge = _hedge(plain, 0, len(plain)) if verdict.why == NOTHING else None
-    return verdict if hedge is None else Verdict(None, f"hedge: {hedge}")
+    return verdict if hedge is None else LabelVerdict(None, f"hedge: {hedge}")
 
 
 def _without_options(found: re.Match[str]) -> str:
@@ -229,17 +229,17 @@ def _windows(flat: str, words: list[int]) -> list[tuple[int, int]]:
     return spans
 
 
-def _weigh(flat: str, words: list[int], capitals: Sequence[re.Match[str]]) -> Verdict:
+def _weigh(flat: str, words: list[int], capitals: Sequence[re.Match[str]]) -> LabelVerdict:
     """The verdict of the strongest kind that the text holds; verdicts of one kind must agree."""
     lone = LONE_LETTER.fullmatch(flat)
     if lone is not None:
-        return Verdict(_label(lone["word"]), "one-letter answer", *lone.span("word"))
+        return LabelVerdict(_label(lone["word"]), "one-letter answer", *lone.span("word"))
     tail = max(0, len(flat) - NEAR)
     closing_at = BREAK.finditer(flat, tail) if words and words[-1] > tail else ()
     opening = _given(flat, OPENING.finditer(flat), CLAUSE_END, "opening label")
     ends = [v for v in opening + _given(flat, closing_at, TEXT_END, "closing label") if not v.subject]
     marks = _places(flat, ANSWER_HINTS)
-    hedges = [Verdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]
+    hedges = [LabelVerdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]
     for mark, places, why in (
         (FINAL_MARK, _places(flat, FINAL_HINTS), "final answer"),
         (ANSWER_MARK, marks, "marked answer"),
@@ -259,7 +259,7 @@ def _weigh(flat: str, words: list[int], capitals: Sequence[re.Match[str]]) -> Ve
         asserted = [v for v in stated if not QUESTION.match(flat, v.end)]
         if asserted:
             return _unhedged(flat, asserted)
-    return Verdict(None, NOTHING)
+    return LabelVerdict(None, NOTHING)
 
 
 def _places(flat: str, hints: Iterable[str]) -> list[int]:
@@ -300,13 +300,13 @@ def _label(word: str, *, denied: bool = False) -> Label:
     return "TRUE" if (word in POSITIVE) != denied else "FALSE"
 
 
-def _given(flat: str, places: Iterable[re.Match[str]], ending: re.Pattern[str], why: str) -> list[Verdict]:
+def _given(flat: str, places: Iterable[re.Match[str]], ending: re.Pattern[str], why: str) -> list[LabelVerdict]:
     """The labels that stand at the ends of these places and are themselves followed by the ending."""
     readings = [_reading(flat, place, ending, why) for place in places]
     return [verdict for verdict in readings if verdict is not None]
 
 
-def _reading(flat: str, place: re.Match[str], ending: re.Pattern[str] | None, why: str) -> Verdict | None:
+def _reading(flat: str, place: re.Match[str], ending: re.Pattern[str] | None, why: str) -> LabelVerdict | None:
     reading = READING.match(flat, place.end())
     if reading is None or CONDITION.match(flat, reading.end()) or flat.startswith("?", reading.end()):
         return None
@@ -317,12 +317,12 @@ def _reading(flat: str, place: re.Match[str], ending: re.Pattern[str] | None, wh
         return None
     denials = (reading["deny"], reading["isnt"], place.groupdict().get("isnt"))
     denied = sum(denial is not None for denial in denials) % 2 == 1
-    return Verdict(_label(word, denied=denied), why, *reading.span("word"), word, reading["subject"] is not None)
+    return LabelVerdict(_label(word, denied=denied), why, *reading.span("word"), word, reading["subject"] is not None)
 
 
-def _marked(flat: str, marks: Iterable[re.Match[str]], why: str) -> list[Verdict]:
+def _marked(flat: str, marks: Iterable[re.Match[str]], why: str) -> list[LabelVerdict]:
     """The labels that a mark announces, one-letter ones included, unless somebody is only supposed to give them."""
-    verdicts: list[Verdict] = []
+    verdicts: list[LabelVerdict] = []
     for place in marks:
         verdict = _reading(flat, place, None, why)
         letter = MARKED_LETTER.match(flat, place.end())
@@ -334,11 +334,11 @@ def _marked(flat: str, marks: Iterable[re.Match[str]], why: str) -> list[Verdict
         if verdict is not None and (verdict.word not in MERITS or place.group().rstrip().endswith((":", "=", ">"))):
             verdicts.append(verdict)
         elif letter is not None:
-            verdicts.append(Verdict(_label(letter["word"]), why, *letter.span("word")))
+            verdicts.append(LabelVerdict(_label(letter["word"]), why, *letter.span("word")))
     return verdicts
 
 
-def _capitals(flat: str, places: Iterable[re.Match[str]]) -> list[Verdict]:
+def _capitals(flat: str, places: Iterable[re.Match[str]]) -> list[LabelVerdict]:
     """Every TRUE and FALSE in capitals, wherever it stands, unless it is supposed or conditional."""
     kept = []
     for verdict in _given(flat, places, PHRASE_END, "only label in capitals"):
@@ -348,12 +348,12 @@ def _capitals(flat: str, places: Iterable[re.Match[str]]) -> list[Verdict]:
     return kept
 
 
-def _unhedged(flat: str, stated: list[Verdict]) -> Verdict:
+def _unhedged(flat: str, stated: list[LabelVerdict]) -> LabelVerdict:
     """What is stated, unless a hedge comes before it all or ends its last sentence: then the hedge is the answer."""
     last = stated[-1].end
     stop = SENTENCE_END.search(flat, last)
     hedge = _hedge(flat, 0, stated[0].start) or _hedge(flat, last, stop.start() if stop else len(flat))
-    return _agreed(flat, stated) if hedge is None else Verdict(None, f"hedge: {hedge}")
+    return _agreed(flat, stated) if hedge is None else LabelVerdict(None, f"hedge: {hedge}")
 
 
 def _hedge(flat: str, start: int, stop: int) -> str | None:
@@ -365,7 +365,7 @@ def _hedge(flat: str, start: int, stop: int) -> str | None:
     return None
 
 
-def _agreed(flat: str, verdicts: list[Verdict]) -> Verdict:
+def _agreed(flat: str, verdicts: list[LabelVerdict]) -> LabelVerdict:
     """The one label of all, or the last one after a correction. None where they disagree or end in a hedge."""
     last = max(verdicts, key=lambda verdict: verdict.start)
     others = [v for v in verdicts if v.label not in (None, last.label)]
@@ -374,4 +374,4 @@ def _agreed(flat: str, verdicts: list[Verdict]) -> Verdict:
     other = max(others, key=lambda verdict: verdict.start)
     if CORRECTION.search(flat, other.end, last.start):
         return last._replace(why=f"{last.why}, after a correction")
-    return Verdict(None, f"contradictory: {other.label} ({other.why}), {last.label} ({last.why})")
+    return LabelVerdict(None, f"contradictory: {other.label} ({other.why}), {last.label} ({last.why})")

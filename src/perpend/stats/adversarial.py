@@ -12,7 +12,7 @@ from perpend.stats.proportions import wilson
 LOW_SAMPLE = 3
 
 
-class Probe(Protocol):
+class JudgedProbe(Protocol):
     """What the slice needs of a probe: the right answer, and the trick that it plays."""
 
     @property
@@ -22,7 +22,7 @@ class Probe(Protocol):
     def reason_code(self) -> str: ...
 
 
-class Prediction(Protocol):
+class JudgedPrediction(Protocol):
     """What the slice needs of a prediction: the candidate chosen."""
 
     @property
@@ -46,7 +46,7 @@ class AdversarialSlice(TypedDict):
     by_category: dict[str, Accuracy]
 
 
-def aggregate_adversarial(probes: Sequence[Probe], predictions: Sequence[Prediction]) -> AdversarialSlice:
+def aggregate_adversarial(probes: Sequence[JudgedProbe], predictions: Sequence[JudgedPrediction]) -> AdversarialSlice:
     """Accuracy with Wilson's interval over all probes and for each reason_code; `low_sample` below 3 probes.
 
     Probes and predictions pair up by position. No probes at all is an error: the slice then has no accuracy.

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from perpend.errors import DataError
 from perpend.stats import gate
-from perpend.stats import gate as cautions
 from perpend.stats.gate import FloatArray, IntArray
 
 # 64k rows: the index, the comparison and two columns stay in the second-level cache, and memory stays flat.
@@ -127,7 +126,7 @@ def rows_of(confidences: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[FloatAr
     y = gate.labels("correct", correct)
     gate.same_length(confidences=c, correct=y)
     if clipped:
-        caution = cautions.clipped(clipped)
+        caution = gate.clipped(clipped)
         warnings.warn(f"{caution.id}: {caution.text}", stacklevel=3)
     return c, y
 

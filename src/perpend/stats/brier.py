@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.stats import gate, proportions
-from perpend.stats import gate as cautions
 from perpend.stats.bins import CHUNK, rows_of
 from perpend.stats.gate import FloatArray, Ids
 from perpend.stats.recalibrate import isotonic_steps
@@ -95,7 +94,7 @@ def brier_estimate(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, cluste
         method = "Wilson bound for a mean in [0, 1]"
     else:
         lo, hi, method = max(mean.lo, 0.0), min(mean.hi, 1.0), mean.method
-    warned = (*mean.cautions, cautions.clipped(clipped)) if clipped else mean.cautions
+    warned = (*mean.cautions, gate.clipped(clipped)) if clipped else mean.cautions
     return Estimate(value, len(c), lo, hi, method, mean.note, mean.level, also, warned)
 
 

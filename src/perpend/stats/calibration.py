@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from perpend.errors import DataError
 from perpend.stats import gate, proportions, resample
-from perpend.stats import gate as cautions
 from perpend.stats.bins import (
     EDGE_WIDTH,
     BinSums,
@@ -107,12 +106,12 @@ def ece_estimate(
     }
     warned = [*spread.cautions(), *_edge_facts(c, y, value, n_bins, also)]
     if clipped:
-        warned.append(cautions.clipped(clipped))
+        warned.append(gate.clipped(clipped))
     if value <= quantile:
-        warned.append(cautions.not_distinguishable_from_calibrated(value, quantile))
+        warned.append(gate.not_distinguishable_from_calibrated(value, quantile))
     smallest = int(sums.count[sums.filled].min())
     if n_bins > n / 3 or smallest < 5:
-        warned.append(cautions.thin_bins(n, n_bins, smallest))
+        warned.append(gate.thin_bins(n, n_bins, smallest))
     if spread.repeats and spread.n_clusters == 1:
         note = f"no interval: all {n} rows belong to one cluster"
         return Estimate(value, n, note=note, also=also, cautions=tuple(warned))
@@ -149,7 +148,7 @@ def _edge_facts(
     moved = [float(np.abs(gap_sums(c, y, n_bins, shift=s)).sum() / len(c)) for s in (-EDGE_WIDTH, EDGE_WIDTH)]
     lo, hi = min(value, *moved), max(value, *moved)
     also |= {"edge_lo": lo, "edge_hi": hi}
-    return (cautions.on_bin_edges(on_edge / len(c), lo, hi),)
+    return (gate.on_bin_edges(on_edge / len(c), lo, hi),)
 
 
 def _gated_hull(value: float, draws: FloatArray, mean: float, p: float) -> tuple[float, float]:
@@ -280,7 +279,7 @@ def ece_by_choices(
         own = None if codes is None else codes[rows]
         by_size[int(size)] = ece_estimate(c[rows], y[rows], n_bins, clusters=own, rng=generator)
     if len(by_size) > 1:
-        pooled = replace(pooled, cautions=(*pooled.cautions, cautions.mixed_choice_counts(len(by_size))))
+        pooled = replace(pooled, cautions=(*pooled.cautions, gate.mixed_choice_counts(len(by_size))))
     return ChoiceCalibration(by_size, pooled)
 
 
@@ -318,5 +317,5 @@ def refuse_adversarial(categories: Sequence[str]) -> None:
     """A DataError (STAT018) when a row of the core calibration set is adversarial: trick items get their own line."""
     rows = [row for row, category in enumerate(categories) if category == "adversarial"]
     if rows:
-        caution = cautions.adversarial_in_core(len(rows))
+        caution = gate.adversarial_in_core(len(rows))
         raise DataError(f"{caution.id}: {caution.text} (first: row {rows[0]}); report their ECE on its own line")

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from perpend.errors import DataError, did_you_mean
 from perpend.stats import gate
-from perpend.stats import gate as cautions
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
 
 Codes: TypeAlias = npt.NDArray[np.integer]
@@ -304,7 +303,7 @@ def _maximised(
         coef, at = coef + step, trial
     norm = float(np.abs(at.score[free]).max()) if free.any() else 0.0
     if norm > limit:
-        caution = cautions.not_stationary(norm)
+        caution = gate.not_stationary(norm)
         raise DataError(f"{caution.id}: {caution.text}")
     return coef, at
 

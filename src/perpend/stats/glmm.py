@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import gate as cautions
-from perpend.stats import proportions
+from perpend.stats import gate, proportions
 from perpend.stats.cells import Cells, ItemCells
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.stats.regression import LogitFit, fit_logit, logistic
@@ -134,7 +133,7 @@ def random_intercept(cells: Cells, terms: Sequence[str]) -> RandomIntercept:
     value, score = marginal(point)
     norm = float(np.abs(score).max())
     if not norm < _SCORE_LIMIT:
-        caution = cautions.not_stationary(norm)
+        caution = gate.not_stationary(norm)
         raise DataError(f"{caution.id}: {caution.text}; drop a term or add items")
     covariance = np.asarray(np.linalg.pinv(-hessian), dtype=np.float64)[:-1, :-1]
     return RandomIntercept(plain.names, point[:-1], covariance, abs(float(point[-1])), value, cells.rows, items.n_items)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perpend.errors import DataError
 from perpend.stats import gate, resample
-from perpend.stats import gate as cautions
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.proportions import (
     Clustering,
@@ -311,7 +310,7 @@ def _conditional(
     chosen = first == given
     n = int(chosen.sum())
     where = f"with {given:.0f} under control"
-    warned = (cautions.small_denominator(n, where),) if n < 30 else ()
+    warned = (gate.small_denominator(n, where),) if n < 30 else ()
     normal_quantile(level)
     if n == 0:
         return Estimate(None, 0, note=f"no row {where}", level=level, also={"k": 0}, cautions=warned)
@@ -341,7 +340,7 @@ def excess(
     chosen = first == float(given)
     n = int(chosen.sum())
     where = f"with {given} under control"
-    warned = (cautions.small_denominator(n, where),) if n < 30 else ()
+    warned = (gate.small_denominator(n, where),) if n < 30 else ()
     normal_quantile(level)
     if n == 0:
         return Estimate(None, 0, note=f"no row {where}", level=level, cautions=warned)

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from perpend.errors import DataError
 from perpend.stats import gate, resample
-from perpend.stats import gate as cautions
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
 
@@ -140,8 +139,8 @@ class Clustering:
         """STAT001 where items repeat, with STAT022 where they are fewer than 30."""
         if not self.repeats:
             return ()
-        repeat = cautions.items_repeat(self.n, self.n_clusters, self.design_effect, self.icc)
-        return (repeat, cautions.few_clusters(self.n_clusters)) if self.n_clusters < 30 else (repeat,)
+        repeat = gate.items_repeat(self.n, self.n_clusters, self.design_effect, self.icc)
+        return (repeat, gate.few_clusters(self.n_clusters)) if self.n_clusters < 30 else (repeat,)
 
 
 def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:

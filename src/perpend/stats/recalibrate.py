@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perpend.errors import DataError
 from perpend.stats import gate
-from perpend.stats import gate as cautions
 from perpend.stats.bins import rows_of
 from perpend.stats.gate import BoolArray, FloatArray, Ids
 
@@ -171,5 +170,5 @@ def _seen(ids: Ids, n: int) -> frozenset[Hashable]:
 def _refuse_seen(fitted_on: frozenset[Hashable], ids: Ids, n: int) -> None:
     overlap = [one for one in _ids(ids, n) if one in fitted_on]
     if overlap:
-        caution = cautions.recalibrated_in_sample(len(overlap))
+        caution = gate.recalibrated_in_sample(len(overlap))
         raise DataError(f"{caution.id}: {caution.text} (first: {overlap[0]!r})")

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import gate as cautions
-from perpend.stats import proportions
+from perpend.stats import gate, proportions
 from perpend.stats.cells import (
     Cells,
     Column,
@@ -141,10 +140,10 @@ def _fit(cells: Cells, model: Design, *, checked: bool) -> LogitFit:
         if moved.any():
             loglik = _supremum(model, cells, ~moved)
             shown = "; ".join(cells.label(cell) for cell in np.flatnonzero(moved)[:3])
-            warned = (cautions.separation(shown, int(moved.sum())),)
+            warned = (gate.separation(shown, int(moved.sum())),)
             return LogitFit(model, None, None, None, loglik, rank, cells.rows, n_items, aliased, warned)
         if not norm < _SCORE_LIMIT:
-            caution = cautions.not_stationary(norm)
+            caution = gate.not_stationary(norm)
             raise DataError(f"{caution.id}: {caution.text}; collapse sparse levels or drop a term")
     bread = np.asarray(np.linalg.inv(information), dtype=np.float64)
     clustered = None if items is None else _sandwich(model.x, coef, bread, items)
@@ -204,7 +203,7 @@ def clustered_test(fit: LogitFit, term: str) -> Estimate:
         note = f"{items} items cannot test {df} coefficients"
     if note or fit.coef is None or fit.clustered is None or items is None:
         return Estimate(None, fit.rows, note=note, also=also, cautions=fit.cautions)
-    few = (cautions.few_clusters(items),) if items < 30 else ()
+    few = (gate.few_clusters(items),) if items < 30 else ()
     block, b = fit.clustered[np.ix_(columns, columns)], fit.coef[columns]
     plain = fit.covariance[np.ix_(columns, columns)] if fit.covariance is not None else block
     # Levels that every item answers alike have no variance between items; rounding leaves it just above or below 0.
@@ -250,7 +249,7 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
         se, quantile = math.sqrt(variance), proportions.student_quantile(level, df)
         method = f"item-clustered t({df})"
         p = 2.0 * float(stdtr(df, -abs(beta / se)))
-        warned = (cautions.few_clusters(fit.n_items),) if fit.n_items < 30 else ()
+        warned = (gate.few_clusters(fit.n_items),) if fit.n_items < 30 else ()
     also = {
         "beta": beta,
         "se": se,

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate as cautions
-from perpend.stats import proportions
+from perpend.stats import gate, proportions
 from perpend.stats.bins import rows_of
 from perpend.stats.gate import FloatArray
 from perpend.types import Caution, Estimate
@@ -49,7 +48,7 @@ def _errors(c: FloatArray, y: FloatArray) -> tuple[FloatArray, int]:
 
 def _ranked(c: FloatArray, y: FloatArray) -> tuple[FloatArray, tuple[Caution, ...]]:
     errors, tied = _errors(c, y)
-    return errors, (cautions.tied_confidences(tied / len(c)),) if tied else ()
+    return errors, (gate.tied_confidences(tied / len(c)),) if tied else ()
 
 
 def selective(confidences: npt.ArrayLike, correct: npt.ArrayLike) -> Selective:

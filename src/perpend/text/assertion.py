@@ -224,7 +224,7 @@ NEEDED: dict[Side, float] = {
 """How strong a claim must be to decide."""
 
 
-class Claim(NamedTuple):
+class Assertion(NamedTuple):
     """One place where an answer is given: which, how strongly (see `strength`), and by which rule."""
 
     side: Side
@@ -233,13 +233,13 @@ class Claim(NamedTuple):
     rule: str
 
 
-def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[Claim], str | None]:
+def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[Assertion], str | None]:
     """The claims among the mentions, from the last to the first, and what kept the decoy's last mention from being one.
 
     The mentions are in order. Left out are those that cannot decide: no stronger than a later one, or too weak for
     their side. It stops at the first in an answer slot: nothing before it can outweigh it.
     """
-    claims: list[Claim] = []
+    claims: list[Assertion] = []
     blocked = None
     joined = _joined(body, mentions) if len(mentions) > 1 else set()
     for span, side, wanted in reversed(mentions):
@@ -263,7 +263,7 @@ def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[Cl
         if why is not None:
             blocked = why if side == "decoy" and blocked is None else blocked
         elif decides:
-            claims.append(Claim(side, level, span, NAMES[level]))
+            claims.append(Assertion(side, level, span, NAMES[level]))
             if level >= SLOT:
                 break
     return claims, blocked
@@ -282,7 +282,7 @@ def _joined(body: str, mentions: list[Mention]) -> set[Span]:
     return spans
 
 
-def other_number(body: str, known: list[Span]) -> list[Claim]:
+def other_number(body: str, known: list[Span]) -> list[Assertion]:
     """The last number in an answer slot, if it is none of the known places: then something else is answered."""
     place = body.rfind("answer")
     for _ in range(4):
@@ -293,12 +293,12 @@ def other_number(body: str, known: list[Span]) -> list[Claim]:
             span = number.span("number")
             if any(a < span[1] and span[0] < b for a, b in known) or _blocked(locate(body, *span), SLOT):
                 break
-            return [Claim("other", SLOT, span, "another number")]
+            return [Assertion("other", SLOT, span, "another number")]
         place = body.rfind("answer", 0, place)
     return []
 
 
-def decide(found: list[Claim]) -> Claim | None:
+def decide(found: list[Assertion]) -> Assertion | None:
     """The strongest claim; of equals, the last. Of the target a mention is enough; any other must be stated."""
     counted = [claim for claim in found if claim.level >= NEEDED[claim.side]]
     return max(counted, key=lambda claim: (claim.level, claim.span[0]), default=None)

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from perpend.text import assertion, match, speech
 from perpend.text import clause as sentences
 from perpend.text import reasoning as refusal
-from perpend.text.assertion import Claim, claims, decide, other_number
+from perpend.text.assertion import Assertion, claims, decide, other_number
 from perpend.text.clause import bounds, clause
 from perpend.text.match import Folded, Side, Span, fold
 from perpend.text.numbers import NUMERAL, plain, quantity
@@ -191,7 +191,7 @@ class Reading(NamedTuple):
     """
 
     unfinished: str | None
-    decided: Claim | None = None
+    decided: Assertion | None = None
     mentioned: Span | None = None
     blocked: str | None = None
     refusal: Span | None = None
@@ -276,7 +276,7 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         strongest = max([claim.level for claim in weighed], default=0.0)
         agreed = refusal.agreement(body) if asked.decoy is not None and strongest < assertion.AGREEMENT else None
         if agreed is not None:
-            weighed.append(Claim("decoy", assertion.AGREEMENT, agreed, "agrees"))
+            weighed.append(Assertion("decoy", assertion.AGREEMENT, agreed, "agrees"))
         if wanted.is_number:
             weighed += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in weighed)])
         decided = decide(weighed)
@@ -308,10 +308,10 @@ def _spelled(answers: tuple[str, ...], prompt: str) -> tuple[str, ...]:
     return (*answers, *(f"{', '.join(number[:-1])} and {number[-1]}" for number in numbers))
 
 
-def _near_target(body: str, wanted: float) -> list[Claim]:
+def _near_target(body: str, wanted: float) -> list[Assertion]:
     """Numbers close to the target, where the question asks for about how much."""
     return [
-        Claim("target", assertion.STATEMENT, numeral.span(), "near the target")
+        Assertion("target", assertion.STATEMENT, numeral.span(), "near the target")
         for _, numeral in zip(range(NUMBERS), NUMERAL.finditer(body), strict=False)
         if 0 < abs(plain(numeral[0]) - wanted) <= NEARLY * abs(wanted)
     ]
@@ -325,9 +325,9 @@ def _approximate(asked: AskedItem) -> float | None:
     return None if wanted is None else wanted.value
 
 
-def _polar(body: str, sides: tuple[tuple[Side, match.Answer], ...], asked: Question) -> Claim | None:
+def _polar(body: str, sides: tuple[tuple[Side, match.Answer], ...], asked: Question) -> Assertion | None:
     answered = polar(body, asked)
     if answered is None:
         return None
     value, span, rule = answered
-    return next((Claim(side, assertion.SLOT, span, rule) for side, wanted in sides if wanted.polar == value), None)
+    return next((Assertion(side, assertion.SLOT, span, rule) for side, wanted in sides if wanted.polar == value), None)

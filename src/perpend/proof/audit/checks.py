@@ -22,7 +22,7 @@ from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.measure.table import joined
 from perpend.proof.audit.labels import Judged
-from perpend.proof.audit.places import Place
+from perpend.proof.audit.places import AuditPlace
 
 _SHOWN = 200
 """How many characters of a value a difference shows."""
@@ -92,7 +92,7 @@ class Audit:
     checks: Sequence[Check] = ()
     sample: Sample | None = None
     labels: Sequence[Judged] = ()
-    place: Place | None = None
+    place: AuditPlace | None = None
     """How its run can be opened again; None where it cannot."""
     trust_code: bool = False
     metadata: Path | None = None

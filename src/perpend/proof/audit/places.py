@@ -24,7 +24,7 @@ from perpend.spec.resolve import module_of, names
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AuditPlace:
     """One thing to audit: a published folder; files of a `format`, which are imported; or else a run directory."""
 
     path: Path
@@ -32,12 +32,12 @@ class Place:
     format: Format | None = None
 
 
-def places(paths: Sequence[Path]) -> list[Place]:
+def places(paths: Sequence[Path]) -> list[AuditPlace]:
     """Everything that the paths are or hold, each once, in the order of the paths, then by name.
 
     A path that holds nothing to audit is a StoreError.
     """
-    known: dict[Path, Place] = {}
+    known: dict[Path, AuditPlace] = {}
     for path in paths:
         if not path.exists():
             raise StoreError(f"{path}: no such folder or file; give a run, a published folder, or a folder of them")
@@ -60,7 +60,7 @@ def formats() -> tuple[Format, ...]:
     return tuple(one for study in studies if study is not None for one in formats_of(study))
 
 
-def _below(path: Path) -> Iterator[Place]:
+def _below(path: Path) -> Iterator[AuditPlace]:
     """What a path is, else what the folders in it are. A folder of perpend's own is no format of a study."""
     own = _own(path)
     if own is not None:
@@ -71,21 +71,21 @@ def _below(path: Path) -> Iterator[Place]:
     if all(_own(entry) is None for entry in inner):
         known = next((one for one in formats() if one.is_one(path)), None)
         if known is not None:
-            yield Place(path, format=known)
+            yield AuditPlace(path, format=known)
             return
     for entry in inner:
         yield from _below(entry)
 
 
-def _own(path: Path) -> Place | None:
+def _own(path: Path) -> AuditPlace | None:
     """A receipt or a plan makes a published folder even when the other files are lost: that is to be reported."""
     if (path / RECEIPT).is_file() or (path / PLAN).is_file():
-        return Place(path, published=True)
-    return Place(path) if (path / MANIFEST).is_file() or (path / "run.db").is_file() else None
+        return AuditPlace(path, published=True)
+    return AuditPlace(path) if (path / MANIFEST).is_file() or (path / "run.db").is_file() else None
 
 
 @contextmanager
-def run_directory(place: Place, *, metadata: Path | None = None, quiet: bool = True) -> Iterator[Path]:
+def run_directory(place: AuditPlace, *, metadata: Path | None = None, quiet: bool = True) -> Iterator[Path]:
     """The run directory of a place: itself, or for the time of the block a restored or imported one."""
     if not place.published and place.format is None:
         yield place.path

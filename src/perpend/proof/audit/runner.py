@@ -28,7 +28,7 @@ from perpend.proof.audit.answers import answers, drawn, job, processes, where
 from perpend.proof.audit.bundle import bundle, facts, recomputed_gates, stated_attempts
 from perpend.proof.audit.checks import Audit, Check, Sample, intent, order, well_formed
 from perpend.proof.audit.labels import LABELS, Judged, judged
-from perpend.proof.audit.places import Place, places, run_directory, scored_copy, unscored
+from perpend.proof.audit.places import AuditPlace, places, run_directory, scored_copy, unscored
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, compare_metrics, named
 from perpend.proof.publish import close_report
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive
@@ -128,10 +128,10 @@ def audit(paths: Sequence[Path], options: Options = _WHOLE) -> list[Audit]:
 
 def audit_run(directory: Path, rules: str = "both") -> Audit:
     """Audit one run directory: file, items, plan, prompts, scores, labels of an import, metrics, report, tables."""
-    return _audit(Place(directory), Options(rules=rules))
+    return _audit(AuditPlace(directory), Options(rules=rules))
 
 
-def _audit(place: Place, options: Options) -> Audit:
+def _audit(place: AuditPlace, options: Options) -> Audit:
     """A folder's seals first; then the run that it is or holds, against what is stored in the folder."""
     checks = _collected(bundle(place.path)) if place.published else []
     ledger = _Ledger(place, options)
@@ -159,7 +159,7 @@ def _collected(checks: Iterable[Check]) -> list[Check]:
 class _Ledger:
     """The run of a place; the place is the folder whose metrics, report, tables and figures are compared."""
 
-    place: Place
+    place: AuditPlace
     options: Options
     is_open: bool = False
     sample: Sample | None = None

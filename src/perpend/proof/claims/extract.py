@@ -13,7 +13,7 @@ from perpend.canon import JSON
 from perpend.errors import SpecError
 from perpend.inert import terminal
 from perpend.proof.claims.file import WHOLE, Claim, read_claims
-from perpend.proof.claims.tex import SEAL, Source, Typed, commands, is_sealed, scan
+from perpend.proof.claims.tex import SEAL, TexSource, Typed, commands, is_sealed, scan
 
 MAX_FILES = 300
 MAX_BYTES = 20_000_000
@@ -133,7 +133,7 @@ class _Reader:
     """Reads a source and what it takes in, each file once and none from outside the folder."""
 
     folder: Path
-    sources: list[tuple[str, Source]] = field(default_factory=list)
+    sources: list[tuple[str, TexSource]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     defined: set[str] = field(default_factory=set)
 

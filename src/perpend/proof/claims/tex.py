@@ -88,7 +88,7 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TexSource:
     """What a source says: its numbers, and the files that it takes in with their lines."""
 
     numbers: tuple[Typed, ...]
@@ -97,7 +97,7 @@ class Source:
     """The source without comments."""
 
 
-def scan(text: str) -> Source:
+def scan(text: str) -> TexSource:
     """The numbers and inputs of one source."""
     plain = _COMMENT.sub(lambda m: m.group(1) + " " * (len(m.group()) - len(m.group(1))), text)
     hidden = _hidden(plain)
@@ -116,7 +116,7 @@ def scan(text: str) -> Source:
     inputs = tuple(
         (bisect_right(starts, match.start()), (match[1] or match[2]).strip()) for match in _INPUT.finditer(plain)
     )
-    return Source(numbers, inputs, plain)
+    return TexSource(numbers, inputs, plain)
 
 
 def _hidden(text: str) -> bytearray:

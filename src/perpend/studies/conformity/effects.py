@@ -39,7 +39,7 @@ def also(one: Estimate, **more: Number) -> Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MetricSource:
     """Where metrics come from: the name of their scorer, and the digest of the columns."""
 
     scorer: str
@@ -98,7 +98,7 @@ def effects(trials: Trials, rule: Rule, name: str) -> Iterator[Metric]:
     """
     opinion = name == "opinion_effect"
     judged = f"{'endorsed' if opinion else 'correct'}@{rule}"
-    source = Source(judged, trials.digest((judged,), opinion=opinion))
+    source = MetricSource(judged, trials.digest((judged,), opinion=opinion))
     values = trials.label("endorsed", rule) if opinion else trials.errors(rule)
     rows = np.equal(trials.opinion, opinion)
     slices: list[tuple[dict[str, str], BoolArray]] = [({}, rows)]
@@ -160,7 +160,7 @@ def conditional_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
     conditions = trials.conditions
     for measure, name in MEASURES.items():
         values = trials.label(name, rule)
-        source = Source(f"{name}@{rule}", trials.digest((f"{name}@{rule}",), opinion=False))
+        source = MetricSource(f"{name}@{rule}", trials.digest((f"{name}@{rule}",), opinion=False))
         usable = ~trials.opinion & ~np.isnan(values)
         control = usable & trials.under(conditions.control)
         again = None if conditions.retest is None else _retests(trials, usable, control)
@@ -212,7 +212,7 @@ def temperature_effects(trials: Trials, rule: Rule) -> Iterator[Metric]:
         return
     values, refused = trials.errors(rule), trials.refused(rule)
     names = (f"correct@{rule}", f"refused@{rule}")
-    source = Source(names[0], trials.digest(names, opinion=False))
+    source = MetricSource(names[0], trials.digest(names, opinion=False))
     codes, highest = trials.table.codes["temperature"], len(trials.temperatures) - 1
     ends: dict[str, Number] = {
         "temperature_low": float(trials.temperatures[0]),
@@ -262,7 +262,7 @@ def mention_mismatch(trials: Trials, rule: Rule) -> Iterator[Metric]:
     rows = trials.opinion & ~np.isnan(mentioned) & ~np.isnan(endorsed)
     if trials.conditions.retest is not None:
         rows &= ~trials.under(trials.conditions.retest)
-    source = Source(names[0], trials.digest(names, opinion=True))
+    source = MetricSource(names[0], trials.digest(names, opinion=True))
     for variant in (None, *trials.variants):
         own = rows if variant is None else rows & trials.of(variant)
         if own.any():
@@ -276,7 +276,7 @@ def rule_disagreement(trials: Trials) -> Iterator[Metric]:
     """The share of trials that rules 1 and 2 judge differently where both have a value, by judgement and variant."""
     for name in JUDGED if len(trials.rules) > 1 else ():
         one, two = trials.label(name, "1"), trials.label(name, "2")
-        source = Source(f"{name}@2", trials.digest((f"{name}@1", f"{name}@2")))
+        source = MetricSource(f"{name}@2", trials.digest((f"{name}@1", f"{name}@2")))
         for variant in trials.variants:
             rows = trials.of(variant) & ~np.isnan(one) & ~np.isnan(two)
             if rows.any():
@@ -303,7 +303,7 @@ def regression(trials: Trials, rule: Rule) -> Iterator[Metric]:
     n, n_refused = int(kept.sum()), int(refused.sum())
     cautions = (refusals_excluded(n_refused / int(rows.sum())),) if n_refused else ()
     names = (f"correct@{rule}", f"refused@{rule}")
-    source = Source(names[0], trials.digest(names, opinion=False))
+    source = MetricSource(names[0], trials.digest(names, opinion=False))
     try:
         cells = _cells(trials, rule, kept)
         tests = nested_tests(cells, "variant", "condition", "temperature")

@@ -14,7 +14,7 @@ from perpend.canon import JSON, digest, digest_file, dumps, json_lines, named, n
 from perpend.canon import text_or_none as text_of
 from perpend.errors import DataError
 from perpend.importers.harness import AS_STORED
-from perpend.importers.intake import Intake, Record
+from perpend.importers.intake import ImportRecord, Intake
 from perpend.ledger.plan import Dataset
 from perpend.studies.conformity import reference
 from perpend.studies.conformity.prompts import rendered_prompt_hash
@@ -73,7 +73,7 @@ def read(source: Path, destination: Path) -> Path:
         return intake.write({"format": FORMAT, "files": [{"name": source.name, "sha256": sha256, "rows": rows}]})
 
 
-def _record(row: _Row, intake: Intake) -> Record:
+def _record(row: _Row, intake: Intake) -> ImportRecord:
     body, where = row.body, row.where
     variant = text_of(body, "variant", where) or named(body, "model_id", where)
     model = text_of(body, "model_id", where) or variant
@@ -92,7 +92,7 @@ def _record(row: _Row, intake: Intake) -> Record:
     prompt = _prompt(row)
     if prompt is not None:
         labels["stored_prompt"] = Score(None, dumps(prompt), "the rendered prompt of the source")
-    return Record(
+    return ImportRecord(
         where=where,
         item=text_of(body, "item_id", where) or _content_id(body, dataset),
         facts=_facts(row, dataset, intake),

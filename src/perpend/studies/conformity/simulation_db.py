@@ -16,7 +16,7 @@ from pathlib import Path
 from perpend.canon import JSON, digest_file, dumps, json_object, number_of, object_of
 from perpend.errors import StoreError
 from perpend.importers.harness import AS_STORED
-from perpend.importers.intake import Intake, Record, item_of
+from perpend.importers.intake import ImportRecord, Intake, item_of
 from perpend.ledger.database import connect, translated
 from perpend.ledger.plan import Dataset
 from perpend.studies.conformity import reference
@@ -196,7 +196,7 @@ def _template(source: _Source, key: str, name: str, params: Mapping[str, JSON]) 
     return condition
 
 
-def _record(source: _Source, row: sqlite3.Row, intake: Intake) -> Record:
+def _record(source: _Source, row: sqlite3.Row, intake: Intake) -> ImportRecord:
     where = f"{source.path}: trial {row['trial_id']}"
     for known, table, wanted in (
         (row["item_id"], "item", row["wanted_item"]),
@@ -205,7 +205,7 @@ def _record(source: _Source, row: sqlite3.Row, intake: Intake) -> Record:
     ):
         if known is None:
             raise StoreError(f"{where}: its {table} {wanted!r} is not in the file; the file is incomplete")
-    return Record(
+    return ImportRecord(
         where=where,
         item=str(row["item_id"]),
         facts=_facts(source, row),

@@ -12,7 +12,7 @@ from perpend.measure.study import Metric, Numbers
 from perpend.report.tables import interval, markdown_table, number, p_value
 from perpend.studies.verbs.compare import LOST, WON
 from perpend.studies.verbs.contrasts import is_detected
-from perpend.studies.verbs.report import Part, form, page_of, probe, verdict_of
+from perpend.studies.verbs.report import ReportPart, form, page_of, probe, verdict_of
 
 _SHOWN = 100
 _METHODS = (
@@ -67,17 +67,17 @@ def compare_lead(numbers: Numbers) -> str:
     return f"**Verdict:** {verdict}\n\n{paired}"
 
 
-def compare_parts(numbers: Numbers, names: tuple[str, str]) -> list[Part]:
+def compare_parts(numbers: Numbers, names: tuple[str, str]) -> list[ReportPart]:
     """Metrics, slices that changed, probes that flipped."""
     first, second = map(markdown, names)
     slices = numbers.find("slice_contrast")
     changed = [one for one in slices if is_detected(one.estimate)]
     summary = f"{len(changed)} of {len(slices)} slices changed after correction (McNemar, Benjamini and Hochberg, 5%)."
     return [
-        Part("Metrics", f"{_contrasts(numbers.find('contrast'), names)}\n\n{_METHODS}"),
-        Part("Slices that changed", "\n\n".join([summary, *([_contrasts(changed, names)] if changed else [])])),
-        Part(f"Right in {first}, wrong in {second}", _flips(numbers.find("flip", direction=LOST))),
-        Part(f"Wrong in {first}, right in {second}", _flips(numbers.find("flip", direction=WON))),
+        ReportPart("Metrics", f"{_contrasts(numbers.find('contrast'), names)}\n\n{_METHODS}"),
+        ReportPart("Slices that changed", "\n\n".join([summary, *([_contrasts(changed, names)] if changed else [])])),
+        ReportPart(f"Right in {first}, wrong in {second}", _flips(numbers.find("flip", direction=LOST))),
+        ReportPart(f"Wrong in {first}, right in {second}", _flips(numbers.find("flip", direction=WON))),
     ]
 
 

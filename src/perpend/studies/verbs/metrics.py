@@ -212,7 +212,8 @@ def _confusion(rows: Sequence[Choice]) -> Iterator[Stated]:
     counts = Counter((a, b) for a, b in named if a is not None and b is not None)
     if counts:
         right, n = sum(count for (a, b), count in counts.items() if a == b), counts.total()
-        yield "diagonal", {}, Estimate(right / n, n, also={"k": right})
+        forms = {form for pair in counts for form in pair}
+        yield "diagonal", {}, Estimate(right / n, n, also={"k": right, "forms": len(forms)})
     for (expected, chosen), count in sorted(counts.items()):
         yield "confusion", {"expected": expected, "chosen": chosen}, Estimate(count, counts.total(), method="probes")
 

@@ -84,7 +84,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Leak:
+class LeakedProbe:
     """A probe's sentence that is in a corpus: where the probe is, the corpus line, the normalised text's digest."""
 
     id: str
@@ -139,7 +139,7 @@ def load_heldout(path: Path = HELDOUT) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def leaks(probes: Iterable[Probe], corpus: Path) -> list[Leak]:
+def leaks(probes: Iterable[Probe], corpus: Path) -> list[LeakedProbe]:
     """The probes whose sentence, with the expected form, is in a line of a corpus, in the order of the corpus.
 
     Compared are words only: case, accents' encoding, punctuation and spaces do not hide a leak. A sentence within a
@@ -149,13 +149,13 @@ def leaks(probes: Iterable[Probe], corpus: Path) -> list[Leak]:
     for probe in probes:
         sought.setdefault(_words(probe.sentence()), []).append(probe)
     lengths = sorted({len(words) for words in sought})
-    leaked: list[Leak] = []
+    leaked: list[LeakedProbe] = []
     for number, line in _lines(corpus):
         words = _words(line)
         windows = {words[at : at + n] for n in lengths for at in range(len(words) - n + 1)}
         for window in sorted(windows & sought.keys()):
             digest = hashlib.sha256(" ".join(window).encode()).hexdigest()
-            leaked += [Leak(probe.id, probe.where, number, digest) for probe in sought[window]]
+            leaked += [LeakedProbe(probe.id, probe.where, number, digest) for probe in sought[window]]
     return leaked
 
 

@@ -116,7 +116,7 @@ def tables_of(numbers: Numbers, folder: str = "") -> tuple[TableOf, TableOf]:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReportPart:
     """A heading of some level and the Markdown below it."""
 
     title: str
@@ -124,21 +124,26 @@ class Part:
     level: int = 2
 
 
-def page_of(parts: Sequence[Part], deeper: int = 0) -> str:
+def page_of(parts: Sequence[ReportPart], deeper: int = 0) -> str:
     """The parts below each other, their headings `deeper` by so many levels."""
     return "\n\n".join(f"{'#' * (part.level + deeper)} {part.title}\n\n{part.text}" for part in parts)
 
 
-def parts_of(numbers: Numbers, pictures: Mapping[str, str] | None) -> list[Part]:
+def parts_of(numbers: Numbers, pictures: Mapping[str, str] | None) -> list[ReportPart]:
     """The report on one checkpoint. `pictures` are the paths of its figures by name; None where none are drawn."""
-    parts = [Part("Headline", _headline(numbers)), Part("Calibration in detail", _calibration(numbers), level=3)]
+    parts = [
+        ReportPart("Headline", _headline(numbers)),
+        ReportPart("Calibration in detail", _calibration(numbers), level=3),
+    ]
     if numbers.find("slice_accuracy"):
-        parts.append(Part("Slices", _joined(_slices(numbers), _picture("Accuracy by slice", "per_slice", pictures))))
+        parts.append(
+            ReportPart("Slices", _joined(_slices(numbers), _picture("Accuracy by slice", "per_slice", pictures)))
+        )
     if pictures is not None:
-        parts.append(Part("Reliability", _picture("Reliability diagram", "reliability", pictures)))
-    parts.append(Part("Adversarial probes", _adversarial(numbers, pictures)))
-    parts += [Part("Confusion matrix", _confusion(numbers)), Part("Failures", _failures(numbers))]
-    return [*parts, Part("Limits", _limits(numbers))]
+        parts.append(ReportPart("Reliability", _picture("Reliability diagram", "reliability", pictures)))
+    parts.append(ReportPart("Adversarial probes", _adversarial(numbers, pictures)))
+    parts += [ReportPart("Confusion matrix", _confusion(numbers)), ReportPart("Failures", _failures(numbers))]
+    return [*parts, ReportPart("Limits", _limits(numbers))]
 
 
 def _joined(*paragraphs: str) -> str:
@@ -274,7 +279,7 @@ def _confusion(numbers: Numbers) -> str:
         return _joined(text, markdown_table(("expected \\ chosen", *map(markdown, forms)), rows))
     wrong = sorted(((n or 0, a, b) for (a, b), n in counts.items() if a != b), key=lambda one: (-one[0], one[1:]))
     more = f" The {_CONFUSIONS} most frequent of {len(wrong)} follow." if len(wrong) > _CONFUSIONS else ""
-    text += f" {len(forms)} forms: the cells off the diagonal that are not zero.{more}"
+    text += f" {diagonal.also['forms']} forms: the cells off the diagonal that are not zero.{more}"
     rows = [(markdown(a), markdown(b), str(n)) for n, a, b in wrong[:_CONFUSIONS]]
     return _joined(text, markdown_table(("expected", "chosen", "times"), rows))
 

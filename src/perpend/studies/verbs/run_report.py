@@ -10,7 +10,16 @@ from perpend.measure.study import FigureOf, Metric, Numbers, Report, Section, Ta
 from perpend.report.derive import covered
 from perpend.studies.verbs.compare_page import compare_lead, compare_parts
 from perpend.studies.verbs.figures import figures_of
-from perpend.studies.verbs.report import Part, answer, facts, page_of, parts_of, provenance_of, tables_of, verdict_of
+from perpend.studies.verbs.report import (
+    ReportPart,
+    answer,
+    facts,
+    page_of,
+    parts_of,
+    provenance_of,
+    tables_of,
+    verdict_of,
+)
 
 
 def run_report(numbers: Numbers, *, figures: bool) -> Report:
@@ -28,7 +37,7 @@ def run_report(numbers: Numbers, *, figures: bool) -> Report:
         own, folder = numbers.part(scorer, **where), "" if len(names) == 1 else f"{portable_name(name)}/"
         pictures = figures_of(own, name, folder)
         links = {one.name.removeprefix(folder): f"figures/{one.name}.png" for one in pictures} if figures else None
-        parts = [Part("Checkpoint", _facts(numbers, where["model"])), *parts_of(own, links)]
+        parts = [ReportPart("Checkpoint", _facts(numbers, where["model"])), *parts_of(own, links)]
         headline.append(f"{markdown(name)}: {answer(own)}")
         sections += _sections(parts) if len(names) == 1 else [Section(markdown(name), page_of(parts, deeper=1))]
         tables += tables_of(own, folder)
@@ -61,7 +70,7 @@ def _facts(numbers: Numbers, label: str) -> str:
     return facts(provenance_of(manifest, label, raw=False))
 
 
-def _sections(parts: Sequence[Part]) -> list[Section]:
+def _sections(parts: Sequence[ReportPart]) -> list[Section]:
     """The parts as sections of a page; what is below a part of level 2 goes with it."""
     starts = [place for place, part in enumerate(parts) if part.level == 2]
     groups = [parts[a:b] for a, b in zip(starts, [*starts[1:], len(parts)], strict=True)]

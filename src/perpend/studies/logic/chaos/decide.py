@@ -11,7 +11,7 @@ import numpy as np
 from perpend.studies.logic.chaos import predicates as limits
 from perpend.studies.logic.chaos.instances import Instance
 from perpend.studies.logic.chaos.spectra import divergence
-from perpend.studies.logic.chaos.survey import Numbers, is_resolved
+from perpend.studies.logic.chaos.survey import SurveyNumbers, is_resolved
 from perpend.studies.logic.chaos.system import System
 
 Facts: TypeAlias = Mapping[str, tuple[bool, str]]
@@ -78,7 +78,7 @@ def by_noise() -> Facts:
     return ledger.facts
 
 
-def decide(system: System, instance: Instance, numbers: Numbers | None) -> Facts:
+def decide(system: System, instance: Instance, numbers: SurveyNumbers | None) -> Facts:
     """All facts of an instance. `numbers` None: a noisy instance, which is not integrated."""
     ledger = Ledger(dict(by_form(system, instance)))
     if numbers is None:
@@ -103,7 +103,7 @@ def decide(system: System, instance: Instance, numbers: Numbers | None) -> Facts
     return ledger.facts
 
 
-def _indicators(ledger: Ledger, numbers: Numbers) -> None:
+def _indicators(ledger: Ledger, numbers: SurveyNumbers) -> None:
     if numbers.k is not None:
         ledger.put("indicator", where=numbers.k >= limits.K_HIGH, ZeroOneHigh=True)
         ledger.put("indicator", where=numbers.k <= limits.K_LOW, ZeroOneHigh=False)
@@ -115,13 +115,13 @@ def _indicators(ledger: Ledger, numbers: Numbers) -> None:
         ledger.put("indicator", where=numbers.megno <= limits.MEGNO_LOW, MegnoHigh=False)
 
 
-def scaled(numbers: Numbers, i: int) -> tuple[float, float]:
+def scaled(numbers: SurveyNumbers, i: int) -> tuple[float, float]:
     """The i-th exponent and its error per unit of time."""
     assert numbers.spectrum is not None
     return float(numbers.spectrum.exponents[i]) * numbers.unit, float(numbers.spectrum.errors[i]) * numbers.unit
 
 
-def is_positive(numbers: Numbers, i: int) -> bool | None:
+def is_positive(numbers: SurveyNumbers, i: int) -> bool | None:
     """Whether the i-th exponent is positive; None inside the margin."""
     if numbers.spectrum is None or i >= len(numbers.spectrum.exponents):
         return None
@@ -131,7 +131,7 @@ def is_positive(numbers: Numbers, i: int) -> bool | None:
     return False if rate < limits.ZERO and error < limits.POSITIVE / 2 else None
 
 
-def _rates(ledger: Ledger, numbers: Numbers) -> None:
+def _rates(ledger: Ledger, numbers: SurveyNumbers) -> None:
     """Volumes and nearby orbits: do they shrink, do they part?"""
     assert numbers.spectrum is not None
     ledger.put("divergence", where=ledger.holds("VolumePreserving"), Dissipative=False)
@@ -149,7 +149,7 @@ def _rates(ledger: Ledger, numbers: Numbers) -> None:
         ledger.put("orbit", where=numbers.twin <= limits.TWIN_CLOSE, Sensitive=False)
 
 
-def _regime(ledger: Ledger, numbers: Numbers, *, stroboscopic: bool) -> None:
+def _regime(ledger: Ledger, numbers: SurveyNumbers, *, stroboscopic: bool) -> None:
     """At most one of rest, cycle, torus, chaos; decided only where orbit, exponents and 0–1 test agree."""
     largest, error = scaled(numbers, 0)
     second = scaled(numbers, 1)[0] if numbers.spectrum is not None and len(numbers.spectrum.exponents) > 1 else -1.0
@@ -172,7 +172,7 @@ def _regime(ledger: Ledger, numbers: Numbers, *, stroboscopic: bool) -> None:
         ledger.put("definition", where=wild and (k is None or k >= limits.K_THRESHOLD), Chaotic=True)
 
 
-def _conclusions(ledger: Ledger, numbers: Numbers, dimension: int | None) -> None:
+def _conclusions(ledger: Ledger, numbers: SurveyNumbers, dimension: int | None) -> None:
     """What the definitions say once the regime is known."""
     regimes = ("FixedPointAttractor", "Periodic", "QuasiPeriodic", "Chaotic")
     if any(ledger.holds(name) for name in regimes):
@@ -196,7 +196,7 @@ def _conclusions(ledger: Ledger, numbers: Numbers, dimension: int | None) -> Non
         ledger.put("spectrum", where=abs(measured - 2) > 3 * dimension_error(numbers), DimensionAboveTwo=measured > 2)
 
 
-def dimension_error(numbers: Numbers) -> float:
+def dimension_error(numbers: SurveyNumbers) -> float:
     """Error of the Kaplan–Yorke dimension: the summed exponents' errors over the exponent that closes the sum."""
     assert numbers.spectrum is not None
     below = np.nonzero(np.cumsum(numbers.spectrum.exponents) < 0)[0]

@@ -92,7 +92,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DystsSource:
     """The body of one right-hand side: its state, its parameters, its statements and the names that it returns."""
 
     state: tuple[str, ...]
@@ -114,7 +114,7 @@ class _Unself(ast.NodeTransformer):
         return node
 
 
-def _read(function: ast.FunctionDef, parameters: Sequence[str]) -> Source:
+def _read(function: ast.FunctionDef, parameters: Sequence[str]) -> DystsSource:
     """A static right-hand side with its state spelt out, or a method that unpacks its state from X."""
     # Classes inherit from each other, and the statements are changed here.
     tree = copy.deepcopy(function)
@@ -141,7 +141,7 @@ def _read(function: ast.FunctionDef, parameters: Sequence[str]) -> Source:
     called = {ast.unparse(node.func) for part in kept for node in ast.walk(part) if isinstance(node, ast.Call)}
     if not all(name.isidentifier() for name in outputs) or any(not name.startswith("np.") for name in called):
         raise _UnusualError
-    return Source(state, tuple(parameters), tuple(kept), outputs)
+    return DystsSource(state, tuple(parameters), tuple(kept), outputs)
 
 
 class _Expose(ast.NodeTransformer):
@@ -163,7 +163,7 @@ class _Expose(ast.NodeTransformer):
         return node
 
 
-def _exposed(source: Source) -> tuple[Source, dict[str, float]]:
+def _exposed(source: DystsSource) -> tuple[DystsSource, dict[str, float]]:
     """A system without parameters gets one: its first number."""
     expose = _Expose()
     for statement in source.statements:
@@ -177,7 +177,7 @@ def _text(expression: ast.expr) -> str:
     return re.sub(r"np\.(\w+)", r"\1", ast.unparse(expression)).replace(" ** ", "^").replace("**", "^")
 
 
-def _lines(source: Source, kind: Kind) -> str:
+def _lines(source: DystsSource, kind: Kind) -> str:
     """The statements as a line of text: outputs as derivatives or next values, the rest as definitions."""
     last = source.state[-1]
     bodies = {ast.unparse(statement.targets[0]): _text(statement.value) for statement in source.statements}
@@ -198,14 +198,14 @@ def _lines(source: Source, kind: Kind) -> str:
     return ", ".join(lines)
 
 
-def _shape(source: Source) -> str:
+def _shape(source: DystsSource) -> str:
     """The statements with names numbered in order of appearance: equal for equal equations in other letters."""
     text = "; ".join(f"{ast.unparse(s.targets[0])} = {_text(s.value)}" for s in source.statements)
     seen: dict[str, str] = {}
     return re.sub(r"[A-Za-z_]\w*", lambda match: seen.setdefault(match.group(), f"v{len(seen)}"), text)
 
 
-def _compiled(source: Source) -> Callable[..., tuple[Array, ...]]:
+def _compiled(source: DystsSource) -> Callable[..., tuple[Array, ...]]:
     """A function of state, time and parameters, from statements that may have been changed."""
     names = [ast.arg(name) for name in (*source.state, "t", *source.parameters)]
     outputs = ast.Tuple([ast.Name(name, ast.Load()) for name in source.outputs], ast.Load())
@@ -221,7 +221,7 @@ def _compiled(source: Source) -> Callable[..., tuple[Array, ...]]:
     return namespace["rate"]
 
 
-def _rate(source: Source, period: Callable[[Params], Array] | None, *, delayed: bool) -> Rate:
+def _rate(source: DystsSource, period: Callable[[Params], Array] | None, *, delayed: bool) -> Rate:
     function = _compiled(source)
 
     def rate(t: Array, x: Array, p: Params) -> Array:
@@ -245,7 +245,7 @@ def _short(x: float, digits: int) -> float:
 
 
 def _convert(
-    name: str, source: Source, parameters: Mapping[str, float], data: Mapping[str, object], kind: Kind
+    name: str, source: DystsSource, parameters: Mapping[str, float], data: Mapping[str, object], kind: Kind
 ) -> System:
     forced = _FORCED.get(name)
     turned = _ANGLES.get(name, ())

@@ -8,7 +8,7 @@ from perpend.canon import JSON
 from perpend.studies.logic.chaos.families import adversarial, indicator, logic, regimes, variants
 from perpend.studies.logic.chaos.families.chance import mixed, share, text_name
 from perpend.studies.logic.chaos.families.draft import Draft
-from perpend.studies.logic.chaos.families.pairs import Pair, World, paired, world_of
+from perpend.studies.logic.chaos.families.pairs import QuestionPair, World, paired, world_of
 from perpend.studies.logic.chaos.families.plain import fact_drafts, is_extended
 from perpend.studies.logic.chaos.families.readings import INDICATORS
 from perpend.studies.logic.chaos.records import Record, SystemWords, load_records, load_systems
@@ -55,7 +55,7 @@ def build(
     return {family: _named(family, families[family], seen) for family in sorted(families)}
 
 
-def _bundles(world: World, plain: list[Pair], robust: list[Pair]) -> Iterator[list[Draft]]:
+def _bundles(world: World, plain: list[QuestionPair], robust: list[QuestionPair]) -> Iterator[list[Draft]]:
     """Items that belong together, as many TRUE as FALSE in each bundle: it is kept or dropped as a whole."""
     for pair in plain:
         lot = share("family", pair.key)
@@ -78,7 +78,7 @@ def _bundles(world: World, plain: list[Pair], robust: list[Pair]) -> Iterator[li
         yield from logic.world_bundles(world, family, KNOWLEDGE[family])
 
 
-def _readings(world: World, pair: Pair) -> Iterator[list[Draft]]:
+def _readings(world: World, pair: QuestionPair) -> Iterator[list[Draft]]:
     """Questions that state a measured number; which kind, goes by the pair."""
     lot = share("reading", pair.key)
     if pair.predicate == "Chaotic":

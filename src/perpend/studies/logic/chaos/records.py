@@ -11,7 +11,7 @@ from pathlib import Path
 from perpend.canon import JSON, dumps
 from perpend.errors import DataError
 from perpend.studies.logic.chaos.instances import Instance, default_start
-from perpend.studies.logic.chaos.survey import Numbers
+from perpend.studies.logic.chaos.survey import SurveyNumbers
 from perpend.studies.logic.chaos.system import System
 
 FOLDER = Path(__file__).parent
@@ -117,7 +117,7 @@ def rounded(value: float, error: float) -> float:
     return round(value, decimals) + 0.0
 
 
-def numbers_as_json(numbers: Numbers) -> dict[str, JSON]:
+def numbers_as_json(numbers: SurveyNumbers) -> dict[str, JSON]:
     """The measured numbers with their errors; what was not measured is left out."""
     body: dict[str, JSON] = {"unit": float(f"{numbers.unit:.6g}"), "steps_per_unit": numbers.steps}
     spectrum = numbers.spectrum

@@ -52,7 +52,7 @@ LARGE_LENGTH = Length(200, 320, 120)
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class SurveyNumbers:
     """What was measured of one instance. None: not measured, or undefined for it."""
 
     escaped: bool
@@ -88,9 +88,9 @@ def length_of(system: System, instance: Instance) -> Length:
     return LARGE_LENGTH if dimension is not None and dimension > 6 else FLOW_LENGTH
 
 
-def survey(system: System, instances: Sequence[Instance], length: Length | None = None) -> list[Numbers]:
+def survey(system: System, instances: Sequence[Instance], length: Length | None = None) -> list[SurveyNumbers]:
     """The numbers of each instance, in order. Alike ones run together, those whose step is too coarse again."""
-    measured: dict[int, Numbers] = {}
+    measured: dict[int, SurveyNumbers] = {}
     groups: dict[tuple[bool, bool, int | None], list[int]] = {}
     for i, instance in enumerate(instances):
         values = instance.values
@@ -152,7 +152,7 @@ def _begin(system: System, instances: Sequence[Instance], machine: Stepper) -> A
     return np.repeat(start, machine.steps + 1, axis=0) if system.is_delayed(instances[0].values) else start
 
 
-def sums_agree(numbers: Numbers) -> bool:
+def sums_agree(numbers: SurveyNumbers) -> bool:
     """Whether the exponents add up to the mean divergence, where all of them were followed."""
     if numbers.spectrum is None or numbers.divergence is None or not numbers.complete:
         return True
@@ -160,7 +160,7 @@ def sums_agree(numbers: Numbers) -> bool:
     return abs(total - numbers.divergence) <= SUM_TOLERANCE * (abs(numbers.divergence) + 0.5 / numbers.unit)
 
 
-def is_neutral(numbers: Numbers) -> bool:
+def is_neutral(numbers: SurveyNumbers) -> bool:
     """Whether some exponent vanishes, or none followed is low enough to have passed zero.
 
     An orbit of an autonomous flow that does not come to rest neither stretches nor shrinks along itself. Where no
@@ -173,13 +173,13 @@ def is_neutral(numbers: Numbers) -> bool:
     return not low_enough or bool((np.abs(rates) <= np.maximum(NEUTRAL, 4 * errors)).any())
 
 
-def is_resolved(system: System, instance: Instance, numbers: Numbers) -> bool:
+def is_resolved(system: System, instance: Instance, numbers: SurveyNumbers) -> bool:
     """Whether the step is fine enough: the exponents add up to the divergence, a flow's own direction is neutral."""
     driven = system.kind == "map" or system.is_forced(instance.values)
     return sums_agree(numbers) and (driven or is_neutral(numbers))
 
 
-def _run(system: System, instances: Sequence[Instance], steps: int, length: Length) -> list[Numbers]:
+def _run(system: System, instances: Sequence[Instance], steps: int, length: Length) -> list[SurveyNumbers]:
     settings = [instance.values for instance in instances]
     machine = stepper(system, settings, steps)
     with np.errstate(all="ignore"):
@@ -190,7 +190,7 @@ def _run(system: System, instances: Sequence[Instance], steps: int, length: Leng
         gone = bool(escaped[b] or orbits.escaped[b])
         # A displaced orbit that left the domain of the equations leaves NaN behind: nothing was measured then.
         lost = not gone and not bool(np.isfinite(orbits.growth[:, :, b]).all())
-        blank = Numbers(gone, float(machine.unit[b]), machine.steps, drifts=lost)
+        blank = SurveyNumbers(gone, float(machine.unit[b]), machine.steps, drifts=lost)
         rows.append(blank if gone or lost else _numbers(system, instances[b], (machine, orbits), b, blank))
     return rows
 
@@ -207,7 +207,9 @@ def observed(system: System, states: Array) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _numbers(system: System, instance: Instance, run: tuple[Stepper, Orbits], b: int, blank: Numbers) -> Numbers:
+def _numbers(
+    system: System, instance: Instance, run: tuple[Stepper, Orbits], b: int, blank: SurveyNumbers
+) -> SurveyNumbers:
     machine, orbits = run
     # The same stretch that the spectrum averages over: the first tenth is left out there too.
     volume = None if orbits.volume is None else orbits.volume[len(orbits.volume) // 10 :, b]
@@ -250,7 +252,7 @@ def _numbers(system: System, instance: Instance, run: tuple[Stepper, Orbits], b:
     return replace(numbers, k=zero_one(series, np.random.default_rng(1)), entropy=permutation_entropy(series))
 
 
-def _with_period(numbers: Numbers, points: Array, times: Array | None, span: float) -> Numbers:
+def _with_period(numbers: SurveyNumbers, points: Array, times: Array | None, span: float) -> SurveyNumbers:
     """The fewest returns that repeat the orbit within thrice the best distance, or 1e-4 of its span.
 
     The period is None where a smaller number comes within a factor of ten of it: then it is not decided.

@@ -18,7 +18,7 @@ from perpend.studies.logic.chaosbench.hashes import ids_hash
 from perpend.studies.logic.chaosbench.items import Record, text_of, to_item
 from perpend.studies.logic.chaosbench.rundir import RUN_MANIFEST, Ending, finish, read_json, write_json
 from perpend.studies.logic.chaosbench.settings import ITEMS, PROMPT_VERSION, TASK, Settings, prompt_hash, settings_from
-from perpend.studies.logic.chaosbench.sources import Source
+from perpend.studies.logic.chaosbench.sources import ItemSource
 
 ORDER = (
     "max_items draws random.Random(seed).sample(items, max_items), in the order of the draw; "
@@ -45,7 +45,7 @@ def chosen(records: Sequence[Record], settings: Settings) -> list[Record]:
     return picked
 
 
-def begin(source: Source, settings: Settings, out: Path) -> Path:
+def begin(source: ItemSource, settings: Settings, out: Path) -> Path:
     """A new run folder with its items and its intent. Nothing is left behind when the model cannot be had."""
     records = chosen(source.records, settings)
     lines = [dumps(to_item(record, f"{source.path}: {text_of(record, 'id')}").as_json()) for record in records]
@@ -78,7 +78,7 @@ def _new_folder(out: Path, name: str) -> Path:
     raise StoreError(f"{out}: a thousand runs are called {name}; choose another --output-dir")
 
 
-def _intent(source: Source, settings: Settings, directory: Path, records: Sequence[Record]) -> dict[str, JSON]:
+def _intent(source: ItemSource, settings: Settings, directory: Path, records: Sequence[Record]) -> dict[str, JSON]:
     code = code_version()
     return dict.fromkeys(_KEYS) | {
         **settings.stated(),

@@ -26,7 +26,13 @@ from perpend.ledger.plan import Dataset, Plan
 from perpend.ledger.staging import IMPORTED, must_be_free
 from perpend.ledger.store import Appended, Store
 from perpend.studies.logic.chaosbench.items import normalised
-from perpend.studies.logic.chaosbench.predictions import Reading, Row, predictions_path, read_rows, repeated
+from perpend.studies.logic.chaosbench.predictions import (
+    ParsedReply,
+    PredictionRow,
+    predictions_path,
+    read_rows,
+    repeated,
+)
 from perpend.studies.logic.chaosbench.rundir import (
     METRICS,
     RUN_MANIFEST,
@@ -48,9 +54,9 @@ CONDITION = "question"
 _SAMPLING = Sampling(temperature=0.0, max_tokens=16, seed=None)
 
 
-def reading_of(manifest: Mapping[str, JSON]) -> Reading:
+def reading_of(manifest: Mapping[str, JSON]) -> ParsedReply:
     """How the rows of a run folder are read: by the rule that it states, ours where it names one itself."""
-    return Reading(reader(parser_stated(manifest)), is_ours(manifest), cut_stated(manifest))
+    return ParsedReply(reader(parser_stated(manifest)), is_ours(manifest), cut_stated(manifest))
 
 
 def read_run_folder(source: Path, destination: Path) -> Path:
@@ -85,7 +91,7 @@ def read_run_folder(source: Path, destination: Path) -> Path:
     return destination
 
 
-def _write(directory: Path, name: str, stated: Mapping[str, JSON], path: Path, rows: Sequence[Row]) -> None:
+def _write(directory: Path, name: str, stated: Mapping[str, JSON], path: Path, rows: Sequence[PredictionRow]) -> None:
     provider = str(stated.get("provider") or "unknown")
     asked_with, notes = _sampling(stated)
     params: dict[str, JSON] = {"type": "imported", "prompt_hash": stated.get("prompt_hash")}
@@ -127,7 +133,7 @@ def _sampling(stated: Mapping[str, JSON]) -> tuple[Sampling, dict[str, JSON]]:
     return _SAMPLING, {"temperature, max_tokens and seed are the reference's defaults; it records none": 1}
 
 
-def _items(rows: Sequence[Row], digest: ItemsDigest) -> Iterator[tuple[int, str, Item]]:
+def _items(rows: Sequence[PredictionRow], digest: ItemsDigest) -> Iterator[tuple[int, str, Item]]:
     for row in rows:
         one = row.prediction
         tags = {**one.tags, "type": one.family, "split": one.split}
@@ -158,7 +164,7 @@ def _turns(trial: int, one: Prediction) -> Iterator[Appended]:
         yield Appended(trial, 1, 0, "", last)
 
 
-def _labels(rows: Sequence[Row]) -> Iterator[tuple[int, list[Score]]]:
+def _labels(rows: Sequence[PredictionRow]) -> Iterator[tuple[int, list[Score]]]:
     """The labels and verdicts that the source states, which nothing here believes."""
     for trial, row in enumerate(rows, 1):
         correct = row.stated.get("correct")

@@ -26,7 +26,7 @@ STATED = ("parsed_label", "outcome", "correct", "retry_outcome")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedReply:
     """How rows are read: by which rule; whether they are of this program; and where their texts were cut, if at all."""
 
     read: Reader
@@ -35,7 +35,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PredictionRow:
     """One line of the file: its place, what it states, what its texts come to, and where the two differ.
 
     `shortened`: its texts may have been cut, so that its outcomes are those that it states.
@@ -97,7 +97,7 @@ def prediction_bytes(path: Path) -> bytes:
         raise DataError(f"{path}: not a gzip file of JSON lines: {error}") from None
 
 
-def read_rows(path: Path, reading: Reading) -> list[Row]:
+def read_rows(path: Path, reading: ParsedReply) -> list[PredictionRow]:
     """The rows of a prediction file, plain or gzip, ours or the reference's."""
     return [_row(row, place, reading) for place, row in stored_rows(path)]
 
@@ -116,7 +116,7 @@ def stored_rows(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
             yield f"{path}:{number}", json_object(line, f"{path}:{number}")
 
 
-def _row(row: Mapping[str, JSON], place: str, reading: Reading) -> Row:
+def _row(row: Mapping[str, JSON], place: str, reading: ParsedReply) -> PredictionRow:
     truth, tags = label_of(row), object_of(row, "tags", place)
     if truth is None or not text_of(row, "id"):
         raise DataError(f"{place}: a prediction needs an 'id' and a 'ground_truth' that is TRUE or FALSE")
@@ -128,7 +128,9 @@ def _row(row: Mapping[str, JSON], place: str, reading: Reading) -> Row:
         one = _as_stated(row, one, place)
     facts = as_json(one)
     compared = {*facts, *row} if reading.ours else {*STATED}
-    return Row(place, row, one, _difference(row, facts, compared - {"meta"} if shortened else compared), shortened)
+    return PredictionRow(
+        place, row, one, _difference(row, facts, compared - {"meta"} if shortened else compared), shortened
+    )
 
 
 def _difference(row: Mapping[str, JSON], facts: Mapping[str, JSON], keys: Iterable[str]) -> str:

@@ -102,7 +102,7 @@ def selector_body(listed: Iterable[str], description: str = "Canonical item file
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ItemSource:
     """The items that were asked for: the records, the file as it may be written down, and the canonical set around it.
 
     `path` is relative to the set's folder where the file lies in it, else only its name. `global_sha256` is None, and
@@ -118,7 +118,7 @@ class Source:
     note: str = ""
 
 
-def open_source(subset: Path | None, dataset: str) -> Source:
+def open_source(subset: Path | None, dataset: str) -> ItemSource:
     """The items of a subset file, or of a dataset: 'canonical', or the path of an item file or a selector."""
     if subset is None and dataset == CANONICAL:
         return _canonical(read_selector())
@@ -132,27 +132,27 @@ def open_source(subset: Path | None, dataset: str) -> Source:
     selector = _selector_around(path)
     if selector is None:
         note = "no canonical selector was found beside the file, here or in the package"
-        return Source(path.stem, path.name, sha256, records, None, None, note)
+        return ItemSource(path.stem, path.name, sha256, records, None, None, note)
     written, listed = written_path(path, selector.base), written_path(selector.path, selector.base)
     lost = selector.missing()
     if lost:
         note = (
             f"the canonical set is not complete: {len(lost)} of {len(selector.listed)} files are missing, as {lost[0]}"
         )
-        return Source(path.stem, written, sha256, records, listed, None, note)
+        return ItemSource(path.stem, written, sha256, records, listed, None, note)
     known = {text_of(record, "id"): line_of(record) for record in selector.records()}
     whole = global_sha256(selector.digests())
     foreign = [text_of(record, "id") for record in records if known.get(text_of(record, "id")) != line_of(record)]
     note = f"{len(foreign)} of {len(records)} items are not in the canonical set, as {foreign[0]!r}" if foreign else ""
-    return Source(path.stem, written, sha256, records, listed, None if foreign else whole, note)
+    return ItemSource(path.stem, written, sha256, records, listed, None if foreign else whole, note)
 
 
-def _canonical(selector: Selector) -> Source:
+def _canonical(selector: Selector) -> ItemSource:
     written = written_path(selector.path, selector.base)
     records = selector.records()
     if not records:
         raise MissingDataError(f"{selector.path}: the listed files hold no items")
-    return Source(CANONICAL, written, None, records, written, global_sha256(selector.digests()))
+    return ItemSource(CANONICAL, written, None, records, written, global_sha256(selector.digests()))
 
 
 def _selector_around(path: Path) -> Selector | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from perpend.studies.logic.chaos.families.arguments import closure
 from perpend.studies.logic.chaos.families.chance import mixed, pick
 from perpend.studies.logic.chaos.families.draft import Draft, capital
-from perpend.studies.logic.chaos.families.pairs import Pair, World
+from perpend.studies.logic.chaos.families.pairs import QuestionPair, World
 from perpend.studies.logic.chaos.families.plain import UNDEFINED, Ask, ask_for, framed
 from perpend.studies.logic.chaos.families.setting import (
     INTROS,
@@ -45,9 +45,9 @@ NEAR = (
 PREMISES = ("It is established that {claim}.", "One thing is certain: {claim}.", "A check has shown that {claim}.")
 
 
-def adversarial_drafts(world: World, pair: Pair) -> list[Draft]:
+def adversarial_drafts(world: World, pair: QuestionPair) -> list[Draft]:
     """The pair's two questions with one kind of lure; none where no lure does for both."""
-    makers: Mapping[str, Callable[[World, Pair], list[Draft]]] = {
+    makers: Mapping[str, Callable[[World, QuestionPair], list[Draft]]] = {
         "elsewhere": _elsewhere,
         "near_miss": _near_miss,
         "true_premise": _true_premise,
@@ -60,7 +60,9 @@ def adversarial_drafts(world: World, pair: Pair) -> list[Draft]:
     return []
 
 
-def _drafts(world: World, pair: Pair, template: str, lure: Callable[[Record], str], ask: Ask | None) -> list[Draft]:
+def _drafts(
+    world: World, pair: QuestionPair, template: str, lure: Callable[[Record], str], ask: Ask | None
+) -> list[Draft]:
     """Both questions: introduction, lure, question. Without `ask` the lure asks itself."""
     system = world.system(pair.true)
     style = _style(world, pair)
@@ -77,14 +79,14 @@ def _drafts(world: World, pair: Pair, template: str, lure: Callable[[Record], st
     return drafts
 
 
-def _style(world: World, pair: Pair) -> Style:
+def _style(world: World, pair: QuestionPair) -> Style:
     """A style with an introduction: a lure needs something that it refers to."""
     system = world.system(pair.true)
     style = style_for(system, (pair.true, pair.false), FAMILY, pair.key)
     return replace(style, intro=style.intro or pick(fitting(system, INTROS), "lure", pair.key))
 
 
-def _elsewhere(world: World, pair: Pair) -> list[Draft]:
+def _elsewhere(world: World, pair: QuestionPair) -> list[Draft]:
     """'There are other parameter values at which it is chaotic': true, and no help."""
     shown = {
         lure
@@ -106,7 +108,7 @@ def _elsewhere(world: World, pair: Pair) -> list[Draft]:
     return _drafts(world, pair, "elsewhere", lambda _record: form.format(claim=claim), ask)
 
 
-def _near_miss(world: World, pair: Pair) -> list[Draft]:
+def _near_miss(world: World, pair: QuestionPair) -> list[Draft]:
     """What holds at the nearest setting that differs in one parameter: the same for both members, so no help."""
     if pair.predicate in SAMPLED:
         return []
@@ -145,7 +147,7 @@ def _nearest(world: World, record: Record, predicate: str, holds: bool) -> tuple
     return None if best is None else (best[2], best[3])
 
 
-def _true_premise(world: World, pair: Pair) -> list[Draft]:
+def _true_premise(world: World, pair: QuestionPair) -> list[Draft]:
     """Another predicate that holds of both members and decides nothing."""
     common = [
         (name, value)
@@ -166,7 +168,7 @@ def _true_premise(world: World, pair: Pair) -> list[Draft]:
     return _drafts(world, pair, "true_premise", lambda _record: form.format(claim=claim), ask)
 
 
-def _voice(world: World, pair: Pair) -> list[Draft]:
+def _voice(world: World, pair: QuestionPair) -> list[Draft]:
     """Someone with weight asserts it. The claim is right as often as not."""
     form = pick(VOICES, "voice", pair.key)
     wording = pick(FACT_WORDINGS[pair.predicate], "voice wording", pair.key)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from perpend.studies.logic.chaos.families.chance import pick, share
 from perpend.studies.logic.chaos.families.draft import Draft, about, capital
-from perpend.studies.logic.chaos.families.pairs import Pair, World
+from perpend.studies.logic.chaos.families.pairs import QuestionPair, World
 from perpend.studies.logic.chaos.families.plain import UNDEFINED, ask_for, framed
 from perpend.studies.logic.chaos.families.readings import INDICATORS, reading, shown, spectrum
 from perpend.studies.logic.chaos.families.setting import (
@@ -54,7 +54,7 @@ FROM_SPECTRUM = ("Dissipative", "Hyperchaotic", "PositiveLargestLyapunov", "Dime
 """What a whole Lyapunov spectrum says something about."""
 
 
-def single(world: World, pair: Pair, key: str) -> list[Draft]:
+def single(world: World, pair: QuestionPair, key: str) -> list[Draft]:
     """'K is 0.998; is it chaotic?' for both members of a pair."""
 
     def lead(record: Record) -> str | None:
@@ -65,7 +65,7 @@ def single(world: World, pair: Pair, key: str) -> list[Draft]:
     return _led(world, pair, DIAGNOSTICS, f"single:{key}", lead)
 
 
-def from_spectrum(world: World, pair: Pair) -> list[Draft]:
+def from_spectrum(world: World, pair: QuestionPair) -> list[Draft]:
     """'The exponents are 0.9, 0.0 and -14.6; is it dissipative?'"""
     form = pick(
         ("Its Lyapunov exponents are {figures}{unit}.", "The full Lyapunov spectrum is {figures}{unit}.",
@@ -81,7 +81,7 @@ def from_spectrum(world: World, pair: Pair) -> list[Draft]:
     return _led(world, pair, DIAGNOSTICS, "spectrum", lead)
 
 
-def crossed(world: World, pair: Pair, key: str) -> list[Draft]:
+def crossed(world: World, pair: QuestionPair, key: str) -> list[Draft]:
     """One indicator is given, another one (the pair's predicate) is asked about."""
 
     def lead(record: Record) -> str | None:
@@ -91,7 +91,7 @@ def crossed(world: World, pair: Pair, key: str) -> list[Draft]:
     return _led(world, pair, CROSS, f"from:{key}", lead)
 
 
-def entropy_and(world: World, pair: Pair, key: str) -> list[Draft]:
+def entropy_and(world: World, pair: QuestionPair, key: str) -> list[Draft]:
     """Permutation entropy beside a second indicator, which need not agree with it; is it chaotic?"""
 
     def lead(record: Record) -> str | None:
@@ -105,7 +105,9 @@ def entropy_and(world: World, pair: Pair, key: str) -> list[Draft]:
     return _led(world, pair, CROSS, f"entropy_and:{key}", lead)
 
 
-def _led(world: World, pair: Pair, family: str, template: str, lead: Callable[[Record], str | None]) -> list[Draft]:
+def _led(
+    world: World, pair: QuestionPair, family: str, template: str, lead: Callable[[Record], str | None]
+) -> list[Draft]:
     """Introduction, what was measured, question; none where a member lacks the number."""
     leads = [lead(record) for record, _ in pair.members()]
     if None in leads:
@@ -125,7 +127,7 @@ def _led(world: World, pair: Pair, family: str, template: str, lead: Callable[[R
     return drafts
 
 
-def compared(world: World, pair: Pair, key: str) -> Iterator[Draft]:
+def compared(world: World, pair: QuestionPair, key: str) -> Iterator[Draft]:
     """Two settings of one system with their indicator; is the first (or the second) the chaotic one?"""
     system = world.system(pair.true)
     figures = [shown(record, key) for record, _ in pair.members()]
@@ -156,7 +158,7 @@ def compared(world: World, pair: Pair, key: str) -> Iterator[Draft]:
         )
 
 
-def agreement(world: World, pair: Pair, keys: tuple[str, str]) -> Iterator[Draft]:
+def agreement(world: World, pair: QuestionPair, keys: tuple[str, str]) -> Iterator[Draft]:
     """Two values of a report: do they agree? Values of a chaotic and of a regular instance, straight and crossed."""
     system, name = world.system(pair.true), (CROSS, "agreement", *keys, pair.key)
     figures: dict[str, Sequence[str | None]] = {

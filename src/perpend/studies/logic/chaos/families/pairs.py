@@ -52,7 +52,7 @@ def world_of(records: Iterable[Record], systems: Mapping[str, SystemWords]) -> W
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class QuestionPair:
     """Two instances, `true` where the predicate holds and `false` where it does not; `turn` tells reuses apart."""
 
     predicate: str
@@ -80,10 +80,10 @@ def fact_group(record: Record, predicate: str) -> str:
     return f"{record.id}|{predicate}"
 
 
-def paired(world: World) -> tuple[list[Pair], list[Pair]]:
+def paired(world: World) -> tuple[list[QuestionPair], list[QuestionPair]]:
     """All pairs: those for plain questions, and those kept for variants of one question."""
-    plain: list[Pair] = []
-    robust: list[Pair] = []
+    plain: list[QuestionPair] = []
+    robust: list[QuestionPair] = []
     for predicate in PREDICATES:
         cells: dict[str, list[Record]] = {}
         for record in world.records:
@@ -100,25 +100,25 @@ def paired(world: World) -> tuple[list[Pair], list[Pair]]:
     return plain, robust
 
 
-def _within(predicate: str, cell: str, records: Sequence[Record]) -> tuple[list[Pair], list[Pair]]:
+def _within(predicate: str, cell: str, records: Sequence[Record]) -> tuple[list[QuestionPair], list[QuestionPair]]:
     true = mixed((r for r in records if r.facts[predicate]), lambda r: r.id, "pair", predicate)
     false = mixed((r for r in records if not r.facts[predicate]), lambda r: r.id, "pair", predicate)
     fewer = min(len(true), len(false))
     kept = int(ROBUST_SHARE * fewer + share("kept", predicate, cell))
-    robust = [Pair(predicate, t, f, 0) for t, f in zip(true[:kept], false[:kept], strict=True)]
+    robust = [QuestionPair(predicate, t, f, 0) for t, f in zip(true[:kept], false[:kept], strict=True)]
     true, false = true[kept:], false[kept:]
     fewer, more = sorted((len(true), len(false)))
     count = min(more, REUSE * fewer)
-    plain = [Pair(predicate, true[n % len(true)], false[n % len(false)], n // fewer) for n in range(count)]
+    plain = [QuestionPair(predicate, true[n % len(true)], false[n % len(false)], n // fewer) for n in range(count)]
     return plain, robust
 
 
-def _across(predicate: str, world: World) -> list[Pair]:
+def _across(predicate: str, world: World) -> list[QuestionPair]:
     """Pairs of two systems: instances of systems in which the predicate never changes, so that no fact is used twice.
 
     Held-out systems are paired among themselves. The rarer label sets the number; each system takes its turn.
     """
-    pairs: list[Pair] = []
+    pairs: list[QuestionPair] = []
     for held_out in (False, True):
         truths: dict[str, set[bool]] = {}
         for record in world.records:
@@ -129,7 +129,7 @@ def _across(predicate: str, world: World) -> list[Pair]:
         true = _in_turn([r for r in rows if r.facts[predicate]], predicate)
         false = _in_turn([r for r in rows if not r.facts[predicate]], predicate)
         count = min(len(true), len(false), round(ACROSS_PAIRS * (0.1 if held_out else 0.9)))
-        pairs += [Pair(predicate, t, f, 0) for t, f in zip(true[:count], false[:count], strict=True)]
+        pairs += [QuestionPair(predicate, t, f, 0) for t, f in zip(true[:count], false[:count], strict=True)]
     return pairs
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from perpend.studies.logic.chaos.families.chance import pick
 from perpend.studies.logic.chaos.families.draft import CORE, Draft, capital
-from perpend.studies.logic.chaos.families.pairs import Pair, World
+from perpend.studies.logic.chaos.families.pairs import QuestionPair, World
 from perpend.studies.logic.chaos.families.setting import INTROS, Style, introduced, sampling, style_for, subject_for
 from perpend.studies.logic.chaos.families.words import FACT_WORDINGS, LOGIC_WORDINGS, Wording
 from perpend.studies.logic.chaos.predicates import PREDICATES
@@ -73,7 +73,7 @@ def framed(name: str, ask: Ask, subject: str, note: str = "") -> str:
     return capital(text)
 
 
-def fact_drafts(family: str, world: World, pair: Pair, split: str = CORE) -> list[Draft]:
+def fact_drafts(family: str, world: World, pair: QuestionPair, split: str = CORE) -> list[Draft]:
     """The pair's two questions, in the same words. The system may differ where the pair is across systems."""
     key = (family, pair.key)
     ask = ask_for(pair.predicate, tuple(FRAMES), *key)

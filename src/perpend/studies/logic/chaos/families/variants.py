@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from perpend.studies.logic.chaos.families.chance import mixed, pick
 from perpend.studies.logic.chaos.families.draft import ROBUSTNESS, Draft, capital
-from perpend.studies.logic.chaos.families.pairs import Pair, World
+from perpend.studies.logic.chaos.families.pairs import QuestionPair, World
 from perpend.studies.logic.chaos.families.plain import Ask, question_of
 from perpend.studies.logic.chaos.families.setting import Style, introduced, sampling, style_for, subject_for
 from perpend.studies.logic.chaos.families.words import FACT_WORDINGS
@@ -35,7 +35,7 @@ DISTRACTORS = (
 VARIANTS = ("base", "paraphrase", "negation", "distractor", "format")
 
 
-def paraphrase_drafts(world: World, pair: Pair) -> Iterator[Draft]:
+def paraphrase_drafts(world: World, pair: QuestionPair) -> Iterator[Draft]:
     """Three wordings of the pair's two questions: two plain ones and one with a double negation."""
     key = ("consistency_paraphrase", pair.key)
     frames = mixed(PLAIN, str, *key)[: PARAPHRASES - 1]
@@ -45,7 +45,7 @@ def paraphrase_drafts(world: World, pair: Pair) -> Iterator[Draft]:
         yield from _asked("consistency_paraphrase", world, pair, ask, f"p{number}")
 
 
-def perturbation_drafts(world: World, pair: Pair) -> Iterator[Draft]:
+def perturbation_drafts(world: World, pair: QuestionPair) -> Iterator[Draft]:
     """The pair's two questions, plain and four times perturbed; only the negation turns the answer round."""
     family, key = "perturbation_robustness", ("perturbation_robustness", pair.key)
     base = Ask(pick(PLAIN, "base", *key), pick(FACT_WORDINGS[pair.predicate], "wording", *key), polarity=True)
@@ -62,7 +62,7 @@ def perturbation_drafts(world: World, pair: Pair) -> Iterator[Draft]:
         yield from _asked(family, world, pair, asks[variant], variant)
 
 
-def _asked(family: str, world: World, pair: Pair, ask: Ask, variant: str) -> Iterator[Draft]:
+def _asked(family: str, world: World, pair: QuestionPair, ask: Ask, variant: str) -> Iterator[Draft]:
     """The pair's two questions in one variant. All variants of a pair share the style, unless the variant is style."""
     key = (family, pair.key)
     system = world.system(pair.true)
@@ -85,7 +85,7 @@ def _asked(family: str, world: World, pair: Pair, ask: Ask, variant: str) -> Ite
         yield replace(draft, family=family, template=template, question=question, extra={"variant": variant})
 
 
-def _double_negation(world: World, record: Record, pair: Pair, ask: Ask, style: Style) -> str:
+def _double_negation(world: World, record: Record, pair: QuestionPair, ask: Ask, style: Style) -> str:
     system = world.system(record)
     intro, subject, motion = introduced(system, record, style)
     whom = subject_for(ask.wording.subject, subject, motion)
