@@ -103,16 +103,15 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     return run
 
 
-def evaluate_spec(spec: RunSpec, out: Path, *, scored: bool = True, quiet: bool = False) -> tuple[Outcome, Run]:
+def evaluate_spec(
+    spec: RunSpec, out: Path, *, scored: bool = True, quiet: bool = False
+) -> tuple[Outcome, Derived | None]:
     """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories."""
     what = task_of(spec)
     paths = spec.items or what.items
     models = [make_model(entry.name, entry.options, paths) for entry in spec.models]
     outcome = evaluate_task(spec, what, models, out, quiet=quiet)
-    run = _run_of(outcome, what, spec.task)
-    if scored:
-        score(run)
-    return outcome, run
+    return outcome, score(_run_of(outcome, what, spec.task)) if scored else None
 
 
 def score(run: Place, only: Sequence[str] = (), *, trust_code: bool = False) -> Derived:

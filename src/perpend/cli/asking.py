@@ -68,7 +68,6 @@ def eval_(
     perpend eval --task questions --items facts.jsonl --model ollama/qwen2.5:14b --workers 2
     """
     from perpend.api import evaluate_spec
-    from perpend.api import score as score_run
     from perpend.ask.runner import plan_size
     from perpend.spec.runspec import spec_with_flags
 
@@ -76,11 +75,9 @@ def eval_(
     if dry_run:
         print_fields(dict(plan_size(spec)), as_json)
         return
-    outcome, run = evaluate_spec(spec, out, scored=False, quiet=quiet or as_json)
-    if not no_score:
-        derived = score_run(run)
-        if not as_json:
-            print_headline(derived)
+    outcome, derived = evaluate_spec(spec, out, scored=not no_score, quiet=quiet or as_json)
+    if derived is not None and not as_json:
+        print_headline(derived)
     _finish(outcome, as_json)
 
 
