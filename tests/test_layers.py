@@ -107,6 +107,16 @@ def test_names_are_the_names_of_things(path: Path) -> None:
         assert match is None, f"{what}: {match and match.group().strip()}"
 
 
+def test_one_word_names_one_thing() -> None:
+    """Public classes have names of their own; `Column` is also a public name of perpend.stats."""
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(module_name(path))
+    assert {name: places for name, places in homes.items() if len(places) > 1 and name != "Column"} == {}
+
+
 def test_importing_perpend_and_its_command_line_loads_nothing_heavy() -> None:
     heavy = ["numpy", "scipy", "matplotlib", "statsmodels", "aiohttp", "rich", "sqlite3"]
     code = f"import sys, perpend.cli; print([m for m in {heavy} if m in sys.modules])"

@@ -13,7 +13,7 @@ import pytest
 
 from perpend.stats.calibration import brier, brier_multiclass, brier_multiclass_sum, ece, reliability
 from perpend.studies.verbs.figures import draw_reliability, reliability_diagram
-from perpend.studies.verbs.folder import Checkpoint, checkpoint_of, load_checkpoint, write_checkpoint
+from perpend.studies.verbs.folder import CheckpointFolder, checkpoint_of, load_checkpoint, write_checkpoint
 from perpend.studies.verbs.perplexity import Sentence
 from perpend.studies.verbs.predictions import Choice
 from perpend.studies.verbs.report import FACTS, slices_of, verdict_of
@@ -54,7 +54,7 @@ def simulated(
     return choices
 
 
-def core(one: Checkpoint, name: str) -> Estimate:
+def core(one: CheckpointFolder, name: str) -> Estimate:
     return one.numbers.cite(name, category="core")
 
 
@@ -155,7 +155,7 @@ def test_without_any_scored_core_probe_every_number_is_undefined_and_the_report_
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkpoint, Path]:
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[CheckpointFolder, Path]:
     rows = simulated(11, n_adversarial=8, slope=2.0)
     sentences = [Sentence(f"s{k}", "en" if k % 2 else "es", -10.0 - k % 7, 5 + k % 3) for k in range(12)]
     values = ("ab" * 32, 2000, "manifest.json", "cd" * 32, "2026-01-31", 7, "log-likelihood per token")
@@ -164,7 +164,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkpoint, Path]
     return results, write_checkpoint(results, tmp_path_factory.mktemp("out"))
 
 
-def test_every_artefact_is_there_under_its_name(written: tuple[Checkpoint, Path]) -> None:
+def test_every_artefact_is_there_under_its_name(written: tuple[CheckpointFolder, Path]) -> None:
     _, folder = written
     assert folder.name == "step-2000"
     names = {path.name for path in folder.iterdir()}
@@ -174,7 +174,7 @@ def test_every_artefact_is_there_under_its_name(written: tuple[Checkpoint, Path]
     } <= names  # fmt: skip
 
 
-def test_results_json_has_the_named_keys(written: tuple[Checkpoint, Path]) -> None:
+def test_results_json_has_the_named_keys(written: tuple[CheckpointFolder, Path]) -> None:
     results, folder = written
     body = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     assert body["ece"] == core(results, "ece").value
@@ -188,7 +188,7 @@ def test_results_json_has_the_named_keys(written: tuple[Checkpoint, Path]) -> No
     assert set(body["perplexity"]) == {"overall", "en", "es"}
 
 
-def test_tables_hold_the_numbers_of_results_json(written: tuple[Checkpoint, Path]) -> None:
+def test_tables_hold_the_numbers_of_results_json(written: tuple[CheckpointFolder, Path]) -> None:
     _, folder = written
     body = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     with (folder / "per_slice.csv").open(encoding="utf-8", newline="") as file:
@@ -208,7 +208,7 @@ def test_tables_hold_the_numbers_of_results_json(written: tuple[Checkpoint, Path
         assert [float(row["wilson_lo"]), float(row["wilson_hi"])] == by[code]["wilson"]
 
 
-def test_what_the_reliability_diagram_shows_is_in_results_json(written: tuple[Checkpoint, Path]) -> None:
+def test_what_the_reliability_diagram_shows_is_in_results_json(written: tuple[CheckpointFolder, Path]) -> None:
     results, folder = written
     bins = json.loads((folder / "results.json").read_text(encoding="utf-8"))["estimates"]["reliability"]
     assert len(bins) == 10
@@ -235,14 +235,14 @@ def test_the_labs_diagram_is_written_where_it_is_asked_for(tmp_path: Path) -> No
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_same_predictions_give_the_same_bytes(written: tuple[Checkpoint, Path], tmp_path: Path) -> None:
+def test_the_same_predictions_give_the_same_bytes(written: tuple[CheckpointFolder, Path], tmp_path: Path) -> None:
     results, folder = written
     again = write_checkpoint(results, tmp_path)
     for path in folder.iterdir():
         assert path.read_bytes() == (again / path.name).read_bytes(), path.name
 
 
-def test_a_written_checkpoint_can_be_read_back(written: tuple[Checkpoint, Path]) -> None:
+def test_a_written_checkpoint_can_be_read_back(written: tuple[CheckpointFolder, Path]) -> None:
     results, folder = written
     assert load_checkpoint(folder).as_json() == results.as_json()
 
@@ -254,7 +254,7 @@ def test_a_second_report_leaves_nothing_of_the_first(tmp_path: Path) -> None:
     assert not {"held_out.jsonl", "adversarial_by_category.png"} & {path.name for path in folder.iterdir()}
 
 
-def test_the_report_has_its_parts_in_order(written: tuple[Checkpoint, Path]) -> None:
+def test_the_report_has_its_parts_in_order(written: tuple[CheckpointFolder, Path]) -> None:
     page = (written[1] / "REPORT.md").read_text(encoding="utf-8")
     parts = [
         "# Checkpoint step-2000", "Checkpoint hash: abab", "Training step: 2000", "Parent manifest: manifest.json",
@@ -268,7 +268,7 @@ def test_the_report_has_its_parts_in_order(written: tuple[Checkpoint, Path]) -> 
     assert "Risk at 80% coverage" in page
 
 
-def test_failures_name_the_probe_the_choice_and_the_confidence(written: tuple[Checkpoint, Path]) -> None:
+def test_failures_name_the_probe_the_choice_and_the_confidence(written: tuple[CheckpointFolder, Path]) -> None:
     results, folder = written
     failures = (folder / "REPORT.md").read_text(encoding="utf-8").split("## Failures")[1]
     wrong = [one for one in results.choices if not one.correct]

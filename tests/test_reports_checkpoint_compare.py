@@ -15,7 +15,7 @@ from perpend.measure.study import Numbers
 from perpend.studies.verbs.compare import LOST, WON, compare
 from perpend.studies.verbs.compare_page import write_compare
 from perpend.studies.verbs.contrasts import ece, is_detected
-from perpend.studies.verbs.folder import Checkpoint, checkpoint_of
+from perpend.studies.verbs.folder import CheckpointFolder, checkpoint_of
 from perpend.studies.verbs.perplexity import Sentence
 from perpend.studies.verbs.predictions import Choice
 from perpend.studies.verbs.report import verdict_of
@@ -32,7 +32,7 @@ def probes(right: Sequence[bool], confidence: float = 0.7) -> list[Choice]:
     ]  # fmt: skip
 
 
-def results(name: str, right: Sequence[bool], confidence: float = 0.7) -> Checkpoint:
+def results(name: str, right: Sequence[bool], confidence: float = 0.7) -> CheckpointFolder:
     return checkpoint_of(probes(right, confidence), name=name)
 
 

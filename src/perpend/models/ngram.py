@@ -364,7 +364,7 @@ def _is_spellable(word: str) -> bool:
 
 
 def _count(lines: Iterable[tuple[str, ...]], order: int) -> dict[tuple[str, ...], dict[str, int]]:
-    """How often each symbol and each line's end followed each `order` − 1 symbols; lines start after so many START."""
+    """How often each symbol and each line's end followed each `order` − 1 symbols; each line starts with START."""
     counts: dict[tuple[str, ...], dict[str, int]] = {}
     for line in lines:
         padded = (*(START,) * (order - 1), *line, END)

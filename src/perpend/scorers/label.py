@@ -108,7 +108,7 @@ HEDGE_HINTS = (
     *("depends", "determin", "cannot ", "can't ", "can not ", "enough ", "insufficient ", "ambiguous", "undecidable"),
     *("unknown", "uncertain", "unclear", "unsure", "not sure", "nor false", "true and", "false and", "know"),
 )
-"""One of these stands in every hedge."""
+"""One of these is in every hedge."""
 ANSWER_HEDGE = re.compile(rf"{_MARK}(?:{_IS}| *+:)?\s++(?:that )?(?:it is )?(?P<hedge>{_HEDGES})")
 CORRECTION = re.compile(
     r"\b(?:wait|actually|correction|on second thought|on reflection|scratch that|my mistake"

@@ -71,7 +71,7 @@ def brier_multiclass_half(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 def brier_estimate(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, clusters: Ids | None = None) -> Estimate:
     """The binary Brier score with a Student interval, clustered where items repeat, and its CORP parts.
 
-    Where the squared errors do not vary at all, Wilson's interval for a mean of values in [0, 1] stands in.
+    Where the squared errors do not vary at all, Wilson's interval for a mean of values in [0, 1] takes its place.
     """
     c, clipped = gate.probabilities_clipped("confidences", confidences)
     y = gate.labels("correct", correct)

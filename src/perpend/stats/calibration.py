@@ -66,7 +66,7 @@ __all__ = [
 DRAWS = 1000
 # Up to here the null draws answers row by row; above, the sum of a bin's answers is normal to a hair.
 _EXACT_ROWS = 1000
-# Up to here whole items are drawn; above, the totals of so many items are normal.
+# Up to here whole items are drawn; above, totals over that many items are normal.
 _DRAWN_ITEMS = 2000
 
 

@@ -63,7 +63,7 @@ class Attempt(NamedTuple):
     wait: float | None = None
 
 
-class Call(NamedTuple):
+class HttpCall(NamedTuple):
     """What to send: POST `body`, or GET where it is None. `tokens` is what it may cost; `read` gets body and ms."""
 
     url: str
@@ -128,7 +128,7 @@ class Caller:
             # One more turn, in which the transports see that they are closed.
             await asyncio.sleep(0)
 
-    async def attempts(self, call: Call) -> Attempt | None:
+    async def attempts(self, call: HttpCall) -> Attempt | None:
         """The last of up to 1 + `retries` attempts; None when the budget or a halt came before an answer."""
         number = 0
         while True:
@@ -178,7 +178,7 @@ class Caller:
             except TimeoutError:
                 continue
 
-    async def _attempt(self, call: Call) -> Attempt:
+    async def _attempt(self, call: HttpCall) -> Attempt:
         started = time.perf_counter()
         sent = await self._send(call)
         if isinstance(sent, Attempt):
@@ -192,7 +192,7 @@ class Caller:
         except BadReplyError as error:
             return Attempt(Fate.FAILED, Response(error=str(error), ms=ms), again=isinstance(error, CutOffError))
 
-    async def _send(self, call: Call) -> tuple[int, Mapping[str, str], bytes] | Attempt:
+    async def _send(self, call: HttpCall) -> tuple[int, Mapping[str, str], bytes] | Attempt:
         """Status, headers and whole body of the reply, or the attempt that ended without them."""
         import aiohttp  # loaded by `connect`
 

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from perpend.canon import JSON
 from perpend.errors import ModelError
-from perpend.models.http.attempt import RESUME, Attempt, Call, Caller, Fate, NotThereError
+from perpend.models.http.attempt import RESUME, Attempt, Caller, Fate, HttpCall, NotThereError
 from perpend.models.http.link import Link
 from perpend.models.http.reply import parse
 from perpend.spec.model import Answers, Budget
@@ -169,7 +169,7 @@ class _Exchange:
         if model.link.tpm is not None:
             # Four characters per token is near enough: what was really used replaces it when the answer is there.
             tokens = sum(len(m.content) for m in request.messages) // 4 + request.sampling.max_tokens
-        call = Call(self.url, model.encode(request), tokens, lambda raw, ms: model.decode(request, raw, ms))
+        call = HttpCall(self.url, model.encode(request), tokens, lambda raw, ms: model.decode(request, raw, ms))
         return _Ended(key, request, await self.caller.attempts(call))
 
     def _turn(self) -> None:
@@ -277,7 +277,7 @@ class _Exchange:
             values.append(parse(raw))
             return Response("", ms=ms)
 
-        attempt = self._complete(self.caller.attempts(Call(self.base_url + path, None, 0, read)))
+        attempt = self._complete(self.caller.attempts(HttpCall(self.base_url + path, None, 0, read)))
         if not values:
             words = attempt.response.error if attempt else "not sent"
             raise ModelError(f"the server does not say what it runs: GET {path}: {words}. Start it, or check base_url")

@@ -77,7 +77,7 @@ class Contrast:
         return paired_test(self.first, self.second, self.items) if len(self.first) else _NO_PAIR
 
     def detectable(self) -> Estimate:
-        """The smallest difference that so many items show with 80% power, given how many pairs differ."""
+        """The smallest difference that this many items show with 80% power, given how many pairs differ."""
         if not len(self.first):
             return _NO_PAIR
         return mde_paired(len(np.unique(self.items)), float((self.first != self.second).mean()))

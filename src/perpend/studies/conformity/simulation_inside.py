@@ -33,7 +33,7 @@ _TRIALS = (
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A trial as it stands in the database; `answered_at` is None where it has no output."""
+    """A trial as the database holds it; `answered_at` is None where it has no output."""
 
     id: str
     run: str

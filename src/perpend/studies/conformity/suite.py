@@ -68,7 +68,7 @@ class SuiteDataset:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite file: what is asked of whom, how. `max_items` is per data set: the first so many; None is all."""
+    """A suite file: what is asked of whom, how. `max_items` is per data set: the first N; None is all."""
 
     name: str
     datasets: tuple[SuiteDataset, ...]

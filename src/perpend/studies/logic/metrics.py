@@ -27,7 +27,7 @@ from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.types import Estimate, Number
 
 LOW_SUPPORT = 100
-"""Below so many items a family's number is marked: its interval is wide."""
+"""Below this many items a family's number is marked: its interval is wide."""
 SUMMARY = ("coverage", "accuracy_valid", "effective_accuracy", "balanced_accuracy", "mcc")
 CONFUSION = ("tp", "fp", "tn", "fn")
 ESTIMATES = (
@@ -176,7 +176,7 @@ def grouped(predictions: Sequence[Prediction], key: str) -> dict[str, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MetricCell:
     """Some predictions of one model at one temperature under one rule: how their numbers are named.
 
     `digest` gives the digest of the columns of some of the predictions, by their positions.
@@ -224,7 +224,7 @@ def study_metrics(table: Table) -> Iterator[Metric]:
             own = [(row, one) for row, one in pairs if (models[row], temperatures[row]) == (model, temperature)]
             where = {"model": table.names["model"][model], "temperature": table.names["temperature"][temperature]}
             limit = _max_tokens(table, (models == model) & (temperatures == temperature))
-            cell = Cell(parser, where, limit, _digest(table, parser, [row for row, _ in own]))
+            cell = MetricCell(parser, where, limit, _digest(table, parser, [row for row, _ in own]))
             yield from cell.metrics([one for _, one in own])
 
 

@@ -16,7 +16,7 @@ from perpend.spec.runspec import ModelSpec, RunSpec, written_name
 from perpend.studies.verbs.compare import compare
 from perpend.studies.verbs.compare_page import write_compare
 from perpend.studies.verbs.folder import (
-    Checkpoint,
+    CheckpointFolder,
     checkpoint_of,
     load_checkpoint,
     perplexity_metrics,
@@ -49,13 +49,13 @@ def report_model(
 
 def checkpoint_in(
     run: Run, numbers: Numbers, label: str, *, raw: bool = False, sentences: tuple[Sentence, ...] = ()
-) -> Checkpoint:
+) -> CheckpointFolder:
     """One model of a derived run as a checkpoint: its numbers are those of metrics.json."""
     table = run.table
     choices = from_table(table, table.mask({"model": label}), judgements_of(table), raw=raw)
     own = numbers.part(table.full_name("choice_raw" if raw else "choice"), model=label)
     with_perplexity = Numbers((*own.metrics, *perplexity_metrics(sentences)), own.manifests)
-    return Checkpoint(label, choices, with_perplexity, provenance_of(run.manifest, label, raw=raw), sentences)
+    return CheckpointFolder(label, choices, with_perplexity, provenance_of(run.manifest, label, raw=raw), sentences)
 
 
 def probe_options(name: str) -> dict[str, JSON]:

@@ -17,7 +17,7 @@ from perpend.measure.table import match
 from perpend.stats.families import Adjustment, family
 from perpend.stats.resample import generator
 from perpend.studies.verbs.contrasts import Pairs, accuracy, brier, ece, is_detected, perplexities
-from perpend.studies.verbs.folder import Checkpoint
+from perpend.studies.verbs.folder import CheckpointFolder
 from perpend.studies.verbs.metrics import Stated, as_metrics, probe_facts
 from perpend.studies.verbs.predictions import CATEGORIES, Choice, scored
 from perpend.studies.verbs.slices import ALPHA, slice_keys
@@ -26,7 +26,7 @@ from perpend.types import Estimate, Number
 LOST, WON = "right_then_wrong", "wrong_then_right"
 
 
-def compare(first: Checkpoint, second: Checkpoint, *, rng: np.random.Generator | None = None) -> Numbers:
+def compare(first: CheckpointFolder, second: CheckpointFolder, *, rng: np.random.Generator | None = None) -> Numbers:
     """The second checkpoint against the first. Refused when no probe is in both, or one id means two probes."""
     stated = comparison_numbers(first, second, generator(rng))
     metrics = tuple(as_metrics(stated, (*first.choices, *second.choices)))
@@ -35,7 +35,7 @@ def compare(first: Checkpoint, second: Checkpoint, *, rng: np.random.Generator |
     return Numbers(metrics)
 
 
-def comparison_numbers(first: Checkpoint, second: Checkpoint, rng: np.random.Generator) -> Iterator[Stated]:
+def comparison_numbers(first: CheckpointFolder, second: CheckpointFolder, rng: np.random.Generator) -> Iterator[Stated]:
     """Every number of a comparison: the verdict, contrasts of measures and slices, the probes that flipped.
 
     Nothing where no probe was scored by both.
@@ -69,7 +69,9 @@ def comparison_numbers(first: Checkpoint, second: Checkpoint, rng: np.random.Gen
             yield "flip", place, Estimate(after.confidence, 1, method="confidence after", also=facts)
 
 
-def _paired(first: Checkpoint, second: Checkpoint, category: str) -> tuple[list[tuple[Choice, Choice]], int]:
+def _paired(
+    first: CheckpointFolder, second: CheckpointFolder, category: str
+) -> tuple[list[tuple[Choice, Choice]], int]:
     """The scored pairs of one category, and how many scored probes of either have no scored partner."""
     left, right = scored(first.choices, category), scored(second.choices, category)
     known = {one.id: one for one in second.choices}

@@ -26,7 +26,7 @@ _OPTIONAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class CheckpointFolder:
     """What is known of one checkpoint: its choices, the likelihood of held-out sentences, and every number of them."""
 
     name: str
@@ -50,7 +50,7 @@ def checkpoint_of(
     provenance: Provenance | None = None,
     sentences: Sequence[Sentence] = (),
     n_bins: int = N_BINS,
-) -> Checkpoint:
+) -> CheckpointFolder:
     """Every number of one checkpoint from its choices, and perplexity from the sentences of a held-out text."""
     if not name.strip():
         raise DataError("name: is blank; a checkpoint needs a name, for example 'step-2000'")
@@ -58,7 +58,7 @@ def checkpoint_of(
     if twice:
         raise DataError(f"predictions: id {twice[0]!r} occurs twice; ids are unique")
     metrics = (*as_metrics(checkpoint_numbers(choices, n_bins), choices), *perplexity_metrics(sentences))
-    return Checkpoint(name, tuple(choices), Numbers(metrics), provenance or {}, tuple(sentences), n_bins)
+    return CheckpointFolder(name, tuple(choices), Numbers(metrics), provenance or {}, tuple(sentences), n_bins)
 
 
 def perplexity_metrics(sentences: Sequence[Sentence]) -> list[Metric]:
@@ -66,7 +66,7 @@ def perplexity_metrics(sentences: Sequence[Sentence]) -> list[Metric]:
     return [Metric("perplexity", "", {"language": name}, one) for name, one in perplexities(sentences).items()]
 
 
-def write_checkpoint(checkpoint: Checkpoint, out: Path) -> Path:
+def write_checkpoint(checkpoint: CheckpointFolder, out: Path) -> Path:
     """Write every artefact into `out` / the checkpoint's name and return that folder.
 
     What was there under the same names is replaced: the same predictions give the same files.
@@ -94,7 +94,7 @@ def _lines(rows: Sequence[JSON]) -> str:
     return "".join(dumps(row) + "\n" for row in rows)
 
 
-def load_checkpoint(folder: Path) -> Checkpoint:
+def load_checkpoint(folder: Path) -> CheckpointFolder:
     """The checkpoint of a folder that `write_checkpoint` wrote, its numbers computed again from its predictions."""
     path, held_out = folder / "results.json", folder / "held_out.jsonl"
     try:

@@ -44,7 +44,7 @@ class VerbsStudy:
         from perpend.report.derive import coverage
         from perpend.stats.resample import generator
         from perpend.studies.verbs.compare import comparison_numbers
-        from perpend.studies.verbs.folder import Checkpoint
+        from perpend.studies.verbs.folder import CheckpointFolder
         from perpend.studies.verbs.metrics import as_metrics, checkpoint_numbers
         from perpend.studies.verbs.predictions import from_table, judgements_of
 
@@ -54,12 +54,12 @@ class VerbsStudy:
             if not table.has(name):
                 continue
             scorer = table.full_name(name)
-            firsts: dict[tuple[str, ...], Checkpoint] = {}
+            firsts: dict[tuple[str, ...], CheckpointFolder] = {}
             for where, rows in _cells(table):
                 choices = from_table(table, rows, judgements, raw=raw)
                 yield from as_metrics(checkpoint_numbers(choices), choices, scorer, where)
                 rest = {key: value for key, value in where.items() if key != "model"}
-                checkpoint = Checkpoint(where["model"], choices, Numbers(()))
+                checkpoint = CheckpointFolder(where["model"], choices, Numbers(()))
                 first = firsts.setdefault(tuple(rest.values()), checkpoint)
                 if first is not checkpoint:
                     pair = {"first": first.name, "second": checkpoint.name, **rest}

@@ -19,7 +19,7 @@ from perpend.studies.logic.chaosbench.publish import Freeze, criteria, freeze_of
 from perpend.studies.logic.chaosbench.rundir import RUN_MANIFEST
 from perpend.studies.logic.chaosbench.sources import SELECTOR, locate
 from perpend.studies.logic.design import PARSERS
-from perpend.studies.logic.metrics import Cell, Measured, measure, measured, parts, protocol
+from perpend.studies.logic.metrics import Measured, MetricCell, measure, measured, parts, protocol
 from perpend.studies.logic.replies import Prediction
 
 _CELL = {"model": "", "temperature": ""}
@@ -155,7 +155,7 @@ def _folders(runs_dir: Path) -> list[Path]:
 def _run(folder: Path, freeze: Freeze, known: Mapping[str, Record]) -> RunRow:
     examined = examine(folder)
     predictions = tuple(_tagged(prediction, known) for prediction in examined.predictions)
-    numbers = Numbers(tuple(Cell(PARSERS[0], _CELL).metrics(predictions)))
+    numbers = Numbers(tuple(MetricCell(PARSERS[0], _CELL).metrics(predictions)))
     return RunRow(
         run=examined,
         predictions=predictions,

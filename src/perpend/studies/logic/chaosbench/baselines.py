@@ -36,7 +36,7 @@ class Shortcut:
     note: str = ""
 
     def as_json(self) -> dict[str, JSON]:
-        """The numbers for programs."""
+        """The numbers as JSON."""
         return {
             "name": self.name,
             "note": self.note,

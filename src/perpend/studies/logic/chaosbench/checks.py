@@ -51,7 +51,7 @@ from perpend.studies.logic.chaosbench.rundir import (
 )
 from perpend.studies.logic.chaosbench.settings import settings_from
 from perpend.studies.logic.design import PARSERS
-from perpend.studies.logic.metrics import SUMMARY, Cell, protocol, seed_names, study_metrics
+from perpend.studies.logic.metrics import SUMMARY, MetricCell, protocol, seed_names, study_metrics
 from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.types import Item
 
@@ -220,7 +220,7 @@ def _whole(value: JSON) -> int | None:
 def protocol_of(predictions: Sequence[Prediction], parser: str, max_tokens: int | None = None) -> dict[str, JSON]:
     """The numbers of some predictions by the protocol's names."""
     where = {"model": "", "temperature": ""}
-    return protocol(Numbers(tuple(Cell(parser, where, max_tokens).metrics(predictions))), parser, **where)
+    return protocol(Numbers(tuple(MetricCell(parser, where, max_tokens).metrics(predictions))), parser, **where)
 
 
 def _derived(run: Run, examined: Examined, *, rescore: bool) -> tuple[Mapping[str, JSON], Check]:

@@ -20,7 +20,7 @@ NAME, NUMBER = "□", "#"
 _WORD = re.compile(r"\w+(?:[-'’–.]\w+)*|[^\w\s]")
 _NUMBER = re.compile(r"(?<![\w#])[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 _SHARED = 0.5
-"""A name's rarest word stands in at least this share of the system's questions."""
+"""A name's rarest word is in at least this share of the system's questions."""
 _OWN = 0.8
 """At least this share of a word's occurrences is in the system's questions, for it to be part of a name."""
 _TOGETHER = 0.9

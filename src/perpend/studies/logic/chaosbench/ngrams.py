@@ -51,7 +51,7 @@ class NgramRegression:
 
 
 def _fit(features: csr_matrix, positive: FloatArray, seen: FloatArray) -> FloatArray:
-    """Intercept and weights that make so many positives among so many seen in each row most likely."""
+    """Intercept and weights that make the counts of positives among those seen in each row most likely."""
     from scipy.optimize import minimize
     from scipy.special import expit
 

@@ -58,7 +58,7 @@ RESUMABLE = frozenset(("workers", "base_url", "max_usd", "usd_per_million_input"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One run of the protocol. `max_items` draws so many by `seed`; `shuffle_seed` then puts them in another order."""
+    """One run of the protocol. `max_items` are drawn by `seed`; `shuffle_seed` then reorders them."""
 
     provider: str
     model: str | None = None

@@ -1,4 +1,4 @@
-"""The armored sampler: so many items, families in proportion, labels in balance, the same bytes for the same seed.
+"""The armored sampler: a number of items, families in proportion, labels in balance, the same bytes for the same seed.
 
 The algorithm is the reference's, step by step, on Python's Mersenne Twister: on its files it gives its bytes.
 """
@@ -19,7 +19,7 @@ from perpend.studies.logic.chaosbench.items import Record, family_of, label_of, 
 
 ARMORED_SIZES = {"subset_1k_armored": 1000, "subset_5k_armored": 5000}
 SUITE_SIZE = 456
-"""Items of a family suite: 228 of each label where there are so many."""
+"""Items of a family suite: 228 of each label where there are that many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,9 +180,9 @@ def _splits(records: Sequence[Record]) -> Gate:
             groups.setdefault(group, set()).add(split)
         for system in systems_of(record):
             systems.setdefault(system, set()).add(split)
-    bad = [f"group {group!r} stands in {', '.join(sorted(those))}" for group, those in groups.items() if len(those) > 1]
+    bad = [f"group {group!r} is in {', '.join(sorted(those))}" for group, those in groups.items() if len(those) > 1]
     bad += [
-        f"system {system!r} of {HELD_OUT} stands in {', '.join(sorted(those))} too"
+        f"system {system!r} of {HELD_OUT} is in {', '.join(sorted(those))} too"
         for system, those in systems.items()
         if HELD_OUT in those and len(those) > 1
     ]

@@ -31,7 +31,7 @@ SHARE_TRUE_RULES = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ArgumentCase:
     """One question: premises and rules in force, a conclusion, and whether it follows."""
 
     premises: tuple[Literal, ...]
@@ -47,7 +47,7 @@ class Argument:
     name: str
     form: str
     hops: int
-    cases: tuple[Case, ...]
+    cases: tuple[ArgumentCase, ...]
 
 
 def negated(literal: Literal) -> Literal:
@@ -191,7 +191,7 @@ def _argument(
         granted = dict(premises)
         if len(granted) < len(premises) or not consistent(granted, ordered):
             return None
-        cases.append(Case(premises, ordered, conclusion, entails(granted, ordered, conclusion)))
+        cases.append(ArgumentCase(premises, ordered, conclusion, entails(granted, ordered, conclusion)))
     if [case.follows for case in cases] != [True, True, False, False]:
         return None
     if any(not _needs(case, hops) for case in cases if case.follows):
@@ -199,7 +199,7 @@ def _argument(
     return Argument(name, form, hops, tuple(cases))
 
 
-def _needs(case: Case, hops: int) -> bool:
+def _needs(case: ArgumentCase, hops: int) -> bool:
     """Whether exactly `hops` rules are such that without them the conclusion does not follow."""
     granted = dict(case.premises)
     needed = [

@@ -36,7 +36,7 @@ def mistake(question: str, system_name: str = "") -> str | None:
         (bool(_DOUBLED.search(question)), "a word stands twice"),
         (bool(_SENTENCE.search(question)), "a sentence begins with a small letter"),
         (_wrong_article(plain), "'a' and 'an' are mixed up"),
-        (bool(set(_RAW.findall(plain)) - _NAMES), "an identifier stands in the sentence"),
+        (bool(set(_RAW.findall(plain)) - _NAMES), "an identifier is in the sentence"),
         (bool(system_name) and system_name not in question, "the system's name is not in it, or is broken up"),
     )
     return next((complaint for wrong, complaint in checks if wrong), None)

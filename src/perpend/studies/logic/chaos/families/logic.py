@@ -9,7 +9,7 @@ from itertools import count
 
 from perpend.studies.logic.chaos.families.arguments import (
     Argument,
-    Case,
+    ArgumentCase,
     chained,
     closure,
     excluded,
@@ -99,7 +99,9 @@ def argument_drafts(world: World, family: str, argument: Argument) -> Iterator[D
         yield _draft(family, template, question, case, whom, ("argument", argument.hops))
 
 
-def _draft(family: str, template: str, question: str, case: Case, whom: About, kind_hops: tuple[str, int]) -> Draft:
+def _draft(
+    family: str, template: str, question: str, case: ArgumentCase, whom: About, kind_hops: tuple[str, int]
+) -> Draft:
     kind, hops = kind_hops
     return Draft(
         family=family,
@@ -255,7 +257,7 @@ def _square_drafts(
         question = (
             f"{opening.format(premise=_premise(premises))} {ending.format(conclusion=f'it {phrase(conclusion)}')}"
         )
-        case = Case(premises, (), conclusion, follows)
+        case = ArgumentCase(premises, (), conclusion, follows)
         whom = _no_system(f"knowledge:{name}")
         yield _draft(
             family, f"knowledge:{WORLD_OPENINGS.index(opening)}", question, case, whom, ("world_knowledge", hops)
