@@ -14,7 +14,8 @@ from perpend.ask.conditions import asch, control
 from perpend.ask.runner import evaluate_task
 from perpend.ask.task import Task
 from perpend.errors import StoreError
-from perpend.ledger.store import Appended, Store
+from perpend.ledger.plan import Appended
+from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.models.callable import Callable as CallableModel
 from perpend.spec.runspec import ModelSpec, RunSpec

@@ -10,7 +10,8 @@ from perpend.ask.conditions import control
 from perpend.ask.runner import evaluate_task
 from perpend.ask.task import Task
 from perpend.errors import AuditFailure
-from perpend.ledger.store import Appended, Store
+from perpend.ledger.plan import Appended
+from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.models.mock import model
 from perpend.proof.archive import write_lines

@@ -15,7 +15,8 @@ from perpend.ask.runner import evaluate_task
 from perpend.ask.task import Task
 from perpend.canon import dumps
 from perpend.errors import DataError, StoreError
-from perpend.ledger.store import Appended, Store
+from perpend.ledger.plan import Appended
+from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.models.mock import model
 from perpend.proof.archive import read_lines, restore, write, write_lines

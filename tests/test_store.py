@@ -8,8 +8,8 @@ import pytest
 from perpend.ask.conditions import asch, control, first_request
 from perpend.errors import DataError, StoreError
 from perpend.ledger.database import exclusive
-from perpend.ledger.plan import Dataset, Plan
-from perpend.ledger.store import Appended, Store
+from perpend.ledger.plan import Appended, Dataset, Plan
+from perpend.ledger.store import Store
 from perpend.types import ChoiceLogprob, Item, Response, Sampling, Score, Scorer, Usage
 
 ITEMS = [

@@ -23,8 +23,8 @@ from perpend.ledger.manifest import (
     read_manifest,
     write_manifest,
 )
-from perpend.ledger.plan import Dataset, Plan, Trial
-from perpend.ledger.store import Appended, OpenTrials, Store
+from perpend.ledger.plan import Appended, Dataset, OpenTrials, Plan, Trial
+from perpend.ledger.store import Store
 from perpend.spec.model import Budget, Model
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
 from perpend.types import Item, Request, Response

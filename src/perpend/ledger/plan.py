@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from perpend.canon import JSON, dumps
 from perpend.errors import StoreError
 from perpend.ledger.items import stored_item
 from perpend.types import ChoiceLogprob, Item, Response, Sampling, Score, Usage
+
+CHUNK = 2000
+"""Trials that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +138,66 @@ def read_score(value: object, answer: object, reason: object, span: object) -> S
 def text_or_none(value: object) -> str | None:
     """A TEXT column."""
     return None if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """One response on its way into the ledger."""
+
+    trial: int
+    turn: int
+    attempt: int
+    request_sha256: str
+    response: Response
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One model × condition × sampling: how many trials are planned, answered, and only ever failed."""
+
+    model: str
+    condition: str
+    sampling: str
+    planned: int
+    answered: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTrials:
+    """The trials of one model without an answer, read in chunks, so that memory does not grow with the plan."""
+
+    read: Callable[[int, int], Iterable[Trial]]
+    """The trials numbered first to last, both included."""
+    first: int
+    answered: bytearray
+    attempts: Mapping[int, int]
+
+    @property
+    def total(self) -> int:
+        """How many trials the model has in all."""
+        return len(self.answered)
+
+    def __len__(self) -> int:
+        return self.answered.count(0)
+
+    def __iter__(self) -> Iterator[Trial]:
+        start = self.answered.find(0)
+        while start >= 0:
+            end = min(start + CHUNK, len(self.answered))
+            # Read the chunk whole: no statement may stay open while the runner appends.
+            for trial in list(self.read(self.first + start, self.first + end - 1)):
+                if not self.answered[trial.trial - self.first]:
+                    attempt = self.attempts.get(trial.trial, 0)
+                    yield trial if not attempt else replace(trial, attempt=attempt)
+            start = self.answered.find(0, end)
+
+
+def ranges(trials: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and last number of every run of consecutive numbers."""
+    ordered = sorted(trials)
+    start = 0
+    for n in range(1, len(ordered) + 1):
+        if n == len(ordered) or ordered[n] != ordered[n - 1] + 1:
+            yield ordered[start], ordered[n - 1]
+            start = n

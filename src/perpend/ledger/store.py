@@ -1,4 +1,4 @@
-"""run.db: schema, plan, append, read. SQL lives here and in compat/, nowhere else.
+"""run.db: schema, plan, append, read. SQL lives in this room and in the studies' own formats.
 
 The plan is written whole before the first answer, so what is missing, how far a run is and what each cell should
 hold are one query each. Responses are only ever appended; scores can be derived again at any time.
@@ -10,7 +10,6 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
@@ -21,9 +20,13 @@ from perpend.errors import DataError, StoreError
 from perpend.ledger.database import connect, translated
 from perpend.ledger.items import stored_item
 from perpend.ledger.plan import (
+    Appended,
+    Cell,
     Dataset,
+    OpenTrials,
     Plan,
     Trial,
+    ranges,
     read_response,
     read_sampling,
     read_score,
@@ -35,7 +38,6 @@ from perpend.types import Item, Response, Sampling, Score, Scorer
 
 APPLICATION_ID = 0x70657270  # 'perp'
 SCHEMA_VERSION = 1
-_CHUNK = 2000
 _TRIALS = (
     "SELECT t.trial, t.item, i.body, c.name, m.label, s.params, t.repeat FROM trial t JOIN item i USING (item)"
     " JOIN condition c USING (condition) JOIN model m USING (model) JOIN sampling s USING (sampling)"
@@ -70,29 +72,6 @@ _TEXTS = (
 
 PlannedTrial: TypeAlias = tuple[str, str, str, Sampling, int]
 """item id, condition, model label, sampling, repeat"""
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """One response on its way into the ledger."""
-
-    trial: int
-    turn: int
-    attempt: int
-    request_sha256: str
-    response: Response
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One model × condition × sampling: how many trials are planned, answered, and only ever failed."""
-
-    model: str
-    condition: str
-    sampling: str
-    planned: int
-    answered: int
-    failed: int
 
 
 class Store:
@@ -264,7 +243,7 @@ class Store:
             ):
                 answered[trial - first] = 0
                 attempts[trial] = count
-        return OpenTrials(self, first, answered, attempts)
+        return OpenTrials(self.trials, first, answered, attempts)
 
     def trials(self, first: int, last: int) -> Iterator[Trial]:
         """The trials numbered first to last, both included."""
@@ -354,7 +333,7 @@ class Store:
     def scores(self, trials: Sequence[int]) -> dict[int, dict[str, Score]]:
         """The stored scores of some trials, by 'name@version'."""
         scores: dict[int, dict[str, Score]] = {}
-        for first, last in _runs(trials):
+        for first, last in ranges(trials):
             # A range of the primary key (scorer, trial); a list of trials would make SQLite read all scores each time.
             rows = self._rows(
                 "SELECT s.trial, r.name || '@' || r.version, s.value, s.answer, s.reason, s.span FROM scorer r"
@@ -408,42 +387,3 @@ class Store:
         """(name, version) of every scorer that has scores here."""
         rows = self._rows("SELECT name, version FROM scorer ORDER BY name, version")
         return [(str(name), str(version)) for name, version in rows]
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTrials:
-    """The trials of one model without an answer, read in chunks, so that memory does not grow with the plan."""
-
-    store: Store
-    first: int
-    answered: bytearray
-    attempts: Mapping[int, int]
-
-    @property
-    def total(self) -> int:
-        """How many trials the model has in all."""
-        return len(self.answered)
-
-    def __len__(self) -> int:
-        return self.answered.count(0)
-
-    def __iter__(self) -> Iterator[Trial]:
-        start = self.answered.find(0)
-        while start >= 0:
-            end = min(start + _CHUNK, len(self.answered))
-            # Read the chunk whole: no statement may stay open while the runner appends.
-            for trial in list(self.store.trials(self.first + start, self.first + end - 1)):
-                if not self.answered[trial.trial - self.first]:
-                    attempt = self.attempts.get(trial.trial, 0)
-                    yield trial if not attempt else replace(trial, attempt=attempt)
-            start = self.answered.find(0, end)
-
-
-def _runs(trials: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The first and last number of every run of consecutive numbers."""
-    ordered = sorted(trials)
-    start = 0
-    for n in range(1, len(ordered) + 1):
-        if n == len(ordered) or ordered[n] != ordered[n - 1] + 1:
-            yield ordered[start], ordered[n - 1]
-            start = n

@@ -22,9 +22,9 @@ from perpend.ledger.manifest import (
     template,
     write_manifest,
 )
-from perpend.ledger.plan import Dataset, Plan
+from perpend.ledger.plan import Appended, Dataset, Plan
 from perpend.ledger.staging import IMPORTED, must_be_free
-from perpend.ledger.store import Appended, Store
+from perpend.ledger.store import Store
 from perpend.studies.logic.chaosbench.items import normalised
 from perpend.studies.logic.chaosbench.predictions import (
     ParsedReply,
