@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import perpend as pp
 from perpend.ask.conditions import asch, authority, control
 from perpend.ask.runner import evaluate_task
 from perpend.ask.task import Task
@@ -437,3 +439,15 @@ def test_a_simulated_subject_can_be_analysed(tmp_path: Path) -> None:
     assert {row.where["model"]: row.estimate.value for row in effects} == {"led": 1.0, "lost": 0.0}
     found = STUDY.seed_audit([run])  # every cell is saturated: the regression must not fall over
     json.dumps(found, allow_nan=False)
+
+
+def test_a_run_that_is_scored_in_part_has_the_plain_summary(tmp_path: Path) -> None:
+    task = pp.task("conformity", conditions=["control", "asch_history_5"])
+    run = pp.evaluate(task, [pp.model("mock/subject")], max_items=4, name="part", out=tmp_path, quiet=True)
+    with sqlite3.connect(run.directory / "run.db") as db:
+        db.execute("DELETE FROM score")
+        db.execute("DELETE FROM scorer")
+    pp.score(run.directory, only=["endorsed@1"])
+    page = (run.directory / "report.md").read_text(encoding="utf-8")
+    assert "No rule version has all of correct" in page
+    assert "endorsed\\@1" in page

@@ -56,10 +56,13 @@ class Toolkit:
 
 
 def toolkit_of(task: Task, name: str | None = None) -> Toolkit:
-    """The toolkit of a task at hand; `name` is what the user called it."""
-    called = name or (task.name if task.source is None else str(task.source))
-    has_module = name is not None or task.source is not None or task.name in names("tasks")
-    return Toolkit(task.judges(), _study(called) if has_module else None, task)
+    """The toolkit of a task at hand; `name` is what the user called it.
+
+    Only a file, which travels with the run, or a packaged or installed task brings a study: a reader finds no other.
+    """
+    called = str(task.source) if task.source is not None else name or task.name
+    is_found = task.source is not None or called in names("tasks")
+    return Toolkit(task.judges(), _study(called) if is_found else None, task)
 
 
 def toolkit(manifest: Manifest, directory: Path, *, trust_code: bool = False) -> Toolkit:

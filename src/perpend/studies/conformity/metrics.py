@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perpend.errors import SpecError
 from perpend.measure.study import Metric
 from perpend.measure.table import BoolArray, Table
 from perpend.report.derive import coverage
@@ -212,10 +211,11 @@ _CAUTIOUS = (
 
 
 def study_metrics(table: Table) -> Iterator[Metric]:
-    """All numbers of a scored table. Trials that no rule version has judged are a SpecError."""
+    """All numbers of a scored table; only how complete it is where no rule version has judged every trial."""
     trials = trials_of(table)
     if not trials.rules:
-        raise SpecError("no rule version has all of correct, mentioned, endorsed and refused; run 'perpend score'")
+        yield from coverage(trials.table)
+        return
     table.load([name for name in judgements(trials.rules) if table.has(name)])
     yield from coverage(trials.table)
     cells = [*integrity(trials)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,9 +105,14 @@ class ConformityStudy:
         return study_metrics(table)
 
     def report(self, numbers: Numbers, *, figures: bool = True) -> Report:
-        """Headline, sections, tables, LaTeX and figures."""
+        """Headline, sections, tables, LaTeX and figures; the plain summary where no rule version has all judgements."""
+        from perpend.report.derive import PLAIN
         from perpend.studies.conformity.report import study_report
 
+        if not numbers.find("study"):
+            plain = PLAIN.report(numbers)
+            missing = "No rule version has all of correct, mentioned, endorsed and refused; run 'perpend score'."
+            return replace(plain, headline=f"{missing}\n\n{plain.headline}")
         return study_report(numbers, with_figures=figures)
 
     def seed_audit(self, runs: Sequence[Run], rules: Sequence[Rule] = ("1", "2")) -> dict[str, JSON]:
