@@ -310,9 +310,8 @@ def _page(entries: Sequence[Mapping[str, JSON]]) -> str:
         "<run>/verify.py` checks that a folder is whole; `perpend audit <run>` derives every number again from the raw",
         "responses. 'Attempt' says which of how many runs of the same items and model this was.",
         "",
-        "| run | task | models | trials | headline | attempt | accepted gates | root SHA-256 |",
-        "|---|---|---|---:|---|---|---|---|",
     ]
+    rows = []
     for entry in entries:
         accepted = [f"{gate}: {because}" for gate, because in as_object(entry.get("accepted")).items()]
         cells = (
@@ -320,16 +319,17 @@ def _page(entries: Sequence[Mapping[str, JSON]]) -> str:
             markdown(str(entry.get("task"))),
             markdown(", ".join(map(str, as_list(entry.get("models"))))),
             str(entry.get("trials")),
-            markdown(_headline_publish(as_object(entry.get("headline")))),
+            markdown(_headline_cell(as_object(entry.get("headline")))),
             " of ".join(map(str, as_list(entry.get("attempt")))),
             markdown(", ".join(accepted) or "none"),
             f"`{str(entry.get('root_sha256'))[:16]}…`",
         )
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append(cells)
+    head = ("run", "task", "models", "trials", "headline", "attempt", "accepted gates", "root SHA-256")
+    return "\n".join([*lines, markdown_table(head, rows, "|---|---|---|---:|---|---|---|---|")]) + "\n"
 
 
-def _headline_publish(headline: Mapping[str, JSON]) -> str:
+def _headline_cell(headline: Mapping[str, JSON]) -> str:
     value = headline.get("value")
     if not isinstance(value, float | int):
         return "none"

@@ -23,10 +23,14 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown, without a line feed at its end; cells are Markdown already."""
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *lines])
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], rule: str = "") -> str:
+    """A table in Markdown, without a line feed at its end; cells are Markdown already, `rule` goes below the head."""
+    return "\n".join([markdown_row(head), rule or "|" + "---|" * len(head), *map(markdown_row, rows)])
+
+
+def markdown_row(cells: Sequence[str]) -> str:
+    """One line of a table in Markdown."""
+    return "| " + " | ".join(cells) + " |"
 
 
 def number(value: object, places: int = 3) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from perpend.canon import JSON, as_list, as_object, json_object, write_atomic
 from perpend.errors import DataError
 from perpend.ledger.manifest import code_version
+from perpend.report.tables import markdown_table
 from perpend.studies.logic.chaosbench.hashes import FileDigest, global_sha256
 from perpend.studies.logic.chaosbench.items import label_of, read_records, text_of
 from perpend.studies.logic.chaosbench.sources import MissingDataError, Selector, written_path
@@ -139,12 +140,12 @@ def _write(frozen: Frozen, selector: Selector, out: Path) -> None:
 def _report(frozen: Frozen, created: str) -> str:
     counts = f"{frozen.total} items in {len(frozen.files)} files, {len(frozen.duplicate_ids)} repeated ids."
     lines = ["# Freeze of the canonical set", "", f"Made {created}. {counts}", ""]
-    lines += [f"Global SHA-256: `{frozen.sha256}`", "", "| file | items | TRUE | FALSE | SHA-256 |"]
-    lines.append("|---|---:|---:|---:|---|")
+    rows = []
     for file in frozen.files:
-        labels = frozen.labels[file.path]
-        row = (file.path, file.count, labels.get("TRUE", 0), labels.get("FALSE", 0), f"`{file.sha256}`")
-        lines.append("| " + " | ".join(map(str, row)) + " |")
+        labels = [str(frozen.labels[file.path].get(label, 0)) for label in ("TRUE", "FALSE")]
+        rows.append((file.path, str(file.count), *labels, f"`{file.sha256}`"))
+    table = markdown_table(("file", "items", "TRUE", "FALSE", "SHA-256"), rows, "|---|---:|---:|---:|---|")
+    lines += [f"Global SHA-256: `{frozen.sha256}`", "", table]
     if frozen.differences:
         lines += ["", "Replaces a freeze from which it differs:", "", *(f"- {line}" for line in frozen.differences)]
     return "\n".join(lines) + "\n"

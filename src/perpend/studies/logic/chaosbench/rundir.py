@@ -17,7 +17,7 @@ from perpend.inert import markdown
 from perpend.measure.run import Run
 from perpend.measure.table import Reply
 from perpend.report.derive import derive
-from perpend.report.tables import number
+from perpend.report.tables import markdown_row, markdown_table, number
 from perpend.studies.logic.chaosbench.predictions import as_lines
 from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import CONFUSION, SUMMARY, seed_names
@@ -132,6 +132,14 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
     dataset = object_of(manifest, "dataset", "manifest")
     budget = object_of(metrics, "token_budget", "metrics")
     confusion = object_of(metrics, "confusion", "metrics")
+    key_rows = [
+        *((name, _shown(object_of(estimates, key, "metrics"))) for name, key in _RATES),
+        *((name.capitalize(), str(metrics.get(name))) for name in _COUNTS),
+        ("Coverage of first replies", number(metrics.get("coverage_first_reply"), 4)),
+        ("TP / FP / TN / FN", " / ".join(str(confusion.get(key)) for key in CONFUSION)),
+        ("Bias score", f"{number(metrics.get('bias_score'), 4)} ({metrics.get('bias_verdict')})"),
+        ("Tokens that 95% of replies need", f"{number(budget.get('needed_max_tokens'), 0)} ({budget.get('note')})"),
+    ]
     lines = [
         f"# Evaluation Summary: {markdown(str(manifest.get('run_id')))}",
         "",
@@ -142,20 +150,12 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
         "",
         "## Key Metrics",
         "",
-        "| Metric | Value |",
-        "|--------|-------|",
-        *(f"| {name} | {_shown(object_of(estimates, key, 'metrics'))} |" for name, key in _RATES),
-        *(f"| {name.capitalize()} | {metrics.get(name)} |" for name in _COUNTS),
-        f"| Coverage of first replies | {number(metrics.get('coverage_first_reply'), 4)} |",
-        f"| TP / FP / TN / FN | {' / '.join(str(confusion.get(key)) for key in CONFUSION)} |",
-        f"| Bias score | {number(metrics.get('bias_score'), 4)} ({metrics.get('bias_verdict')}) |",
-        f"| Tokens that 95% of replies need | {number(budget.get('needed_max_tokens'), 0)} ({budget.get('note')}) |",
+        markdown_table(("Metric", "Value"), key_rows, "|--------|-------|"),
         "",
         "## Per-Family Accuracy",
         "",
-        "| Family | Total | Coverage | Accuracy | Balanced accuracy | MCC | TPR | TNR |",
-        "|--------|-------|----------|----------|-------------------|-----|-----|-----|",
     ]
+    rows = []
     families = object_of(metrics, "per_family", "metrics")
     for family in sorted(families):
         body = object_of(families, family, "metrics")
@@ -163,9 +163,10 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
         balanced = _shown(object_of(object_of(body, "estimates", family), "balanced_accuracy", family))
         cells = [number(body.get(key)) for key in ("coverage", "accuracy_valid")]
         tail = [number(body.get(key)) for key in ("mcc", "tpr", "tnr")]
-        row = (markdown(family) + few, str(body.get("total")), *cells, balanced, *tail)
-        lines.append("| " + " | ".join(row) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append((markdown(family) + few, str(body.get("total")), *cells, balanced, *tail))
+    head = ("Family", "Total", "Coverage", "Accuracy", "Balanced accuracy", "MCC", "TPR", "TNR")
+    rule = "|--------|-------|----------|----------|-------------------|-----|-----|-----|"
+    return "\n".join([*lines, markdown_table(head, rows, rule)]) + "\n"
 
 
 def _shown(estimate: Mapping[str, JSON]) -> str:
@@ -180,4 +181,4 @@ def index_row(name: str, manifest: Mapping[str, JSON], metrics: Mapping[str, JSO
     numbers = [number(metrics.get(key), 4) for key in ("accuracy_valid", "balanced_accuracy", "mcc")]
     run, provider = f"[{markdown(name)}]({name})", markdown(str(manifest.get("provider")))
     row = (run, provider, str(metrics.get("total")), *numbers, str(manifest.get("created_utc"))[:10])
-    return "| " + " | ".join(row) + " |"
+    return markdown_row(row)
