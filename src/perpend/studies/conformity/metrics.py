@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from perpend.errors import SpecError
 from perpend.measure.study import Metric
 from perpend.measure.table import BoolArray, Table
 from perpend.report.derive import coverage
@@ -211,8 +212,13 @@ _CAUTIOUS = (
 
 
 def study_metrics(table: Table) -> Iterator[Metric]:
-    """All numbers of a scored table; only how complete it is where no rule version has judged every trial."""
+    """All numbers of a scored table; only how complete it is where no rule version has judged every trial.
+
+    A table without any score is a SpecError.
+    """
     trials = trials_of(table)
+    if not table.scorers:
+        raise SpecError("no rule version has all of correct, mentioned, endorsed and refused; run 'perpend score'")
     if not trials.rules:
         yield from coverage(trials.table)
         return
