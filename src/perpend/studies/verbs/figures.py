@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from perpend.measure.study import FigureOf, Metric, Numbers
 from perpend.report.style import drawable
+from perpend.report.tables import number
 from perpend.stats.adversarial import LOW_SAMPLE
 from perpend.studies.verbs.report import Slice, slices_of
 from perpend.types import Estimate
@@ -89,7 +90,7 @@ def draw_reliability(bins: Sequence[Estimate], ece: Estimate, name: str) -> Figu
     counts.set_ylabel("probes in the bin", color="0.35", loc="bottom")
     counts.tick_params(colors="0.35")
     _legend(figure, axis, counts)
-    title = f"Reliability — checkpoint={drawable(name, _LONGEST)}, ECE={ece.value or 0.0:.3f}, N={ece.n}"
+    title = f"Reliability — checkpoint={drawable(name, _LONGEST)}, ECE={number(ece.value)}, N={ece.n}"
     figure.suptitle(title, fontsize=10 if len(title) <= 62 else 8)  # 62 characters of 10 points fill the width
     return figure
 
