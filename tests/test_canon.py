@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import gzip
+import re
 import stat
 from pathlib import Path
 
 import pytest
 
 from perpend import canon
+from perpend.errors import DataError, SpecError, StoreError
 
 
 def test_key_order_does_not_change_the_digest() -> None:
@@ -71,3 +73,45 @@ def test_plain_names_stay_as_they_are_and_changed_ones_stay_apart() -> None:
 def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
     assert canon.clean_text("a\ud800b") == "a\ufffdb"
     canon.clean_text("a\ud800b").encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1, "a": 1}', "'a' is said twice"),
+        ('[{"b": {"a": 1, "a": 2}}]', "'a' is said twice"),
+        ("[NaN]", "NaN is no number"),
+        ("-Infinity", "-Infinity is no number"),
+        ("[1e999]", "1e999 is beyond every number"),
+        ("18446744073709551616", "more than 64 bits"),
+        ("-" + "9" * 5000, "more than 64 bits"),
+        ("[" * 101 + "]" * 101, "more than 100 levels"),
+        ('{"a":' * 101 + "1" + "}" * 101, "more than 100 levels"),
+    ],
+)
+def test_json_that_readers_take_differently_or_fall_over_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        canon.parse(text)
+
+
+def test_brackets_in_strings_are_no_levels_and_honest_json_is_read() -> None:
+    assert canon.parse('{"x": "' + "[" * 500 + '\\"{"}') == {"x": "[" * 500 + '"{'}
+    assert canon.parse("[" * 100 + "]" * 100) is not None
+    assert canon.parse("[1.5, 18446744073709551615, null, true]") == [1.5, 18446744073709551615, None, True]
+
+
+def test_a_small_file_that_cannot_be_read_says_which_and_why(tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b"\xe9")
+    (tmp_path / "half").write_text('{"a": "\\ud800"}', encoding="utf-8")
+    with pytest.raises(DataError, match="gone: no such file; make it"):
+        canon.read_text(tmp_path / "gone", advice="make it")
+    with pytest.raises(StoreError, match="Is a directory"):
+        canon.read_text(tmp_path, StoreError)
+    with pytest.raises(SpecError, match="not UTF-8 at byte 0"):
+        canon.read_toml(tmp_path / "latin")
+    with pytest.raises(StoreError, match="half: damaged"):
+        canon.read_object(tmp_path / "half", StoreError)
+    with (tmp_path / "long").open("wb") as file:
+        file.truncate((1 << 26) + 1)
+    with pytest.raises(DataError, match="longer than 64 MB"):
+        canon.read_object(tmp_path / "long")

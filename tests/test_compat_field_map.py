@@ -126,7 +126,7 @@ def test_lines_without_an_id_are_one_item_where_they_ask_the_same(tmp_path: Path
         ("prompt=question,text=", "'text' names no field"),
         ("prompt=question,text=output,target=answr", "no line has the field 'answr'; did you mean 'answer'?"),
         ("prompt=question,text=output,target=answer.0.x", "no line has the field 'answer.0.x'"),
-        ("gone.toml", "cannot be read"),
+        ("gone.toml", "no such file"),
     ],
 )
 def test_a_wrong_map_is_told_what_is_wrong(tmp_path: Path, fields: str, message: str) -> None:

@@ -25,7 +25,7 @@ def line(**changes: object) -> str:
     ("bad", "said"),
     [
         ("{", "not JSON"),
-        ("[1]", "an item is a JSON object"),
+        ("[1]", "a JSON object was expected, not a list"),
         (line(promt="x"), "did you mean 'prompt'"),
         (line(id=" "), "'id' is missing or blank"),
         (line(id=7), "must be a string (in quotes)"),

@@ -13,12 +13,14 @@ import math
 import os
 import re
 import tempfile
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from perpend.errors import DataError, did_you_mean
+from perpend.errors import DataError, PerpendError, SpecError, did_you_mean
 
 VERSION = "0.2.0.dev0"
 
@@ -176,13 +178,122 @@ def count_or_none(value: JSON) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63 else None
 
 
+_DEEPEST = 100
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of half a surrogate pair
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_LARGEST = 1 << 64
+_LONGEST_FILE = 1 << 26
+"""64 MB: what is read into memory whole is never that long, unless somebody means harm."""
+
+
+def parse(text: str) -> JSON:
+    """The value of a JSON text that means one thing only; ValueError for any other.
+
+    A key said twice, NaN, a number beyond every float, an integer of more than 64 bits, more than 100 levels: readers
+    take these differently, or fall over them, so no honest file holds them.
+    """
+    if text.count("[") + text.count("{") > _DEEPEST:
+        _check_depth(text)
+    value: JSON = _DECODE(text)
+    return value
+
+
+def _once(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+    body = dict(pairs)
+    if len(body) != len(pairs):
+        known: set[str] = set()
+        twice = next(key for key, _ in pairs if key in known or known.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {twice!r:.80} is said twice")
+    return body
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.40} is beyond every number")
+    return number
+
+
+def _whole(text: str) -> int:
+    number = int(text) if len(text) < 22 else _LARGEST
+    if abs(number) >= _LARGEST:
+        raise ValueError(f"{text:.40}… is an integer of more than 64 bits")
+    return number
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+_DECODE = json.JSONDecoder(
+    object_pairs_hook=_once, parse_float=_finite, parse_int=_whole, parse_constant=_no_constant
+).decode
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        if match[0] in "[{":
+            depth += 1
+            if depth > _DEEPEST:
+                raise ValueError(f"nested more than {_DEEPEST} levels deep")
+        elif match[0] in "]}":
+            depth -= 1
+
+
+def read_text(path: Path, raises: type[PerpendError] = DataError, advice: str = "") -> str:
+    """The text of a small file. Missing, no file, unreadable, over 64 MB, not UTF-8: each is an error that says so."""
+    remedy = f"; {advice}" if advice else ""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LONGEST_FILE + 1)
+    except FileNotFoundError:
+        raise raises(f"{path}: no such file{remedy}") from None
+    except OSError as error:
+        raise raises(f"{path}: cannot be read: {error.strerror or error}{remedy}") from None
+    if len(data) > _LONGEST_FILE:
+        raise raises(f"{path}: longer than {_LONGEST_FILE >> 20} MB, which no such file is{remedy}")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise raises(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+
+
+def read_object(path: Path, raises: type[PerpendError] = DataError, advice: str = "") -> dict[str, JSON]:
+    """The JSON object that a small file holds; see `parse` for what is none."""
+    try:
+        text = read_text(path, raises, advice)
+        body = parse(text)
+        if _HALF.search(text):
+            dumps(body).encode()
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, PerpendError):
+            raise
+        raise raises(f"{path}: damaged: {error}") from None
+    if not isinstance(body, dict):
+        raise raises(f"{path}: a JSON object was expected, not a {type(body).__name__}")
+    return body
+
+
+def read_toml(path: Path, raises: type[PerpendError] = SpecError) -> dict[str, object]:
+    """What a small TOML file says."""
+    try:
+        return tomllib.loads(read_text(path, raises))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise raises(f"{path}: not TOML: {error}") from None
+    except ValueError as error:  # a date or an integer that Python has no value for
+        if isinstance(error, PerpendError):
+            raise
+        raise raises(f"{path}: cannot be read: {error}") from None
+
+
 def json_object(text: str, where: str) -> dict[str, JSON]:
     """The JSON object in a text."""
     try:
-        body = json.loads(text)
+        body = parse(text)
     except json.JSONDecodeError as error:
         raise DataError(f"{where}: not JSON: {error.msg} at column {error.colno}") from None
-    except (ValueError, RecursionError) as error:  # an integer of too many digits, or nesting without end
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{where}: cannot be read as JSON: {error}") from None
     if not isinstance(body, dict):
         raise DataError(f"{where}: a JSON object was expected, not a {type(body).__name__}")
@@ -193,10 +304,12 @@ def json_lines(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
     """('file:line', object) of every line of a JSONL file; blank lines are passed over."""
     try:
         with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(partial(file.readline, _LONGEST_FILE), ""), 1):
                 if line.strip():
                     yield f"{path}:{number}", json_object(line, f"{path}:{number}")
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -8,13 +8,12 @@ so their digest covers every word that shapes the prompt.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from perpend.canon import JSON
+from perpend.canon import JSON, read_toml
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.ledger.items import question
 from perpend.ledger.plan import Trial
@@ -91,12 +90,7 @@ def template(path: Path) -> Condition:
 
     `line` repeated `lines` times stands where the user text says {lines}; {letter} and {number} count them.
     """
-    try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SpecError(f"{path}: no such template file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{path}: not TOML: {error}") from None
+    body = read_toml(path)
     for key in body:
         if key not in _TEMPLATE_KEYS:
             raise SpecError(f"{path}: unknown key {key!r}; {did_you_mean(key, _TEMPLATE_KEYS)}")

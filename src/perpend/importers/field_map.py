@@ -7,13 +7,12 @@ with '=' is the value itself, for all lines: 'model==gpt-4o'.
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.canon import JSON, digest_file, json_lines, number_of
+from perpend.canon import JSON, digest_file, json_lines, number_of, read_toml
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, as_text, column
@@ -71,12 +70,7 @@ def parse_map(text: str) -> FieldMap:
 
 
 def _read_toml(path: Path) -> Iterator[tuple[str, str]]:
-    try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: not TOML: {error}") from None
+    body = read_toml(path)
     for key, value in body.items():
         entries = {f"{key}.{name}": field for name, field in value.items()} if isinstance(value, dict) else {key: value}
         for name, field in entries.items():

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from perpend.canon import JSON, clean_text, digest_file, dumps
+from perpend.canon import JSON, clean_text, digest_file, dumps, json_object, read_object
 from perpend.errors import DataError, did_you_mean
 from perpend.types import Item
 
@@ -48,12 +48,7 @@ def load_items(paths: Iterable[Path]) -> tuple[Item, ...]:
 
 def parse_item(line: str, where: str) -> Item:
     """One line of an item file as an Item."""
-    try:
-        body = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DataError(f"{where}: not JSON: {error.msg} at column {error.colno}") from None
-    if not isinstance(body, dict):
-        raise DataError(f"{where}: an item is a JSON object, this line is a {type(body).__name__}")
+    body = json_object(line, where)
     for key in body:
         if key not in _FIELDS:
             raise DataError(f"{where}: unknown key {key!r}; {did_you_mean(key, _FIELDS)} Other facts go into 'tags'.")
@@ -172,13 +167,8 @@ def freeze_differences(frozen: Mapping[str, JSON], now: Mapping[str, JSON]) -> l
 
 def check_freeze(path: Path, items: Iterable[Path]) -> str:
     """The digest of a freeze file whose items are those of `items`; otherwise DataError says what differs."""
-    try:
-        frozen = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such freeze file; make it with 'perpend freeze ITEMS --out {path}'") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not a freeze file: {error}") from None
-    if not isinstance(frozen, dict) or frozen.get("format") != _FREEZE_FORMAT:
+    frozen = read_object(path, advice=f"'perpend freeze ITEMS --out {path}' makes a freeze file")
+    if frozen.get("format") != _FREEZE_FORMAT:
         raise DataError(f"{path}: not a freeze file of format {_FREEZE_FORMAT}")
     now = freeze(items)
     differences = freeze_differences(frozen, now)

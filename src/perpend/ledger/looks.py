@@ -16,13 +16,12 @@ The same run and checkpoint give the same bytes on the same machine.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from perpend.canon import JSON, digest_file, dumps, portable_name, pretty, write_atomic
+from perpend.canon import JSON, digest_file, dumps, json_lines, portable_name, pretty, read_object, write_atomic
 from perpend.errors import StoreError
 from perpend.inert import terminal
 
@@ -47,15 +46,12 @@ class Look:
 
     def rows(self, name: str) -> Iterator[Row]:
         """The lines of one file, one at a time."""
-        with (self.folder / f"{name}.jsonl").open(encoding="utf-8") as file:
-            for line in file:
-                yield json.loads(line)
+        return (row for _, row in json_lines(self.folder / f"{name}.jsonl"))
 
     @cached_property
     def estimates(self) -> Mapping[str, JSON]:
         """What estimates.json holds."""
-        body = json.loads((self.folder / ESTIMATES).read_text(encoding="utf-8"))
-        return body if isinstance(body, Mapping) else {}
+        return read_object(self.folder / ESTIMATES, StoreError)
 
 
 def folder_of(directory: Path, label: str) -> Path:
@@ -81,13 +77,10 @@ def write_look(
 def read_look(folder: Path) -> Look:
     """A look from its folder. A file whose bytes are not those of the header is a StoreError."""
     path = folder / HEADER
-    try:
-        header = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise StoreError(f"{folder}: no look inside (there is no {HEADER}); 'perpend inside' makes one") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise StoreError(f"{path}: damaged: {error}; look inside again") from None
-    files = header.get("files") if isinstance(header, dict) else None
+    if not path.exists():
+        raise StoreError(f"{folder}: no look inside (there is no {HEADER}); 'perpend inside' makes one")
+    header = read_object(path, StoreError, "look inside again")
+    files = header.get("files")
     if not isinstance(files, Mapping) or header.get("format") != FORMAT:
         raise StoreError(f"{path}: not a look of format {FORMAT}; upgrade perpend or look inside again")
     for name in (*(f"{stem}.jsonl" for stem in LINES), ESTIMATES):

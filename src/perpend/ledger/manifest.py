@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,19 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from perpend.canon import JSON, VERSION, digest, dumps, list_of, object_of, pretty, text_of, whole_of, write_atomic
+from perpend.canon import (
+    JSON,
+    VERSION,
+    digest,
+    dumps,
+    list_of,
+    object_of,
+    pretty,
+    read_object,
+    text_of,
+    whole_of,
+    write_atomic,
+)
 from perpend.errors import DataError, StoreError, did_you_mean
 from perpend.ledger.plan import Dataset
 from perpend.types import Item, Sampling
@@ -163,13 +174,10 @@ class Manifest:
 def read_manifest(directory: Path) -> Manifest:
     """The manifest of a run directory or a published folder. What is not one is a StoreError that says why."""
     path = directory / MANIFEST
-    try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise StoreError(f"{directory}: not a run (there is no {MANIFEST}); 'perpend eval' makes one") from None
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"{path}: damaged: {error}") from None
-    if not isinstance(body, dict) or body.get("format") != FORMAT:
+    if not path.exists():
+        raise StoreError(f"{directory}: not a run (there is no {MANIFEST}); 'perpend eval' makes one")
+    body = read_object(path, StoreError)
+    if body.get("format") != FORMAT:
         raise StoreError(f"{path}: not a manifest of format {FORMAT}; upgrade perpend or start the run anew")
     return parse_manifest(body, str(path))
 

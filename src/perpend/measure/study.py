@@ -6,7 +6,6 @@ Reports cite, they do not compute: `metrics` states every number that anybody wi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,19 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from perpend.canon import JSON, as_list, as_object, dumps, list_of, object_of, pretty, text_of, whole_of, write_atomic
+from perpend.canon import (
+    JSON,
+    as_list,
+    as_object,
+    dumps,
+    list_of,
+    object_of,
+    pretty,
+    read_object,
+    text_of,
+    whole_of,
+    write_atomic,
+)
 from perpend.errors import DataError, SpecError, StoreError, did_you_mean
 from perpend.ledger.manifest import Manifest
 from perpend.measure.table import Column, Table
@@ -124,13 +135,9 @@ def write_metrics(folder: Path, runs: Sequence[str], metrics: Iterable[Metric], 
 def read_metrics(folder: Path) -> Mapping[str, JSON]:
     """The body of metrics.json, as it is. A file that cannot be read is a StoreError."""
     path = folder / METRICS
-    try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise StoreError(f"{folder}: there is no {METRICS}; 'perpend score' writes it") from None
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"{path}: not JSON: {error}") from None
-    return as_object(body)
+    if not path.exists():
+        raise StoreError(f"{folder}: there is no {METRICS}; 'perpend score' writes it")
+    return read_object(path, StoreError)
 
 
 def numbers_of(body: Mapping[str, JSON], manifests: Sequence[Manifest], where: str = METRICS) -> Numbers:

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE, trusted_files
-from perpend.canon import JSON, dumps, json_lines, portable_name, pretty, write_atomic
+from perpend.canon import JSON, dumps, json_lines, portable_name, pretty, read_object, write_atomic
 from perpend.errors import StoreError
 from perpend.ledger.items import parse_item
 from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
@@ -90,7 +90,7 @@ def restore(folder: Path, to: Path, *, quiet: bool = True) -> Path:
     Its name is the run's own, so that all that is derived from it is the same; an existing one is a StoreError. Nothing
     derived is copied but the scores: metrics, report, tables and figures stay in the published folder.
     """
-    manifest, plan = read_manifest(folder), _read_json(folder / PLAN)
+    manifest, plan = read_manifest(folder), read_object(folder / PLAN, StoreError, f"{folder} is no published run")
     if plan.get("format") != FORMAT:
         raise StoreError(f"{folder / PLAN}: not of format {FORMAT}; upgrade perpend, or publish the run again")
     directory = to / run_id(manifest)
@@ -294,15 +294,6 @@ def _restore_scores(db: Rebuild, folder: Path, plan: Mapping[str, JSON], trials:
             yield scorers[str(body["scorer"])], trial, body["value"], body["answer"], body["reason"], span
 
     db.scores(list(scorers), rows())
-
-
-def _read_json(path: Path) -> Mapping[str, JSON]:
-    try:
-        return _table(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise StoreError(f"{path}: missing; {path.parent} is not a published run of perpend") from None
-    except (ValueError, TypeError, RecursionError) as error:
-        raise StoreError(f"{path}: damaged: {error}") from None
 
 
 def _table(value: JSON) -> Mapping[str, JSON]:

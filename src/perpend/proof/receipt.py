@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import tempfile
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import JSON, digest, digest_file, pretty, write_atomic
+from perpend.canon import JSON, digest, digest_file, pretty, read_object, write_atomic
 from perpend.errors import SpecError, StoreError
 
 FORMAT = 1
@@ -57,15 +56,10 @@ def digests(folder: Path) -> dict[str, str]:
 def read(folder: Path) -> Receipt:
     """The receipt of a published folder, as it is there; `differences` says whether it is true."""
     path = folder / RECEIPT
-    try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise StoreError(
-            f"{folder}: not a published run (there is no {RECEIPT}); 'perpend publish' makes one"
-        ) from None
-    except ValueError as error:
-        raise StoreError(f"{path}: damaged: {error}") from None
-    files = body.get("files") if isinstance(body, dict) else None
+    if not path.exists():
+        raise StoreError(f"{folder}: not a published run (there is no {RECEIPT}); 'perpend publish' makes one")
+    body = read_object(path, StoreError)
+    files = body.get("files")
     if not isinstance(files, dict) or body.get("format") != FORMAT:
         raise StoreError(f"{path}: not a receipt of format {FORMAT}; upgrade perpend, or publish the run again")
     named = {name: str(value) for name, value in files.items()}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perpend.canon import JSON, digest, portable_name
+from perpend.canon import JSON, digest, portable_name, read_toml
 from perpend.errors import SpecError, did_you_mean
 from perpend.types import Sampling
 
@@ -155,18 +155,6 @@ def written_name(name: str) -> str:
 def read_spec(path: Path) -> RunSpec:
     """The RunSpec in a run.toml; paths in it are relative to its folder."""
     return parse_spec(read_toml(path), folder=path.parent, where=str(path))
-
-
-def read_toml(path: Path) -> dict[str, object]:
-    """What a TOML file holds."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SpecError(f"{path}: no such file; give a run.toml, or --task and --model") from None
-    except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: not UTF-8: {error.reason} at byte {error.start}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{path}: not TOML: {error}") from None
 
 
 def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSpec:
@@ -343,7 +331,7 @@ def key_values(texts: Sequence[str]) -> dict[str, object]:
 def _toml_value(text: str) -> object:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 

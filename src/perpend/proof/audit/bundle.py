@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from perpend.canon import JSON, VERSION, as_list, as_object, digest, digest_file, write_atomic
+from perpend.canon import JSON, VERSION, as_list, as_object, digest, digest_file, read_object, write_atomic
+from perpend.errors import DataError
 from perpend.ledger.manifest import MANIFEST, Manifest
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS
@@ -120,8 +120,8 @@ def _index(folder: Path) -> Check:
 def _body(path: Path) -> Mapping[str, JSON]:
     """The body of an index; nothing where it cannot be read."""
     try:
-        return as_object(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, RecursionError):
+        return read_object(path)
+    except DataError:
         return {}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from perpend.ask.task import CODE
-from perpend.canon import JSON, digest, digest_file, dumps
+from perpend.canon import JSON, digest, digest_file, dumps, read_object
 from perpend.errors import AuditFailure, StoreError
 from perpend.inert import terminal
 from perpend.ledger.manifest import MANIFEST, ItemsDigest, Manifest, code_version
@@ -226,7 +226,7 @@ def _file(store: Store) -> Check:
 def _manifest(run: Run) -> Check:
     """Every field of the manifest is one that is read: what nothing reads, nothing checks."""
     check = Check("manifest holds nothing else")
-    body = json.loads((run.directory / MANIFEST).read_text(encoding="utf-8"))
+    body = read_object(run.directory / MANIFEST, StoreError)
     check.compare(body, json.loads(json.dumps(run.manifest.as_json())), MANIFEST)
     return check
 

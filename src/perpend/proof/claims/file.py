@@ -18,6 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from perpend.canon import read_text
 from perpend.errors import SpecError, did_you_mean
 from perpend.proof.claims.evaluate import Scope, Value
 from perpend.proof.claims.language import Expression, Order, columns_of, parse, parse_order
@@ -77,15 +78,11 @@ def half_unit(written: Decimal) -> float:
 
 def read_claims(path: Path) -> list[Claim]:
     """The claims of a file."""
+    text = read_text(path, SpecError, "give a claims.toml")
     try:
-        text = path.read_text(encoding="utf-8")
         # Decimal keeps the digits: 0.4240 claims more than 0.424.
         body = tomllib.loads(text, parse_float=Decimal)
-    except FileNotFoundError:
-        raise SpecError(f"{path}: no such file; give a claims.toml") from None
-    except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: not UTF-8: {error.reason} at byte {error.start}") from None
-    except (tomllib.TOMLDecodeError, ArithmeticError, RecursionError) as error:
+    except (ValueError, ArithmeticError, RecursionError) as error:
         raise SpecError(f"{path}: not TOML: {error}") from None
     reader = _Reader(path.name, text.splitlines())
     for key in body:
