@@ -69,10 +69,11 @@ def test_a_restored_run_holds_every_row_as_it_was(run: Path, tmp_path: Path) -> 
     assert (back / "manifest.json").read_bytes() == (run / "manifest.json").read_bytes()
 
 
-def test_a_restored_run_passes_the_audit_and_is_written_as_the_same_bytes(run: Path, tmp_path: Path) -> None:
+def test_a_restored_run_is_audited_like_the_run_and_is_written_as_the_same_bytes(run: Path, tmp_path: Path) -> None:
     write(run, tmp_path / "out")
     back = restore(tmp_path / "out", tmp_path / "back")
-    assert audit_run(back).ok
+    differing = [[check.name for check in audit_run(one).checks if check.differ] for one in (run, back)]
+    assert differing == [["no response is missing or too many"]] * 2  # the turns that the fixture planted
     write(back, tmp_path / "again")
     assert files(tmp_path / "again") == files(tmp_path / "out")
 
@@ -183,7 +184,7 @@ def test_a_missing_or_cut_file_is_named(run: Path, tmp_path: Path, name: str) ->
     with pytest.raises(StoreError, match=name):
         restore(tmp_path / "out", tmp_path / "back")
     path.unlink()
-    with pytest.raises(StoreError, match=f"{name}: missing"):
+    with pytest.raises(StoreError, match=f"{name}: (missing|no such file)"):
         restore(tmp_path / "out", tmp_path / "back")
 
 

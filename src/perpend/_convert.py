@@ -11,7 +11,7 @@ from perpend.importers import field_map
 from perpend.importers.formats import FORMATS
 from perpend.importers.json_stream import first_object
 from perpend.ledger.database import connect, translated
-from perpend.ledger.store import APPLICATION_ID
+from perpend.ledger.schema import APPLICATION_ID
 from perpend.measure.study import Format, formats_of
 from perpend.spec.resolve import module_of, names
 from perpend.studies.conformity import simulation_db, suite

@@ -244,6 +244,8 @@ def _check_depth(text: str) -> None:
 def read_text(path: Path, raises: type[PerpendError] = DataError, advice: str = "") -> str:
     """The text of a small file. Missing, no file, unreadable, over 64 MB, not UTF-8: each is an error that says so."""
     remedy = f"; {advice}" if advice else ""
+    if path.exists() and not path.is_file() and not path.is_dir():  # to open a pipe would wait for ever
+        raise raises(f"{path}: not a file{remedy}")
     try:
         with path.open("rb") as file:
             data = file.read(_LONGEST_FILE + 1)

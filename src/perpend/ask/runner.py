@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from perpend.ledger.manifest import (
     write_manifest,
 )
 from perpend.ledger.plan import Appended, Dataset, OpenTrials, Plan, Trial
+from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
 from perpend.spec.model import Budget, Model
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
@@ -46,18 +48,41 @@ class Outcome:
     """Why it stopped before all was asked, in words; None when every trial was asked."""
 
 
-def evaluate(spec: RunSpec, out: Path, *, quiet: bool = False) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How answers are kept. `durable` waits for the disk at every commit: a power cut then costs nothing.
+
+    `accept_loss` goes on where answers are missing that were kept before; they are asked again.
+    """
+
+    durable: bool = False
+    accept_loss: bool = False
+
+
+_PLAINLY = Keeping()
+
+
+def evaluate(spec: RunSpec, out: Path, *, keeping: Keeping = _PLAINLY, quiet: bool = False) -> Outcome:
     """`evaluate_task` with the task and the models that the spec names."""
     task = task_of(spec)
     models = [make_model(model.name, model.options, spec.items or task.items) for model in spec.models]
-    return evaluate_task(spec, task, models, out, quiet=quiet)
+    return evaluate_task(spec, task, models, out, keeping=keeping, quiet=quiet)
 
 
-def evaluate_task(spec: RunSpec, task: Task, models: Sequence[Model], out: Path, *, quiet: bool = False) -> Outcome:
+def evaluate_task(
+    spec: RunSpec,
+    task: Task,
+    models: Sequence[Model],
+    out: Path,
+    *,
+    keeping: Keeping = _PLAINLY,
+    quiet: bool = False,
+) -> Outcome:
     """Ask what the run directory has no answer to yet, and append it. A second call does nothing.
 
     The directory is `out` / the spec's run name; `models` go with the spec's models, in order. A changed data set,
-    prompt or spec is refused with what differs.
+    prompt or spec is refused with what differs; so is a directory whose answers have lost their manifest, or that has
+    lost answers.
     """
     paths = spec.items or task.items
     if not paths:
@@ -71,7 +96,9 @@ def evaluate_task(spec: RunSpec, task: Task, models: Sequence[Model], out: Path,
         raise StoreError(f"{directory}: cannot be created: {error.strerror}; choose another --out") from None
     with exclusive(directory):
         _prepare(directory, spec, task, models)
-        with Store.open(directory / "run.db", write=True) as store:
+        with Store.open(directory / "run.db", write=True, durable=keeping.durable) as store:
+            if not keeping.accept_loss:
+                _check_loss(store)
             _check_rendering(store, task)
             return _ask_all(store, spec, task, models, quiet=quiet)
 
@@ -115,25 +142,62 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
                 "Give this one another name (--name), or undo the change to resume that one."
             )
         return
-    for leftover in directory.glob("run.db*"):  # a plan whose manifest was never written: nothing was asked yet
-        leftover.unlink()
     digest = ItemsDigest()
-    with Store.create(directory / "run.db", directory.name) as store:
-        plan = Plan(
-            datasets=datasets,
-            conditions={condition.name: condition.params for condition in task.conditions},
-            models=[(model.label, written_name(model.name), model.binding_options) for model in spec.models],
-            samplings={model.label: spec.samplings_of(model) for model in spec.models},
-            repeats=spec.repeats,
-        )
-        trials = store.write_plan(plan, _digesting(_selected(spec, task, spec.items), digest))
-    if digest.count == 0:
-        raise DataError(f"no items in {', '.join(path.name for path in spec.items)}")
+    plan = Plan(
+        datasets=datasets,
+        conditions={condition.name: condition.params for condition in task.conditions},
+        models=[(model.label, written_name(model.name), model.binding_options) for model in spec.models],
+        samplings={model.label: spec.samplings_of(model) for model in spec.models},
+        repeats=spec.repeats,
+    )
+    with tempfile.TemporaryDirectory(dir=directory, prefix=".plan-") as tmpdir:
+        whole = Path(tmpdir) / "run.db"
+        with Store.create(whole, directory.name) as store:
+            trials = store.write_plan(plan, _digesting(_selected(spec, task, spec.items), digest))
+        if digest.count == 0:
+            raise DataError(f"no items in {', '.join(path.name for path in spec.items)}")
+        _place(whole, directory)
     planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
     manifest = intent(directory.name, spec, task, models, planned)
     for _, path in source_files(spec, task):
         write_atomic(directory / CODE / path.name, path.read_bytes())
     write_manifest(directory, manifest)
+
+
+def _place(plan: Path, directory: Path) -> None:
+    """Put a new plan into a directory that has no manifest.
+
+    One that is there already is kept: the same, where a call was killed before it wrote the manifest, is as good as the
+    new one; anything else is refused. Nothing is ever deleted or overwritten.
+    """
+    there = directory / "run.db"
+    left = sorted(path.name for path in directory.glob("run.db*"))
+    if not left:
+        plan.replace(there)
+        return
+    with Store.open(there) as store:
+        answers = store.responses()
+    if answers:
+        raise StoreError(
+            f"{directory}: holds {answers} answers but no {MANIFEST}, so nobody can say what was asked. Nothing was "
+            f"changed. Put {MANIFEST} back to resume, or give the new run another name (--name)."
+        )
+    with snapshot(there) as old, snapshot(plan) as new:
+        if not old.same_plan(new):
+            raise StoreError(
+                f"{directory}: holds the plan of another run, of which nothing was asked yet ({', '.join(left)}), and "
+                f"no {MANIFEST}. Remove the folder, or give the new run another name (--name)."
+            )
+
+
+def _check_loss(store: Store) -> None:
+    """Refuse to go on as if nothing had happened where answers are gone that were kept."""
+    lost = store.lost()
+    if lost:
+        raise StoreError(
+            f"{store.path.parent}: {lost} answers that were kept are missing from run.db: was run.db-wal left behind, "
+            "an older run.db put back, or the power cut? Put the files back, or give --accept-loss to ask them again."
+        )
 
 
 def _items_facts(spec: RunSpec, digest: ItemsDigest) -> ItemsFacts:

@@ -53,10 +53,20 @@ def _run_options(command: F) -> F:
 @click.option("--out", type=PATH, default=Path("runs"), show_default=True, help="Directory for runs.")
 @click.option("--dry-run", is_flag=True, help="Count the trials; ask nothing.")
 @click.option("--no-score", is_flag=True, help="Ask only; score later with 'perpend score'.")
+@click.option("--durable", is_flag=True, help="Wait for the disk at every commit: a power cut costs no answer.")
+@click.option("--accept-loss", is_flag=True, help="Resume although answers are missing that were kept; ask them again.")
 @click.option("--quiet", is_flag=True, help="Hide progress.")
 @AS_JSON
-def eval_(
-    spec_file: Path | None, out: Path, dry_run: bool, no_score: bool, quiet: bool, as_json: bool, **flags: object
+def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
+    spec_file: Path | None,
+    out: Path,
+    dry_run: bool,
+    no_score: bool,
+    durable: bool,
+    accept_loss: bool,
+    quiet: bool,
+    as_json: bool,
+    **flags: object,
 ) -> None:
     """Ask a model about items under conditions; keep every answer; score; report.
 
@@ -68,14 +78,15 @@ def eval_(
     perpend eval --task questions --items facts.jsonl --model ollama/qwen2.5:14b --workers 2
     """
     from perpend.api import evaluate_spec
-    from perpend.ask.runner import plan_size
+    from perpend.ask.runner import Keeping, plan_size
     from perpend.spec.runspec import spec_with_flags
 
     spec = spec_with_flags(spec_file, flags)
     if dry_run:
         print_fields(dict(plan_size(spec)), as_json)
         return
-    outcome, derived = evaluate_spec(spec, out, scored=not no_score, quiet=quiet or as_json)
+    keeping = Keeping(durable, accept_loss)
+    outcome, derived = evaluate_spec(spec, out, keeping=keeping, scored=not no_score, quiet=quiet or as_json)
     if derived is not None and not as_json:
         print_headline(derived)
     _finish(outcome, as_json)

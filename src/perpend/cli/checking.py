@@ -54,7 +54,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend audit runs/T0 runs/T1 --rules v1 --out-json audit.json
     """
     from perpend.api import Audited
-    from perpend.proof.audit import Options, as_table, check_claims, seed_numbers
+    from perpend.proof.audit import BEYOND, Options, as_table, check_claims, seed_numbers
     from perpend.proof.audit import audit as audit_paths
 
     quiet = quiet or as_json
@@ -62,7 +62,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         rules, sample, seed, figures, workers, quiet=quiet, trust_code=trust_code, metadata=metadata, say=_to_stderr
     )
     audits = audit_paths(paths, options)
-    body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits]}
+    body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits], "cannot_be_found": dict(BEYOND)}
     text = as_table(audits)
     verdicts: tuple[Verdict, ...] = ()
     if claims_file is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TypeAlias
@@ -92,6 +93,12 @@ class Snapshot:
         for name, number in self.scorers().items():
             for row in self._rows(_SCORES, number):
                 yield name, row
+
+    def same_plan(self, other: Snapshot) -> bool:
+        """Whether two ledgers hold the same items, conditions, models, samplings and trials, in the same order."""
+        mine, theirs = ({**one.parts(), "meta": []} for one in (self, other))
+        pairs = (zip_longest(self.items(), other.items()), zip_longest(self.trials(), other.trials()))
+        return mine == theirs and all(one == two for rows in pairs for one, two in rows)
 
     def counts(self) -> Counts:
         """How complete the run is."""

@@ -207,7 +207,7 @@ def _rebuild(folder: Path, plan: Mapping[str, JSON], path: Path, progress: Progr
             _restore_scores(db, folder, plan, trials)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise StoreError(
-            f"{folder}: not what a published run holds ({error!r}); 'python verify.py' checks it"
+            f"{folder}: not what a published run holds ({error!r}); it was changed, or was never whole"
         ) from error
 
 

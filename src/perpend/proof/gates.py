@@ -207,15 +207,15 @@ _HEADLINE = ("metric", "scorer", "where", "value", "lo", "hi", "n")
 def attempts(run: Path, metrics: Sequence[JSON]) -> dict[str, JSON]:
     """What the receipt says of the runs beside a run directory. `metrics` are the run's own.
 
-    They count when they hold the same items, by digest, and share a model, by its name or its fingerprint. A copy of
-    the run itself does not count. `position` is the place of this run among all of them by the time that each began,
-    from 1. A headline is one Estimate; that of another run is what its own metrics.json says, and null where that does
-    not hold it.
+    They count when they share an item, by its content, and a model, by its name or its fingerprint; `shared` is how
+    many items they share. A copy of the run itself does not count. `position` is the place of this run among all of
+    them by the time that each began, from 1. A headline is one Estimate; that of another run is what its own
+    metrics.json says, and null where that does not hold it.
     """
     own = read_manifest(run)
     mine = headline(own, metrics)
     others = sorted(_others(run, own), key=lambda other: _begun(other[0]))
-    position = 1 + sum(_begun(manifest) < _begun(own) for manifest, _ in others)
+    position = 1 + sum(_begun(manifest) < _begun(own) for manifest, _, _ in others)
     return {
         "others": [
             {
@@ -223,8 +223,9 @@ def attempts(run: Path, metrics: Sequence[JSON]) -> dict[str, JSON]:
                 "created": manifest.created,
                 "differs": _differences(manifest, own),
                 "headline": _same_number(_metrics(path), mine),
+                "shared": shared,
             }
-            for manifest, path in others
+            for manifest, path, shared in others
         ],
         "position": position,
         "of": len(others) + 1,
@@ -246,17 +247,18 @@ def headline(manifest: Manifest, metrics: Sequence[JSON]) -> dict[str, JSON] | N
 def sentence(position: int, others: int) -> str:
     """How many other runs there are and which one this is, in a sentence."""
     if not others:
-        return "The runs folder holds no other run of these items with one of these models."
+        return "The runs folder holds no other run that shares items and a model with this one."
     which = "the first" if position == 1 else "the last" if position == others + 1 else f"number {position}"
     return (
-        f"The runs folder holds {others} other run{'s' * (others != 1)} of these items with one of these models; "
-        f"by the time that they began, this one is {which} of {others + 1}."
+        f"The runs folder holds {others} other run{'s' * (others != 1)} that share{'s' * (others == 1)} items and a "
+        f"model with this one; by the time that they began, this one is {which} of {others + 1}."
     )
 
 
-def _others(run: Path, own: Manifest) -> Iterator[tuple[Manifest, Path]]:
-    """The other runs of the folder that count, once each."""
+def _others(run: Path, own: Manifest) -> Iterator[tuple[Manifest, Path, int]]:
+    """The other runs of the folder that count, once each, with the number of items that they share with this one."""
     seen = {digest(own.as_json())}
+    mine: frozenset[bytes] | None = None
     for path in sorted(run.resolve().parent.iterdir()):
         if not (path / "manifest.json").is_file() or not (path / "run.db").is_file():
             continue
@@ -265,9 +267,22 @@ def _others(run: Path, own: Manifest) -> Iterator[tuple[Manifest, Path]]:
         except StoreError:
             continue  # of another format, or no run at all: nothing can be said of it
         identity = digest(manifest.as_json())
-        if identity not in seen and manifest.items.sha256 == own.items.sha256 and _share_model(manifest, own):
+        if identity in seen or not _share_model(manifest, own):
+            continue
+        mine = mine or _item_digests(run)
+        shared = len(mine & _item_digests(path)) if manifest.items.sha256 != own.items.sha256 else own.items.n
+        if shared:
             seen.add(identity)
-            yield manifest, path
+            yield manifest, path, shared
+
+
+def _item_digests(run: Path) -> frozenset[bytes]:
+    """What the items of a run are, by content; nothing where its ledger cannot be read."""
+    try:
+        with snapshot(run / "run.db") as db:
+            return frozenset(hashlib.sha256(str(body).encode()).digest() for _, body in db.items())
+    except StoreError:
+        return frozenset()
 
 
 def _share_model(first: Manifest, second: Manifest) -> bool:

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 
 from perpend.canon import JSON, as_list, as_object, pretty, write_atomic
@@ -90,7 +89,7 @@ def _value(headline: Mapping[str, JSON]) -> str:
     return f"{value:.4f} (n = {headline.get('n')})" if isinstance(value, float | int) else "none stored"
 
 
-VERIFY, INDEX, PAGE = "verify.py", "index.json", "README.md"
+INDEX, PAGE = "index.json", "README.md"
 NOTHING_PRIVATE = "no secret, path, user or host in any file"
 """What the gate 'private' says where it passes."""
 _LISTED = 10
@@ -231,9 +230,8 @@ def _staging(to: Path) -> Iterator[Path]:
 
 
 def _finish(run: Run, folder: Path, passed: Sequence[Gate], accept: Mapping[str, str], *, figures: bool) -> Published:
-    """Write what belongs beside a run's ledger: derived files, verify.py, receipt. A leak is an AuditFailure."""
+    """Write what belongs beside a run's ledger: derived files and the receipt. A leak is an AuditFailure."""
     name = run_id(run.manifest)
-    write_atomic(folder / VERIFY, files("perpend.proof").joinpath(VERIFY).read_bytes())
     with tempfile.TemporaryDirectory(dir=folder.parent) as tmpdir:
         # Reports show the directory's name; a renamed copy is restored under the name that the run was begun with.
         same = run if run.name == name else Run(restore(folder, Path(tmpdir)), code=run.code)
@@ -306,9 +304,9 @@ def _page(entries: Sequence[Mapping[str, JSON]]) -> str:
     lines = [
         "# Published runs",
         "",
-        "Each folder holds a whole run: items, questions asked, raw responses, scores, numbers, report. `python",
-        "<run>/verify.py` checks that a folder is whole; `perpend audit <run>` derives every number again from the raw",
-        "responses. 'Attempt' says which of how many runs of the same items and model this was.",
+        "Each folder holds a whole run: items, questions asked, raw responses, scores, numbers, report. `perpend audit",
+        "<run>` derives every number again from the raw responses and runs nothing that is in the folder. 'Attempt'",
+        "says which of how many runs that share items and a model this was.",
         "",
     ]
     rows = []

@@ -42,13 +42,21 @@ def write(folder: Path, run: str, facts: Mapping[str, JSON]) -> Receipt:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every file below a folder that a receipt lists, by its name with '/'. A link is an error."""
+    """The SHA-256 of every file below a folder that a receipt lists, by its name with '/'.
+
+    A link, a pipe, a device or an empty folder is an error.
+    """
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
             raise StoreError(f"{path}: a link; a published run holds its files itself")
-        if path.is_file() and name not in UNLISTED:
+        if path.is_dir():
+            if not any(path.iterdir()):
+                raise StoreError(f"{path}: an empty folder; a published run holds files only")
+        elif not path.is_file():
+            raise StoreError(f"{path}: neither a file nor a folder")
+        elif name not in UNLISTED:
             files[name] = digest_file(path)
     return files
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from perpend.ask.task import CODE
-from perpend.canon import JSON, digest, digest_file, dumps, read_object
-from perpend.errors import AuditFailure, StoreError
+from perpend.canon import JSON, digest, digest_file, dumps, pretty, read_object
+from perpend.errors import AuditFailure, PerpendError, StoreError
 from perpend.inert import terminal
 from perpend.ledger.manifest import MANIFEST, ItemsDigest, Manifest, code_version
 from perpend.ledger.snapshot import snapshot
@@ -24,6 +24,19 @@ from perpend.measure.table import joined
 from perpend.proof.audit.labels import Judged
 from perpend.proof.audit.places import AuditPlace
 
+BEYOND: Mapping[str, str] = {
+    "answers": "answers that no model gave, where all else was derived from them anew; nor trials and answers left out",
+    "wording": "questions, conditions or a second turn in other words than were sent, with every request made anew",
+    "choice": "the best of several samples of items, models, scorers or runs; the attempts name only runs that were "
+    "in one folder",
+    "names": "wrong names: of a model, its options and fingerprint, of the run, of item files and their digests, of a "
+    "freeze that items were drawn from",
+    "times": "wrong times, durations, token counts and versions of the code",
+    "words": "untrue reasons for an accepted gate, untrue human labels, an untrue account of the other runs",
+    "imports": "in an imported run: which questions were asked, and stored labels that no rule here gives",
+}
+"""What a forger can change without a trace, if he derives everything else anew. A root digest that the paper quotes, or
+a signature, rules out all of it after that day; before it, only the publisher can be asked."""
 _SHOWN = 200
 """How many characters of a value a difference shows."""
 
@@ -33,6 +46,7 @@ class Check:
     """One thing that was recomputed: how often, how often it differs, the first difference in words.
 
     A check that looked at nothing says why in `note`. `missing` says what it could not recompute, and why not.
+    `accepted` is the gate under which the publisher accepted that it differs, with his reason.
     """
 
     name: str
@@ -41,6 +55,12 @@ class Check:
     first: str = ""
     note: str = ""
     missing: str = ""
+    accepted: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether something differs that nobody accepted."""
+        return bool(self.differ) and not self.accepted
 
     def compare(self, stored: object, now: object, where: str) -> None:
         """Count one comparison. Of two structures the first entry that differs is shown."""
@@ -72,6 +92,7 @@ class Check:
             "first": self.first,
             "note": self.note,
             "not_recomputed": self.missing,
+            "accepted": self.accepted,
         }
 
 
@@ -104,8 +125,8 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """True when nothing differs."""
-        return not any(check.differ for check in self.checks)
+        """True when nothing differs but what the publisher accepted with a reason."""
+        return not any(check.fails for check in self.checks)
 
     @property
     def not_recomputed(self) -> list[str]:
@@ -115,8 +136,10 @@ class Audit:
     @property
     def verdict(self) -> str:
         """One line: whether anything differs, and what was not looked at."""
-        left = self.not_recomputed
+        left, accepted = self.not_recomputed, dict.fromkeys(check.accepted for check in self.checks if check.accepted)
         line = "DIFFERS" if not self.ok else "nothing differs in what was recomputed" if left else "nothing differs"
+        if accepted and self.ok:
+            line += f", but what was accepted with a reason ({'; '.join(accepted)})"
         if self.sample is not None:
             one = self.sample
             line += f" in a SAMPLE of {one.trials} of {one.of} trials (seed {one.seed}); the rest was not looked at"
@@ -136,21 +159,26 @@ class Audit:
     def raise_for_failures(self) -> None:
         """Raise AuditFailure with the first difference of every check that has one."""
         if not self.ok:
-            lines = [f"{c.name}: {c.differ} of {c.checked} differ; {c.first}" for c in self.checks if c.differ]
+            lines = [f"{c.name}: {c.differ} of {c.checked} differ; {c.first}" for c in self.checks if c.fails]
             raise AuditFailure(f"{self.path}: " + "\n".join(lines))
 
 
 def as_table(audits: Iterable[Audit]) -> str:
-    """The outcomes as text: one line per check; below it the first difference, notes, and what was not recomputed."""
+    """The outcomes as text: one line per check; below it the first difference, notes, and what was not recomputed.
+
+    At the end stands what no recomputation can find.
+    """
     lines: list[str] = []
     for outcome in audits:
-        lines.append(f"{terminal(outcome.name)}: {outcome.verdict}")
+        lines.append(_line(f"{outcome.name}: {outcome.verdict}"))
         for check in outcome.checks:
             verdict = f"{check.differ} differ" if check.differ else "ok" if check.checked else "not checked"
-            lines.append(f"  {terminal(check.name):<42} {check.checked:>9} checked   {verdict}")
+            lines.append(f"  {_line(check.name):<42} {check.checked:>9} checked   {verdict}")
             left = f"not recomputed: {check.missing}" if check.missing else ""
-            lines += [f"      {_line(text)}" for text in (check.first, check.note, left) if text]
+            accepted = f"accepted with a reason: {check.accepted}" if check.accepted else ""
+            lines += [f"      {_line(text)}" for text in (check.first, accepted, check.note, left) if text]
         lines += [f"  {_line(line)}" for judged in outcome.labels for line in judged.as_lines()]
+    lines += ["No recomputation can find:", *(f"  - {words}" for words in BEYOND.values())]
     return "\n".join(lines) + "\n"
 
 
@@ -187,7 +215,12 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
-_GUARDS = frozenset(("response_is_a_fact", "response_stays"))
+COMPLETE, SCORED, ITEMS, TEMPLATES = (
+    "plan is complete",
+    "declared scorers have scores",
+    "items are those of the manifest",
+    "templates have their digests",
+)
 _META = frozenset(("run", "created"))
 
 
@@ -196,11 +229,13 @@ def intent(run: Run, store: Store, stored: Path, *, published: bool) -> Iterator
     yield _code(run.manifest)
     yield _file(store)
     yield _manifest(run)
+    yield _task(run)
     if run.manifest.sources or (stored / CODE).exists():
         yield _sources(run.manifest, stored, published=published)
     yield _items(store, run.manifest)
     yield _templates(run.manifest)
-    yield _parts(run, store, published=published)
+    yield _parts(run, store)
+    yield _scored(run.manifest, store, published=published)
     yield _plan(store, run.manifest)
 
 
@@ -217,17 +252,43 @@ def _code(manifest: Manifest) -> Check:
 
 
 def _file(store: Store) -> Check:
+    """What SQLite finds wrong, and what the journal knows to be missing; the tables were checked when it was opened."""
     check = Check("run.db is whole and append-only")
     check.compare([], store.integrity(), "integrity check")
-    check.compare(sorted(_GUARDS), sorted(_GUARDS & store.guards()), "triggers")
+    check.compare(0, store.lost(), "responses that manifest.journal counts and run.db does not hold")
     return check
 
 
 def _manifest(run: Run) -> Check:
-    """Every field of the manifest is one that is read: what nothing reads, nothing checks."""
+    """Every field of the manifest is one that is read, and it is written as perpend writes one."""
     check = Check("manifest holds nothing else")
+    manifest = run.manifest
     body = read_object(run.directory / MANIFEST, StoreError)
-    check.compare(body, json.loads(json.dumps(run.manifest.as_json())), MANIFEST)
+    check.compare(body, json.loads(json.dumps(manifest.as_json())), MANIFEST)
+    canonical(check, run.directory / MANIFEST, body)
+    most = manifest.items.max_items
+    if most is not None and manifest.items.n > most:
+        check.miss(f"{MANIFEST}, items: {manifest.items.n} were taken where {most} were wanted")
+    return check
+
+
+def canonical(check: Check, path: Path, body: Mapping[str, JSON]) -> None:
+    """Count whether a JSON file has the bytes that its value has: nothing can hide in how it is written."""
+    check.checked += 1
+    if path.read_bytes() != pretty(body).encode():
+        check.miss(f"{path.name}: not written as perpend writes it: other spaces, order or spelling of the same values")
+
+
+def _task(run: Run) -> Check:
+    """Whether the task asks a second time and what it asks for are the task's own; its words may be a user's."""
+    check = Check("task is that of the manifest")
+    manifest, task = run.manifest, run.code.task
+    if task is None or manifest.is_imported:
+        # Second turns are then compared with what the manifest declares, and one that it declares is said to be left.
+        check.note = "imported: nothing was asked here" if manifest.is_imported else run.code.missing.get("task", "")
+        return check
+    check.compare(manifest.choices_scored, task.choices_scored, "task, choices_scored")
+    check.compare(manifest.reprompt is not None, task.reprompt is not None, "whether there is a second turn (reprompt)")
     return check
 
 
@@ -252,7 +313,7 @@ def _sources(manifest: Manifest, stored: Path, *, published: bool) -> Check:
 
 
 def _items(store: Store, manifest: Manifest) -> Check:
-    check = Check("items are those of the manifest")
+    check = Check(ITEMS)
     items = ItemsDigest()
     with well_formed("an item"):
         for item in store.items():
@@ -266,17 +327,14 @@ def _items(store: Store, manifest: Manifest) -> Check:
 
 
 def _templates(manifest: Manifest) -> Check:
-    check = Check("templates have their digests")
+    check = Check(TEMPLATES)
     for entry in (*manifest.conditions, *([manifest.reprompt] if manifest.reprompt else [])):
         check.compare(entry.sha256, digest(dict(entry.params)), entry.name)
     return check
 
 
-def _parts(run: Run, store: Store, *, published: bool) -> Check:
-    """Item files, conditions, models and samplings of the plan are those that the manifest declares, field by field.
-
-    So are the scorers, but that a run directory may not be scored yet.
-    """
+def _parts(run: Run, store: Store) -> Check:
+    """Item files, conditions, models and samplings of the plan are those that the manifest declares, field by field."""
     check = Check("plan is made of the manifest's parts")
     manifest, meta = run.manifest, store.meta()
     with well_formed("a part of the plan"), snapshot(store.path) as db:
@@ -291,16 +349,23 @@ def _parts(run: Run, store: Store, *, published: bool) -> Check:
     check.compare(stated, models, "models, their names and options")
     files = [[*dataset.as_json().values()] for dataset in manifest.datasets]
     check.compare(files, [list(row) for row in parts["datasets"]], "item files")
-    # A model may have a token limit of its own, which the manifest's samplings do not show.
-    planned = sorted({dumps({**sampling.as_json(), "max_tokens": 0}) for sampling in samplings})
-    declared = sorted({dumps({**sampling.as_json(), "max_tokens": 0}) for sampling in manifest.samplings})
-    check.compare(declared, planned, "samplings")
+    declared = dict.fromkeys(sampling for model in manifest.models for sampling in manifest.samplings_of(model))
+    stated_samplings, planned = ([dumps(one.as_json()) for one in some] for some in (declared, samplings))
+    if manifest.is_imported:  # a source states its samplings in an order of its own
+        stated_samplings, planned = sorted(stated_samplings), sorted(planned)
+    check.compare(stated_samplings, planned, "samplings")
     check.compare(manifest.run, meta.get("run"), "name of the run")
     check.compare(sorted(_META), sorted(meta), "facts of the plan")
+    return check
+
+
+def _scored(manifest: Manifest, store: Store, *, published: bool) -> Check:
+    """Every declared scorer has scores; a run directory may not be scored yet."""
+    check = Check(SCORED, checked=len(manifest.scorers))
     known = {f"{name}@{version}" for name, version in store.scorers()}
     unscored = [name for name in manifest.scorers if name not in known]
-    for name in manifest.scorers if published else ():
-        check.compare("scored", "no score" if name in unscored else "scored", f"declared scorer {name}")
+    for name in unscored if published else ():
+        check.miss(f"declared scorer {name}: no score")
     if unscored and not published:
         check.note = f"not scored yet: {', '.join(unscored)}"
     return check
@@ -308,9 +373,19 @@ def _parts(run: Run, store: Store, *, published: bool) -> Check:
 
 def _plan(store: Store, manifest: Manifest) -> Check:
     """Every trial is there and was asked. Trials that only failed are stated: a failed call is no missing one."""
-    check = Check("plan is complete")
+    check = Check(COMPLETE)
     cells = store.cells()
     check.compare(manifest.trials, sum(cell.planned for cell in cells), "number of trials")
+    if not manifest.is_imported:
+        size = manifest.items.n * manifest.repeats
+        stated = {
+            f"{model.label}, {condition.name}, {dumps(sampling.as_json())}": size
+            for model in manifest.models
+            for sampling in manifest.samplings_of(model)
+            for condition in manifest.conditions
+        }
+        now = {f"{cell.model}, {cell.condition}, {cell.sampling}": cell.planned for cell in cells}
+        check.compare(stated, now, "trials of")
     for cell in cells:
         where = f"{cell.model}, {cell.condition}, {cell.sampling}"
         check.compare(cell.planned, cell.answered + cell.failed, f"{where}: trials planned, trials asked")
@@ -357,5 +432,7 @@ def well_formed(what: str) -> Iterator[None]:
     """Whoever wrote the folder may have put anything into it: what has not the shape of a run is a StoreError."""
     try:
         yield
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError, OSError) as error:
+        if isinstance(error, PerpendError):
+            raise
         raise StoreError(f"{what} of the run is not what a run holds: {error!r}") from error

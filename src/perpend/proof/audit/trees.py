@@ -15,8 +15,8 @@ from perpend.ledger.manifest import Manifest
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS, Metric, Report
 from perpend.proof.archive import archived
+from perpend.proof.audit.bundle import VERIFY
 from perpend.proof.audit.checks import Check, first_difference, shown
-from perpend.proof.publish import VERIFY
 from perpend.proof.receipt import UNLISTED
 from perpend.report.derive import FIGURES, REPORT, TABLES
 
