@@ -10,7 +10,7 @@ import perpend
 
 SOURCE = Path(perpend.__file__).parent
 FLOORS = (
-    "errors canon types inert",
+    "errors disk canon types inert",
     "text stats",
     "scorers spec ledger",
     "models ask",

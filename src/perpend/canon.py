@@ -5,14 +5,11 @@ Everything that is hashed or written goes through here, so the same value gives 
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
 import json
 import math
-import os
 import re
-import tempfile
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from perpend.disk import replacing
 from perpend.errors import DataError, PerpendError, SpecError, did_you_mean
 
 VERSION = "0.2.0.dev0"
@@ -63,20 +61,12 @@ def clean_text(text: str) -> str:
 
 def write_atomic(path: Path, content: str | bytes) -> None:
     """Write a whole file or nothing: a temporary file beside it, flushed to disk, then renamed over it."""
-    data = content.encode() if isinstance(content, str) else content
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(temporary).unlink()
-        raise
+        data = content.encode() if isinstance(content, str) else content
+    except UnicodeEncodeError:
+        raise DataError(f"{path}: half a surrogate pair was to be written, which is not in UTF-8") from None
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def compress(data: bytes) -> bytes:
