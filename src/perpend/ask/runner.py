@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from perpend.ask.conditions import first_request, request, template
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE, Planned, Reprompt, Task, intent, make_model, make_task, source_files
 from perpend.canon import digest_file, write_atomic
+from perpend.disk import temporary_folder
 from perpend.errors import DataError, SpecError, StoreError
 from perpend.ledger.database import exclusive
 from perpend.ledger.items import check_freeze, read_items
@@ -150,8 +150,8 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
         samplings={model.label: spec.samplings_of(model) for model in spec.models},
         repeats=spec.repeats,
     )
-    with tempfile.TemporaryDirectory(dir=directory, prefix=".plan-") as tmpdir:
-        whole = Path(tmpdir) / "run.db"
+    with temporary_folder("plan", directory) as tmpdir:
+        whole = tmpdir / "run.db"
         with Store.create(whole, directory.name) as store:
             trials = store.write_plan(plan, _digesting(_selected(spec, task, spec.items), digest))
         if digest.count == 0:

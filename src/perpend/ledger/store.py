@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -356,8 +357,11 @@ class Store:
             yield whole(trial), str(request)
 
     def integrity(self) -> list[str]:
-        """What SQLite itself finds wrong with the file; empty when nothing is."""
-        return [str(message) for (message,) in self._rows("PRAGMA integrity_check(5)") if message != "ok"]
+        """What SQLite itself finds wrong with the file, and rows that name what is not there; empty when nothing is."""
+        damages = [str(message) for (message,) in self._rows("PRAGMA integrity_check(5)") if message != "ok"]
+        lost = [f"row {row} of {table} names no row of {other}" for table, row, other, _ in
+                islice(self._rows("PRAGMA foreign_key_check"), 5)]  # fmt: skip
+        return damages + lost
 
     def score_values(self, name: str, version: str) -> Iterator[tuple[int, float | None]]:
         """(trial, value) of every score of one scorer version."""

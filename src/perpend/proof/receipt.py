@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from perpend.canon import JSON, digest, digest_file, pretty, read_object, write_atomic
+from perpend.disk import temporary_folder
 from perpend.errors import SpecError, StoreError
 
 FORMAT = 1
@@ -141,8 +141,8 @@ def check(folder: Path) -> Signature:
     if program is None:
         return Signature(True, None, "", "ssh-keygen is not on the PATH, so the signature was not checked")
     public = (folder / SIGNER).read_text(encoding="utf-8", errors="replace").split()[:2]
-    with tempfile.TemporaryDirectory() as tmpdir:
-        allowed = Path(tmpdir) / "allowed"
+    with temporary_folder("sign") as tmpdir:
+        allowed = tmpdir / "allowed"
         allowed.write_text(f"{NAMESPACE} {' '.join(public)}\n", encoding="utf-8")
         printed = _run([program, "-l", "-f", str(folder / SIGNER)], None)
         signer = next((word for word in printed.stdout.split() if word.startswith("SHA256:")), "")

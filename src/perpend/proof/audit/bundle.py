@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perpend.canon import JSON, as_list, as_object, digest, digest_file, read_object, read_text, write_atomic
+from perpend.disk import temporary_folder
 from perpend.errors import StoreError
 from perpend.ledger.manifest import MANIFEST, Manifest
 from perpend.measure.run import Run
@@ -18,7 +18,7 @@ from perpend.proof.audit import words_0_1 as format_1
 from perpend.proof.audit.checks import Check, canonical
 from perpend.proof.gates import gates, headline, sentence
 from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, write_index
-from perpend.proof.receipt import RECEIPT, SIGNATURE, digests, read
+from perpend.proof.receipt import RECEIPT, SIGNATURE, SIGNER, digests, read
 from perpend.report.derive import REPORT
 
 _NEEDED = (*NEEDED, METRICS, REPORT)
@@ -82,7 +82,9 @@ def _receipt(folder: Path) -> Check:
     check.compare(receipt.receipt_sha256, digest(rest), "receipt_sha256")
     check.compare(receipt.run, folder.resolve().name, "name of the run, name of the folder")
     check.compare(sorted(receipt.body), list(_KEYS), "keys")
-    check.compare(sorted(as_object(receipt.body.get("code"))), list(_CODE_KEYS), "keys of code")
+    code = as_object(receipt.body.get("code"))
+    check.compare(sorted(code), list(_CODE_KEYS), "keys of code")
+    check.compare(True, all(isinstance(value, str) for value in code.values()), "code as strings")
     canonical(check, folder / RECEIPT, receipt.body)
     check.note = f"root {receipt.root_sha256}: compare it with the one that the paper quotes"
     return check
@@ -95,8 +97,7 @@ def _index(folder: Path) -> Check:
     if not (above / INDEX).is_file():
         check.note = f"there is no {INDEX} beside the folder"
         return check
-    with tempfile.TemporaryDirectory() as tmpdir:
-        alone = Path(tmpdir)
+    with temporary_folder("audit") as alone:
         for file in (RECEIPT, SIGNATURE, MANIFEST):
             if (folder / file).is_file():
                 write_atomic(alone / name / file, (folder / file).read_bytes())
@@ -142,6 +143,9 @@ def _signature(folder: Path) -> Check:
     check = Check("signature")
     seal = signature.check(folder)
     check.note = seal.note
+    if not seal.signed and (folder / SIGNER).exists():
+        check.checked = 1
+        check.miss(f"{SIGNER}: a key, and no signature by it")
     if seal.signed and seal.good is not None:
         check.checked = 1
         if not seal.good:
@@ -189,4 +193,28 @@ def stated_attempts(manifest: Manifest, stated: Mapping[str, JSON], metrics: Seq
         check.compare(body.get(key), now.get(key), f"attempts, {key}")
     for other in others:
         check.compare(sorted({*other, "shared"} if is_old else other), list(_ATTEMPT_KEYS), "keys of another run")
+        check.compare(
+            True, _is_attempt(other, as_object(now["headline"]), manifest), f"shape of {other.get('run')!r:.60}"
+        )
     return check
+
+
+def _is_attempt(other: Mapping[str, JSON], mine: Mapping[str, JSON], manifest: Manifest) -> bool:
+    """Whether what a receipt says of another run has the shape of that: its number is this run's headline, there."""
+    texts = (other.get("run"), other.get("created"), *as_list(other.get("differs")))
+    shared, number = other.get("shared", 1), other.get("headline")
+    if not all(isinstance(text, str) for text in texts) or not isinstance(other.get("differs"), list):
+        return False
+    if isinstance(shared, bool) or not isinstance(shared, int) or not 1 <= shared <= manifest.items.n:
+        return False
+    if number is None:
+        return True
+    body = as_object(number)
+    values = [body.get(key) for key in ("value", "lo", "hi", "n")]
+    return (
+        body.keys() == mine.keys()
+        and all(body[key] == mine[key] for key in ("metric", "scorer"))
+        and all(isinstance(name, str) for name in as_object(body["where"]).values())
+        and isinstance(body["where"], dict)
+        and all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
+    )

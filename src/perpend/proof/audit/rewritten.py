@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import zlib
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from perpend.disk import temporary_folder
 from perpend.errors import StoreError
 from perpend.ledger.manifest import read_manifest
 from perpend.proof.archive import archived, write
@@ -25,10 +25,10 @@ def rewritten(directory: Path, stored: Path) -> list[Check]:
     Another machine's zlib may pack the same lines in other bytes, so only the packing's header is compared.
     """
     check = Check(NAME)
-    with tempfile.TemporaryDirectory(prefix="perpend-audit-") as tmpdir:
-        write(directory, Path(tmpdir))
+    with temporary_folder("audit") as tmpdir:
+        write(directory, tmpdir)
         for name in sorted(archived(read_manifest(directory))):
-            then, now = stored / name, Path(tmpdir) / name
+            then, now = stored / name, tmpdir / name
             if then.is_file() and now.is_file():
                 _compare(check, name, then, now)
             elif then.is_file() != now.is_file():
