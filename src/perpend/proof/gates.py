@@ -70,7 +70,7 @@ def gates(run: Run | Path, *, quiet: bool = True) -> list[Gate]:
         return [
             _dataset(store, manifest),
             _prompts(store, manifest, counts, quiet=quiet),
-            _plan(manifest, counts),
+            _plan(manifest, counts, _unasked_turns(opened, store)),
             _coverage(counts),
             _invalid(manifest, counts, scored),
             _unfinished(store, counts, scored),
@@ -128,13 +128,26 @@ def _prompts(store: Store, manifest: Manifest, counts: Counts, *, quiet: bool) -
     return Gate("prompts", not differ, f"{same} of {same + differ} requests have this code's digest{first}")
 
 
-def _plan(manifest: Manifest, counts: Counts) -> Gate:
-    """Every planned trial is there and was asked."""
+def _plan(manifest: Manifest, counts: Counts, unasked_turns: int) -> Gate:
+    """Every planned trial is there and was asked, a second time where the task asks for that."""
     gap = counts.planned - counts.asked
     if counts.planned != manifest.trials or not counts.gapless:
         return Gate("plan", False, f"{counts.planned} trials in run.db, {manifest.trials} in the manifest")
     figure = f"{counts.asked} of {counts.planned} trials were asked"
-    return Gate("plan", not gap, figure + (f"; {gap} never were" if gap else ""))
+    left = f"; {unasked_turns} second turns never were" if unasked_turns else ""
+    return Gate("plan", not gap and not unasked_turns, figure + (f"; {gap} never were" if gap else "") + left)
+
+
+def _unasked_turns(run: Run, store: Store) -> int:
+    """How many first replies cannot be used and were not followed by a second turn; 0 where the task has none here."""
+    reprompt = None if run.manifest.reprompt is None or run.code.task is None else run.code.task.reprompt
+    if reprompt is None:
+        return 0
+    asked = store.answered_turns(1) | store.failures(1).keys()
+    return sum(
+        response.text is not None and trial.trial not in asked and reprompt.wanted(trial.item, response)
+        for trial, response in store.answers(last_turn=0)
+    )
 
 
 def _coverage(counts: Counts) -> Gate:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +22,10 @@ from perpend.studies.logic.chaosbench.rundir import METRICS, RECEIPT, RUN_MANIFE
 from perpend.studies.logic.chaosbench.settings import TASK, prompt_hash, settings_from
 from perpend.studies.logic.chaosbench.sources import CANONICAL, MissingDataError, Selector, read_selector
 from perpend.types import Item
+
+PREDICTIONS = "predictions.jsonl.gz"
+_FILES = frozenset((RUN_MANIFEST, METRICS, SUMMARY_PAGE, PREDICTIONS, RECEIPT))
+"""All that a published run holds."""
 
 
 def gate_json(gate: Gate) -> dict[str, JSON]:
@@ -162,13 +165,17 @@ def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False)
     if to.exists():
         if not force:
             raise StoreError(f"{to} is published already; --force replaces it")
-        shutil.rmtree(to)
+        strange = sorted({entry.name for entry in to.iterdir()} - _FILES)
+        if strange or to.is_symlink():
+            raise StoreError(f"{to}: holds {', '.join(strange[:3])}, which publish-run did not write; move it away")
     for name in (RUN_MANIFEST, METRICS, SUMMARY_PAGE):
         if (run / name).is_file():
             write_atomic(to / name, (run / name).read_bytes())
+        else:
+            (to / name).unlink(missing_ok=True)  # of an earlier copy; this run has none
     data = path.read_bytes()
-    write_atomic(to / "predictions.jsonl.gz", data if path.suffix == ".gz" else compress(data))
-    files: dict[str, JSON] = {entry.name: digest_file(entry) for entry in sorted(to.iterdir())}
+    write_atomic(to / PREDICTIONS, data if path.suffix == ".gz" else compress(data))
+    files: dict[str, JSON] = {entry.name: digest_file(entry) for entry in sorted(to.iterdir()) if entry.name != RECEIPT}
     receipt: dict[str, JSON] = {
         "published_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "run_id": manifest.get("run_id"),
