@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, digest, digest_file, read_object, read_text, write_atomic
+from perpend.canon import JSON, as_list, as_object, digest, digest_file, pretty, read_object, read_text, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import StoreError
 from perpend.ledger.manifest import MANIFEST, Manifest
@@ -85,7 +85,7 @@ def _receipt(folder: Path) -> Check:
     code = as_object(receipt.body.get("code"))
     check.compare(sorted(code), list(_CODE_KEYS), "keys of code")
     check.compare(True, all(isinstance(value, str) for value in code.values()), "code as strings")
-    canonical(check, folder / RECEIPT, receipt.body)
+    canonical(check, folder / RECEIPT, pretty(receipt.body))
     check.note = f"root {receipt.root_sha256}: compare it with the one that the paper quotes"
     return check
 
@@ -104,7 +104,7 @@ def _index(folder: Path) -> Check:
         write_index(alone)
         now, stored = read_object(alone / INDEX), read_object(above / INDEX, StoreError)
         pages = _lines(above / PAGE), _lines(alone / PAGE)
-    canonical(check, above / INDEX, stored)
+    canonical(check, above / INDEX, pretty(stored))
     entries = [{str(entry.get("run")): entry for entry in map(as_object, as_list(body.get("runs")))}
                for body in (stored, now)]  # fmt: skip
     check.compare(entries[0].get(name), entries[1].get(name), f"{INDEX}, {name}")

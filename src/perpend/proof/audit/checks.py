@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import JSON, pretty
+from perpend.canon import JSON
 from perpend.errors import AuditFailure, PerpendError, StoreError
 from perpend.inert import terminal
 from perpend.proof.audit.labels import Judged
@@ -205,10 +205,10 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
-def canonical(check: Check, path: Path, body: Mapping[str, JSON]) -> None:
+def canonical(check: Check, path: Path, text: str) -> None:
     """Count whether a JSON file has the bytes that its value has: nothing can hide in how it is written."""
     check.checked += 1
-    if path.read_bytes() != pretty(body).encode():
+    if path.read_bytes() != text.encode():
         check.miss(f"{path.name}: not written as perpend writes it: other spaces, order or spelling of the same values")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from perpend.ask.task import CODE
-from perpend.canon import digest, digest_file, dumps, read_object
+from perpend.canon import digest, digest_file, dumps, pretty, read_object
 from perpend.errors import StoreError
 from perpend.ledger.manifest import MANIFEST, ItemsDigest, Manifest, code_version
 from perpend.ledger.snapshot import snapshot
@@ -71,7 +71,7 @@ def _manifest(run: Run) -> Check:
     manifest = run.manifest
     body = read_object(run.directory / MANIFEST, StoreError)
     check.compare(body, json.loads(json.dumps(manifest.as_json())), MANIFEST)
-    canonical(check, run.directory / MANIFEST, body)
+    canonical(check, run.directory / MANIFEST, pretty(body))
     most = manifest.items.max_items
     if most is not None and manifest.items.n > most:
         check.miss(f"{MANIFEST}, items: {manifest.items.n} were taken where {most} were wanted")

@@ -22,11 +22,11 @@ from perpend.canon import JSON, as_list, as_object
 from perpend.disk import temporary_folder
 from perpend.errors import PerpendError, StoreError
 from perpend.measure.run import IMPORTED, Run
-from perpend.measure.study import FORMAT, METRICS, plain_metrics, read_metrics, stored_labels_of
+from perpend.measure.study import FORMAT, METRICS, metrics_text, plain_metrics, read_metrics, stored_labels_of
 from perpend.proof.audit import format_1
 from perpend.proof.audit.answers import EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, processes, where
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
-from perpend.proof.audit.checks import Audit, Check, Sample, well_formed
+from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed
 from perpend.proof.audit.intent import COMPLETE, ITEMS, SCORED, TEMPLATES, intent, order
 from perpend.proof.audit.labels import LABELS, Judged, judged
 from perpend.proof.audit.places import AuditPlace, places, run_directory, scored_copy, unscored
@@ -45,6 +45,8 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
     if facts is None and not any((stored / name).exists() for name in (METRICS, REPORT, TABLES, FIGURES)):
         return [Check(f"{METRICS}, {REPORT}", note=NOT_THERE)]
     metrics, body = _read(stored)
+    if body is not None and body.get("format") == FORMAT:
+        canonical(metrics, stored / METRICS, metrics_text(body))
     with well_formed("a number"), temporary_folder("audit") as fresh:
         why = run.code.missing.get("study")
         if why is not None:
