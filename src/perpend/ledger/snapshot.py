@@ -65,7 +65,8 @@ class Snapshot:
 
     def _rows(self, sql: str, *values: object) -> Iterator[Row]:
         with translated(self.path):
-            yield from self._db.execute(sql, values)
+            for row in self._db.execute(sql, values):  # noqa: UP028  'yield from' would close a cursor of a closed file
+                yield row
 
     def parts(self) -> dict[str, list[Row]]:
         """The small tables, in the order of their numbers: datasets, conditions, models, samplings, meta."""
@@ -74,6 +75,11 @@ class Snapshot:
     def items(self) -> Iterator[Row]:
         """(number of the dataset, body) of every item, in plan order."""
         return self._rows("SELECT dataset, body FROM item ORDER BY item")
+
+    def item_texts(self) -> Iterator[tuple[str, str]]:
+        """(id, body) of every item, as the columns hold them."""
+        for name, body in self._rows("SELECT id, body FROM item ORDER BY item"):
+            yield str(name), str(body)
 
     def trials(self) -> Iterator[Row]:
         """(trial, item, condition, model, sampling, repeat) of the plan, all as numbers."""

@@ -136,7 +136,8 @@ class Store:
 
     def _rows(self, sql: str, *values: object) -> Iterator[tuple[object, ...]]:
         with translated(self.path):
-            yield from self._db.execute(sql, values)
+            for row in self._db.execute(sql, values):  # noqa: UP028  'yield from' would close a cursor of a closed file
+                yield row
 
     def query(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         """All rows of one reading statement."""

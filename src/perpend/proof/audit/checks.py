@@ -17,13 +17,13 @@ from perpend.proof.audit.places import AuditPlace
 BEYOND: Mapping[str, str] = {
     "answers": "answers that no model gave, where all else was derived from them anew; nor trials and answers left out",
     "wording": "questions, conditions or a second turn in other words than were sent, with every request made anew",
-    "choice": "the best of several samples of items, models, scorers or runs; the attempts name only runs that were "
-    "in one folder",
-    "names": "wrong names: of a model, its options and fingerprint, of the run, of item files and their digests, of a "
-    "freeze that items were drawn from",
+    "choice": "the best of several samples of items, models, conditions, scorers or runs, and how items were drawn: "
+    "the attempts name only runs that were in one folder",
+    "names": "wrong names: of the task or the run, of a model, its options and fingerprint, of item files and their "
+    "digests, of a freeze that items were drawn from",
     "times": "wrong times, durations, token counts and versions of the code",
     "words": "untrue reasons for an accepted gate, untrue human labels, an untrue account of the other runs",
-    "imports": "in an imported run: which questions were asked, and stored labels that no rule here gives",
+    "imports": "in a run that says it was imported: which questions were asked, and labels that no rule here gives",
 }
 """What a forger can change without a trace, if he derives everything else anew. A root digest that the paper quotes, or
 a signature, rules out all of it after that day; before it, only the publisher can be asked."""

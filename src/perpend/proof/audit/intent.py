@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from perpend.ask.task import CODE
-from perpend.canon import digest, digest_file, dumps, pretty, read_object
+from perpend.canon import digest, digest_file, dumps, parse, pretty, read_object
 from perpend.errors import StoreError
+from perpend.ledger.items import stored_item
 from perpend.ledger.manifest import MANIFEST, ItemsDigest, Manifest, code_version
 from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
@@ -93,7 +94,7 @@ def _task(run: Run) -> Check:
 
     Conditions that a user brought are templates, and he may add scorers. Another version's words may be other ones.
     """
-    check = Check("task is that of the manifest")
+    check = Check("what the task asks for")
     manifest, task = run.manifest, run.code.task
     is_same_code = manifest.code.get("source_sha256") == code_version()["source_sha256"]
     if task is None and is_same_code and manifest.task in names("tasks") and manifest.source("tasks") is None:
@@ -101,8 +102,8 @@ def _task(run: Run) -> Check:
         check.miss(f"task {manifest.task!r}: {run.code.missing.get('task')}")
         return check
     if task is None or manifest.is_imported:
-        # Second turns are then compared with what the manifest declares, and one that it declares is said to be left.
-        check.note = "imported: nothing was asked here" if manifest.is_imported else run.code.missing.get("task", "")
+        check.note = "imported: nothing was asked here" if manifest.is_imported else ""
+        check.missing = "" if manifest.is_imported else run.code.missing.get("task", "")
         return check
     check.compare(manifest.choices_scored, task.choices_scored, "task, choices_scored")
     check.compare(manifest.reprompt is not None, task.reprompt is not None, "whether there is a second turn (reprompt)")
@@ -144,11 +145,15 @@ def _sources(manifest: Manifest, stored: Path, *, published: bool) -> Check:
 def _items(store: Store, manifest: Manifest) -> Check:
     check = Check(ITEMS)
     items = ItemsDigest()
-    with well_formed("an item"):
-        for item in store.items():
+    with well_formed("an item"), snapshot(store.path) as db:
+        for name, body in db.item_texts():
+            item = stored_item(body)
             texts = (item.id, item.prompt, item.target or "", item.decoy or "", *item.choices, *item.aliases)
             if not all(isinstance(text, str) for text in (*texts, *item.tags.values())):
                 raise TypeError(f"item {item.id!r} holds something other than strings")
+            if (name, body) != (item.id, dumps(item.as_json())):
+                check.checked += 1
+                check.miss(f"item {name!r}: its row holds something else than the item {item.id!r}")
             items.add(item)
     check.compare(manifest.items.n, items.count, "number of items")
     check.compare(manifest.items.sha256, items.hexdigest(), "digest of the items")
@@ -168,8 +173,10 @@ def _parts(run: Run, store: Store) -> Check:
     manifest, meta = run.manifest, store.meta()
     with well_formed("a part of the plan"), snapshot(store.path) as db:
         parts = db.parts()
-        conditions = [[str(name), json.loads(str(params))] for name, params in parts["conditions"]]
-        models = [[str(name), str(label), json.loads(str(options))] for name, label, options in parts["models"]]
+        conditions = [[str(name), parse(str(params))] for name, params in parts["conditions"]]
+        models = [[str(name), str(label), parse(str(options))] for name, label, options in parts["models"]]
+        texts = [str(row[-1]) for part in ("conditions", "models", "samplings") for row in parts[part]]
+        check.compare([dumps(parse(text)) for text in texts], texts, "params and options, as perpend writes them")
         samplings = store.plan_names()[2]
     check.compare([entry.name for entry in manifest.conditions], [name for name, _ in conditions], "conditions")
     check.compare([dict(entry.params) for entry in manifest.conditions], [params for _, params in conditions], "params")
