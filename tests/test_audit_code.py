@@ -73,7 +73,7 @@ def test_what_needs_the_code_is_said_per_check_and_in_the_verdict(folder: Path) 
     outcome = of(folder)
     assert outcome.ok
     assert outcome.verdict.startswith(
-        "nothing differs in what was recomputed; not recomputed: what the task asks for, scores of brief@1, "
+        "nothing differs in what was recomputed; not recomputed: what the task asks for, scores of "
     )
     checks = by_name(outcome)
     assert "code/brevity.py, which is not run without --trust-code" in checks["scores of brief@1"].missing
