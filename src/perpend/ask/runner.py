@@ -138,8 +138,9 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
         changed = differences(before.binding(), intent(directory.name, spec, task, models, planned).binding())
         if changed:
             raise StoreError(
-                f"{directory}: holds another run; it differs in\n  " + "\n  ".join(changed[:10]) + "\n"
-                "Give this one another name (--name), or undo the change to resume that one."
+                f"{directory}: holds another run; it differs in",
+                *changed[:10],
+                "Give this one another name (--name), or undo the change to resume that one.",
             )
         return
     digest = ItemsDigest()

@@ -10,6 +10,7 @@ import click
 
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_fields, print_headline
+from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
     from perpend.ask.runner import Outcome
@@ -104,11 +105,11 @@ def _finish(outcome: Outcome, as_json: bool) -> None:
     }
     print_fields(body, as_json)
     if outcome.stopped is not None:
-        click.echo(f"stopped: {outcome.stopped}. Run the same command again to resume.", err=True)
+        say(f"stopped: {outcome.stopped}. Run the same command again to resume.", err=True)
         if outcome.stopped == "interrupted":
             raise click.exceptions.Exit(130)
     elif outcome.failed:
-        click.echo(
+        say(
             f"{outcome.failed} trial{'s' * (outcome.failed != 1)} got no answer. Run the same command to retry.",
             err=True,
         )
@@ -202,11 +203,11 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
     with Store.open(run / "run.db") as store:
         cases = sample(store, where=dict(map(key_value, where)), by=by, n_per_group=n_per_group, seed=seed)
     if as_json:
-        click.echo(pretty([case.as_json() for case in cases]), nl=False)
+        say_page(pretty([case.as_json() for case in cases]))
         return
     page = as_markdown(cases, f"Cases of {run.name}")
     if out_md is not None:
         write_atomic(out_md, page)
-        click.echo(f"{len(cases)} case{'s' * (len(cases) != 1)} in {out_md}")
+        say(f"{len(cases)} case{'s' * (len(cases) != 1)} in {out_md}")
     else:
-        click.echo(page)
+        say_page(page + "\n")

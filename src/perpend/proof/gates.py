@@ -15,7 +15,7 @@ from perpend.ask.progress import Progress
 from perpend.ask.task import conditions_of
 from perpend.canon import JSON, as_list, as_object, digest
 from perpend.errors import StoreError
-from perpend.inert import terminal
+from perpend.inert import one_line
 from perpend.ledger.items import item_digest
 from perpend.ledger.manifest import ItemsDigest, Manifest, ModelFacts, differences, read_manifest
 from perpend.ledger.snapshot import Counts, ScoreCounts, snapshot
@@ -57,7 +57,7 @@ def as_table(gates: Sequence[Gate]) -> str:
     for gate in gates:
         verdict = "pass" if gate.passed else "FAIL" if gate.because is None else "accepted"
         why = "" if gate.because is None else f"; accepted because: {gate.because}"
-        lines.append(f"{verdict:<8}  {gate.gate:<{width}}  {terminal(gate.detail + why)}")
+        lines.append(f"{verdict:<8}  {gate.gate:<{width}}  {one_line(gate.detail + why)}")
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from perpend.canon import JSON, as_list, as_object, pretty, write_atomic
 from perpend.disk import temporary_folder, writing
 from perpend.errors import AuditFailure, SpecError, StoreError, did_you_mean
-from perpend.inert import markdown, terminal
+from perpend.inert import markdown
 from perpend.ledger.manifest import Manifest, code_version, read_manifest
 from perpend.measure.run import Run
 from perpend.proof import receipt as receipts
@@ -206,10 +206,10 @@ def _refuse(runs: Sequence[Run], checked: Sequence[Sequence[Gate]]) -> None:
     for run, passed in zip(runs, checked, strict=True):
         failed = [gate for gate in passed if not gate.passed and gate.because is None]
         if failed:
-            lines += [f"{terminal(run.name)}: not published", as_table(passed)]
+            lines += [f"{run.name}: not published", *as_table(passed).split("\n")]
             lines += [f'To publish all the same: --accept {gate.gate} --because "why it may"' for gate in failed]
     if lines:
-        raise AuditFailure("\n".join(lines))
+        raise AuditFailure(*lines)
 
 
 def _check_accepted(accept: Iterable[str], checked: Sequence[Gate]) -> None:
@@ -245,17 +245,18 @@ def _private(folder: Path, run: Path, facts: Mapping[str, JSON]) -> Gate:
     secrets = [leak for leak in leaks if leak.secret]
     if secrets:
         raise AuditFailure(
-            f"{terminal(run.name)}: not published; secrets would be:\n{_places(secrets)}\n"
-            "Take them out where they come from; no gate accepts them. A key that was stored is a key to replace."
+            f"{run.name}: not published; secrets would be:",
+            *_places(secrets),
+            "Take them out where they come from; no gate accepts them. A key that was stored is a key to replace.",
         )
     if leaks:
-        return Gate("private", False, f"{len(leaks)} places: " + _places(leaks).replace("\n", "; "))
+        return Gate("private", False, f"{len(leaks)} places: " + "; ".join(_places(leaks)))
     return Gate("private", True, NOTHING_PRIVATE)
 
 
-def _places(leaks: Sequence[Leak]) -> str:
+def _places(leaks: Sequence[Leak]) -> list[str]:
     lines = [str(leak) for leak in leaks[:_LISTED]]
-    return "\n".join(lines + ([f"and {len(leaks) - _LISTED} more"] if len(leaks) > _LISTED else []))
+    return lines + ([f"and {len(leaks) - _LISTED} more"] if len(leaks) > _LISTED else [])
 
 
 def _check_kept(there: Path, folder: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from perpend.canon import JSON
 from perpend.errors import AuditFailure, PerpendError, StoreError
-from perpend.inert import terminal
+from perpend.inert import one_line
 from perpend.proof.audit.labels import Judged
 from perpend.proof.audit.places import AuditPlace
 
@@ -150,7 +150,7 @@ class Audit:
         """Raise AuditFailure with the first difference of every check that has one."""
         if not self.ok:
             lines = [f"{c.name}: {c.differ} of {c.checked} differ; {c.first}" for c in self.checks if c.fails]
-            raise AuditFailure(f"{self.path}: " + "\n".join(lines))
+            raise AuditFailure(f"{self.path}: differs from what is stored", *lines)
 
 
 def as_table(audits: Iterable[Audit]) -> str:
@@ -160,20 +160,16 @@ def as_table(audits: Iterable[Audit]) -> str:
     """
     lines: list[str] = []
     for outcome in audits:
-        lines.append(_line(f"{outcome.name}: {outcome.verdict}"))
+        lines.append(one_line(f"{outcome.name}: {outcome.verdict}"))
         for check in outcome.checks:
             verdict = f"{check.differ} differ" if check.differ else "ok" if check.checked else "not checked"
-            lines.append(f"  {_line(check.name):<42} {check.checked:>9} checked   {verdict}")
+            lines.append(f"  {one_line(check.name):<42} {check.checked:>9} checked   {verdict}")
             left = f"not recomputed: {check.missing}" if check.missing else ""
             accepted = f"accepted with a reason: {check.accepted}" if check.accepted else ""
-            lines += [f"      {_line(text)}" for text in (check.first, accepted, check.note, left) if text]
-        lines += [f"  {_line(line)}" for judged in outcome.labels for line in judged.as_lines()]
+            lines += [f"      {one_line(text)}" for text in (check.first, accepted, check.note, left) if text]
+        lines += [f"  {one_line(sentence)}" for judged in outcome.labels for sentence in judged.as_lines()]
     lines += ["No recomputation can find:", *(f"  - {words}" for words in BEYOND.values())]
     return "\n".join(lines) + "\n"
-
-
-def _line(text: str) -> str:
-    return terminal(text.replace("\n", "\\n"))
 
 
 def first_difference(stored: object, now: object, where: str) -> str | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from perpend.ask.task import packaged_task
 from perpend.canon import JSON, compress, digest, digest_file, object_of, write_atomic
 from perpend.errors import DataError, StoreError
+from perpend.inert import one_line
 from perpend.proof.gates import Gate
 from perpend.studies.logic.chaosbench.checks import Examined, examine, item_of, limits
 from perpend.studies.logic.chaosbench.evaluate import chosen
@@ -36,7 +37,9 @@ def gate_json(gate: Gate) -> dict[str, JSON]:
 def as_table(gates: Sequence[Gate]) -> str:
     """Gates as text, one per line."""
     width = max(len(gate.gate) for gate in gates)
-    return "\n".join(f"{'pass' if one.passed else 'FAIL'}  {one.gate:<{width}}  {one.detail}" for one in gates)
+    return "\n".join(
+        f"{'pass' if one.passed else 'FAIL'}  {one.gate:<{width}}  {one_line(one.detail)}" for one in gates
+    )
 
 
 @dataclass(frozen=True)  # not slotted: the items are read once and kept
