@@ -150,8 +150,8 @@ def test_a_publication_of_the_pinned_bytes_restores_to_the_same_run(tiny: Run, t
     assert restored.manifest == tiny.manifest
     with restored.open() as old, tiny.open() as new:
         for table in ("meta", "dataset", "item", "condition", "model", "sampling", "trial", "response"):
-            rows = f"SELECT * FROM {table} ORDER BY 1, 2, 3" if table == "response" else f"SELECT * FROM {table}"
-            assert old.query(rows) == new.query(rows), table
+            rows = f"SELECT * FROM {table}"
+            assert sorted(old.query(rows), key=repr) == sorted(new.query(rows), key=repr), table
         assert old.scores(range(1, 17)) == new.scores(range(1, 17))
     archive.write(restored.directory, tmp_path / "again")
     for name in FILES:
