@@ -19,7 +19,7 @@ import pytest
 from perpend import canon
 from perpend.ask.conditions import trial_seed
 from perpend.ask.runner import evaluate
-from perpend.ledger import items, manifest, store
+from perpend.ledger import items, manifest, schema, store
 from perpend.ledger.plan import Dataset, Plan, Trial
 from perpend.measure import study
 from perpend.measure.table import Table
@@ -312,11 +312,11 @@ def test_the_bytes_of_a_receipt(tmp_path: Path) -> None:
 
 
 def test_a_changed_schema_has_a_new_version() -> None:
-    schema = files("perpend.ledger").joinpath("schema.sql").read_bytes()
+    sql = files("perpend.ledger").joinpath("schema.sql").read_bytes()
     pinned = {1: "1bc33c0c7425241ede504684a4bef9f520bc5db81b757027656169a60a9a8ed5"}
-    assert store.APPLICATION_ID == 0x70657270, "no older run.db would be taken for a run"
-    assert store.SCHEMA_VERSION in pinned, "pin the digest of the new schema beside the old ones"
-    assert hashlib.sha256(schema).hexdigest() == pinned[store.SCHEMA_VERSION], (
+    assert schema.APPLICATION_ID == 0x70657270, "no older run.db would be taken for a run"
+    assert schema.SCHEMA_VERSION in pinned, "pin the digest of the new schema beside the old ones"
+    assert hashlib.sha256(sql).hexdigest() == pinned[schema.SCHEMA_VERSION], (
         "schema.sql changed: raise SCHEMA_VERSION, keep opening older files, and pin the new digest beside this one"
     )
 
