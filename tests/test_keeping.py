@@ -162,3 +162,16 @@ def test_a_publish_that_was_killed_between_two_renames_is_put_right(ask: Callabl
     publish([directory], tmp_path / "out", {}, figures=False)
     assert bytes_of(made.folder) == before
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", "index.json", "study"]
+
+
+def test_reading_a_ledger_leaves_nothing_beside_it(ask: Callable[..., Path], tmp_path: Path) -> None:
+    directory = ask()
+    with sqlite3.connect(directory / "run.db") as db:  # as a copy of a run that was being written holds it
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    (tmp_path / "copy").mkdir()
+    shutil.copyfile(directory / "run.db", tmp_path / "copy" / "run.db")
+    with Store.open(tmp_path / "copy" / "run.db") as store:
+        assert store.responses() == 8
+        assert [path.name for path in (tmp_path / "copy").iterdir()] == ["run.db"]

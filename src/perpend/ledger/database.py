@@ -70,14 +70,16 @@ def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connecti
     Reading has a bound on its work. `durable` waits for the disk at every commit, so that a power cut costs nothing.
     """
     uri = path.resolve().as_uri()
+    log = path.with_name(path.name + "-wal")
+    # What keeps a log and has none is written by nobody, and reading must leave no log beside it.
+    options = "immutable=1" if mode == "ro" and not log.exists() and _keeps_log(path) else f"mode={mode}"
     try:
-        connection = sqlite3.connect(f"{uri}?mode={mode}", uri=True, isolation_level=None, timeout=10)
+        connection = sqlite3.connect(f"{uri}?{options}", uri=True, isolation_level=None, timeout=10)
         connection.execute("PRAGMA schema_version").fetchone()
     except sqlite3.OperationalError:
-        log = path.with_name(path.name + "-wal")
         if mode != "ro" or (log.exists() and log.stat().st_size):
             raise
-        # A WAL database at rest in a folder that we may not write: nobody else can be writing it either.
+        # At rest, in a folder that we may not write: nobody else can be writing it either.
         connection = sqlite3.connect(f"{uri}?immutable=1", uri=True, isolation_level=None)
     connection.execute(f"PRAGMA trusted_schema={'OFF' if _has_safe_json() else 'ON'}")
     connection.execute("PRAGMA cell_size_check=ON")
@@ -89,6 +91,12 @@ def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connecti
         connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
         connection.execute("PRAGMA journal_mode=WAL")
     return connection
+
+
+def _keeps_log(path: Path) -> bool:
+    """Whether a file is one that keeps a write-ahead log: bytes 18 and 19 of its header say so."""
+    with path.open("rb") as file:
+        return file.read(20)[18:] == b"\x02\x02"
 
 
 @cache
