@@ -117,11 +117,11 @@ def test_the_first_difference_shows_the_trial_and_both_values(run: Path) -> None
 
 def test_a_trial_that_was_never_asked_is_a_gap_and_one_that_failed_is_stated(run: Path) -> None:
     forge(run, "DELETE FROM response WHERE trial = 3", "DELETE FROM score WHERE trial = 3")
-    plan = next(check for check in audit_run(run).checks if check.name == "plan is complete")
+    plan = next(check for check in audit_run(run).checks if check.name == "every trial was asked")
     assert plan.differ == 1
     assert "trials planned, trials asked: stored 8, recomputed 7" in plan.first
     forge(run, "UPDATE response SET text = NULL, error = 'HTTP 500' WHERE trial = 5")
-    plan = next(check for check in audit_run(run).checks if check.name == "plan is complete")
+    plan = next(check for check in audit_run(run).checks if check.name == "every trial was asked")
     assert plan.differ == 1
     assert "1 of 8 trials only failed" in plan.note
 
@@ -157,7 +157,7 @@ def test_a_condition_without_a_template_is_said_and_not_passed_over(
     directory = evaluate_task(spec, replace(TASK, conditions=(own,)), [model("true")], tmp_path, quiet=True).directory
     check = next(c for c in audit_run(directory).checks if c.name == "questions were asked as planned")
     assert check.checked == 0
-    assert "holds no template" in check.note
+    assert "holds no template" in check.missing
 
 
 def imported(tmp_path: Path, drop: tuple[str, str] | None = None, **changes: object) -> Path:

@@ -156,7 +156,7 @@ KINDS = [
         "a dropped response",
         lines("responses.jsonl.gz", lambda rows: rows.pop(2)),
         "responses.jsonl.gz",
-        "plan is complete",
+        "every trial was asked",
         "trials planned, trials asked: stored 8, recomputed 7",
     ),
     Kind(

@@ -21,7 +21,7 @@ from typing import TypeAlias
 from perpend.ask.conditions import first_request, request
 from perpend.ask.progress import Progress
 from perpend.ask.task import Reprompt, conditions_of
-from perpend.canon import digest
+from perpend.canon import digest, dumps, parse
 from perpend.errors import SpecError, StoreError
 from perpend.ledger.plan import Trial, read_response, whole
 from perpend.ledger.snapshot import Row, snapshot
@@ -207,8 +207,8 @@ def compare(one: Job, part: _Part) -> list[Check]:
     if instruments.reprompt is None and not instruments.second_turns:
         second.note = "the run has none"
     unscored = Check(EACH_SCORED)
-    note = instruments.conditions if isinstance(instruments.conditions, str) else ""
-    prompts = Check(PROMPTS, note=note, missing=instruments.second_turns)
+    why = instruments.conditions if isinstance(instruments.conditions, str) else instruments.second_turns
+    prompts = Check(PROMPTS, missing=why)
     scores = {name: Check(f"scores of {name}", missing=instruments.missing.get(name, "")) for name in one.scorers}
     for name, why in instruments.unknown.items():
         scores[name].checked = scores[name].differ = 1
@@ -259,6 +259,10 @@ class AnsweredTrial:
             if numbers != list(range(len(numbers))):
                 what = "turns" if turn == "turns" else f"turn {turn}: attempts"
                 check.miss(f"{where(trial)}: {what} {numbers}, not {list(range(len(numbers)))}")
+        for row in rows:
+            packed = [text for text in (row[6], row[8]) if text is not None]
+            if any(dumps(parse(str(text))) != text for text in packed):
+                check.miss(f"{where(trial)}: likelihoods or token counts that perpend did not write: {packed!r:.80}")
         last = cls._answer(rows)
         return cls(trial, rows, last if len(rows) < 2 else cls._answer(row for row in rows if row[1] == 0), last)
 

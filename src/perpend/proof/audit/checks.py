@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from perpend.canon import JSON
@@ -107,6 +107,8 @@ class Audit:
     """How its run can be opened again; None where it cannot."""
     trust_code: bool = False
     metadata: Path | None = None
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    """The gates that failed and that the publisher accepted, with his reasons."""
 
     @property
     def name(self) -> str:
@@ -126,10 +128,11 @@ class Audit:
     @property
     def verdict(self) -> str:
         """One line: whether anything differs, and what was not looked at."""
-        left, accepted = self.not_recomputed, dict.fromkeys(check.accepted for check in self.checks if check.accepted)
+        left = self.not_recomputed
         line = "DIFFERS" if not self.ok else "nothing differs in what was recomputed" if left else "nothing differs"
-        if accepted and self.ok:
-            line += f", but what was accepted with a reason ({'; '.join(accepted)})"
+        if self.accepted:
+            reasons = "; ".join(f"{gate}: {because}" for gate, because in self.accepted.items())
+            line += f"; gates that failed and were accepted with a reason ({reasons})"
         if self.sample is not None:
             one = self.sample
             line += f" in a SAMPLE of {one.trials} of {one.of} trials (seed {one.seed}); the rest was not looked at"
@@ -142,6 +145,7 @@ class Audit:
             "run": self.name,
             "ok": self.ok,
             "sample": None if one is None else {"trials": one.trials, "of": one.of, "seed": one.seed},
+            "accepted": dict(self.accepted),
             "checks": [check.as_json() for check in self.checks],
             "labels": [judged.as_json() for judged in self.labels],
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,8 +23,8 @@ from perpend.measure.table import joined
 from perpend.proof.audit.checks import Check, canonical, well_formed
 from perpend.spec.resolve import names
 
-COMPLETE, SCORED, ITEMS, TEMPLATES = (
-    "plan is complete",
+ASKED, SCORED, ITEMS, TEMPLATES = (
+    "every trial was asked",
     "declared scorers have scores",
     "items are those of the manifest",
     "templates have their digests",
@@ -43,7 +44,7 @@ def intent(run: Run, store: Store, stored: Path, *, published: bool) -> Iterator
     yield _templates(run.manifest)
     yield _parts(run, store)
     yield _scored(run.manifest, store, published=published)
-    yield _plan(store, run.manifest)
+    yield from _plan(store, run.manifest)
 
 
 def _code(manifest: Manifest) -> Check:
@@ -84,9 +85,17 @@ def _manifest(run: Run) -> Check:
     }
     for key, entries in lists.items():
         check.compare(list(dict.fromkeys(entries)), entries, f"{MANIFEST}, {key}, each once")
+    check.compare(True, _is_time(manifest.created), f"{MANIFEST}, created is a time with its zone")
     check.compare(sorted(code_version()), sorted(manifest.code), f"{MANIFEST}, keys of code")
     check.compare(True, all(isinstance(value, str) for value in manifest.code.values()), f"{MANIFEST}, code as strings")
     return check
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _task(run: Run) -> Check:
@@ -215,9 +224,9 @@ def _scored(manifest: Manifest, store: Store, *, published: bool) -> Check:
     return check
 
 
-def _plan(store: Store, manifest: Manifest) -> Check:
+def _plan(store: Store, manifest: Manifest) -> Iterator[Check]:
     """Every trial is there and was asked. Trials that only failed are stated: a failed call is no missing one."""
-    check = Check(COMPLETE)
+    check = Check("plan is complete")
     cells = store.cells()
     check.compare(manifest.trials, sum(cell.planned for cell in cells), "number of trials")
     if not manifest.is_imported:
@@ -230,12 +239,14 @@ def _plan(store: Store, manifest: Manifest) -> Check:
         }
         now = {f"{cell.model}, {cell.condition}, {cell.sampling}": cell.planned for cell in cells}
         check.compare(stated, now, "trials of")
+    yield check
+    check = Check(ASKED)
     for cell in cells:
         where = f"{cell.model}, {cell.condition}, {cell.sampling}"
         check.compare(cell.planned, cell.answered + cell.failed, f"{where}: trials planned, trials asked")
         if cell.failed:
             check.note += f"{where}: {cell.failed} of {cell.planned} trials only failed. "
-    return check
+    yield check
 
 
 def order(run: Run) -> Check:

@@ -27,7 +27,7 @@ from perpend.proof.audit import format_1
 from perpend.proof.audit.answers import EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, processes, where
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
 from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed
-from perpend.proof.audit.intent import COMPLETE, ITEMS, SCORED, TEMPLATES, intent, order
+from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order
 from perpend.proof.audit.labels import LABELS, Judged, judged
 from perpend.proof.audit.places import AuditPlace, places, run_directory, scored_copy, unscored
 from perpend.proof.audit.rewritten import rewritten
@@ -123,7 +123,7 @@ class Options:
 
 _WHOLE = Options()
 _EXCUSED_BY = {
-    COMPLETE: "plan",
+    ASKED: "plan",
     SECOND: "plan",
     PROMPTS: "prompts",
     TEMPLATES: "prompts",
@@ -154,7 +154,16 @@ def _audit(place: AuditPlace, options: Options) -> Audit:
         if gate in ledger.accepted and check.differ:
             check.accepted = f"{gate}: {ledger.accepted[gate]}"
     again = place if ledger.is_open else None
-    return Audit(place.path, checks, ledger.sample, ledger.labels, again, options.trust_code, options.metadata)
+    return Audit(
+        path=place.path,
+        checks=checks,
+        sample=ledger.sample,
+        labels=ledger.labels,
+        place=again,
+        trust_code=options.trust_code,
+        metadata=options.metadata,
+        accepted=ledger.accepted,
+    )
 
 
 def _collected(checks: Iterable[Check]) -> list[Check]:
