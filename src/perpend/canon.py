@@ -172,7 +172,9 @@ def count_or_none(value: JSON) -> int | None:
 
 _DEEPEST = 100
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of half a surrogate pair
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# Possessive, and a string without an end is one too: else a long string takes a hundred times its length in memory,
+# and many quotes after an open one the square of it in time.
+_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _LARGEST = 1 << 64
 _LONGEST_FILE = 1 << 26
 """64 MB: what is read into memory whole is never that long, unless somebody means harm."""

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perpend.ask.conditions import first_request, request, template
+from perpend.ask.guarded import Guarded
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE, Planned, Reprompt, Task, intent, make_model, make_task, source_files
 from perpend.canon import digest_file, write_atomic
 from perpend.disk import temporary_folder
-from perpend.errors import DataError, SpecError, StoreError
+from perpend.errors import DataError, ModelError, SpecError, StoreError
 from perpend.ledger.database import exclusive
 from perpend.ledger.items import check_freeze, read_items
 from perpend.ledger.manifest import (
@@ -27,6 +28,7 @@ from perpend.ledger.manifest import (
 from perpend.ledger.plan import Appended, Dataset, OpenTrials, Plan, Trial
 from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
+from perpend.spec.keys import note_variables
 from perpend.spec.model import Budget, Model
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
 from perpend.types import Item, Request, Response
@@ -94,13 +96,18 @@ def evaluate_task(
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{directory}: cannot be created: {error.strerror}; choose another --out") from None
+    guarded = [
+        Guarded(model, (*entry.key_variables, *getattr(model, "key_variables", ())))
+        for entry, model in zip(spec.models, models, strict=True)
+    ]
     with exclusive(directory):
-        _prepare(directory, spec, task, models)
+        _prepare(directory, spec, task, guarded)
+        note_variables(directory, [name for model in guarded for name in model.key_variables])
         with Store.open(directory / "run.db", write=True, durable=keeping.durable) as store:
             if not keeping.accept_loss:
                 _check_loss(store)
             _check_rendering(store, task)
-            return _ask_all(store, spec, task, models, quiet=quiet)
+            return _ask_all(store, spec, task, guarded, quiet=quiet)
 
 
 def task_of(spec: RunSpec) -> Task:
@@ -253,6 +260,7 @@ def _ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *
             budget.answered = tally.answered
             with Progress(model_spec.label, tally.pending.total, tally.answered, quiet=quiet) as progress:
                 _ask(store, task, model, budget, (tally, progress))
+            tally.check_answered(model_spec.label)
             if task.reprompt is not None:
                 _ask_again(store, task, task.reprompt, (model_spec, model), budget)
     except KeyboardInterrupt:
@@ -272,16 +280,27 @@ class _Tally:
         self.answered = pending.total - len(pending)
         self.failed = set(pending.attempts)
         self.seen = self.unusable = 0
+        self.error = ""
 
     def count(self, trial: int, response: Response, *, unusable: bool) -> None:
         """Take one response in."""
         self.seen += 1
         self.unusable += unusable
         if response.error is not None:
+            self.error = response.error
             self.failed.add(trial)
         else:
             self.answered += 1
             self.failed.discard(trial)
+
+    def check_answered(self, model: str) -> None:
+        """ModelError where the model was asked and has not answered anything, now or before: that is no result."""
+        if self.seen and not self.answered:
+            raise ModelError(
+                f"{model}: {self.seen} trial{'s' * (self.seen != 1)} asked, none answered; the last failure: "
+                f"{self.error}. The failures are stored. Look at the model or its server, or wait if it asks for fewer "
+                "requests; run the same command again to resume"
+            )
 
 
 def _ask(store: Store, task: Task, model: Model, budget: Budget, watch: tuple[_Tally, Progress]) -> None:

@@ -10,6 +10,7 @@ import click
 
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_fields, print_headline
+from perpend.errors import ModelError
 from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ def _finish(outcome: Outcome, as_json: bool) -> None:
         say(f"stopped: {outcome.stopped}. Run the same command again to resume.", err=True)
         if outcome.stopped == "interrupted":
             raise click.exceptions.Exit(130)
+        if not outcome.answered:
+            raise ModelError("nothing was answered, so there is nothing to report. Allow more, then run it again.")
     elif outcome.failed:
         say(
             f"{outcome.failed} trial{'s' * (outcome.failed != 1)} got no answer. Run the same command to retry.",

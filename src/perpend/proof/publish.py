@@ -24,6 +24,7 @@ from perpend.proof.leaks import Leak, search, this_machine
 from perpend.proof.receipt import sign as sign_receipt
 from perpend.report.derive import REPORT, derive
 from perpend.report.tables import markdown_table
+from perpend.spec.keys import noted_variables
 
 _SHOWN = 20
 
@@ -237,15 +238,15 @@ def _finish(run: Run, folder: Path, passed: Sequence[Gate], accept: Mapping[str,
 
 
 def _private(folder: Path, run: Path, facts: Mapping[str, JSON]) -> Gate:
-    """No path, user or host of this machine is in what was written. A secret is refused whatever is accepted."""
-    own = this_machine(folders=(run, folder.parent.parent))
+    """No path, user, host or key is in what was written. A key of this machine is refused whatever is accepted."""
+    own = this_machine(folders=(run, folder.parent.parent), variables=noted_variables(run))
     with temporary_folder("publish", folder.parent) as tmpdir:
         write_atomic(tmpdir / receipts.RECEIPT, pretty(facts))
         leaks = [*search(folder, own), *search(tmpdir, own)]
     secrets = [leak for leak in leaks if leak.secret]
     if secrets:
         raise AuditFailure(
-            f"{run.name}: not published; secrets would be:",
+            f"{run.name}: not published; keys of this machine would be:",
             *_places(secrets),
             "Take them out where they come from; no gate accepts them. A key that was stored is a key to replace.",
         )
