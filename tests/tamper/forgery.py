@@ -47,7 +47,8 @@ def lines(name: str, change: Callable[[list[Table]], object]) -> Forge:
         rows = read(folder / name)
         change(rows)
         packed = "".join(dumps(row) + "\n" for row in rows).encode()
-        (folder / name).write_bytes(gzip.compress(packed, mtime=0))
+        with (folder / name).open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as archive:
+            archive.write(packed)
 
     return forge
 

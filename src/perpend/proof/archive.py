@@ -21,6 +21,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -198,18 +199,32 @@ def _score_lines(db: Snapshot) -> Iterator[str]:
 
 
 def _rebuild(folder: Path, plan: Mapping[str, JSON], path: Path, progress: Progress) -> None:
-    """run.db of the folder's lines. A line that has not what its table needs is a StoreError."""
-    try:
-        with rebuild(path) as db:
+    """run.db of the folder's lines. A line that has not what its table needs is a StoreError that names the file."""
+    with rebuild(path) as db:
+        with _named(folder / PLAN):
             db.parts(_parts(plan))
+        with _named(folder / ITEMS):
             db.items(_item_rows(folder))
-            trials = _Trials(folder, progress)
+        trials = _Trials(folder, progress)
+        with _named(folder / TRIALS):
             db.trials(trials)
+        with _named(folder / RESPONSES):
             db.responses(_response_rows(folder, trials))
+        with _named(folder / SCORES):
             _restore_scores(db, folder, plan, trials)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Say of what goes wrong in which published file it is: the ledger that is being made of it is nobody's concern."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, StoreError) as error:
+        if isinstance(error, StoreError) and path.name in str(error):
+            raise
+        reason = error.__cause__ or error
         raise StoreError(
-            f"{folder}: not what a published run holds ({error!r}); it was changed, or was never whole"
+            f"{path}: not what a published run holds ({reason!r:.200}); it was changed, or was never whole"
         ) from error
 
 

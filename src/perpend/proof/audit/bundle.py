@@ -191,6 +191,7 @@ def stated_attempts(manifest: Manifest, stated: Mapping[str, JSON], metrics: Seq
     }
     for key in dict.fromkeys((*now, *body)):
         check.compare(body.get(key), now.get(key), f"attempts, {key}")
+    check.compare(True, isinstance(body.get("others"), list), "attempts, others is a list")
     for other in others:
         check.compare(sorted({*other, "shared"} if is_old else other), list(_ATTEMPT_KEYS), "keys of another run")
         check.compare(

@@ -16,12 +16,12 @@ from perpend.proof.audit.places import AuditPlace
 
 BEYOND: Mapping[str, str] = {
     "answers": "answers that no model gave, where all else was derived from them anew; nor trials and answers left out",
-    "wording": "questions, conditions or a second turn in other words than were sent, with every request made anew",
+    "wording": "questions, their right answers, conditions or a second turn in other words than were used",
     "choice": "the best of several samples of items, models, conditions, scorers or runs, and how items were drawn: "
     "the attempts name only runs that were in one folder",
     "names": "wrong names: of the task or the run, of a model, its options and fingerprint, of item files and their "
     "digests, of a freeze that items were drawn from",
-    "times": "wrong times, durations, token counts and versions of the code",
+    "times": "wrong times, durations, token counts and versions of the code; how lines are packed",
     "words": "untrue reasons for an accepted gate, untrue human labels, an untrue account of the other runs",
     "imports": "in a run that says it was imported: which questions were asked, and labels that no rule here gives",
 }

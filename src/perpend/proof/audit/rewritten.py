@@ -14,8 +14,9 @@ from perpend.proof.archive import archived, write
 from perpend.proof.audit.checks import Check, shown
 
 _BLOCK = 1 << 20
-# gzip's magic number, deflate, no name, no comment, no time: what a header may hide is not there.
-_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
+# gzip's magic number, deflate, no name, no comment, no time, Python's own marks: what a header may hide is not there.
+_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+_MISSING = "(no such line)"
 NAME = "written again, it is the same"
 
 
@@ -30,7 +31,10 @@ def rewritten(directory: Path, stored: Path) -> list[Check]:
         for name in sorted(archived(read_manifest(directory))):
             then, now = stored / name, tmpdir / name
             if then.is_file() and now.is_file():
-                _compare(check, name, then, now)
+                try:
+                    _compare(check, name, then, now)
+                except StoreError as error:
+                    check.miss(str(error))
             elif then.is_file() != now.is_file():
                 check.checked += 1
                 check.miss(f"{name}: {'missing' if now.is_file() else 'nothing in this run gives it'}")
@@ -43,10 +47,10 @@ def _compare(check: Check, name: str, then: Path, now: Path) -> None:
         lines = other.count(b"\n")
         check.checked += lines
         if one != other:
-            pairs = zip_longest(one.split(b"\n"), other.split(b"\n"), fillvalue=b"")
-            at, stored, again = next((n, a, b) for n, (a, b) in enumerate(pairs, line) if a != b)
-            texts = (shown(text.decode("utf-8", "replace")) for text in (stored, again))
-            check.miss(f"{name}:{at}: stored {next(texts)}, written again {next(texts)}")
+            texts = (part.decode("utf-8", "replace").split("\n") for part in (one, other))
+            pairs = enumerate(zip_longest(*texts, fillvalue=_MISSING), line)
+            at, stored, again = next(((n, a, b) for n, (a, b) in pairs if a != b), (line, "other bytes", "not UTF-8"))
+            check.miss(f"{name}:{at}: stored {shown(stored)}, written again {shown(again)}")
             return
         line += lines
 
