@@ -15,7 +15,7 @@ from perpend.proof.audit.labels import Judged
 from perpend.proof.audit.places import AuditPlace
 
 BEYOND: Mapping[str, str] = {
-    "answers": "answers that no model gave, where all else was derived from them anew; nor trials and answers left out",
+    "answers": "answers that no model gave, where all else was derived from them anew; trials and answers left out",
     "wording": "questions, their right answers, conditions or a second turn in other words than were used",
     "choice": "the best of several samples of items, models, conditions, scorers or runs, and how items were drawn: "
     "the attempts name only runs that were in one folder",
