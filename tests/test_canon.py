@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import stat
+import time
 from pathlib import Path
 
 import pytest
 
 from perpend import canon
-from perpend.errors import DataError, SpecError, StoreError
+from perpend.errors import DataError, PerpendError, SpecError, StoreError
 
 
 def test_key_order_does_not_change_the_digest() -> None:
@@ -105,7 +107,7 @@ def test_a_small_file_that_cannot_be_read_says_which_and_why(tmp_path: Path) -> 
     (tmp_path / "half").write_text('{"a": "\\ud800"}', encoding="utf-8")
     with pytest.raises(DataError, match="gone: no such file; make it"):
         canon.read_text(tmp_path / "gone", advice="make it")
-    with pytest.raises(StoreError, match="Is a directory"):
+    with pytest.raises(StoreError, match="not a file"):
         canon.read_text(tmp_path, StoreError)
     with pytest.raises(SpecError, match="not UTF-8 at byte 0"):
         canon.read_toml(tmp_path / "latin")
@@ -115,3 +117,70 @@ def test_a_small_file_that_cannot_be_read_says_which_and_why(tmp_path: Path) -> 
         file.truncate((1 << 26) + 1)
     with pytest.raises(DataError, match="longer than 64 MB"):
         canon.read_object(tmp_path / "long")
+
+
+def test_a_pipe_in_a_file_s_place_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for read in (canon.read_text, canon.read_object, canon.read_toml, canon.digest_file):
+        with pytest.raises(PerpendError, match="not a file"):
+            read(tmp_path / "pipe")
+    with pytest.raises(DataError, match="not a file"):
+        list(canon.json_lines(tmp_path / "pipe"))
+
+
+def test_a_name_that_no_file_can_have_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no name of a file"):
+        canon.read_text(tmp_path / "a\0b")
+    with pytest.raises(DataError, match="too long"):
+        canon.read_text(tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (".".join("a" * 200_000) + " = 1", "a key of more than 100 parts"),
+        ("[" + " . ".join("a" * 50_000) + "]", "a key of more than 100 parts"),
+        (".".join(['"!"'] * 50_000) + " = 1", "a key of more than 100 parts"),
+        ("a = " + "[" * 5000, "nested more than 100 levels"),
+        ("a = " + "[" * 101 + "]" * 101, "nested more than 100 levels"),
+        ("a = 0x" + "f" * 5000, "an integer of more than 64 bits"),
+        ("a = " + "9" * 5000, "Exceeds the limit"),
+        ("a = 1979-13-01", "not TOML"),
+        ("x" * 400_000, "not TOML"),
+        ("a = '" + "x" * 600_000 + "'", "longer than 512 KB"),
+    ],
+)
+def test_toml_that_nobody_writes_is_refused_at_once(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "run.toml").write_text(text)
+    began = time.monotonic()
+    with pytest.raises(SpecError, match=message):
+        canon.read_toml(tmp_path / "run.toml")
+    assert time.monotonic() - began < 5
+
+
+def test_honest_toml_is_read(tmp_path: Path) -> None:
+    sentences = "A. B. C. " * 90
+    text = f'a.b."c d".e = [0.1, 9223372036854775807]\ns = "{sentences}"\nn = [{"1.5, " * 500}]\nt = 1979-05-27\n'
+    (tmp_path / "run.toml").write_text(text)
+    body = canon.read_toml(tmp_path / "run.toml")
+    assert body["a"] == {"b": {"c d": {"e": [0.1, 9223372036854775807]}}}
+    assert body["s"] == sentences
+
+
+def test_json_of_more_than_a_million_values_is_refused_before_it_fills_the_memory() -> None:
+    with pytest.raises(ValueError, match="more than 1,000,000 values"):
+        canon.parse("[" + "{}," * 600_000 + "{}]")
+    assert canon.parse("[" + "0," * 900_000 + "0]") is not None
+
+
+def test_json_s_depth_is_found_without_trying_any_text_twice() -> None:
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="Unterminated string"):
+        canon.parse("[" * 200 + '"' + '\\"' * 2_000_000)
+    assert time.monotonic() - began < 5
+
+
+def test_half_a_surrogate_pair_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="half a surrogate pair"):
+        canon.write_atomic(tmp_path / "x", "a\ud800")
+    assert not list(tmp_path.iterdir())

@@ -84,7 +84,7 @@ def test_a_path_of_this_machine_is_never_part_of_a_name() -> None:
     [
         ("tmeperature = 1", "did you mean"),
         ('name = ""', "name must be a string"),
-        ("repeats = 0", "repeats must be 1 or more"),
+        ("repeats = 0", "repeats must be from 1 to 100,000"),
         ("repeats = true", "must be an integer"),
         ("max_items = 0", "max_items must be 1 or more"),
     ],

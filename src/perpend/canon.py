@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import math
+import os
 import re
+import stat
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from perpend.disk import replacing
 from perpend.errors import DataError, PerpendError, SpecError, did_you_mean
@@ -50,6 +53,8 @@ def digest(value: JSON) -> str:
 
 def digest_file(path: Path) -> str:
     """SHA-256, in hex, of a file's bytes."""
+    if path.exists() and not path.is_file():  # a pipe may never end
+        raise DataError(f"{path}: not a file")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -170,25 +175,36 @@ def count_or_none(value: JSON) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63 else None
 
 
-_DEEPEST = 100
+_DEEPEST, _MOST, _LARGEST = 100, 1_000_000, 1 << 64
+_LONGEST_FILE, LONGEST_TOML = 1 << 26, 1 << 19
+"""64 MB and 512 KB: what is read into memory whole is never that long, unless somebody means harm."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of half a surrogate pair
-# Possessive, and a string without an end is one too: else a long string takes a hundred times its length in memory,
-# and many quotes after an open one the square of it in time.
-_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
-_LARGEST = 1 << 64
-_LONGEST_FILE = 1 << 26
-"""64 MB: what is read into memory whole is never that long, unless somebody means harm."""
+# Python's reader of TOML takes the square of a key's parts: 200,000 of them keep it busy for minutes. So keys are
+# looked for first, outside of strings and comments. Nothing here is ever tried twice (++, *+), or it would be as slow.
+_PART = r"""(?:[\w-]++|"[^"\\\n]{0,60}+(?:\\.[^"\\\n]{0,60}+){0,30}+"|'[^'\n]{0,60}+')"""
+_TOML = re.compile(
+    r'''(?s:"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+"""|'''
+    r"""'''[^']*+(?:'(?!'')[^']*+)*+''')|"""
+    rf"(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{100}})"
+    r"""|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\n]*+'|#[^\n]*+|[\w-]++|(?P<open>["'])|[^"'#\w-]++"""
+)
 
 
 def parse(text: str) -> JSON:
     """The value of a JSON text that means one thing only; ValueError for any other.
 
-    A key said twice, NaN, a number beyond every float, an integer of more than 64 bits, more than 100 levels: readers
-    take these differently, or fall over them, so no honest file holds them.
+    A key said twice, NaN, a number beyond every float, an integer of more than 64 bits, more than 100 levels, more than
+    a million values: readers take these differently, or fall over them, so no honest file holds them.
     """
-    if text.count("[") + text.count("{") > _DEEPEST:
-        _check_depth(text)
-    value: JSON = _DECODE(text)
+    brackets = text.count("[") + text.count("{")
+    if brackets + text.count(",") > _MOST:
+        raise ValueError(f"more than {_MOST:,} values")
+    try:
+        value: JSON = _DECODE(text)
+    except RecursionError:
+        raise ValueError(f"nested more than {_DEEPEST} levels deep") from None
+    if brackets > _DEEPEST:
+        _check_depth(value)
     return value
 
 
@@ -224,31 +240,51 @@ _DECODE = json.JSONDecoder(
 ).decode
 
 
-def _check_depth(text: str) -> None:
-    depth = 0
-    for match in _BRACKETS.finditer(text):
-        if match[0] in "[{":
-            depth += 1
-            if depth > _DEEPEST:
-                raise ValueError(f"nested more than {_DEEPEST} levels deep")
-        elif match[0] in "]}":
-            depth -= 1
+def _check_depth(value: object) -> None:
+    """ValueError for a tree of more than 100 levels, or with an integer of more than 64 bits in it."""
+    level = [value]
+    for _ in range(_DEEPEST + 1):
+        if any(isinstance(one, int) and abs(one) >= _LARGEST for one in level):
+            raise ValueError("an integer of more than 64 bits")
+        inner = [one for one in level if isinstance(one, dict | list)]
+        level = [entry for one in inner for entry in (one.values() if isinstance(one, dict) else one)]
+        if not inner:
+            return
+    raise ValueError(f"nested more than {_DEEPEST} levels deep")
 
 
-def read_text(path: Path, raises: type[PerpendError] = DataError, advice: str = "") -> str:
-    """The text of a small file. Missing, no file, unreadable, over 64 MB, not UTF-8: each is an error that says so."""
+def open_file(path: Path, raises: type[PerpendError] = DataError, advice: str = "") -> BinaryIO:
+    """A file opened for reading. What is missing, unreadable or no file (a pipe may never end) is an error."""
     remedy = f"; {advice}" if advice else ""
-    if path.exists() and not path.is_file() and not path.is_dir():  # to open a pipe would wait for ever
-        raise raises(f"{path}: not a file{remedy}")
     try:
-        with path.open("rb") as file:
-            data = file.read(_LONGEST_FILE + 1)
+        # Without waiting for whoever writes to a pipe.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise raises(f"{path}: not a file{remedy}")
+        return os.fdopen(handle, "rb")
     except FileNotFoundError:
         raise raises(f"{path}: no such file{remedy}") from None
     except OSError as error:
         raise raises(f"{path}: cannot be read: {error.strerror or error}{remedy}") from None
-    if len(data) > _LONGEST_FILE:
-        raise raises(f"{path}: longer than {_LONGEST_FILE >> 20} MB, which no such file is{remedy}")
+    except ValueError as error:
+        if isinstance(error, PerpendError):
+            raise
+        raise raises(f"{str(path)!r}: no name of a file: {error}") from None
+
+
+def read_text(
+    path: Path, raises: type[PerpendError] = DataError, advice: str = "", *, longest: int = _LONGEST_FILE
+) -> str:
+    """The text of a small file. Missing, no file, unreadable, too long, not UTF-8: each is an error that says so."""
+    with open_file(path, raises, advice) as file:
+        try:
+            data = file.read(longest + 1)
+        except OSError as error:
+            raise raises(f"{path}: cannot be read: {error.strerror or error}") from None
+    if len(data) > longest:
+        limit = f"{longest >> 20} MB" if longest >> 20 else f"{longest >> 10} KB"
+        raise raises(f"{path}: longer than {limit}, which no such file is{f'; {advice}' * bool(advice)}")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -262,7 +298,7 @@ def read_object(path: Path, raises: type[PerpendError] = DataError, advice: str 
         body = parse(text)
         if _HALF.search(text):
             dumps(body).encode()
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         if isinstance(error, PerpendError):
             raise
         raise raises(f"{path}: damaged: {error}") from None
@@ -271,16 +307,28 @@ def read_object(path: Path, raises: type[PerpendError] = DataError, advice: str 
     return body
 
 
+def parse_toml(text: str, parse_float: Callable[[str], object] = float) -> dict[str, object]:
+    """What a TOML text says; ValueError for what is none, and for what Python's reader takes minutes over."""
+    for token in _TOML.finditer(text):
+        if token.lastgroup == "key":
+            raise ValueError("a key of more than 100 parts")
+        if token.lastgroup == "open":  # a string that does not end: the reader will say so
+            break
+    try:
+        body = tomllib.loads(text, parse_float=parse_float)
+    except RecursionError:
+        raise ValueError(f"nested more than {_DEEPEST} levels deep") from None
+    _check_depth(body)
+    return body
+
+
 def read_toml(path: Path, raises: type[PerpendError] = SpecError) -> dict[str, object]:
     """What a small TOML file says."""
+    text = read_text(path, raises, longest=LONGEST_TOML)
     try:
-        return tomllib.loads(read_text(path, raises))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return parse_toml(text)
+    except ValueError as error:  # also a date or an integer that Python has no value for
         raise raises(f"{path}: not TOML: {error}") from None
-    except ValueError as error:  # a date or an integer that Python has no value for
-        if isinstance(error, PerpendError):
-            raise
-        raise raises(f"{path}: cannot be read: {error}") from None
 
 
 def json_object(text: str, where: str) -> dict[str, JSON]:
@@ -289,23 +337,27 @@ def json_object(text: str, where: str) -> dict[str, JSON]:
         body = parse(text)
     except json.JSONDecodeError as error:
         raise DataError(f"{where}: not JSON: {error.msg} at column {error.colno}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataError(f"{where}: cannot be read as JSON: {error}") from None
     if not isinstance(body, dict):
         raise DataError(f"{where}: a JSON object was expected, not a {type(body).__name__}")
     return body
 
 
+def text_lines(path: Path, advice: str = "") -> Iterator[tuple[int, str]]:
+    """(number, line) of every line of a text file that is not blank, one at a time."""
+    with open_file(path, DataError, advice) as file, io.TextIOWrapper(file, encoding="utf-8") as text:
+        try:
+            for number, line in enumerate(iter(partial(text.readline, _LONGEST_FILE), ""), 1):
+                if line.strip():
+                    yield number, line
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
 def json_lines(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
     """('file:line', object) of every line of a JSONL file; blank lines are passed over."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(iter(partial(file.readline, _LONGEST_FILE), ""), 1):
-                if line.strip():
-                    yield f"{path}:{number}", json_object(line, f"{path}:{number}")
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    for number, line in text_lines(path):
+        yield f"{path}:{number}", json_object(line, f"{path}:{number}")

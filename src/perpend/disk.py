@@ -20,13 +20,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from perpend.errors import StoreError
+from perpend.errors import DiskError, StoreError
 
 if sys.platform != "win32":  # where nothing is locked, and left-overs stay where they are
     import fcntl
 
 _ENDING = ".perpend-tmp"
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+FULL = {errno.ENOSPC, errno.EDQUOT}
 _CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _IN_THE_WAY = {errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY}
 
@@ -34,7 +34,7 @@ _IN_THE_WAY = {errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY}
 def refusal(path: Path, error: OSError) -> str:
     """What the file system refused, where, and what to do now."""
     reason = error.strerror or str(error)
-    if error.errno in _FULL:
+    if error.errno in FULL:
         return f"{path}: the disk is full ({reason}). Free some space, then run the same command again."
     if error.errno == errno.EFBIG:
         return f"{path}: longer than a file may be here ({reason}). Raise the limit (ulimit -f) or use another disk."
@@ -49,11 +49,11 @@ def refusal(path: Path, error: OSError) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what the file system refuses into a StoreError that says what to do."""
+    """Turn what the file system refuses into a DiskError that says what to do."""
     try:
         yield
     except OSError as error:
-        raise StoreError(refusal(path, error)) from error
+        raise DiskError(refusal(path, error)) from error
 
 
 @contextmanager

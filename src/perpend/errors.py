@@ -5,6 +5,7 @@
     ├ DataError    3   bad item, duplicate id, decoy = target, freeze mismatch (file:line)
     ├ ModelError   4   fatal for the whole run: no key, 401, unknown model, broken protocol
     ├ StoreError   5   not a run, newer schema, run locked, spec differs from the manifest
+    │ └ DiskError  5   the disk is full, read-only or refuses: nothing is said of what it holds
     └ AuditFailure 6   a recomputed number differs, a gate is not met
 
 A programmer's bug crashes. The world failing for one trial is `Response.error`. An undefined
@@ -57,6 +58,10 @@ class StoreError(PerpendError):
     """The run directory cannot be used as asked."""
 
     exit_code = 5
+
+
+class DiskError(StoreError):
+    """The disk of whoever calls is full or cannot be written: no fault of any run."""
 
 
 class AuditFailure(PerpendError):  # noqa: N818  the name of the design: an audit fails, it does not err

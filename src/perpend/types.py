@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -187,6 +188,17 @@ class Estimate:
     also: Mapping[str, Number] = field(default_factory=dict)
     cautions: tuple[Caution, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Values of 1e300, which an import may bring, add up to infinity: that is undefined, and no number."""
+        if _is_infinite(self.value):
+            object.__setattr__(self, "note", "beyond every number: the values are too large")
+        for end in ("value", "lo", "hi"):
+            if _is_infinite(self.value) or _is_infinite(getattr(self, end)):
+                object.__setattr__(self, end, None)
+        if any(map(_is_infinite, self.also.values())):
+            kept = {key: None if _is_infinite(value) else value for key, value in self.also.items()}
+            object.__setattr__(self, "also", kept)
+
     def as_json(self) -> dict[str, JSON]:
         """The record that metrics.json holds, at full precision."""
         return {
@@ -206,3 +218,7 @@ class Estimate:
             return f"NA ({self.note}) n={self.n}"
         interval = "" if self.lo is None or self.hi is None else f" [{self.lo:.3f}, {self.hi:.3f}]"
         return f"{self.value:.3f}{interval} n={self.n}"
+
+
+def _is_infinite(value: Number) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)

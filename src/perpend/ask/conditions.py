@@ -33,8 +33,9 @@ _CONSENSUS = ("unanimous", "diverse", "dissent")
 _DISSENT = "I see it differently"
 _MOST_CONFEDERATES = 1000
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_OTHER = re.compile(r"other([1-9]\d*)")
+_OTHER = re.compile(r"other[1-9][0-9]{0,3}")
 _KNOWN = ("question", "prompt", "decoy", "target", "other1")
+_MOST_LINES = 1000
 _TEMPLATE_KEYS = ("name", "system", "user", "lines", "line")
 
 
@@ -101,8 +102,13 @@ def template(path: Path) -> Condition:
     if not isinstance(name, str) or not isinstance(user, str) or not isinstance(system, str | None):
         raise SpecError(f"{path}: 'name' and 'user' must be strings, and 'system' if it is there")
     line, count = body.get("line", ""), body.get("lines", 0)
-    if not isinstance(line, str) or not isinstance(count, int):
-        raise SpecError(f"{path}: 'line' must be a string and 'lines' a number")
+    if (
+        not isinstance(line, str)
+        or isinstance(count, bool)
+        or not isinstance(count, int)
+        or not 0 <= count <= _MOST_LINES
+    ):
+        raise SpecError(f"{path}: 'line' must be a string and 'lines' an integer from 0 to {_MOST_LINES:,}")
     numbered = (line.replace("{letter}", chr(65 + n % 26)).replace("{number}", str(n + 1)) for n in range(count))
     return condition(name, user.replace("{lines}", "\n".join(numbered)), system)
 

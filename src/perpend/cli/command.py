@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import click
 
-from perpend.errors import PerpendError
+from perpend.disk import refusal
+from perpend.errors import DiskError, PerpendError
 from perpend.inert import guard_output, say, say_page
 
 
 def run(group: click.Group) -> None:
-    """Parse, call the verb, exit. A bug is not hidden: only errors that are raised on purpose are caught."""
+    """Parse, call the verb, exit. A bug is not hidden: only errors that are raised on purpose are caught.
+
+    And those of the file system, whoever met them: a name that is too long, a folder that may not be read, a full disk
+    below standard output. A reader that has seen enough (| head) ends the verb without a word.
+    """
     guard_output()
+    try:
+        code = _called(group)
+        sys.stdout.flush()
+    except OSError as error:
+        code = DiskError.exit_code
+        with suppress(OSError):
+            say(f"error: {refusal(Path(str(error.filename or 'standard output')), error)}", err=True)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # what is left of it goes nowhere, or Python would complain once more while it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)
+
+
+def _called(group: click.Group) -> int:
     try:
         code = group.main(standalone_mode=False)
     except PerpendError as error:
@@ -26,4 +50,4 @@ def run(group: click.Group) -> None:
             say_page(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n\n", err=True)
         say(f"Error: {error.format_message()}", err=True)
         code = error.exit_code
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0

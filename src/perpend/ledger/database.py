@@ -8,7 +8,8 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
-from perpend.errors import StoreError
+from perpend.disk import FULL, refusal
+from perpend.errors import DiskError, StoreError
 
 _STEPS = 1_000_000
 _LEAST_WORK, _WORK_PER_BYTE = 50_000_000, 100
@@ -43,10 +44,13 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: refused: {error}") from error
     except sqlite3.OperationalError as error:
         message = str(error)
-        if "full" in message or "disk I/O" in message:
-            raise StoreError(
-                f"{path}: the disk is full or failing ({message}); what was written is kept: free space, then run again"
+        # By its number: a stranger's file may call anything 'full', and must not pass for our disk.
+        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            raise DiskError(
+                f"{path}: the disk is full ({message}); what was written is kept: free space, then run again"
             ) from error
+        if "disk I/O" in message:
+            raise StoreError(f"{path}: the disk is failing or full ({message}); check it, then run again") from error
         if "interrupted" in message:
             raise StoreError(
                 f"{path}: reading it takes more work than a file of its size can need: it was made to hang its readers"
@@ -61,7 +65,7 @@ def translated(path: Path) -> Iterator[None]:
             f"{path}: damaged ({error}); keep a copy, then try 'sqlite3 run.db .recover' or start the run anew"
         ) from error
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror or error}; check the path, its permissions and the disk") from error
+        raise (DiskError if error.errno in FULL else StoreError)(refusal(path, error)) from error
 
 
 def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connection:

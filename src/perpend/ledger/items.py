@@ -7,12 +7,11 @@ Every error names the file and the line.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from perpend.canon import JSON, clean_text, digest_file, dumps, json_object, read_object
-from perpend.errors import DataError, did_you_mean
+from perpend.canon import JSON, clean_text, digest_file, dumps, json_object, read_object, text_lines
+from perpend.errors import DataError, StoreError, did_you_mean
 from perpend.types import Item
 
 _FIELDS = ("id", "prompt", "target", "choices", "decoy", "aliases", "tags")
@@ -21,15 +20,8 @@ _FREEZE_FORMAT = 1
 
 def read_items(path: Path) -> Iterator[tuple[int, Item]]:
     """The items of one JSONL file with their line numbers, one at a time; blank lines are passed over."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, parse_item(line, f"{path}:{number}")
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; give the path of a JSONL file of items") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    for number, line in text_lines(path, "give the path of a JSONL file of items"):
+        yield number, parse_item(line, f"{path}:{number}")
 
 
 def load_items(paths: Iterable[Path]) -> tuple[Item, ...]:
@@ -52,15 +44,7 @@ def parse_item(line: str, where: str) -> Item:
     for key in body:
         if key not in _FIELDS:
             raise DataError(f"{where}: unknown key {key!r}; {did_you_mean(key, _FIELDS)} Other facts go into 'tags'.")
-    item = Item(
-        id=_text(body, "id", where) or "",
-        prompt=_text(body, "prompt", where) or "",
-        target=_text(body, "target", where),
-        choices=_texts(body, "choices", where),
-        decoy=_text(body, "decoy", where),
-        aliases=_texts(body, "aliases", where),
-        tags=_tags(body.get("tags"), where),
-    )
+    item = _item(body, where)
     check_item(item, where)
     return item
 
@@ -91,6 +75,7 @@ def check_item(item: Item, where: str) -> None:
         item.decoy or "",
         *item.choices,
         *item.aliases,
+        *item.tags,
         *item.tags.values(),
     )
     if any(clean_text(text) != text for text in words):
@@ -105,16 +90,24 @@ def question(item: Item) -> str:
 
 
 def stored_item(line: str) -> Item:
-    """The Item whose canonical JSON a run stored. It was checked then, so this only reads."""
-    body = json.loads(line)
+    """The Item whose canonical JSON a run stored. What is none is a StoreError: somebody else wrote that ledger."""
+    try:
+        body = json_object(line, "damaged ledger: an item")
+        item = _item(body, "damaged ledger: an item")
+    except DataError as error:
+        raise StoreError(str(error)) from None
+    return item
+
+
+def _item(body: Mapping[str, JSON], where: str) -> Item:
     return Item(
-        id=body["id"],
-        prompt=body["prompt"],
-        target=body.get("target"),
-        choices=tuple(body.get("choices", ())),
-        decoy=body.get("decoy"),
-        aliases=tuple(body.get("aliases", ())),
-        tags=body.get("tags", {}),
+        id=_text(body, "id", where) or "",
+        prompt=_text(body, "prompt", where) or "",
+        target=_text(body, "target", where),
+        choices=_texts(body, "choices", where),
+        decoy=_text(body, "decoy", where),
+        aliases=_texts(body, "aliases", where),
+        tags=_tags(body.get("tags"), where),
     )
 
 

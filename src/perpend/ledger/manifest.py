@@ -25,7 +25,7 @@ from perpend.canon import (
     write_atomic,
 )
 from perpend.errors import DataError, StoreError, did_you_mean
-from perpend.ledger.plan import Dataset
+from perpend.ledger.plan import Dataset, sampling_of
 from perpend.types import Item, Sampling
 
 FORMAT = 1
@@ -253,21 +253,6 @@ def _manifest(body: Mapping[str, JSON], where: str) -> Manifest:
         source_of_import=object_of(body, "import", where) if "import" in body else None,
         created=text_of(body, "created", where),
         code=object_of(body, "code", where),
-    )
-
-
-def sampling_of(body: Mapping[str, JSON], where: str) -> Sampling:
-    """The Sampling whose JSON this is; DataError where it is none."""
-    temperature, top_p, seed = body.get("temperature"), body.get("top_p"), body.get("seed")
-    numbers = [value for value in (temperature, top_p) if value is not None]
-    if temperature is None or any(isinstance(value, bool) or not isinstance(value, int | float) for value in numbers):
-        raise DataError(f"{where}: temperature and top_p of a sampling must be numbers, not {temperature!r}, {top_p!r}")
-    return Sampling(
-        temperature=temperature,  # type: ignore[arg-type]  # a number: checked just above
-        max_tokens=whole_of(body, "max_tokens", where),
-        seed=None if seed is None else whole_of(body, "seed", where),
-        top_p=top_p,  # type: ignore[arg-type]  # a number or None: checked just above
-        stop=tuple(_text(entry, "stop", where) for entry in list_of(body, "stop", where)),
     )
 
 

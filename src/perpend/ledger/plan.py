@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perpend.canon import JSON, dumps
-from perpend.errors import StoreError
+from perpend.canon import JSON, dumps, json_object, list_of, text_of, whole_of
+from perpend.errors import DataError, StoreError
 from perpend.ledger.items import stored_item
 from perpend.types import ChoiceLogprob, Item, Response, Sampling, Score, Usage
 
@@ -81,8 +82,33 @@ def read_trials(rows: Iterable[Sequence[object]]) -> Iterator[tuple[Trial, Seque
 
 def read_sampling(params: str) -> Sampling:
     """The Sampling whose canonical JSON this is."""
-    body = json.loads(params)
-    return Sampling(body["temperature"], body["max_tokens"], body["seed"], body["top_p"], tuple(body["stop"]))
+    try:
+        return sampling_of(json_object(params, "damaged ledger: a sampling"), "damaged ledger")
+    except DataError as error:
+        raise StoreError(str(error)) from None
+
+
+def sampling_of(body: Mapping[str, JSON], where: str) -> Sampling:
+    """The Sampling whose JSON this is; DataError where it is none."""
+    temperature, top_p, seed = body.get("temperature"), body.get("top_p"), body.get("seed")
+    numbers = [value for value in (temperature, top_p) if value is not None]
+    if temperature is None or any(isinstance(value, bool) or not isinstance(value, int | float) for value in numbers):
+        raise DataError(f"{where}: temperature and top_p of a sampling must be numbers, not {temperature!r}, {top_p!r}")
+    return Sampling(
+        temperature=temperature,  # type: ignore[arg-type]  # a number: checked just above
+        max_tokens=whole_of(body, "max_tokens", where),
+        seed=None if seed is None else whole_of(body, "seed", where),
+        top_p=top_p,  # type: ignore[arg-type]  # a number or None: checked just above
+        stop=tuple(text_of({"stop": entry}, "stop", where) for entry in list_of(body, "stop", where)),
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def response_row(response: Response) -> tuple[str | float | None, ...]:
@@ -111,37 +137,56 @@ def _null(count: int | None) -> str:
 def read_response(row: Sequence[object]) -> Response:
     """The Response of which `response_row` gave this."""
     text, error, logprobs, finish, usage, ms = row
-    return Response(
-        text=text_or_none(text),
-        error=text_or_none(error),
-        choice_logprobs=None
-        if logprobs is None
-        else tuple(ChoiceLogprob(total, count) for total, count in json.loads(str(logprobs))),
-        finish=text_or_none(finish),
-        usage=None if usage is None else _read_usage(str(usage)),
-        ms=ms if isinstance(ms, float) else None,
-    )
+    try:
+        return Response(
+            text=text_or_none(text),
+            error=text_or_none(error),
+            choice_logprobs=None if logprobs is None else _read_logprobs(str(logprobs)),
+            finish=text_or_none(finish),
+            usage=None if usage is None else _read_usage(str(usage)),
+            ms=None if ms is None else _finite(ms),
+        )
+    except (ValueError, KeyError, TypeError, RecursionError) as reason:  # no `with`: there may be a million of them
+        raise StoreError(f"damaged ledger: a response cannot be read: {reason}; 'perpend audit' says which") from None
 
 
 def _read_usage(text: str) -> Usage:
     body = json.loads(text)
-    counts, prompt = (body["input"], body["output"]), body.get("prompt_sha256")
-    if len(body) > 2 + ("prompt_sha256" in body) or not isinstance(prompt, str | None):
-        raise StoreError(f"damaged ledger: no usage of tokens: {text[:80]!r}")
-    if not all(count is None or (isinstance(count, int) and not isinstance(count, bool)) for count in counts):
-        raise StoreError(f"damaged ledger: no counts of tokens: {text[:80]!r}")
-    return Usage(*counts, prompt)
+    usage = Usage(body["input"], body["output"], body.get("prompt_sha256"))
+    if len(body) > 2 + ("prompt_sha256" in body):
+        raise ValueError(f"usage has a key that nothing reads: {text:.80}")
+    if not all(count is None or _is_count(count) for count in (usage.input, usage.output)):
+        raise ValueError(f"usage counts tokens, not {text:.80}")
+    if not isinstance(usage.prompt_sha256, str | None):
+        raise TypeError(f"a digest is a string, not {usage.prompt_sha256!r:.80}")
+    return usage
+
+
+def _read_logprobs(text: str) -> tuple[ChoiceLogprob, ...]:
+    choices = tuple(ChoiceLogprob(total, tokens) for total, tokens in json.loads(text))
+    if not all((one.total is None or _is_number(one.total)) and _is_count(one.tokens) for one in choices):
+        raise ValueError(f"a likelihood is a number or null, and the number of its tokens, not {text:.80}")
+    return choices
+
+
+def _finite(value: object) -> float:
+    if not isinstance(value, float | int) or not math.isfinite(value):
+        raise ValueError(f"{value!r:.80} is no number")
+    return float(value)
 
 
 def read_score(value: object, answer: object, reason: object, span: object) -> Score:
     """A row of the score table as a Score."""
-    start, _, end = ("", "", "") if span is None else str(span)[1:-1].partition(",")
-    return Score(
-        value=value if isinstance(value, float) else None,
-        answer=text_or_none(answer),
-        reason=str(reason),
-        span=None if span is None else (int(start), int(end)),
-    )
+    try:
+        start, _, end = ("", "", "") if span is None else str(span)[1:-1].partition(",")
+        return Score(
+            value=None if value is None else _finite(value),
+            answer=text_or_none(answer),
+            reason=str(reason),
+            span=None if span is None else (int(start), int(end)),
+        )
+    except ValueError as error:
+        raise StoreError(f"damaged ledger: a score cannot be read: {error}; score the run again") from None
 
 
 def text_or_none(value: object) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -110,11 +110,17 @@ class Store:
         return cls(path, connection, write=write)
 
     def close(self) -> None:
-        """Close the file; a ledger that was written is left as one file, unless somebody else is reading it."""
-        if self._write:
-            with suppress(sqlite3.OperationalError):
-                self._db.execute("PRAGMA journal_mode=DELETE")
-        self._db.close()
+        """Close the file; a ledger that was written is left as one file, unless somebody else is reading it.
+
+        On a disk too full for that it raises: whoever moves the file alone would leave its log, and answers, behind.
+        """
+        with translated(self.path), closing(self._db):
+            if self._write:
+                try:
+                    self._db.execute("PRAGMA journal_mode=DELETE")
+                except sqlite3.OperationalError as error:
+                    if "locked" not in str(error):
+                        raise
 
     def __enter__(self) -> Self:
         return self

@@ -237,7 +237,8 @@ class Column:
         rows = self.defined
         if not rows.any():
             return Estimate(None, 0, note="no trial has a value", also={"unscored": int(self.mask.sum())})
-        return mean(self.all_values[rows], self.table.codes["item"][rows])
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is undefined, and its note says so
+            return mean(self.all_values[rows], self.table.codes["item"][rows])
 
     def pair(self, first: str, second: str, key: str = "condition") -> Pair:
         """The same trials at two values of a key, row by row: control and pressure, two models, two temperatures.
@@ -309,7 +310,8 @@ class Pair:
         sides = self.values()
         if not len(sides[0]):
             return Estimate(None, 0, note="no complete pair", also={"incomplete": self.incomplete})
-        difference, test = paired_difference(*sides), paired_test(*sides)
+        with np.errstate(over="ignore", invalid="ignore"):
+            difference, test = paired_difference(*sides), paired_test(*sides)
         also = {**difference.also, "p": test.value, "p_method": test.method, "incomplete": self.incomplete}
         return replace(difference, also=also)
 

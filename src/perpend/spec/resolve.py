@@ -10,12 +10,12 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
-from typing import Literal, TypeAlias
+from types import ModuleType, NoneType, UnionType
+from typing import Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from perpend.errors import SpecError, did_you_mean
 from perpend.types import Scorer
@@ -141,11 +141,49 @@ def module_from_file(path: Path) -> ModuleType:
 
 
 def call(maker: Callable[..., object], options: Mapping[str, object], what: str, *first: str) -> object:
-    """Call a factory with options; an option that it does not take is a SpecError with a suggestion."""
+    """Call a factory with options; one that it does not take, or not of that type, is a SpecError that says so."""
     parameters = inspect.signature(maker).parameters
     known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        for key in options:
-            if key not in known:
-                raise SpecError(f"{what}: unknown option {key!r}; {did_you_mean(key, known)}")
+    types = _types(maker)
+    for key, value in options.items():
+        if key not in known and not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+            raise SpecError(f"{what}: unknown option {key!r}; {did_you_mean(key, known)}")
+        if key in known and not _fits(value, types.get(key)):
+            raise SpecError(f"{what}: {key} must be {_named(types[key])}, not {value!r:.80}")
     return maker(*first, **options)
+
+
+def _types(maker: Callable[..., object]) -> Mapping[str, object]:
+    """The annotated types of a factory's options; none where they cannot be had: then it judges its options itself."""
+    try:
+        return get_type_hints(maker)
+    except (NameError, TypeError, AttributeError):
+        return {}
+
+
+def _fits(value: object, wanted: object) -> bool:
+    """Whether a value out of a run.toml is of a plain type. Of other types nothing is said here."""
+    if get_origin(wanted) in (Union, UnionType):
+        return any(_fits(value, one) for one in get_args(wanted))
+    if get_origin(wanted) is Literal:
+        return value in get_args(wanted)
+    if get_origin(wanted) is Sequence and get_args(wanted) == (str,):
+        return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+    if wanted in (int, float):
+        return isinstance(value, int | float if wanted is float else int) and not isinstance(value, bool)
+    return isinstance(value, wanted) if wanted in (str, bool, NoneType) else True
+
+
+def _named(wanted: object) -> str:
+    plain: dict[object, str] = {
+        int: "an integer",
+        float: "a number",
+        str: "a string",
+        bool: "true or false",
+        NoneType: "left out",
+    }
+    if get_origin(wanted) in (Union, UnionType):
+        return " or ".join(_named(one) for one in get_args(wanted))
+    if get_origin(wanted) is Literal:
+        return f"one of {', '.join(map(repr, get_args(wanted)))}"
+    return plain.get(wanted, "a list of strings")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
-import tomllib
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perpend.canon import JSON, digest, portable_name, read_toml
+from perpend.canon import JSON, digest, parse_toml, portable_name, read_toml
 from perpend.errors import SpecError, did_you_mean
 from perpend.types import Sampling
 
@@ -30,6 +29,7 @@ _KEYS = (
 )
 _SAMPLING = ("temperature", "max_tokens", "seed", "top_p", "stop")
 _BUDGET = ("max_usd", "max_requests", "max_minutes")
+_MOST_REPEATS = 100_000
 _MODEL = ("name", "label", "max_tokens", "usd_per_million_input", "usd_per_million_output")
 _SECRET = re.compile(
     r"key|(?:\w+_)?(?:api_?key|(?:access|secret)_key|token|secret|pass(?:word|wd|phrase)?|credentials?)"
@@ -119,10 +119,10 @@ class RunSpec:
         twice = sorted({label for label in labels if labels.count(label) > 1})
         if twice:
             raise SpecError(f"two models are labelled {twice[0]!r}; give each [[model]] a label of its own")
-        if self.repeats < 1:
-            raise SpecError(f"repeats must be 1 or more, not {self.repeats}")
+        if not 1 <= self.repeats <= _MOST_REPEATS:
+            raise SpecError(f"repeats must be from 1 to {_MOST_REPEATS:,}, not {self.repeats!r:.80}")
         if self.max_items is not None and self.max_items < 1:
-            raise SpecError(f"max_items must be 1 or more, not {self.max_items}")
+            raise SpecError(f"max_items must be 1 or more, not {self.max_items!r:.80}")
 
     def samplings_of(self, model: ModelSpec) -> tuple[Sampling, ...]:
         """The samplings that one model is asked with."""
@@ -261,25 +261,25 @@ def _listed(value: object) -> Sequence[object]:
 
 def _table(value: object, what: str, where: str) -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise SpecError(f"{where}: {what} must be a table, not {value!r}")
+        raise SpecError(f"{where}: {what} must be a table, not {value!r:.80}")
     return value
 
 
 def _string(value: object, what: str, where: str) -> str:
     if not isinstance(value, str) or not value:
-        raise SpecError(f"{where}: {what} must be a string, not {value!r}")
+        raise SpecError(f"{where}: {what} must be a string, not {value!r:.80}")
     return value
 
 
 def _whole(value: object, what: str, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise SpecError(f"{where}: {what} must be an integer, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 63:  # what a database holds
+        raise SpecError(f"{where}: {what} must be an integer, not {value!r:.80}")
     return value
 
 
 def _number(value: object, what: str, where: str, *, low: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < low:
-        raise SpecError(f"{where}: {what} must be a number of at least {low:g}, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= sys.float_info.max:
+        raise SpecError(f"{where}: {what} must be a number of at least {low:g}, not {value!r:.80}")
     return float(value)
 
 
@@ -288,13 +288,14 @@ def _limit(value: object, what: str, where: str) -> float | None:
 
 
 def _json(value: object, where: str) -> JSON:
-    if isinstance(value, str | bool | int | float):
-        return value
+    """An option as JSON. What JSON has no place for (a date, nan) is a SpecError."""
     if isinstance(value, list):
         return [_json(entry, where) for entry in value]
     if isinstance(value, dict):
         return {str(key): _json(entry, where) for key, entry in value.items()}
-    raise SpecError(f"{where}: {value!r} cannot be written as JSON; use strings, numbers, lists or tables")
+    if isinstance(value, str) or (isinstance(value, int | float) and abs(value) <= sys.float_info.max):
+        return value
+    raise SpecError(f"{where}: {value!s:.80} cannot be written as JSON; use strings, numbers, lists or tables")
 
 
 def spec_with_flags(path: Path | None, flags: Mapping[str, object]) -> RunSpec:
@@ -339,8 +340,8 @@ def key_values(texts: Sequence[str]) -> dict[str, object]:
 
 def _toml_value(text: str) -> object:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (ValueError, RecursionError):
+        return parse_toml(f"value = {text}")["value"]
+    except ValueError:
         return text
 
 

@@ -11,14 +11,13 @@ expect = 0.424
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from perpend.canon import read_text
+from perpend.canon import LONGEST_TOML, parse_toml, read_text
 from perpend.errors import SpecError, did_you_mean
 from perpend.proof.claims.evaluate import Scope, Value
 from perpend.proof.claims.language import Expression, Order, columns_of, parse, parse_order
@@ -78,11 +77,11 @@ def half_unit(written: Decimal) -> float:
 
 def read_claims(path: Path) -> list[Claim]:
     """The claims of a file."""
-    text = read_text(path, SpecError, "give a claims.toml")
+    text = read_text(path, SpecError, "give a claims.toml", longest=LONGEST_TOML)
     try:
         # Decimal keeps the digits: 0.4240 claims more than 0.424.
-        body = tomllib.loads(text, parse_float=Decimal)
-    except (ValueError, ArithmeticError, RecursionError) as error:
+        body = parse_toml(text, parse_float=Decimal)
+    except (ValueError, ArithmeticError) as error:
         raise SpecError(f"{path}: not TOML: {error}") from None
     reader = _Reader(path.name, text.splitlines())
     for key in body:

@@ -18,11 +18,10 @@ from perpend.ledger.manifest import (
     ModelFacts,
     code_version,
     now,
-    sampling_of,
     template,
     write_manifest,
 )
-from perpend.ledger.plan import Appended, Dataset, Plan
+from perpend.ledger.plan import Appended, Dataset, Plan, sampling_of
 from perpend.ledger.staging import IMPORTED, must_be_free
 from perpend.ledger.store import Store
 from perpend.studies.logic.chaosbench.items import normalised
