@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-Behaviour: TypeAlias = Literal["whole", "cut", "reset", "silent", "drip", "chunked", "raw"]
+Behaviour: TypeAlias = Literal["whole", "cut", "reset", "silent", "drip", "chunked", "raw", "flood"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,17 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the server sends. `raw` sends `body` as it is, head and all; `cut` promises more bytes than it sends."""
+    """What the server sends. `raw` sends `body` as it is, head and all; `cut` promises more bytes than it sends.
+
+    `flood` sends `body` as it is and then `more` for ever, every `latency_s` seconds.
+    """
 
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
     does: Behaviour = "whole"
     latency_s: float = 0.0
+    more: bytes = b""
 
 
 Script: TypeAlias = Callable[[Received], Reply]
@@ -144,6 +148,13 @@ async def _send(reply: Reply, reader: asyncio.StreamReader, writer: asyncio.Stre
     if reply.does == "raw":
         writer.write(reply.body)
         await writer.drain()
+        return False
+    if reply.does == "flood":
+        writer.write(reply.body)
+        while not writer.is_closing():
+            writer.write(reply.more)
+            await writer.drain()
+            await asyncio.sleep(reply.latency_s)
         return False
     promised = len(reply.body) + (100 if reply.does == "cut" else 0)
     length = "Transfer-Encoding: chunked" if reply.does == "chunked" else f"Content-Length: {promised}"

@@ -228,6 +228,8 @@ class Caller:
 
     def _verdict(self, status: int, headers: Mapping[str, str], raw: bytes, ms: float) -> Attempt:
         """What a status other than 2xx means."""
+        if status < 300:
+            raise ModelError(f"HTTP {status}: the server does not answer as the protocol says; check base_url")
         if status < 400:
             raise ModelError(f"HTTP {status}: the server redirects, and a key must not follow; give the final base_url")
         said, code = complaint(raw)

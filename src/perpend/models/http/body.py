@@ -12,17 +12,20 @@ if TYPE_CHECKING:
 
 LONGEST = 16 << 20
 """Bytes of one body, unpacked: more than any model says."""
-_TOGETHER = 64 << 20
+_TOGETHER = 32 << 20
 _SMALL = 1 << 18
 # How zlib is told to expect a gzip header or zlib's own.
 _GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
 
 
 class Bodies:
-    """Reads the bodies of all requests in flight, which together take no more than 64 MiB."""
+    """Reads the bodies of all requests in flight. The large ones together take no more than 32 MiB.
+
+    `reading` bytes belong to bodies that are being read, `waiting` to answers that nobody has taken yet.
+    """
 
     def __init__(self) -> None:
-        self.size = 0
+        self.reading = self.waiting = 0
 
     async def read(self, reply: aiohttp.ClientResponse) -> bytes:
         """The whole body, unpacked. BadReplyError where it is too long or packed in a way that was not asked for."""
@@ -41,15 +44,16 @@ class Bodies:
                 piece = packed if unpack is None else _unpacked(unpack, packed, LONGEST + 1 - size)
                 pieces.append(piece)
                 size += len(piece)
-                self.size += len(piece)
+                self.reading += len(piece)
                 if size > LONGEST:
                     raise BadReplyError(f"the reply is longer than {LONGEST >> 20} MiB")
-                if self.size > _TOGETHER:
+                if self.reading + self.waiting > _TOGETHER:
                     raise CutOffError(f"the replies in flight are longer than {_TOGETHER >> 20} MiB together")
         finally:
-            self.size -= size
+            self.reading -= size
         if unpack is not None and not unpack.eof:
             raise CutOffError("the packed reply ended before its end")
+        self.waiting += size
         return b"".join(pieces)
 
 

@@ -160,6 +160,7 @@ class _Exchange:
             self._turn()
             if batch := self._judged():
                 yield batch
+            self.caller.bodies.waiting = 0
         if self.fatal is None and (batch := self._last()):
             yield batch
         if self.fatal is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import re
@@ -17,8 +18,6 @@ _LENGTH = frozenset({"length", "max_tokens", "max_length", "model_context_window
 _START_BYTES = 1 << 20
 _MOST_VALUES = 1_000_000
 _STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)
-# Python writes NaN where a server should say null: that is no reason to lose an answer.
-_DECODE = json.JSONDecoder(parse_constant=lambda _: None).decode
 _MOST_TOKENS = 1_000_000_000
 """No request has that many: a count beyond it would stop a run by its cost or its pace."""
 _REASON_CHARS = 100
@@ -36,10 +35,11 @@ class CutOffError(BadReplyError):
 def parse(body: bytes) -> JSON:
     """The JSON value of a body. BadReplyError shows how it begins when it is none."""
     try:
-        text = body.decode("utf-8")
+        text = body.removeprefix(codecs.BOM_UTF8).decode("utf-8")
         if text.count(",") + text.count("[") + text.count("{") > _MOST_VALUES:
             _check_values(text)
-        value: JSON = _DECODE(text)
+        # More than canon's reader takes, such as NaN beside an answer: whoever reads a number looks whether it is one.
+        value: JSON = json.loads(text)
     except BadReplyError:
         raise
     except (ValueError, RecursionError):
@@ -121,7 +121,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         try:
             then = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):  # a zone beyond every clock
             return None
         # A date without a zone ('-0000') is UTC.
         then = then if then.tzinfo else then.replace(tzinfo=UTC)
