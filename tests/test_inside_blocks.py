@@ -24,9 +24,10 @@ from transformers import (
 from perpend.errors import ModelError
 from perpend.inside.blocks import anatomy, in_batches, padded, read, received, steered
 from perpend.inside.steering import Steering, generate, moved, weigh
-from perpend.models.hf.checkpoint import Checkpoint, weigher
+from perpend.models.hf.checkpoint import Checkpoint, hand_over, weigher
 from perpend.models.hf.forest import Passage
 from perpend.models.hf.provider import Transformers
+from perpend.models.template import TemplateProcess
 from perpend.types import Message, Request, Sampling
 
 torch.set_num_threads(1)
@@ -86,7 +87,12 @@ def byte_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def checkpoint(kind: str = "llama", seed: int = 0, endpoint: str = "chat") -> Checkpoint:
-    return Checkpoint(random_model(kind, seed), byte_tokenizer(), {"model.safetensors": f"{kind}-{seed}"}, endpoint)
+    tokenizer, files = byte_tokenizer(), {"model.safetensors": f"{kind}-{seed}"}
+    if endpoint == "completions":
+        return Checkpoint(random_model(kind, seed), tokenizer, files, endpoint)
+    template = TemplateProcess("perpend.models.hf.template", "hf/tiny")
+    hand_over(template, tokenizer, "hf/tiny")
+    return Checkpoint(random_model(kind, seed), tokenizer, files, template=template)
 
 
 def own_logprobs(model: PreTrainedModel, prompt: tuple[int, ...]) -> Tensor:

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from perpend.canon import as_list, as_object
+from perpend.canon import JSON, as_list, as_object
 from perpend.ledger.items import read_items
 from perpend.ledger.store import Store
 from perpend.models.local import model
-from perpend.models.local.engine import Engine, Setup
+from perpend.models.local.engine import Engine, Service, Setup
 from perpend.models.local.variants import KINDS, make_variants
 from perpend.scorers import unfinished
 from perpend.spec.model import Budget
@@ -50,7 +50,7 @@ def texts(requests: Sequence[Request], workers: int) -> list[str | None]:
 def likelihoods(engine: Engine, prompt: Sequence[int], *, count: int, is_cached: bool = False) -> dict[int, float]:
     """Log-probabilities of the `count` likeliest next tokens."""
     body = {"prompt": list(prompt), "max_tokens": 1, "n_probs": count, "temperature": 0.0, "cache_prompt": is_cached}
-    reply = engine._server.handle_completions(body)
+    reply = engine._service.server.handle_completions(body)
     (step,) = as_list(as_object(as_object(as_list(reply["choices"])[0])["logprobs"])["content"])
     found = [as_object(entry) for entry in as_list(as_object(step)["top_logprobs"])]
     return {int(str(entry["id"])): float(str(entry["logprob"])) for entry in found}
@@ -82,11 +82,13 @@ def test_a_cached_beginning_changes_no_likelihood(engine: Engine) -> None:
     assert [likelihoods(engine, prompt, count=50, is_cached=True) for prompt in prompts] == alone
 
 
-def test_the_prompt_that_the_model_is_fed_is_the_rendered_one(engine: Engine) -> None:
-    for messages in ((Message("user", "2 + 2?"),), (BRIEF, Message("user", "2 + 2?"))):
-        said = [{"role": message.role, "content": message.content} for message in messages]
-        reply = engine._server.handle_chat_completions({"messages": said, "max_tokens": 1, "verbose": True})
-        assert as_object(reply["__verbose"])["prompt"] == engine.render(messages)
+def test_the_prompt_that_the_model_is_fed_is_the_one_that_llama_cpp_itself_renders(
+    engine: Engine, weights: Path
+) -> None:
+    own = Service(weights, context=64)
+    for messages in ((Message("user", " 2 + 2?\n"),), (BRIEF, Message("user", "2 + 2?"), Message("assistant", "4"))):
+        said: list[JSON] = [{"role": message.role, "content": message.content} for message in messages]
+        assert own.post("/apply-template", {"messages": said})["prompt"] == engine.render(messages)
         usage = engine.answer(Request(messages, Sampling(max_tokens=1))).usage
         assert usage is not None
         assert usage.prompt_sha256 == hashlib.sha256(engine.render(messages).encode()).hexdigest()

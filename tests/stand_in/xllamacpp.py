@@ -9,7 +9,9 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,10 +24,30 @@ class CommonParams(SimpleNamespace):
         super().__init__(model=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace())
 
 
-class Server:
-    listening_address = "http://127.0.0.1:9"
+class _Handler(BaseHTTPRequestHandler):
+    """The properties of a model, and a template that gives the messages' contents, one after the other."""
 
+    def _send(self, body: dict[str, Any]) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def do_GET(self) -> None:
+        self._send({"bos_token": "<s>", "eos_token": "</s>"})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self._send({"prompt": "".join(message["content"] for message in body["messages"])})
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Server:
     def __init__(self, params: CommonParams) -> None:
+        web = HTTPServer(("127.0.0.1", 0), _Handler)
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        self.listening_address = f"http://127.0.0.1:{web.server_address[1]}"
         name = Path(params.model.path).name
         if name.startswith("unloadable"):
             print("0.00.017 E gguf_init: unknown architecture 'zorg'", file=sys.stderr)

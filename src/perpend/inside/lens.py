@@ -12,9 +12,11 @@ import numpy.typing as npt
 from torch import Tensor
 
 from perpend.canon import JSON, clean_text
+from perpend.errors import ModelError
 from perpend.inside.blocks import in_batches, read
 from perpend.inside.probes import Line
 from perpend.inside.prompts import TrialPrompt
+from perpend.models.base import UnreadableRequestError
 from perpend.models.hf.checkpoint import Checkpoint
 from perpend.types import Message
 
@@ -89,7 +91,10 @@ class Reader:
 
     def statements(self, texts: Sequence[str]) -> dict[int, FloatArray]:
         """For each layer, text × width: the residual stream at the end of the prompt that asks a text as a user's."""
-        prompts = [self.checkpoint.tokens(self.checkpoint.render([Message("user", text)])) for text in texts]
+        try:
+            prompts = [self.checkpoint.tokens(self.checkpoint.render([Message("user", text)])) for text in texts]
+        except UnreadableRequestError as error:
+            raise ModelError(f"a statement cannot be put to the model, so no probe can be trained: {error}") from None
         residuals: dict[int, FloatArray] = {}
 
         def compute(batch: Sequence[tuple[int, Prompt]]) -> None:

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from safetensors import SafetensorError
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
-from perpend.canon import digest, digest_file
+from perpend.canon import JSON, digest, digest_file
 from perpend.errors import ModelError
-from perpend.models.base import BLANK, UnreadableRequestError, choice_tokens, plain_text, spoken
+from perpend.models.base import BLANK, UnreadableRequestError, choice_tokens, plain_text
 from perpend.models.hf.candidates import Weigher
+from perpend.models.hf.folder import WEIGHTS, checkpoint_files
 from perpend.models.hf.forest import Passage
 from perpend.models.local.weights import EMBEDDED, find_weights
+from perpend.models.template import RAISED, TemplateProcess
 from perpend.types import Message, Request
 
-_WEIGHTS = (".safetensors", ".gguf", ".bin", ".pt")
-_TEXTS = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
+# What transformers and the libraries below it raise on files that are damaged or not what they seem.
+_RAISED = (*RAISED, ImportError, SafetensorError)
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -33,6 +43,8 @@ class Checkpoint:
     files: dict[str, str]
     endpoint: str = "chat"
     whole_sentence: bool = False
+    template: TemplateProcess | None = field(default=None, repr=False)
+    """What renders messages; None where the endpoint is 'completions'."""
 
     @property
     def limit(self) -> int:
@@ -49,7 +61,7 @@ class Checkpoint:
 
     def fingerprint(self) -> dict[str, str]:
         """Digests of weights and texts, the versions of the libraries, the precision, and how messages are fed."""
-        weights = {name: sha256 for name, sha256 in self.files.items() if name.endswith(_WEIGHTS)}
+        weights = {name: sha256 for name, sha256 in self.files.items() if name.endswith(WEIGHTS)}
         others = {name: sha256 for name, sha256 in self.files.items() if name not in weights}
         facts = {
             "provider": "hf",
@@ -68,7 +80,13 @@ class Checkpoint:
         """The text that the model is fed: the chat template's, or the messages' contents and blank lines."""
         if self.endpoint == "completions":
             return plain_text(messages)
-        return str(self.tokenizer.apply_chat_template(spoken(messages), add_generation_prompt=True, tokenize=False))
+        assert self.template is not None
+        return self.template.render(messages)
+
+    def render_ahead(self, requests: Iterable[Request]) -> None:
+        """Have the texts of many requests ready for `render`, at one exchange with the template's process."""
+        if self.template is not None:
+            self.template.render_ahead(request.messages for request in requests)
 
     def fed_sha256(self, request: Request) -> str:
         """SHA-256, in hex, of the text that the model reads before it answers, or before a choice."""
@@ -142,26 +160,75 @@ def load(
     if path.is_file() and path.suffix == ".gguf":
         folder, extra, files = path.parent, {"gguf_file": path.name}, [path]
     elif (path / "config.json").is_file():
-        folder, extra = path, {}
-        files = sorted(file for file in path.iterdir() if file.suffix in _WEIGHTS or file.name in _TEXTS)
+        folder, extra, files = path, {}, checkpoint_files(path, f"hf/{name}")
     else:
         raise ModelError(
             f"hf/{name}: neither a folder with a config.json nor a .gguf file; perpend fetches nothing from a hub,"
             " so download the checkpoint first and give its folder"
         )
+    template = TemplateProcess("perpend.models.hf.template", f"hf/{name}") if endpoint == "chat" else None
     # Loading takes seconds, too few for a progress bar.
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers does not say
+    data_only = {"local_files_only": True, "trust_remote_code": False, **extra}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **extra)
-        model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=_DTYPES[kind], **extra)
-    except (OSError, ValueError, KeyError) as error:
-        raise ModelError(f"hf/{name}: cannot be loaded: {str(error).splitlines()[0]}") from None
-    if endpoint == "chat" and tokenizer.chat_template is None:
-        raise ModelError(f'hf/{name} brings no chat template; set endpoint = "completions"')
+        tokenizer = AutoTokenizer.from_pretrained(folder, **data_only)
+        if template is not None:
+            hand_over(template, tokenizer, f"hf/{name}")
+        _check_size(AutoConfig.from_pretrained(folder, **data_only), files, f"hf/{name}")
+        # The annotation of from_pretrained knows no report.
+        loaded: tuple[PreTrainedModel, Mapping[str, Iterable[object]]] = AutoModelForCausalLM.from_pretrained(  # type: ignore[assignment]
+            folder,
+            dtype=_DTYPES[kind],
+            use_safetensors=None if extra else True,
+            output_loading_info=True,
+            **data_only,
+        )
+    except _RAISED as error:
+        raise ModelError(f"hf/{name}: cannot be loaded: {_reason(error)}") from None
+    model, report = loaded
+    lost = sorted(map(str, (*report["missing_keys"], *report["mismatched_keys"])))
+    if lost:  # transformers would fill them with random numbers
+        raise ModelError(f"hf/{name}: {len(lost)} weights are not in its files, as {lost[0]}; fetch it again")
     digests = {file.name: digest_file(file) for file in files}
     torch.nn.Module.to(model, place)
     torch.nn.Module.eval(model)
-    return Checkpoint(model, tokenizer, digests, endpoint, whole_sentence)
+    return Checkpoint(model, tokenizer, digests, endpoint, whole_sentence, template)
+
+
+def _check_size(config: PreTrainedConfig, files: Sequence[Path], name: str) -> None:
+    """Refuse a configuration that asks for far more than the files of weights hold: it would take all memory."""
+    text = config.get_text_config()
+    layers, width, inner, vocabulary = (
+        value if isinstance(value := getattr(text, key, None), int) else 0
+        for key in ("num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size")
+    )
+    # Each layer has a vector of the width; matrices are packed to a quarter of a byte per number at the least.
+    most = 4 * sum(file.stat().st_size for file in files if file.name.endswith(WEIGHTS))
+    if max(layers * max(width, 1), inner * width, vocabulary * width) > most:
+        raise ModelError(f"{name}: its configuration is of a larger model than its weights; fetch both again")
+
+
+def hand_over(template: TemplateProcess, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
+    """Give a tokenizer's chat template to the process that renders it."""
+    if tokenizer.chat_template is None:
+        raise ModelError(f'{name} brings no chat template; set endpoint = "completions"')
+    special: Mapping[str, object] = tokenizer.special_tokens_map
+    variables: dict[str, JSON] = {
+        key: [str(one) for one in value] if isinstance(value, list | tuple) else str(value)
+        for key, value in special.items()
+    }
+    template.prepare({"template": tokenizer.get_chat_template(), "variables": variables})
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of what transformers says; where it asks to trust the folder's code, what to do in its place."""
+    text = str(error)
+    if "trust_remote_code" in text:
+        return (
+            "it needs Python code of its own, which is never run; use an architecture that the installed transformers"
+            " has, perhaps in a newer version of it"
+        )
+    return text.strip().partition("\n")[0] or type(error).__name__
 
 
 def compiled(model: PreTrainedModel) -> None:

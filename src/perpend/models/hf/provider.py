@@ -101,6 +101,7 @@ class Transformers:
         return [part.tolist() for (part,) in logprobs if part is not None]
 
     def _window(self, window: Sequence[tuple[int, Request]]) -> Iterator[Answers]:
+        self.checkpoint.render_ahead(request for _, request in window)
         weighed = [(key, request) for key, request in window if request.choices]
         if weighed:
             yield self._weigh(weighed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import IO
 
 from perpend.errors import ModelError
 from perpend.models.local.engine import Setup
-from perpend.models.local.worker import READY, read_response_line, request_line, setup_arguments
+from perpend.models.local.worker import FATAL, READY, read_response_line, request_line, setup_arguments
 from perpend.spec.model import Answers, Budget
 from perpend.types import Request, Response
 
@@ -144,8 +145,10 @@ class Crew:
         for worker, line in heard:
             if line is None:
                 answers += self._bury(worker)
-            elif line.strip() == READY.encode():
+            elif line == READY:
                 worker.is_ready = True
+            elif line.startswith(FATAL):
+                raise ModelError(json.loads(line.removeprefix(FATAL)))
             else:
                 answers.append(read_response_line(line))
                 worker.queue.popleft()

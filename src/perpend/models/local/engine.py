@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 from perpend.canon import JSON, as_list, as_object
 from perpend.models.base import UnreadableRequestError, choice_tokens, likeliest, plain_text, spoken
 from perpend.models.http.reply import as_finish, as_text, as_usage
+from perpend.models.local.weights import read_template
+from perpend.models.template import TemplateProcess
 from perpend.types import ChoiceLogprob, Message, Request, Response, Sampling, Usage
 
 Endpoint: TypeAlias = Literal["chat", "completions"]
@@ -25,6 +27,8 @@ Endpoint: TypeAlias = Literal["chat", "completions"]
 _FORCED = 1e6
 # llama.cpp writes the lowest single-precision number for a probability that underflows.
 _UNDERFLOW = -1e30
+# A template of ours that gives its only message back.
+_AS_IT_IS = "{{ messages[0].content }}"
 # 2³² − 1 asks llama.cpp for a random seed.
 _SEEDS = 2**32 - 1
 
@@ -44,22 +48,21 @@ class Setup:
     whole_sentence: bool = False
 
 
-class Engine:
-    """Answers one request after the other. The answer depends on the request alone, not on what was asked before.
+class Service:
+    """llama.cpp with one file, and what it offers over HTTP alone: template, tokenizer and properties.
 
-    llama.cpp keeps the last prompt's state, so a request that begins like the one before is cheaper.
+    `template` takes the place of the file's own.
     """
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, path: Path, *, context: int, threads: int = 1, template: str | None = None) -> None:
         import xllamacpp
 
-        self.setup = setup
         self._key = secrets.token_hex(16)
         params = xllamacpp.CommonParams()
-        params.model.path = str(setup.path)
-        params.n_ctx = setup.context
+        params.model.path = str(path)
+        params.n_ctx = context
         params.n_parallel = 1
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = setup.threads
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
         params.n_threads_http = 1
         # How many of a prompt's tokens are new depends on the prompt before it, so a token must come out the same in a
         # batch of any size. On a CPU that holds for flash attention with fewer than 64 tokens at once: with more, or
@@ -69,9 +72,47 @@ class Engine:
         params.cache_ram_mib = 0
         params.warmup = params.ui = False
         params.verbosity = 1
+        if template is not None:
+            params.chat_template = template
         # The engine always listens. The system chooses the port, and only who knows the key gets an answer.
         params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [self._key]
-        self._server = xllamacpp.Server(params)
+        self.server = xllamacpp.Server(params)
+
+    def post(self, path: str, body: Mapping[str, JSON]) -> Mapping[str, JSON]:
+        """The reply to a request with a body."""
+        return self._exchange("POST", path, json.dumps(body))
+
+    def get(self, path: str) -> Mapping[str, JSON]:
+        """The reply to a request without one."""
+        return self._exchange("GET", path, None)
+
+    def _exchange(self, method: str, path: str, body: str | None) -> Mapping[str, JSON]:
+        head = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        # A connection for each: the engine closes one that was idle for some seconds.
+        with closing(HTTPConnection(urlsplit(self.server.listening_address).netloc, timeout=60)) as connection:
+            connection.request(method, path, body, head)
+            reply = as_object(json.loads(connection.getresponse().read()))
+        if "error" in reply:
+            raise EngineError(_complaint(reply))
+        return reply
+
+
+class Engine:
+    """Answers one request after the other. The answer depends on the request alone, not on what was asked before.
+
+    llama.cpp keeps the last prompt's state, so a request that begins like the one before is cheaper. The file's
+    template is somebody's program, so it is rendered in a process with limits, and llama.cpp gets a finished text.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        is_chat = setup.endpoint == "chat"
+        self.setup = setup
+        self._template = TemplateProcess("perpend.models.local.template", setup.path.name) if is_chat else None
+        self._service = Service(setup.path, context=setup.context, threads=setup.threads, template=_AS_IT_IS)
+        if self._template is not None:
+            about = self._service.get("/props")
+            marks = {key: about.get(key) for key in ("bos_token", "eos_token")}
+            self._template.prepare({"template": read_template(setup.path), **marks})
 
     def answer(self, request: Request) -> Response:
         """The text, or the likelihood of each choice. A request that the engine refuses is a Response with an error."""
@@ -84,21 +125,25 @@ class Engine:
 
     def render(self, messages: Sequence[Message]) -> str:
         """The text that the model is fed for these messages: its template's, or their contents and blank lines."""
-        if self.setup.endpoint == "completions":
+        if self._template is None:
             return plain_text(messages)
-        return str(self._post("/apply-template", {"messages": spoken(messages)}).get("prompt"))
+        # llama.cpp takes a mark of the beginning off where its tokenizer will put one.
+        return str(self._service.post("/apply-template", {"messages": self._finished(messages)}).get("prompt"))
+
+    def _finished(self, messages: Sequence[Message]) -> list[dict[str, str]]:
+        return spoken(messages if self._template is None else [Message("user", self._template.render(messages))])
 
     def tokens(self, text: str) -> tuple[int, ...]:
         """The tokens of a prompt, as the engine itself reads one: special tokens count, and come first if they must."""
-        reply = self._post("/tokenize", {"content": text, "add_special": True, "parse_special": True})
+        reply = self._service.post("/tokenize", {"content": text, "add_special": True, "parse_special": True})
         return tuple(token for token in as_list(reply.get("tokens")) if isinstance(token, int))
 
     def _speak(self, request: Request) -> Response:
         body = {**_drawing(request.sampling), "max_tokens": request.sampling.max_tokens, "verbose": True}
         if self.setup.endpoint == "chat":
-            reply = self._server.handle_chat_completions({**body, "messages": spoken(request.messages)})
+            reply = self._service.server.handle_chat_completions({**body, "messages": self._finished(request.messages)})
         else:
-            reply = self._server.handle_completions({**body, "prompt": self.render(request.messages)})
+            reply = self._service.server.handle_completions({**body, "prompt": self.render(request.messages)})
         first, usage = _first(reply)
         text = as_object(first.get("message")).get("content") if self.setup.endpoint == "chat" else first.get("text")
         fed = as_object(as_object(reply).get("__verbose")).get("prompt")
@@ -135,7 +180,9 @@ class Engine:
     def _logprob(self, before: tuple[int, ...], token: int) -> float:
         """log P(token | the tokens before it), over the whole vocabulary, before any sampling rule."""
         forced: dict[str, object] = {"prompt": list(before), "max_tokens": 1, "n_probs": 1, "temperature": 0.0}
-        reply = self._server.handle_completions({**forced, "logit_bias": [[token, _FORCED]], "cache_prompt": True})
+        reply = self._service.server.handle_completions(
+            {**forced, "logit_bias": [[token, _FORCED]], "cache_prompt": True}
+        )
         first, _ = _first(reply)
         drawn = [as_object(entry) for entry in as_list(as_object(first.get("logprobs")).get("content"))]
         value = drawn[0].get("logprob") if drawn and drawn[0].get("id") == token else None
@@ -147,24 +194,7 @@ class Engine:
 
     def _beginning(self) -> str:
         """The special token that begins a text, for a choice with nothing before it."""
-        return str(self._get("/props").get("bos_token"))
-
-    def _post(self, path: str, body: Mapping[str, JSON]) -> Mapping[str, JSON]:
-        return self._exchange("POST", path, json.dumps(body))
-
-    def _get(self, path: str) -> Mapping[str, JSON]:
-        return self._exchange("GET", path, None)
-
-    def _exchange(self, method: str, path: str, body: str | None) -> Mapping[str, JSON]:
-        """Template and tokenizer are on the engine's HTTP side alone."""
-        head = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
-        # A connection for each: the engine closes one that was idle for some seconds.
-        with closing(HTTPConnection(urlsplit(self._server.listening_address).netloc, timeout=60)) as connection:
-            connection.request(method, path, body, head)
-            reply = as_object(json.loads(connection.getresponse().read()))
-        if "error" in reply:
-            raise EngineError(_complaint(reply))
-        return reply
+        return str(self._service.get("/props").get("bos_token"))
 
 
 def _drawing(sampling: Sampling) -> dict[str, object]:

@@ -19,6 +19,7 @@ _TEMPLATE = "tokenizer.chat_template"
 # GGUF's value types that have a fixed size, in bytes; 8 is a string and 9 an array.
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 _STRING, _ARRAY = 8, 9
+_LONGEST = 1 << 24  # bytes of a string; templates are the longest, and have some thousands
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,19 @@ def read_weights(path: Path) -> Weights:
 
 @lru_cache(maxsize=64)
 def _read(path: Path, _size: int, _changed: int) -> Weights:
+    template = read_template(path)
+    return Weights(path, digest_file(path), template)
+
+
+def read_template(path: Path) -> str | None:
+    """The chat template in a GGUF file; None where it brings none."""
     try:
         with path.open("rb") as file:
-            template = _template(file)
-    except (struct.error, KeyError, UnicodeDecodeError, MemoryError, OverflowError):
-        raise ModelError(f"{path.name}: not a GGUF file, or a damaged one; download or convert it again") from None
-    return Weights(path, digest_file(path), template)
+            return _template(file)
+    except (struct.error, KeyError, UnicodeDecodeError, OverflowError, RecursionError) as error:
+        raise ModelError(
+            f"{path.name}: not a GGUF file, or a damaged one ({error}); download or convert it again"
+        ) from None
 
 
 def _template(file: BinaryIO) -> str | None:
@@ -88,6 +96,8 @@ def _template(file: BinaryIO) -> str | None:
 
 def _string(file: BinaryIO) -> bytes:
     (length,) = struct.unpack("<Q", file.read(8))
+    if length > _LONGEST:
+        raise struct.error(f"a string of {length} bytes")
     text = file.read(length)
     if len(text) != length:
         raise struct.error("the file ends inside a string")

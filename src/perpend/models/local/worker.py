@@ -13,11 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perpend.canon import dumps
+from perpend.errors import ModelError
 from perpend.ledger.plan import read_response, read_sampling, response_row
 from perpend.models.local.engine import Engine, Setup
 from perpend.types import Message, Request, Response
 
-READY = "ready"
+READY, FATAL = b"ready\n", b"fatal "
+"""Lines that are no answers: the weights are loaded; and, before the reason as JSON, no request can be answered."""
 
 
 def request_line(key: int, request: Request) -> bytes:
@@ -60,8 +62,11 @@ def main(arguments: Sequence[str]) -> None:
     os.dup2(2, 1)
     is_chat = endpoint == "chat"
     setup = Setup(Path(path), "chat" if is_chat else "completions", int(context), int(threads), whole == "whole")
-    engine = Engine(setup)
-    answers.write(READY.encode() + b"\n")
-    for line in sys.stdin.buffer:
-        key, request = read_request(line)
-        answers.write(response_line(key, engine.answer(request)))
+    try:
+        engine = Engine(setup)
+        answers.write(READY)
+        for line in sys.stdin.buffer:
+            key, request = read_request(line)
+            answers.write(response_line(key, engine.answer(request)))
+    except ModelError as error:
+        answers.write(FATAL + json.dumps(str(error)).encode() + b"\n")
