@@ -6,19 +6,22 @@ Everything that is hashed or written goes through here, so the same value gives 
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import hashlib
+import io
 import json
 import math
 import os
 import re
+import stat
 import tempfile
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from perpend.errors import DataError, PerpendError, SpecError, did_you_mean
 
@@ -50,9 +53,25 @@ def digest(value: JSON) -> str:
     return hashlib.sha256(dumps(value).encode()).hexdigest()
 
 
+def opened(path: Path) -> io.BufferedReader:
+    """A regular file for reading. OSError for anything else: opening a named pipe would wait for ever."""
+    return open(path, "rb", opener=_regular)
+
+
+def _regular(path: str, flags: int) -> int:
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return handle
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    raise OSError(errno.EINVAL, "a pipe or a device, not a file", path)
+
+
 def digest_file(path: Path) -> str:
     """SHA-256, in hex, of a file's bytes."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -180,21 +199,25 @@ def count_or_none(value: JSON) -> int | None:
 
 _DEEPEST = 100
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of half a surrogate pair
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_BRACKETS = re.compile(r"[\[\]{}]")
+_MOST_VALUES = 1 << 20
 _LARGEST = 1 << 64
-_LONGEST_FILE = 1 << 26
-"""64 MB: what is read into memory whole is never that long, unless somebody means harm."""
+_LONGEST_FILE, _LONGEST_LINE = 1 << 26, 1 << 25
+"""64 and 32 MB: what is read into memory whole is never that long, unless somebody means harm."""
 
 
-def parse(text: str) -> JSON:
+def parse(text: str, *, constants: bool = False) -> JSON:
     """The value of a JSON text that means one thing only; ValueError for any other.
 
-    A key said twice, NaN, a number beyond every float, an integer of more than 64 bits, more than 100 levels: readers
-    take these differently, or fall over them, so no honest file holds them.
+    A key said twice, NaN, a number beyond every float, an integer of more than 64 bits, more than 100 levels, more than
+    a million values: readers take these differently, or fall over them, so no honest file holds them. `constants`
+    lets NaN and Infinity pass, which other harnesses write for a score that is undefined.
     """
-    if text.count("[") + text.count("{") > _DEEPEST:
-        _check_depth(text)
-    value: JSON = _DECODE(text)
+    brackets = text.count("[") + text.count("{")
+    if brackets > _DEEPEST or brackets + text.count(",") > _MOST_VALUES:
+        _check_shape(text)
+    value: JSON = (_DECODE_CONSTANTS if constants else _DECODE)(text)
     return value
 
 
@@ -228,24 +251,25 @@ def _no_constant(text: str) -> float:
 _DECODE = json.JSONDecoder(
     object_pairs_hook=_once, parse_float=_finite, parse_int=_whole, parse_constant=_no_constant
 ).decode
+_DECODE_CONSTANTS = json.JSONDecoder(object_pairs_hook=_once, parse_float=_finite, parse_int=_whole).decode
 
 
-def _check_depth(text: str) -> None:
+def _check_shape(text: str) -> None:
+    bare = _STRINGS.sub("", text)
+    if bare.count("[") + bare.count("{") + bare.count(",") > _MOST_VALUES:
+        raise ValueError(f"more than {_MOST_VALUES} values")
     depth = 0
-    for match in _BRACKETS.finditer(text):
-        if match[0] in "[{":
-            depth += 1
-            if depth > _DEEPEST:
-                raise ValueError(f"nested more than {_DEEPEST} levels deep")
-        elif match[0] in "]}":
-            depth -= 1
+    for bracket in _BRACKETS.findall(bare):
+        depth += 1 if bracket in "[{" else -1
+        if depth > _DEEPEST:
+            raise ValueError(f"nested more than {_DEEPEST} levels deep")
 
 
 def read_text(path: Path, raises: type[PerpendError] = DataError, advice: str = "") -> str:
     """The text of a small file. Missing, no file, unreadable, over 64 MB, not UTF-8: each is an error that says so."""
     remedy = f"; {advice}" if advice else ""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             data = file.read(_LONGEST_FILE + 1)
     except FileNotFoundError:
         raise raises(f"{path}: no such file{remedy}") from None
@@ -287,10 +311,10 @@ def read_toml(path: Path, raises: type[PerpendError] = SpecError) -> dict[str, o
         raise raises(f"{path}: cannot be read: {error}") from None
 
 
-def json_object(text: str, where: str) -> dict[str, JSON]:
-    """The JSON object in a text."""
+def json_object(text: str, where: str, *, constants: bool = False) -> dict[str, JSON]:
+    """The JSON object in a text; see `parse`."""
     try:
-        body = parse(text)
+        body = parse(text, constants=constants)
     except json.JSONDecodeError as error:
         raise DataError(f"{where}: not JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError) as error:
@@ -300,16 +324,28 @@ def json_object(text: str, where: str) -> dict[str, JSON]:
     return body
 
 
-def json_lines(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
-    """('file:line', object) of every line of a JSONL file; blank lines are passed over."""
+def json_lines(path: Path, *, constants: bool = False) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """('file:line', object) of every line of a JSONL file; blank lines are passed over. See `parse`."""
     try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(iter(partial(file.readline, _LONGEST_FILE), ""), 1):
-                if line.strip():
-                    yield f"{path}:{number}", json_object(line, f"{path}:{number}")
+        with opened(path) as file:
+            yield from lines_of(file, path, constants=constants)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def lines_of(file: BinaryIO, path: Path, *, constants: bool = False) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """The same of a file that is open already, perhaps unpacked on the way."""
+    for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE + 1), b""), 1):
+        where = f"{path}:{number}"
+        if len(line) > _LONGEST_LINE:
+            raise DataError(
+                f"{where}: longer than {_LONGEST_LINE >> 20} MB, which no line is; write one object per line"
+            )
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{where}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+        if text.strip():
+            yield where, json_object(text, where, constants=constants)

@@ -115,7 +115,7 @@ def read(source: Path, destination: Path, fields: FieldMap) -> Path:
     rows, keys = 0, set[str]()
     reader = _Reader(fields, source)
     with Intake(destination, harness.TASK) as intake:
-        for where, body in json_lines(source):
+        for where, body in json_lines(source, constants=True):
             intake.add(_record(reader, reader.values(body), where, intake.notes))
             keys |= body.keys()
             rows += 1
