@@ -10,7 +10,7 @@ import perpend
 
 SOURCE = Path(perpend.__file__).parent
 FLOORS = (
-    "errors canon types inert",
+    "inert errors disk canon types",
     "text stats",
     "scorers spec ledger",
     "models ask",

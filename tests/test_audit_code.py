@@ -72,7 +72,9 @@ def test_the_code_is_published_and_restored_with_the_run(folder: Path) -> None:
 def test_what_needs_the_code_is_said_per_check_and_in_the_verdict(folder: Path) -> None:
     outcome = of(folder)
     assert outcome.ok
-    assert outcome.verdict.startswith("nothing differs in what was recomputed; not recomputed: scores of brief@1, ")
+    assert outcome.verdict.startswith(
+        "nothing differs in what was recomputed; not recomputed: what the task asks for, scores of "
+    )
     checks = by_name(outcome)
     assert "code/brevity.py, which is not run without --trust-code" in checks["scores of brief@1"].missing
     assert checks["scores of brief@1"].checked == 0

@@ -34,8 +34,8 @@ def test_writing_leaves_the_old_file_when_it_fails(tmp_path: Path, monkeypatch: 
     def broken(_: int) -> None:
         raise OSError("no space")
 
-    monkeypatch.setattr(canon.os, "fsync", broken)
-    with pytest.raises(OSError, match="no space"):
+    monkeypatch.setattr("os.fsync", broken)
+    with pytest.raises(StoreError, match="no space"):
         canon.write_atomic(path, "new")
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file.json"]

@@ -84,7 +84,7 @@ def test_what_cannot_be_read_is_told_what_can(tmp_path: Path, name: str, content
     with pytest.raises(DataError) as error:
         convert(path, tmp_path / "out")
     assert str(path) in str(error.value)
-    assert READABLE in str(error.value)
+    assert "\n  ".join(READABLE) in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -94,7 +94,7 @@ def test_other_databases_and_folders_and_missing_files_are_said_so(tmp_path: Pat
     for path, kind in ((tmp_path / "other.db", StoreError), (tmp_path, DataError), (tmp_path / "gone", DataError)):
         with pytest.raises(kind) as error:
             convert(path, tmp_path / "out")
-        assert READABLE in str(error.value)
+        assert "\n  ".join(READABLE) in str(error.value)
 
 
 def test_a_database_cut_short_is_damaged(tmp_path: Path) -> None:

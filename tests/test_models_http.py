@@ -351,7 +351,7 @@ def test_a_compressed_bomb_is_an_error_and_not_a_full_memory() -> None:
     bomb = Reply(gzip.compress(bytes(80 << 20)), headers={"Content-Encoding": "gzip"})
     with serve(lambda r: bomb if r.question == "question 0" else GOOD) as server:
         answers = ask(model_at(server, retries=0), 2)
-    assert answers[0].error == "the reply is longer than 64 MiB"
+    assert answers[0].error == "the reply is longer than 16 MiB"
 
 
 def test_an_answer_of_ten_megabytes_is_an_answer() -> None:

@@ -46,7 +46,10 @@ def test_another_temperature_is_another_request(tmp_path: Path, items_file: Call
     items = items_file(2)
     model = replay.model(str(recorded(tmp_path, items)))
     spec = replace(SPEC, items=(items,), name="warm", samplings=(Sampling(1.0),))
-    assert evaluate_task(spec, TASK, [model], tmp_path, quiet=True).failed == 2
+    with pytest.raises(ModelError, match="m: 2 trials asked, none answered; the last failure: replay: no recorded"):
+        evaluate_task(spec, TASK, [model], tmp_path, quiet=True)
+    with Store.open(tmp_path / "warm" / "run.db") as store:
+        assert sum(cell.failed for cell in store.cells()) == 2
 
 
 def test_predictions_can_be_keyed_by_prompt(tmp_path: Path) -> None:

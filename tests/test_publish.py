@@ -65,16 +65,20 @@ def files(folder: Path) -> dict[str, bytes]:
 def forge(directory: Path, *statements: str) -> None:
     """Edit run.db as no verb of ours would."""
     with sqlite3.connect(directory / "run.db") as db:
-        for (trigger,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        guards = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for trigger, _ in guards:
             db.execute(f"DROP TRIGGER {trigger}")
         for statement in statements:
             assert db.execute(statement).rowcount != 0
+        for _, sql in guards:
+            db.execute(sql)
     db.close()
 
 
 def verify(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the folder's own verify.py as a stranger would, with nothing of ours on the path."""
-    command = [sys.executable, "-I", "-S", str(folder / "verify.py"), *arguments]
+    """Run the release's verify.py as a stranger would, with nothing of ours on the path."""
+    script = Path(__file__).parents[1] / "src" / "perpend" / "proof" / "verify.py"
+    command = [sys.executable, "-I", "-S", str(script), *(arguments or (str(folder),))]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder.parent)
 
 
@@ -279,13 +283,15 @@ def test_a_reader_sees_how_many_attempts_there_were_and_what_differed(
     (first.parent / "no-run").mkdir()
     (made,) = publish([first], tmp_path / "out", {})
     told = json.loads((made.folder / "receipt.json").read_text())["attempts"]
-    assert told["of"] == 3
-    assert sorted(run["run"] for run in told["others"]) == ["other-model", "second"]
+    assert told["of"] == 4
+    # Every second item of 'other-items' is one of these: a run that overlaps is an attempt, too.
+    shared = {run["run"]: run["shared"] for run in told["others"]}
+    assert shared == {"other-items": 4, "other-model": 8, "second": 8}
     second = next(run for run in told["others"] if run["run"] == "second")
     assert any("temperature" in difference for difference in second["differs"])
     assert second["headline"]["value"] == told["headline"]["value"] == 0.5
-    assert "2 other runs" in (made.folder / "report.md").read_text()
-    assert "of 3" in (tmp_path / "out" / "README.md").read_text()
+    assert "3 other runs that share items and a model" in (made.folder / "report.md").read_text()
+    assert "of 4" in (tmp_path / "out" / "README.md").read_text()
 
 
 def test_a_lone_run_says_so(run: Path, tmp_path: Path) -> None:

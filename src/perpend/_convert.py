@@ -11,24 +11,27 @@ from perpend.importers import field_map
 from perpend.importers.formats import FORMATS
 from perpend.importers.json_stream import first_object
 from perpend.ledger.database import connect, translated
-from perpend.ledger.store import APPLICATION_ID
+from perpend.ledger.schema import APPLICATION_ID
 from perpend.measure.study import Format, formats_of
 from perpend.spec.resolve import module_of, names
 from perpend.studies.conformity import simulation_db, suite
 from perpend.studies.conformity.formats import read_sweep
 from perpend.studies.logic.study import read_run_folder
 
-READABLE = """'perpend convert' reads
-  a run directory of perpend, or its run.db          → simulation.db
-  simulation.db of the conformity study, or its folder → a run directory
-  runs_metadata.json, or the folder of its runs      → one run directory with all temperatures
-  a run folder of chaosbench (run_manifest.json …)   → a run directory
-  a log of inspect_ai (.eval or .json)               → a run directory
-  samples_….jsonl of lm-evaluation-harness, its results_….json, or their folder → a run directory
-  any JSONL with --map prompt=FIELD,text=FIELD,…     → a run directory
-  JSONL of outputs (raw_text, condition, variant …)  → a run directory
-  JSONL of the conformity study's items (item_id, question …) → an item file
-  a suite file (datasets, conditions, models)        → a folder with run.toml, templates and items"""
+READABLE = (
+    "'perpend convert' reads",
+    "  a run directory of perpend, or its run.db          → simulation.db",
+    "  simulation.db of the conformity study, or its folder → a run directory",
+    "  runs_metadata.json, or the folder of its runs      → one run directory with all temperatures",
+    "  a run folder of chaosbench (run_manifest.json …)   → a run directory",
+    "  a log of inspect_ai (.eval or .json)               → a run directory",
+    "  samples_….jsonl of lm-evaluation-harness, its results_….json, or their folder → a run directory",
+    "  any JSONL with --map prompt=FIELD,text=FIELD,…     → a run directory",
+    "  JSONL of outputs (raw_text, condition, variant …)  → a run directory",
+    "  JSONL of the conformity study's items (item_id, question …) → an item file",
+    "  a suite file (datasets, conditions, models)        → a folder with run.toml, templates and items",
+)
+"""The lines that belong below an error about what cannot be read."""
 _SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
 
 
@@ -54,7 +57,7 @@ def convert(
     try:
         kind = "folder" if source.is_dir() else _kind(source)
     except OSError as error:
-        raise DataError(f"{source}: cannot be read: {error.strerror}\n{READABLE}") from None
+        raise DataError(f"{source}: cannot be read: {error.strerror}", *READABLE) from None
     if kind == "ledger" or (source / "run.db").is_file():
         directory = source if kind == "folder" else source.parent
         # A run of chaosbench with a ledger has its own files beside it, and those are what is converted.
@@ -89,19 +92,19 @@ def _formats() -> Iterator[Format]:
 def _other(source: Path, kind: str, destination: Path) -> Path:
     """A suite or item file of the conformity study; otherwise an error that says what can be read."""
     if kind == "folder":
-        raise DataError(f"{source}: a folder without a run, a database or logs that are known\n{READABLE}")
+        raise DataError(f"{source}: a folder without a run, a database or logs that are known", *READABLE)
     if kind == "zip":
-        raise DataError(f"{source}: a zip archive, but no log of inspect_ai\n{READABLE}")
+        raise DataError(f"{source}: a zip archive, but no log of inspect_ai", *READABLE)
     if kind == "SQLite":
-        raise StoreError(f"{source}: a SQLite file without the study's tables\n{READABLE}")
+        raise StoreError(f"{source}: a SQLite file without the study's tables", *READABLE)
     body = first_object(source)
     if body is None:
-        raise DataError(f"{source}: neither SQLite nor JSON nor JSONL of objects\n{READABLE}")
+        raise DataError(f"{source}: neither SQLite nor JSON nor JSONL of objects", *READABLE)
     if {"datasets", "conditions", "models"} <= body.keys():
         return suite.write_suite(source, _items_folder(source), destination).parent
     if {"item_id", "question"} <= body.keys():
         return suite.write_items(source, _inside(destination, "items.jsonl"))
-    raise DataError(f"{source}: JSON, but with unknown keys: {', '.join(sorted(body)[:12])}\n{READABLE}")
+    raise DataError(f"{source}: JSON, but with unknown keys: {', '.join(sorted(body)[:12])}", *READABLE)
 
 
 def _inside(destination: Path, name: str) -> Path:

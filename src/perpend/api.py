@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 from perpend.ask.conditions import condition, template
-from perpend.ask.runner import Outcome, evaluate_task, task_of
+from perpend.ask.runner import Keeping, Outcome, evaluate_task, task_of
 from perpend.ask.task import Task, make_model, make_task
 from perpend.canon import JSON
 from perpend.errors import AuditFailure
@@ -81,6 +81,7 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     limits: Limits | None = None,
     name: str | None = None,
     out: str | Path = "runs",
+    keeping: Keeping | None = None,
     quiet: bool = False,
 ) -> Run:
     """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions."""
@@ -97,20 +98,20 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
         limits=limits or Limits(),
     )
     ready = [make_model(e.name, e.options, what.items) if isinstance(e, ModelSpec) else e for e in models]
-    outcome = evaluate_task(spec, what, ready, Path(out), quiet=quiet)
+    outcome = evaluate_task(spec, what, ready, Path(out), keeping=keeping or Keeping(), quiet=quiet)
     run = _run_of(outcome, what)
     score(run)
     return run
 
 
 def evaluate_spec(
-    spec: RunSpec, out: Path, *, scored: bool = True, quiet: bool = False
+    spec: RunSpec, out: Path, *, keeping: Keeping | None = None, scored: bool = True, quiet: bool = False
 ) -> tuple[Outcome, Derived | None]:
     """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories."""
     what = task_of(spec)
     paths = spec.items or what.items
     models = [make_model(entry.name, entry.options, paths) for entry in spec.models]
-    outcome = evaluate_task(spec, what, models, out, quiet=quiet)
+    outcome = evaluate_task(spec, what, models, out, keeping=keeping or Keeping(), quiet=quiet)
     return outcome, score(_run_of(outcome, what, spec.task)) if scored else None
 
 

@@ -5,7 +5,6 @@ Everything that is hashed or written goes through here, so the same value gives 
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import gzip
 import hashlib
@@ -15,7 +14,6 @@ import math
 import os
 import re
 import stat
-import tempfile
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from perpend.disk import replacing
 from perpend.errors import DataError, PerpendError, SpecError, did_you_mean
 
 VERSION = "0.2.0.dev0"
@@ -82,25 +81,19 @@ def clean_text(text: str) -> str:
 
 def write_atomic(path: Path, content: str | bytes) -> None:
     """Write a whole file or nothing: a temporary file beside it, flushed to disk, then renamed over it."""
-    data = content.encode() if isinstance(content, str) else content
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(temporary).unlink()
-        raise
+        data = content.encode() if isinstance(content, str) else content
+    except UnicodeEncodeError:
+        raise DataError(f"{path}: half a surrogate pair was to be written, which is not in UTF-8") from None
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def compress(data: bytes) -> bytes:
     """gzip with no name and no time in its header: the same bytes in, the same bytes out."""
-    return gzip.compress(data, compresslevel=6, mtime=0)
+    packed = bytearray(gzip.compress(data, compresslevel=6, mtime=0))
+    packed[9] = 3  # 'Unix': other systems and Python 3.13 write another number here, and a digest would differ
+    return bytes(packed)
 
 
 def portable_name(text: str) -> str:
@@ -199,7 +192,9 @@ def count_or_none(value: JSON) -> int | None:
 
 _DEEPEST = 100
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of half a surrogate pair
-_STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+# Possessive, and a string without an end is one too: else a long string takes a hundred times its length in memory,
+# and many quotes after an open one the square of it in time.
+_STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
 _MOST_VALUES = 1 << 20
 _LARGEST = 1 << 64

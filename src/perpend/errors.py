@@ -16,11 +16,23 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from perpend.inert import one_line
+
 
 class PerpendError(Exception):
-    """Base of every error that a user can cause or fix."""
+    """Base of every error that a user can cause or fix: one line, and the lines that belong below it.
+
+    A line feed within one of them came with foreign text and is shown as an escape; nor can a line below be taken for
+    one of ours, because each is indented.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: object = "", *below: object) -> None:
+        super().__init__(message, *below)
+
+    def __str__(self) -> str:
+        return "\n  ".join(one_line(str(part)) for part in self.args)
 
 
 class SpecError(PerpendError):

@@ -1,12 +1,23 @@
-"""Model output is hostile text. Each function makes any text inert in one place where it is shown."""
+"""Foreign text is hostile text. Each function makes any text inert in one place where it is shown.
+
+Whatever a program of ours prints goes through `say` or `say_page`. What does not know of them (a warning, a library, a
+traceback) meets the streams that `guard_output` puts in place.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 import re
+import sys
 import unicodedata
+from typing import TextIO
 
-# Line feed and tab are the only control characters that a reader needs. Cf holds right-to-left overrides and the like.
-_KEPT = "\n\t"
+# Line feed and tab are the only control characters that a reader needs.
+_PLAIN = re.compile(r"[\n\t -~]*")
+_UNUSUAL = re.compile(r"[^\n\t -~]")
+# Letters and marks that show nothing: with one of them two different names look the same.
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U000e0100-\U000e01ef]")
 # What starts markup anywhere in a line; ':' and '@' because readers turn addresses and names into links.
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#!|~&$:@])")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()<>#!|~&$:@])")
@@ -15,12 +26,78 @@ _FORMULA = re.compile(r"^[\s]*[=+\-@\t\r|%]")
 
 
 def terminal(text: str) -> str:
-    """The text with control, format and surrogate characters shown as escapes: no colours, no cursor moves."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        ch if ch in _KEPT or unicodedata.category(ch)[0] != "C" else ch.encode("unicode_escape").decode() for ch in text
-    )
+    """The text with whatever moves a cursor, changes a colour or cannot be seen shown as an escape.
+
+    That is every control character but line feed and tab, every format character (text that runs backwards, blanks of
+    no width), every separator of lines, and surrogates. The escapes are JSON's, so JSON keeps its value.
+    """
+    return text if _PLAIN.fullmatch(text) else _UNUSUAL.sub(_visible, text)
+
+
+def _visible(match: re.Match[str]) -> str:
+    ch = match[0]
+    # Of what is not printable, blanks of other widths (Zs) do no harm.
+    is_seen = ch.isprintable() and not _BLANK.match(ch)
+    return ch if is_seen or unicodedata.category(ch) == "Zs" else json.dumps(ch)[1:-1]
+
+
+def one_line(text: str) -> str:
+    """The text as one line of a terminal: a name with a line feed in it must not write a line of its own."""
+    return terminal(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print one line, whatever the text holds."""
+    say_page(one_line(str(text)) + "\n", err=err)
+
+
+def say_page(page: str, *, err: bool = False) -> None:
+    """Print several lines, whose writer has passed everything foreign in them through `one_line` or `fenced`."""
+    stream = sys.stderr if err else sys.stdout
+    stream.write(terminal(page))
+    stream.flush()
+
+
+class InertStream(io.TextIOBase):
+    """A stream that passes on nothing but text, line feeds and tabs; `raw` is for cursor moves of our own."""
+
+    def __init__(self, raw: TextIO) -> None:
+        self.raw = raw
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # typeshed has an attribute here, Python one that is not set
+        """That of the stream below."""
+        return self.raw.encoding
+
+    def write(self, text: str, /) -> int:
+        """Write the text, made inert."""
+        self.raw.write(terminal(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass on what is buffered."""
+        self.raw.flush()
+
+    def isatty(self) -> bool:
+        """Whether somebody looks at it."""
+        return self.raw.isatty()
+
+    def fileno(self) -> int:
+        """That of the stream below."""
+        return self.raw.fileno()
+
+
+def guard_output() -> None:
+    """From now on this process prints inert text only. A program calls it first; a library never does.
+
+    It is not undone: the traceback of a bug is printed after everything else has ended, and quotes foreign text too.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without the letter gets its number
+        if stream is not None and not isinstance(stream, InertStream):
+            setattr(sys, name, InertStream(stream))
 
 
 def markdown(text: str) -> str:

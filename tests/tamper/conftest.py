@@ -11,7 +11,7 @@ import pytest
 
 from perpend.ask.conditions import asch, control
 from perpend.ask.runner import evaluate_task
-from perpend.ask.task import Task
+from perpend.ask.task import Task, make_task
 from perpend.measure.run import Run
 from perpend.models.callable import Callable as CallableModel
 from perpend.proof.publish import publish
@@ -20,11 +20,7 @@ from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Request, Response
 
 LOGIC = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
-STUDY = Task(
-    name="conformity",
-    conditions=(control(), asch(2)),
-    scorers=("correct@2", "mentioned@2", "endorsed@2", "refused@2", "unfinished"),
-)
+STUDY = make_task("conformity", {"confederates": 2, "conditions": ["control", "asch_history_2"]})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from perpend.canon import pretty
+from perpend.canon import dumps, pretty
+from perpend.measure.study import metrics_text
 from perpend.proof import receipt
 from perpend.proof.audit import Audit, Check, Options, audit
 from perpend.proof.publish import write_index
@@ -34,7 +35,7 @@ def edit(name: str, change: Callable[[Table], object]) -> Forge:
     def forge(folder: Path) -> None:
         body = json.loads((folder / name).read_text())
         change(body)
-        (folder / name).write_text(pretty(body))
+        (folder / name).write_text(metrics_text(body) if name == "metrics.json" else pretty(body))
 
     return forge
 
@@ -45,8 +46,9 @@ def lines(name: str, change: Callable[[list[Table]], object]) -> Forge:
     def forge(folder: Path) -> None:
         rows = read(folder / name)
         change(rows)
-        packed = "".join(json.dumps(row) + "\n" for row in rows).encode()
-        (folder / name).write_bytes(gzip.compress(packed, mtime=0))
+        packed = "".join(dumps(row) + "\n" for row in rows).encode()
+        with (folder / name).open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as archive:
+            archive.write(packed)
 
     return forge
 

@@ -135,8 +135,8 @@ KINDS = [
         "a dropped score",
         lines("scores.jsonl.gz", lambda rows: rows.pop(18)),
         "scores.jsonl.gz",
-        "scores of label@2",
-        f"{THIRD}: stored no score",
+        "every answer has its scores",
+        f"{THIRD}: no score of label@2",
     ),
     Kind(
         "a score of nothing",
@@ -156,7 +156,7 @@ KINDS = [
         "a dropped response",
         lines("responses.jsonl.gz", lambda rows: rows.pop(2)),
         "responses.jsonl.gz",
-        "plan is complete",
+        "every trial was asked",
         "trials planned, trials asked: stored 8, recomputed 7",
     ),
     Kind(
@@ -257,7 +257,13 @@ KINDS = [
         "trial 1 (item-0, control)",
     ),
     Kind("a scorer's version", renamed_scorer, "plan.json", "scores of label@9", "unknown scorer 'label@9'"),
-    Kind("a scorer that was declared", renamed_scorer, "plan.json", PARTS, "declared scorer label@1: stored 'scored'"),
+    Kind(
+        "a scorer that was declared",
+        renamed_scorer,
+        "plan.json",
+        "declared scorers have scores",
+        "declared scorer label@1",
+    ),
     Kind("a metric", metric("value", 0.9), "metrics.json", "metrics.json", "rate of label@1 at "),
     Kind("an interval's bound", metric("lo", 0.01), "metrics.json", "metrics.json", ", lo: stored 0.01, recomputed "),
     Kind(
@@ -318,7 +324,7 @@ KINDS = [
         lambda folder: (folder / "verify.py").write_text("print('whole')\n"),
         "verify.py",
         "files are those of a published run",
-        "verify.py: not the one of this version",
+        "verify.py: not perpend's; do not run it",
     ),
     Kind(
         "an extra fact in the manifest",

@@ -49,8 +49,8 @@ def forge(directory: Path, *statements: str) -> None:
     [
         (
             ("DROP TRIGGER response_stays",),
-            "run.db is whole and append-only",
-            "triggers: stored ['response_is_a_fact', 'response_stays'], recomputed ['response_is_a_fact']",
+            "what is stored can be read",
+            "its trigger 'response_stays' is not the one of a run",
         ),
         (
             ("DELETE FROM trial WHERE trial = 16",),
@@ -61,8 +61,8 @@ def forge(directory: Path, *statements: str) -> None:
         (("DELETE FROM trial WHERE trial = 16",), "plan is complete", "number of trials: stored 16, recomputed 15"),
         (
             (*WITHOUT_RULES, "UPDATE trial SET item = 1 WHERE trial = 3"),
-            "no trial twice, all in plan order",
-            "trial 3 (item-0, control, m): is in the plan twice",
+            "what is stored can be read",
+            "its table 'trial' is not the one of a run",
         ),
         (
             ("UPDATE response SET attempt = 1 WHERE trial = 3",),
@@ -217,4 +217,6 @@ def test_what_a_forger_wrote_cannot_move_the_cursor_or_break_the_table(honest: H
     table = as_table([of(honest.runs / "logic")])
     assert "\x1b" not in table
     assert "\u202e" not in table
-    assert [line for line in table.split("\n") if line.startswith("logic:")] == ["logic: DIFFERS"]
+    assert [line for line in table.split("\n") if line.startswith("logic:")] == [
+        "logic: DIFFERS; not recomputed: what the task asks for"
+    ]

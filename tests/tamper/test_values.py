@@ -17,9 +17,11 @@ import pytest
 from click.testing import CliRunner
 
 import perpend as pp
+from perpend.canon import dumps
 from perpend.cli import cli
 from perpend.errors import AuditFailure
 from perpend.measure.run import Run
+from perpend.measure.study import metrics_text
 from perpend.proof.archive import restore
 from perpend.proof.audit import Options
 from perpend.proof.audit.trees import Trees
@@ -80,7 +82,7 @@ def a_leaf(name: str, path: tuple[object, ...]) -> Change:
         for key in path[:-1]:
             at = at[key]
         at[path[-1]] = other(at[path[-1]])
-        (folder / name).write_text(json.dumps(body), encoding="utf-8")
+        (folder / name).write_text(metrics_text(body), encoding="utf-8")
 
     return change
 
@@ -116,7 +118,7 @@ def a_score(line: int, key: str) -> Change:
         rows[line][key] = [0, (value or [0, 0])[1] + 1] if key == "span" else "x" if value is None else other(value)
         if key == "value":
             rows[line][key] = None if value is not None else 1.0
-        path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode(), mtime=0))
+        path.write_bytes(gzip.compress("".join(dumps(row) + "\n" for row in rows).encode(), mtime=0))
 
     return change
 

@@ -31,6 +31,7 @@ _AUTHORITY = {
 }
 _CONSENSUS = ("unanimous", "diverse", "dissent")
 _DISSENT = "I see it differently"
+_MOST_CONFEDERATES = 1000
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _OTHER = re.compile(r"other([1-9]\d*)")
 _KNOWN = ("question", "prompt", "decoy", "target", "other1")
@@ -56,8 +57,10 @@ def asch(
     further choices, then its tag `others`, separated by ';'). 'dissent': the last one gives the right answer, or for an
     opinion says only that they see it differently.
     """
-    if confederates < 1:
-        raise SpecError(f"asch: {confederates} confederates put no pressure on anybody; give 1 or more, or use control")
+    if not 1 <= confederates <= _MOST_CONFEDERATES:
+        raise SpecError(
+            f"asch: {confederates} confederates; give 1 to {_MOST_CONFEDERATES}, or use control, which has none"
+        )
     if consensus not in _CONSENSUS:
         raise SpecError(f"unknown consensus {consensus!r}; {did_you_mean(consensus, _CONSENSUS)}")
     claim = _choose("confidence", confidence, _CLAIMS)

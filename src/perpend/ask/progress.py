@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from perpend.inert import InertStream, one_line, say
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -19,7 +21,7 @@ class Progress:
     """Counts what is done of `total`. `note` is whatever else a person wants to see: failures, invalid share, cost."""
 
     def __init__(self, title: str, total: int, done: int = 0, *, quiet: bool = False) -> None:
-        self.title, self.total, self.done = title, total, done
+        self.title, self.total, self.done = one_line(title), total, done
         self._quiet = quiet
         self._first, self._started = done, time.monotonic()
         self._line_at = self._started + _LINE_SECONDS
@@ -40,8 +42,12 @@ class Progress:
                     MofNCompleteColumn(),
                     TextColumn("{task.fields[note]}", markup=False),
                     TimeRemainingColumn(),
-                    console=Console(stderr=True),
+                    # Cursor moves of our own go around the guard; foreign text in them was made inert before.
+                    console=Console(file=sys.stderr.raw if isinstance(sys.stderr, InertStream) else sys.stderr),
                     refresh_per_second=4,
+                    # What others print meanwhile meets the guard instead of the console.
+                    redirect_stdout=False,
+                    redirect_stderr=False,
                 )
             )
             self._task = self._bar.add_task(self.title, total=self.total, completed=self.done, note="")
@@ -54,15 +60,12 @@ class Progress:
         """Say that `count` more are done."""
         self.done += count
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, total=self.total, advance=count, note=f"{self.rate():.0f}/s {note}")
+            self._bar.update(self._task, total=self.total, advance=count, note=f"{self.rate():.0f}/s {one_line(note)}")
         elif not self._quiet and time.monotonic() >= self._line_at:
             self._line_at = time.monotonic() + _LINE_SECONDS
             left = (self.total - self.done) / self.rate() if self.rate() else 0.0
-            print(
-                f"{self.title}: {self.done}/{self.total}; {self.rate():.0f}/s; {left:.0f} s left"
-                + (f"; {note}" if note else ""),
-                file=sys.stderr,
-            )
+            pace = f"{self.rate():.0f}/s; {left:.0f} s left"
+            say(f"{self.title}: {self.done}/{self.total}; {pace}" + (f"; {note}" if note else ""), err=True)
 
     def rate(self) -> float:
         """Done each second since the start, not counting what was done before."""

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perpend.ask.conditions import first_request, request, template
+from perpend.ask.guarded import Guarded
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE, Planned, Reprompt, Task, intent, make_model, make_task, source_files
 from perpend.canon import digest_file, write_atomic
-from perpend.errors import DataError, SpecError, StoreError
+from perpend.disk import temporary_folder
+from perpend.errors import DataError, ModelError, SpecError, StoreError
 from perpend.ledger.database import exclusive
 from perpend.ledger.items import check_freeze, read_items
 from perpend.ledger.manifest import (
@@ -24,7 +26,9 @@ from perpend.ledger.manifest import (
     write_manifest,
 )
 from perpend.ledger.plan import Appended, Dataset, OpenTrials, Plan, Trial
+from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
+from perpend.spec.keys import note_variables
 from perpend.spec.model import Budget, Model
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
 from perpend.types import Item, Request, Response
@@ -46,18 +50,41 @@ class Outcome:
     """Why it stopped before all was asked, in words; None when every trial was asked."""
 
 
-def evaluate(spec: RunSpec, out: Path, *, quiet: bool = False) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How answers are kept. `durable` waits for the disk at every commit: a power cut then costs nothing.
+
+    `accept_loss` goes on where answers are missing that were kept before; they are asked again.
+    """
+
+    durable: bool = False
+    accept_loss: bool = False
+
+
+_PLAINLY = Keeping()
+
+
+def evaluate(spec: RunSpec, out: Path, *, keeping: Keeping = _PLAINLY, quiet: bool = False) -> Outcome:
     """`evaluate_task` with the task and the models that the spec names."""
     task = task_of(spec)
     models = [make_model(model.name, model.options, spec.items or task.items) for model in spec.models]
-    return evaluate_task(spec, task, models, out, quiet=quiet)
+    return evaluate_task(spec, task, models, out, keeping=keeping, quiet=quiet)
 
 
-def evaluate_task(spec: RunSpec, task: Task, models: Sequence[Model], out: Path, *, quiet: bool = False) -> Outcome:
+def evaluate_task(
+    spec: RunSpec,
+    task: Task,
+    models: Sequence[Model],
+    out: Path,
+    *,
+    keeping: Keeping = _PLAINLY,
+    quiet: bool = False,
+) -> Outcome:
     """Ask what the run directory has no answer to yet, and append it. A second call does nothing.
 
     The directory is `out` / the spec's run name; `models` go with the spec's models, in order. A changed data set,
-    prompt or spec is refused with what differs.
+    prompt or spec is refused with what differs; so is a directory whose answers have lost their manifest, or that has
+    lost answers.
     """
     paths = spec.items or task.items
     if not paths:
@@ -69,11 +96,18 @@ def evaluate_task(spec: RunSpec, task: Task, models: Sequence[Model], out: Path,
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{directory}: cannot be created: {error.strerror}; choose another --out") from None
+    guarded = [
+        Guarded(model, (*entry.key_variables, *getattr(model, "key_variables", ())))
+        for entry, model in zip(spec.models, models, strict=True)
+    ]
     with exclusive(directory):
-        _prepare(directory, spec, task, models)
-        with Store.open(directory / "run.db", write=True) as store:
+        _prepare(directory, spec, task, guarded)
+        note_variables(directory, [name for model in guarded for name in model.key_variables])
+        with Store.open(directory / "run.db", write=True, durable=keeping.durable) as store:
+            if not keeping.accept_loss:
+                _check_loss(store)
             _check_rendering(store, task)
-            return _ask_all(store, spec, task, models, quiet=quiet)
+            return _ask_all(store, spec, task, guarded, quiet=quiet)
 
 
 def task_of(spec: RunSpec) -> Task:
@@ -111,29 +145,67 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
         changed = differences(before.binding(), intent(directory.name, spec, task, models, planned).binding())
         if changed:
             raise StoreError(
-                f"{directory}: holds another run; it differs in\n  " + "\n  ".join(changed[:10]) + "\n"
-                "Give this one another name (--name), or undo the change to resume that one."
+                f"{directory}: holds another run; it differs in",
+                *changed[:10],
+                "Give this one another name (--name), or undo the change to resume that one.",
             )
         return
-    for leftover in directory.glob("run.db*"):  # a plan whose manifest was never written: nothing was asked yet
-        leftover.unlink()
     digest = ItemsDigest()
-    with Store.create(directory / "run.db", directory.name) as store:
-        plan = Plan(
-            datasets=datasets,
-            conditions={condition.name: condition.params for condition in task.conditions},
-            models=[(model.label, written_name(model.name), model.binding_options) for model in spec.models],
-            samplings={model.label: spec.samplings_of(model) for model in spec.models},
-            repeats=spec.repeats,
-        )
-        trials = store.write_plan(plan, _digesting(_selected(spec, task, spec.items), digest))
-    if digest.count == 0:
-        raise DataError(f"no items in {', '.join(path.name for path in spec.items)}")
+    plan = Plan(
+        datasets=datasets,
+        conditions={condition.name: condition.params for condition in task.conditions},
+        models=[(model.label, written_name(model.name), model.binding_options) for model in spec.models],
+        samplings={model.label: spec.samplings_of(model) for model in spec.models},
+        repeats=spec.repeats,
+    )
+    with temporary_folder("plan", directory) as tmpdir:
+        whole = tmpdir / "run.db"
+        with Store.create(whole, directory.name) as store:
+            trials = store.write_plan(plan, _digesting(_selected(spec, task, spec.items), digest))
+        if digest.count == 0:
+            raise DataError(f"no items in {', '.join(path.name for path in spec.items)}")
+        _place(whole, directory)
     planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
     manifest = intent(directory.name, spec, task, models, planned)
     for _, path in source_files(spec, task):
         write_atomic(directory / CODE / path.name, path.read_bytes())
     write_manifest(directory, manifest)
+
+
+def _place(plan: Path, directory: Path) -> None:
+    """Put a new plan into a directory that has no manifest.
+
+    One that is there already is kept: the same, where a call was killed before it wrote the manifest, is as good as the
+    new one; anything else is refused. Nothing is ever deleted or overwritten.
+    """
+    there = directory / "run.db"
+    left = sorted(path.name for path in directory.glob("run.db*"))
+    if not left:
+        plan.replace(there)
+        return
+    with Store.open(there) as store:
+        answers = store.responses()
+    if answers:
+        raise StoreError(
+            f"{directory}: holds {answers} answers but no {MANIFEST}, so nobody can say what was asked. Nothing was "
+            f"changed. Put {MANIFEST} back to resume, or give the new run another name (--name)."
+        )
+    with snapshot(there) as old, snapshot(plan) as new:
+        if not old.same_plan(new):
+            raise StoreError(
+                f"{directory}: holds the plan of another run, of which nothing was asked yet ({', '.join(left)}), and "
+                f"no {MANIFEST}. Remove the folder, or give the new run another name (--name)."
+            )
+
+
+def _check_loss(store: Store) -> None:
+    """Refuse to go on as if nothing had happened where answers are gone that were kept."""
+    lost = store.lost()
+    if lost:
+        raise StoreError(
+            f"{store.path.parent}: {lost} answers that were kept are missing from run.db: was run.db-wal left behind, "
+            "an older run.db put back, or the power cut? Put the files back, or give --accept-loss to ask them again."
+        )
 
 
 def _items_facts(spec: RunSpec, digest: ItemsDigest) -> ItemsFacts:
@@ -188,6 +260,7 @@ def _ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *
             budget.answered = tally.answered
             with Progress(model_spec.label, tally.pending.total, tally.answered, quiet=quiet) as progress:
                 _ask(store, task, model, budget, (tally, progress))
+            tally.check_answered(model_spec.label)
             if task.reprompt is not None:
                 _ask_again(store, task, task.reprompt, (model_spec, model), budget)
     except KeyboardInterrupt:
@@ -207,16 +280,27 @@ class _Tally:
         self.answered = pending.total - len(pending)
         self.failed = set(pending.attempts)
         self.seen = self.unusable = 0
+        self.error = ""
 
     def count(self, trial: int, response: Response, *, unusable: bool) -> None:
         """Take one response in."""
         self.seen += 1
         self.unusable += unusable
         if response.error is not None:
+            self.error = response.error
             self.failed.add(trial)
         else:
             self.answered += 1
             self.failed.discard(trial)
+
+    def check_answered(self, model: str) -> None:
+        """ModelError where the model was asked and has not answered anything, now or before: that is no result."""
+        if self.seen and not self.answered:
+            raise ModelError(
+                f"{model}: {self.seen} trial{'s' * (self.seen != 1)} asked, none answered; the last failure: "
+                f"{self.error}. The failures are stored. Look at the model or its server, or wait if it asks for fewer "
+                "requests; run the same command again to resume"
+            )
 
 
 def _ask(store: Store, task: Task, model: Model, budget: Budget, watch: tuple[_Tally, Progress]) -> None:

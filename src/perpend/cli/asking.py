@@ -10,6 +10,8 @@ import click
 
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_fields, print_headline
+from perpend.errors import ModelError
+from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
     from perpend.ask.runner import Outcome
@@ -53,10 +55,20 @@ def _run_options(command: F) -> F:
 @click.option("--out", type=PATH, default=Path("runs"), show_default=True, help="Directory for runs.")
 @click.option("--dry-run", is_flag=True, help="Count the trials; ask nothing.")
 @click.option("--no-score", is_flag=True, help="Ask only; score later with 'perpend score'.")
+@click.option("--durable", is_flag=True, help="Wait for the disk at every commit: a power cut costs no answer.")
+@click.option("--accept-loss", is_flag=True, help="Resume although answers are missing that were kept; ask them again.")
 @click.option("--quiet", is_flag=True, help="Hide progress.")
 @AS_JSON
-def eval_(
-    spec_file: Path | None, out: Path, dry_run: bool, no_score: bool, quiet: bool, as_json: bool, **flags: object
+def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
+    spec_file: Path | None,
+    out: Path,
+    dry_run: bool,
+    no_score: bool,
+    durable: bool,
+    accept_loss: bool,
+    quiet: bool,
+    as_json: bool,
+    **flags: object,
 ) -> None:
     """Ask a model about items under conditions; keep every answer; score; report.
 
@@ -68,14 +80,15 @@ def eval_(
     perpend eval --task questions --items facts.jsonl --model ollama/qwen2.5:14b --workers 2
     """
     from perpend.api import evaluate_spec
-    from perpend.ask.runner import plan_size
+    from perpend.ask.runner import Keeping, plan_size
     from perpend.spec.runspec import spec_with_flags
 
     spec = spec_with_flags(spec_file, flags)
     if dry_run:
         print_fields(dict(plan_size(spec)), as_json)
         return
-    outcome, derived = evaluate_spec(spec, out, scored=not no_score, quiet=quiet or as_json)
+    keeping = Keeping(durable, accept_loss)
+    outcome, derived = evaluate_spec(spec, out, keeping=keeping, scored=not no_score, quiet=quiet or as_json)
     if derived is not None and not as_json:
         print_headline(derived)
     _finish(outcome, as_json)
@@ -93,11 +106,13 @@ def _finish(outcome: Outcome, as_json: bool) -> None:
     }
     print_fields(body, as_json)
     if outcome.stopped is not None:
-        click.echo(f"stopped: {outcome.stopped}. Run the same command again to resume.", err=True)
+        say(f"stopped: {outcome.stopped}. Run the same command again to resume.", err=True)
         if outcome.stopped == "interrupted":
             raise click.exceptions.Exit(130)
+        if not outcome.answered:
+            raise ModelError("nothing was answered, so there is nothing to report. Allow more, then run it again.")
     elif outcome.failed:
-        click.echo(
+        say(
             f"{outcome.failed} trial{'s' * (outcome.failed != 1)} got no answer. Run the same command to retry.",
             err=True,
         )
@@ -191,11 +206,11 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
     with Store.open(run / "run.db") as store:
         cases = sample(store, where=dict(map(key_value, where)), by=by, n_per_group=n_per_group, seed=seed)
     if as_json:
-        click.echo(pretty([case.as_json() for case in cases]), nl=False)
+        say_page(pretty([case.as_json() for case in cases]))
         return
     page = as_markdown(cases, f"Cases of {run.name}")
     if out_md is not None:
         write_atomic(out_md, page)
-        click.echo(f"{len(cases)} case{'s' * (len(cases) != 1)} in {out_md}")
+        say(f"{len(cases)} case{'s' * (len(cases) != 1)} in {out_md}")
     else:
-        click.echo(page)
+        say_page(page + "\n")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 from click.core import ParameterSource
 
-from perpend.canon import JSON, VERSION, write_atomic
+from perpend.canon import JSON, VERSION, read_text, write_atomic
 from perpend.cli.command import run
 from perpend.errors import AuditFailure, PerpendError, SpecError
+from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
     from perpend.studies.logic.chaosbench.settings import Settings
@@ -140,7 +141,7 @@ def _evaluate(flags: Mapping[str, object]) -> None:
     subset = flags["subset"]
     source = open_source(subset if isinstance(subset, Path) else None, str(flags["dataset"]))
     if source.note:
-        click.echo(f"note: {source.path}: {source.note}; the run cannot be published as canonical", err=True)
+        say(f"note: {source.path}: {source.note}; the run cannot be published as canonical", err=True)
     directory = begin(source, settings, Path(str(flags["output_dir"])))
     _ask(directory, settings, quiet=bool(flags["quiet"]))
 
@@ -162,15 +163,15 @@ def _ask(directory: Path, settings: Settings, *, quiet: bool) -> None:
     try:
         outcome = ask(directory, settings, quiet=quiet)
     except PerpendError:
-        click.echo(f"The answers so far are kept. To resume: {again}", err=True)
+        say(f"The answers so far are kept. To resume: {again}", err=True)
         raise
-    click.echo((directory / "summary.md").read_text(encoding="utf-8"))
-    click.echo(f"run: {directory}")
+    say_page(read_text(directory / "summary.md") + "\n")
+    say(f"run: {directory}")
     if outcome.failed:
         items = "1 item" if outcome.failed == 1 else f"{outcome.failed} items"
-        click.echo(f"{items} got no reply. To ask again: {again}", err=True)
+        say(f"{items} got no reply. To ask again: {again}", err=True)
     if outcome.stopped is not None:
-        click.echo(f"stopped: {outcome.stopped}. To resume: {again}", err=True)
+        say(f"stopped: {outcome.stopped}. To resume: {again}", err=True)
         raise click.exceptions.Exit(130 if outcome.stopped == "interrupted" else 1)
 
 
@@ -183,7 +184,7 @@ def report(run: Path) -> None:
 
     settings_of(run)
     finish(run)
-    click.echo((run / "summary.md").read_text(encoding="utf-8"))
+    say_page(read_text(run / "summary.md") + "\n")
 
 
 @cli.command()
@@ -204,15 +205,15 @@ def freeze(output_dir: Path, selector: Path, make_selector: bool, force: bool) -
         write_atomic(selector, json.dumps(selector_body(listed), indent=2) + "\n")
     frozen = freeze_files(read_selector(selector), output_dir, force=force)
     for file in frozen.files:
-        click.echo(f"{file.sha256}  {file.path}  (count={file.count})")
-    click.echo(f"total: {frozen.total}")
-    click.echo(f"global_sha256: {frozen.sha256}")
+        say(f"{file.sha256}  {file.path}  (count={file.count})")
+    say(f"total: {frozen.total}")
+    say(f"global_sha256: {frozen.sha256}")
     if frozen.duplicate_ids:
-        click.echo(f"warning: {len(frozen.duplicate_ids)} ids occur twice, as {frozen.duplicate_ids[0]!r}", err=True)
+        say(f"warning: {len(frozen.duplicate_ids)} ids occur twice, as {frozen.duplicate_ids[0]!r}", err=True)
     if frozen.differences is not None:
-        click.echo("differs from the freeze before; replaced" if frozen.differences else "same as the freeze before")
+        say("differs from the freeze before; replaced" if frozen.differences else "same as the freeze before")
         for difference in frozen.differences:
-            click.echo(f"  {difference}")
+            say(f"  {difference}")
 
 
 @cli.command()
@@ -246,7 +247,7 @@ def subset(size: int, out: Path, source: str, family_weights: str, **flags: int)
     named = source if source == "canonical" else opened.path
     provenance = Provenance(out.stem, named, opened.global_sha256, datetime.now(UTC).isoformat())
     body = write_subset(out, opened.records, sampler, provenance)
-    click.echo(f"{out}: {body['size']} items, ids {body['sha256']}, {json.dumps(body['label_balance'])}")
+    say(f"{out}: {body['size']} items, ids {body['sha256']}, {json.dumps(body['label_balance'])}")
 
 
 @cli.command("publish-run")
@@ -264,12 +265,12 @@ def publish_run(run: Path, out: Path, selector: Path, force: bool, compress_pred
     from perpend.studies.logic.chaosbench.publish import acceptance, as_table, publish
 
     gates = acceptance(run, selector)
-    click.echo(as_table(gates))
+    say_page(as_table(gates) + "\n")
     failed = [f"{gate.gate}: {gate.detail}" for gate in gates if not gate.passed]
     if failed:
         lines = "1 line fails" if len(failed) == 1 else f"{len(failed)} lines fail"
         raise AuditFailure(f"{run}: not published; {lines}: " + "; ".join(failed))
-    click.echo(f"published: {publish(run, out, gates, force=force)}")
+    say(f"published: {publish(run, out, gates, force=force)}")
 
 
 @cli.command("analyze-runs")
@@ -288,15 +289,15 @@ def analyze_runs(runs_dir: Path, out_dir: Path, items: tuple[Path, ...], selecto
 
     analysis = analyze(runs_dir, items=items, selector=selector, include_failed=include_failed)
     write_audit(analysis, out_dir)
-    click.echo((out_dir / "baselines_table.md").read_text(encoding="utf-8"))
+    say_page(read_text(out_dir / "baselines_table.md") + "\n")
     for run_id, gate in analysis.errors:
-        click.echo(f"error: {run_id}: {gate.gate}: {gate.detail}", err=True)
+        say(f"error: {run_id}: {gate.gate}: {gate.detail}", err=True)
     for row in analysis.left_out:
-        click.echo(f"left out: {row.run_id}: {', '.join(row.failed)}", err=True)
+        say(f"left out: {row.run_id}: {', '.join(row.failed)}", err=True)
     runs, errors = len(analysis.all_runs), len(analysis.errors)
     failed = sum(bool(row.failed) for row in analysis.all_runs)
     counts = f"{runs} run{'s' * (runs != 1)}, {failed} not accepted, {errors} error{'s' * (errors != 1)}"
-    click.echo(f"{counts}; {out_dir / PAGE}")
+    say(f"{counts}; {out_dir / PAGE}")
     if errors:
         checks = "1 check fails" if errors == 1 else f"{errors} checks fail"
         raise AuditFailure(f"{checks}; {out_dir / PAGE} lists every check")
@@ -314,7 +315,7 @@ def validate(data: Path, strict: bool, as_json: bool) -> None:
 
     gates = validate_folder(data)
     body: Sequence[JSON] = [gate.as_json() for gate in gates]
-    click.echo(json.dumps(body, indent=2) if as_json else as_table(gates))
+    say_page((json.dumps(body, indent=2) if as_json else as_table(gates)) + "\n")
     failed = [gate.gate for gate in gates if not gate.passed]
     if failed:
         raise AuditFailure(f"{data}: {len(failed)} of {len(gates)} gates fail: {', '.join(failed)}")

@@ -9,7 +9,7 @@ import click
 
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group
-from perpend.inert import terminal
+from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
     from perpend.proof.claims import Verdict
@@ -54,7 +54,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend audit runs/T0 runs/T1 --rules v1 --out-json audit.json
     """
     from perpend.api import Audited
-    from perpend.proof.audit import Options, as_table, check_claims, seed_numbers
+    from perpend.proof.audit import BEYOND, Options, as_table, check_claims, seed_numbers
     from perpend.proof.audit import audit as audit_paths
 
     quiet = quiet or as_json
@@ -62,7 +62,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         rules, sample, seed, figures, workers, quiet=quiet, trust_code=trust_code, metadata=metadata, say=_to_stderr
     )
     audits = audit_paths(paths, options)
-    body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits]}
+    body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits], "cannot_be_found": dict(BEYOND)}
     text = as_table(audits)
     verdicts: tuple[Verdict, ...] = ()
     if claims_file is not None:
@@ -73,12 +73,12 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         text += claims.as_table(verdicts)
     if out_json is not None:
         write_atomic(out_json, pretty(body | seed_numbers(audits, rules)))
-    click.echo(pretty(body) if as_json else text, nl=False)
+    say_page(pretty(body) if as_json else text)
     Audited(tuple(audits), verdicts).raise_for_failures()
 
 
 def _to_stderr(line: str) -> None:
-    click.echo(terminal(line), err=True)
+    say(line, err=True)
 
 
 @group.command()
@@ -114,7 +114,9 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     reasons = dict(zip(accept, because, strict=True))
     published = publish_runs(runs, to, reasons, sign, figures=not no_figures, quiet=as_json, trust_code=trust_code)
     if as_json:
-        click.echo(pretty([one.as_json() for one in published]), nl=False)
+        say_page(pretty([one.as_json() for one in published]))
         return
     for one in published:
-        click.echo(f"{as_table(one.gates)}\npublished: {one.folder}\nroot SHA-256: {one.root_sha256}")
+        say_page(as_table(one.gates) + "\n")
+        say(f"published: {one.folder}")
+        say(f"root SHA-256: {one.root_sha256}")

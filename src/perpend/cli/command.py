@@ -7,19 +7,23 @@ import sys
 import click
 
 from perpend.errors import PerpendError
+from perpend.inert import guard_output, say, say_page
 
 
 def run(group: click.Group) -> None:
     """Parse, call the verb, exit. A bug is not hidden: only errors that are raised on purpose are caught."""
+    guard_output()
     try:
         code = group.main(standalone_mode=False)
     except PerpendError as error:
-        click.echo(f"error: {error}", err=True)
+        say_page(f"error: {error}\n", err=True)
         code = error.exit_code
     except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
+        say("interrupted", err=True)
         code = 130
     except click.ClickException as error:
-        error.show()
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            say_page(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n\n", err=True)
+        say(f"Error: {error.format_message()}", err=True)
         code = error.exit_code
     sys.exit(code if isinstance(code, int) else 0)

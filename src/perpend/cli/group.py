@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perpend.canon import JSON, VERSION, pretty
-from perpend.inert import plain, terminal
+from perpend.inert import plain, say, say_page
 
 if TYPE_CHECKING:
     from perpend.report.derive import Derived
@@ -38,14 +38,14 @@ def group() -> None:
 
 def print_headline(derived: Derived) -> None:
     """The answer in a few lines, and where the whole report is."""
-    click.echo(plain(derived.report.headline))
-    click.echo(f"Report: {derived.path.as_posix()}")
+    say_page(plain(derived.report.headline) + "\n")
+    say(f"Report: {derived.path.as_posix()}")
 
 
 def print_fields(body: dict[str, JSON], as_json: bool) -> None:
     """Names and values, one per line, or one JSON object."""
     if as_json:
-        click.echo(pretty(body), nl=False)
+        say_page(pretty(body))
         return
     for key, value in body.items():
-        click.echo(terminal(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"))
+        say(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from perpend.cli.group import PATH, group
+from perpend.inert import say
 
 
 @group.command()
@@ -28,7 +29,7 @@ def convert(source: Path, destination: Path, fields: str | None, metadata: Path 
     """
     from perpend._convert import convert as convert_files
 
-    click.echo(convert_files(source, destination, fields, metadata=metadata, runs_dir=runs_dir))
+    say(convert_files(source, destination, fields, metadata=metadata, runs_dir=runs_dir))
 
 
 @group.command()
@@ -49,7 +50,7 @@ def export(run: Path, out: Path, where: tuple[str, ...], columns: str | None) ->
 
     only = columns.split(",") if columns else ()
     count = export_run(Run(run), out, where=dict(map(key_value, where)), only=only)
-    click.echo(f"{count} trial{'s' * (count != 1)} in {out}")
+    say(f"{count} trial{'s' * (count != 1)} in {out}")
 
 
 @group.command()
@@ -75,4 +76,4 @@ def variants(name: str, kinds: str, out: Path, quiet: bool) -> None:
 
         paths = make_variants(name, out, kinds.split(","), advance=advance)
     for path in paths.values():
-        click.echo(path)
+        say(path)

@@ -8,7 +8,7 @@ import click
 
 from perpend.canon import pretty
 from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_headline
-from perpend.inert import terminal
+from perpend.inert import say, say_page
 
 
 @group.command()
@@ -60,9 +60,9 @@ def checkpoint(
     if (model is None) == (predictions is None):
         raise click.UsageError("give either --model or --predictions")
     if model is not None:
-        click.echo(report_model(model, out, label=name, raw=raw, corpus=corpus) / "REPORT.md")
+        say(report_model(model, out, label=name, raw=raw, corpus=corpus) / "REPORT.md")
     elif predictions is not None:
-        click.echo(report_predictions(predictions, out, name=name) / "REPORT.md")
+        say(report_predictions(predictions, out, name=name) / "REPORT.md")
 
 
 @group.command()
@@ -103,11 +103,14 @@ def compare(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
 
         if out is None:
             raise click.UsageError("two checkpoints need --out")
-        click.echo(compare_checkpoints(first, second, out))
+        say(compare_checkpoints(first, second, out))
         return
     sides = side(first, dict(map(key_value, first_where))), side(second, dict(map(key_value, second_where)))
     comparison = compare_directories(*sides, out, columns)
-    click.echo(pretty(comparison.as_json()) if as_json else terminal(comparison.verdict), nl=not as_json)
+    if as_json:
+        say_page(pretty(comparison.as_json()))
+    else:
+        say(comparison.verdict)
 
 
 @group.group()
@@ -136,7 +139,7 @@ def claims_check(claims_file: Path, runs: tuple[Path, ...], trust_code: bool, as
 
     opened = [Run(directory, trust_code=trust_code) for directory in runs]
     verdicts = claim_checks.check(claims_file, opened, quiet=as_json)
-    click.echo(pretty(claim_checks.as_json(verdicts)) if as_json else claim_checks.as_table(verdicts), nl=False)
+    say_page(pretty(claim_checks.as_json(verdicts)) if as_json else claim_checks.as_table(verdicts))
     claim_checks.raise_for_failures(verdicts)
 
 
@@ -155,6 +158,6 @@ def claims_extract(paper: Path, claims_file: Path | None, strict: bool, as_json:
     from perpend.proof.claims import extract
 
     extraction = extract(paper, claims_file or ())
-    click.echo(pretty(extraction.as_json()) if as_json else extraction.as_table(), nl=False)
+    say_page(pretty(extraction.as_json()) if as_json else extraction.as_table())
     if strict and extraction.uncovered:
         raise AuditFailure(f"{len(extraction.uncovered)} of {len(extraction.numbers)} numbers are covered by no claim")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from perpend.cli.group import PATH, group
+from perpend.inert import say
 
 
 @group.command()
@@ -28,10 +29,10 @@ def demo(out: Path, model: str, no_figures: bool, quiet: bool) -> None:
 
     outcome = make_demo(out, model, figures=not no_figures, quiet=quiet)
     if outcome.stopped is not None:
-        click.echo(f"stopped: {outcome.stopped}. Run the same command again to resume.", err=True)
+        say(f"stopped: {outcome.stopped}. Run the same command again to resume.", err=True)
         raise click.exceptions.Exit(130)
     if not outcome.is_new:
-        click.echo("Nothing new: every answer, number and figure was there already.", err=True)
-    click.echo(f"Report: {outcome.page}")
+        say("Nothing new: every answer, number and figure was there already.", err=True)
+    say(f"Report: {outcome.page}")
     if not outcome.ok:
         raise AuditFailure(f"{out}: the audit found a difference; 'perpend audit {out / 'published'}' says which")

@@ -228,8 +228,6 @@ def _commands(numbers: DemoNumbers) -> list[str]:
     return [
         "# recompute everything from the raw answers, and compare",
         "perpend audit published",
-        "# the same files as in the receipt? needs nothing but Python",
-        f"python published/{conformity}/verify.py",
         "# read raw answers",
         f"perpend show runs/{conformity} --n-per-group 1",
         "# the two models on the verb probes",

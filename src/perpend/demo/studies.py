@@ -112,7 +112,8 @@ def check_model(model: str) -> None:
     try:
         make_model(model, {})
     except ModelError as error:
-        raise ModelError(f"{error}\nOr see the demo on a simulated subject: perpend demo --model {SIMULATED}") from None
+        simulated = f"Or see the demo on a simulated subject: perpend demo --model {SIMULATED}"
+        raise ModelError(*error.args, simulated) from None
 
 
 def _sample(items: Sequence[Item], count: int) -> list[Item]:

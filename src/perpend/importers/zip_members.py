@@ -92,8 +92,8 @@ class Archive:
             import zstandard
         except ImportError:
             raise DataError(
-                f"{where}: packed with Zstandard, which needs one more package: pip install 'perpend[inspect]'\n"
-                "or write the log as JSON: inspect log convert LOG.eval --to json --output-dir json"
+                f"{where}: packed with Zstandard, which needs one more package: pip install 'perpend[inspect]'",
+                "or write the log as JSON: inspect log convert LOG.eval --to json --output-dir json",
             ) from None
         self._file.seek(info.header_offset)
         header = self._file.read(_LOCAL_HEADER)

@@ -5,9 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 from perpend.errors import StoreError
+
+_STEPS = 1_000_000
+_LEAST_WORK, _WORK_PER_BYTE = 50_000_000, 100
+"""What reading may cost, in steps of SQLite's machine: the largest honest statement takes about one per byte of its
+file. A bound in steps, not in seconds, is the same on a slow machine."""
+_LONGEST_VALUE = 1 << 26
 
 
 @contextmanager
@@ -40,6 +47,10 @@ def translated(path: Path) -> Iterator[None]:
             raise StoreError(
                 f"{path}: the disk is full or failing ({message}); what was written is kept: free space, then run again"
             ) from error
+        if "interrupted" in message:
+            raise StoreError(
+                f"{path}: reading it takes more work than a file of its size can need: it was made to hang its readers"
+            ) from error
         if "locked" in message:
             raise StoreError(f"{path}: in use by another process; wait for it or stop it first") from error
         if "readonly" in message or "unable to open" in message:
@@ -53,18 +64,65 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {error.strerror or error}; check the path, its permissions and the disk") from error
 
 
-def connect(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connection:
+    """One SQLite file, opened with SQLite's own mode 'ro', 'rw' or 'rwc'; what is in it can run nothing.
+
+    Reading has a bound on its work. `durable` waits for the disk at every commit, so that a power cut costs nothing.
+    """
     uri = path.resolve().as_uri()
+    log = path.with_name(path.name + "-wal")
+    # What keeps a log and has none is written by nobody, and reading must leave no log beside it.
+    options = "immutable=1" if mode == "ro" and not log.exists() and _keeps_log(path) else f"mode={mode}"
     try:
-        connection = sqlite3.connect(f"{uri}?mode={mode}", uri=True, isolation_level=None, timeout=10)
+        connection = sqlite3.connect(f"{uri}?{options}", uri=True, isolation_level=None, timeout=10)
         connection.execute("PRAGMA schema_version").fetchone()
     except sqlite3.OperationalError:
-        log = path.with_name(path.name + "-wal")
         if mode != "ro" or (log.exists() and log.stat().st_size):
             raise
-        # A WAL database at rest in a folder that we may not write: nobody else can be writing it either.
+        # At rest, in a folder that we may not write: nobody else can be writing it either.
         connection = sqlite3.connect(f"{uri}?immutable=1", uri=True, isolation_level=None)
-    if mode != "ro":
-        connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(f"PRAGMA trusted_schema={'OFF' if _has_safe_json() else 'ON'}")
+    connection.execute("PRAGMA cell_size_check=ON")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    if mode == "ro":
+        _bound(connection, path.stat().st_size)
+    else:
+        connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
         connection.execute("PRAGMA journal_mode=WAL")
     return connection
+
+
+def _keeps_log(path: Path) -> bool:
+    """Whether a file is one that keeps a write-ahead log: bytes 18 and 19 of its header say so."""
+    with path.open("rb") as file:
+        return file.read(20)[18:] == b"\x02\x02"
+
+
+@cache
+def _has_safe_json() -> bool:
+    """Whether this SQLite lets a table check json_valid without trusting its schema; older ones cannot read ours then.
+
+    There it stays trusted, which lets a file use nothing but SQLite's own functions: no other is ever registered, and
+    extensions are off.
+    """
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("PRAGMA trusted_schema=OFF")
+        try:
+            db.execute("CREATE TABLE one(body TEXT CHECK(json_valid(body)))")
+        except sqlite3.Error:
+            return False
+    return True
+
+
+def _bound(connection: sqlite3.Connection, size: int) -> None:
+    """Interrupt the connection's work when it exceeds what a file of that size can need."""
+    most = (_LEAST_WORK + _WORK_PER_BYTE * size) // _STEPS
+    done = 0
+
+    def too_much() -> bool:
+        nonlocal done
+        done += 1
+        return done > most
+
+    connection.set_progress_handler(too_much, _STEPS)

@@ -23,7 +23,6 @@ from pathlib import Path
 
 from perpend.canon import JSON, digest_file, dumps, json_lines, portable_name, pretty, read_object, write_atomic
 from perpend.errors import StoreError
-from perpend.inert import terminal
 
 FORMAT = 1
 FOLDER, HEADER, ESTIMATES = "inside", "header.json", "estimates.json"
@@ -102,7 +101,7 @@ def summary(look: Look) -> Row:
     for kind, title in (("log_odds", "shift in log-odds"), ("steering", "change in log-odds by steering with alpha")):
         estimates = look.estimates.get(kind)
         for name, estimate in estimates.items() if isinstance(estimates, Mapping) else ():
-            lines[f"{title} {terminal(name)}"] = _line(estimate)
+            lines[f"{title} {name}"] = _line(estimate)
     accuracy = look.estimates.get("accuracy")
     if isinstance(accuracy, Mapping) and accuracy:
         layer = max(accuracy, key=lambda name: (_value(accuracy[name]), -int(name)))

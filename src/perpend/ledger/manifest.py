@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -137,6 +137,12 @@ class Manifest:
     def source(self, kind: str) -> SourceFile | None:
         """The file that the task came from; None where it is packaged."""
         return next((source for source in self.sources if source.kind == kind), None)
+
+    def samplings_of(self, model: ModelFacts) -> tuple[Sampling, ...]:
+        """The samplings that one of its models is asked with: the run's, with the model's own token limit if any."""
+        if model.max_tokens is None:
+            return self.samplings
+        return tuple(replace(sampling, max_tokens=model.max_tokens) for sampling in self.samplings)
 
     def as_json(self) -> dict[str, JSON]:
         """The body of manifest.json."""

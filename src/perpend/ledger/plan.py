@@ -111,7 +111,6 @@ def _null(count: int | None) -> str:
 def read_response(row: Sequence[object]) -> Response:
     """The Response of which `response_row` gave this."""
     text, error, logprobs, finish, usage, ms = row
-    tokens = json.loads(str(usage)) if usage is not None else None
     return Response(
         text=text_or_none(text),
         error=text_or_none(error),
@@ -119,9 +118,19 @@ def read_response(row: Sequence[object]) -> Response:
         if logprobs is None
         else tuple(ChoiceLogprob(total, count) for total, count in json.loads(str(logprobs))),
         finish=text_or_none(finish),
-        usage=None if tokens is None else Usage(tokens["input"], tokens["output"], tokens.get("prompt_sha256")),
+        usage=None if usage is None else _read_usage(str(usage)),
         ms=ms if isinstance(ms, float) else None,
     )
+
+
+def _read_usage(text: str) -> Usage:
+    body = json.loads(text)
+    counts, prompt = (body["input"], body["output"]), body.get("prompt_sha256")
+    if len(body) > 2 + ("prompt_sha256" in body) or not isinstance(prompt, str | None):
+        raise StoreError(f"damaged ledger: no usage of tokens: {text[:80]!r}")
+    if not all(count is None or (isinstance(count, int) and not isinstance(count, bool)) for count in counts):
+        raise StoreError(f"damaged ledger: no counts of tokens: {text[:80]!r}")
+    return Usage(*counts, prompt)
 
 
 def read_score(value: object, answer: object, reason: object, span: object) -> Score:

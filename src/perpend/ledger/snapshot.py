@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TypeAlias
@@ -64,7 +65,8 @@ class Snapshot:
 
     def _rows(self, sql: str, *values: object) -> Iterator[Row]:
         with translated(self.path):
-            yield from self._db.execute(sql, values)
+            for row in self._db.execute(sql, values):  # noqa: UP028  'yield from' would close a cursor of a closed file
+                yield row
 
     def parts(self) -> dict[str, list[Row]]:
         """The small tables, in the order of their numbers: datasets, conditions, models, samplings, meta."""
@@ -73,6 +75,11 @@ class Snapshot:
     def items(self) -> Iterator[Row]:
         """(number of the dataset, body) of every item, in plan order."""
         return self._rows("SELECT dataset, body FROM item ORDER BY item")
+
+    def item_texts(self) -> Iterator[tuple[str, str]]:
+        """(id, body) of every item, as the columns hold them."""
+        for name, body in self._rows("SELECT id, body FROM item ORDER BY item"):
+            yield str(name), str(body)
 
     def trials(self) -> Iterator[Row]:
         """(trial, item, condition, model, sampling, repeat) of the plan, all as numbers."""
@@ -92,6 +99,12 @@ class Snapshot:
         for name, number in self.scorers().items():
             for row in self._rows(_SCORES, number):
                 yield name, row
+
+    def same_plan(self, other: Snapshot) -> bool:
+        """Whether two ledgers hold the same items, conditions, models, samplings and trials, in the same order."""
+        mine, theirs = ({**one.parts(), "meta": []} for one in (self, other))
+        pairs = (zip_longest(self.items(), other.items()), zip_longest(self.trials(), other.trials()))
+        return mine == theirs and all(one == two for rows in pairs for one, two in rows)
 
     def counts(self) -> Counts:
         """How complete the run is."""

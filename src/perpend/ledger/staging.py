@@ -8,14 +8,12 @@ cell (item, condition, model, sampling) are repeats. Without an id the cell itse
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sized
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +21,7 @@ from types import TracebackType
 from typing import Self
 
 from perpend.canon import JSON, clean_text, dumps
+from perpend.disk import temporary_folder
 from perpend.errors import DataError, StoreError
 from perpend.ledger.database import connect, translated
 from perpend.ledger.items import check_item, stored_item
@@ -79,15 +78,15 @@ class Staging:
 
     def __init__(self, destination: Path) -> None:
         must_be_free(destination)
-        with translated(destination):
-            destination.parent.mkdir(parents=True, exist_ok=True)
-            self.folder = Path(tempfile.mkdtemp(dir=destination.parent, prefix=".import-"))
+        self._open = ExitStack()
+        self.folder = self._open.enter_context(temporary_folder("import", destination.parent))
         self.destination = destination
         self.notes: Counter[str] = Counter()
         self.conditions: dict[str, Mapping[str, JSON]] = {}
-        self._db = sqlite3.connect(self.folder / "staging.db", isolation_level=None)
         schema = files("perpend.ledger").joinpath("staging.sql").read_text(encoding="utf-8")
-        self._db.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; {schema} BEGIN;")
+        with translated(destination):
+            self._db = sqlite3.connect(self.folder / "staging.db", isolation_level=None)
+            self._db.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; {schema} BEGIN;")
         self._datasets: dict[Dataset, int] = {}
         self._models: dict[tuple[str, str], int] = {}
         self._samplings: dict[Sampling, int] = {}
@@ -100,13 +99,17 @@ class Staging:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._db.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._open.close()
 
     def add(self, record: ImportRecord) -> None:
         """Take one record in. What contradicts an earlier record is a DataError that names both places.
 
         A record without a response adds its labels to a trial that is there already.
         """
+        with translated(self.destination):
+            self._add(record)
+
+    def _add(self, record: ImportRecord) -> None:
         facts = dumps(record.facts)
         dataset = record.dataset.name + record.dataset.version
         names = (record.item, record.condition, record.variant, record.model, record.trial or "", dataset, facts)
@@ -149,8 +152,11 @@ class Staging:
 
     def write_ledger(self, path: Path) -> Staged:
         """Write all that was taken in as a new run.db. A source without a trial is a DataError."""
-        with translated(self.folder):
-            trials = self._number_trials()
+        with translated(self.destination):
+            return self._write_ledger(path)
+
+    def _write_ledger(self, path: Path) -> Staged:
+        trials = self._number_trials()
         if not trials:
             raise DataError(f"{self.destination.name}: the source holds no trial, so there is nothing to import")
         plan, digest = self._plan(), ItemsDigest()

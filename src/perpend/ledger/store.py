@@ -10,7 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -19,6 +19,7 @@ from perpend.canon import dumps
 from perpend.errors import DataError, StoreError
 from perpend.ledger.database import connect, translated
 from perpend.ledger.items import stored_item
+from perpend.ledger.journal import acknowledge, acknowledged
 from perpend.ledger.plan import (
     Appended,
     Cell,
@@ -34,10 +35,9 @@ from perpend.ledger.plan import (
     response_row,
     whole,
 )
+from perpend.ledger.schema import check_schema, create_schema
 from perpend.types import Item, Response, Sampling, Score, Scorer
 
-APPLICATION_ID = 0x70657270  # 'perp'
-SCHEMA_VERSION = 1
 _TRIALS = (
     "SELECT t.trial, t.item, i.body, c.name, m.label, s.params, t.repeat FROM trial t JOIN item i USING (item)"
     " JOIN condition c USING (condition) JOIN model m USING (model) JOIN sampling s USING (sampling)"
@@ -81,6 +81,7 @@ class Store:
         self.path = path
         self._db = connection
         self._write = write
+        self._kept: int | None = None
 
     @classmethod
     def create(cls, path: Path, run: str) -> Self:
@@ -90,32 +91,22 @@ class Store:
         with translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             store = cls(path, connect(path, "rwc"), write=True)
-            store._db.executescript(
-                f"PRAGMA journal_mode=WAL; PRAGMA application_id={APPLICATION_ID};"
-                f"PRAGMA user_version={SCHEMA_VERSION}; BEGIN;"
-                + files("perpend.ledger").joinpath("schema.sql").read_text(encoding="utf-8")
-                + "COMMIT;"
-            )
+            create_schema(store._db)
             store.set_meta({"run": run, "created": repr(time.time())})
         return store
 
     @classmethod
-    def open(cls, path: Path, *, write: bool = False) -> Self:
-        """An existing ledger, for reading unless `write` is said."""
+    def open(cls, path: Path, *, write: bool = False, durable: bool = False) -> Self:
+        """An existing ledger, for reading unless `write` is said. Nothing is read from one of another schema."""
         if not path.is_file():
             raise StoreError(f"{path.parent}: not a run (there is no {path.name}); 'perpend eval' makes one")
         with translated(path):
-            connection = connect(path, "rw" if write else "ro")
-            application = connection.execute("PRAGMA application_id").fetchone()[0]
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if application != APPLICATION_ID:
-            connection.close()
-            raise StoreError(
-                f"{path}: a SQLite file, but not a run of perpend; 'perpend convert' imports other ledgers"
-            )
-        if version > SCHEMA_VERSION:
-            connection.close()
-            raise StoreError(f"{path}: schema {version}, this perpend reads up to {SCHEMA_VERSION}; upgrade perpend")
+            connection = connect(path, "rw" if write else "ro", durable=durable)
+            try:
+                check_schema(connection, path)
+            except (sqlite3.Error, StoreError):
+                connection.close()
+                raise
         return cls(path, connection, write=write)
 
     def close(self) -> None:
@@ -145,7 +136,8 @@ class Store:
 
     def _rows(self, sql: str, *values: object) -> Iterator[tuple[object, ...]]:
         with translated(self.path):
-            yield from self._db.execute(sql, values)
+            for row in self._db.execute(sql, values):  # noqa: UP028  'yield from' would close a cursor of a closed file
+                yield row
 
     def query(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         """All rows of one reading statement."""
@@ -250,10 +242,12 @@ class Store:
         return (trial for trial, _ in read_trials(self._rows(_TRIALS, first, last)))
 
     def append(self, rows: Iterable[Appended]) -> None:
-        """Add responses in one transaction. Nothing is ever overwritten."""
+        """Add responses in one transaction and note in the journal that they are kept. Nothing is ever overwritten."""
         now = time.time()
+        if self._kept is None:
+            self._kept = self.responses()
         with self._transaction() as db:
-            db.executemany(
+            added = db.executemany(
                 "INSERT INTO response VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     (
@@ -266,7 +260,17 @@ class Store:
                     )
                     for row in rows
                 ),
-            )
+            ).rowcount
+        self._kept += added
+        acknowledge(self.path.parent, self._kept)
+
+    def responses(self) -> int:
+        """How many responses there are, failures included."""
+        return whole(self.query("SELECT count(*) FROM response")[0][0])
+
+    def lost(self) -> int:
+        """How many responses the journal beside the ledger knows of that are not here; 0 where there is no journal."""
+        return max(0, (acknowledged(self.path.parent) or 0) - self.responses())
 
     def answers(self, last_turn: int = 1 << 30) -> Iterator[tuple[Trial, Response]]:
         """Every trial that was asked, in plan order, with its answer.
@@ -353,13 +357,12 @@ class Store:
         for trial, request in rows:
             yield whole(trial), str(request)
 
-    def guards(self) -> set[str]:
-        """The names of the triggers that keep responses from being edited or deleted."""
-        return {str(name) for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
-
     def integrity(self) -> list[str]:
-        """What SQLite itself finds wrong with the file; empty when nothing is."""
-        return [str(message) for (message,) in self._rows("PRAGMA integrity_check(5)") if message != "ok"]
+        """What SQLite itself finds wrong with the file, and rows that name what is not there; empty when nothing is."""
+        damages = [str(message) for (message,) in self._rows("PRAGMA integrity_check(5)") if message != "ok"]
+        lost = [f"row {row} of {table} names no row of {other}" for table, row, other, _ in
+                islice(self._rows("PRAGMA foreign_key_check"), 5)]  # fmt: skip
+        return damages + lost
 
     def score_values(self, name: str, version: str) -> Iterator[tuple[int, float | None]]:
         """(trial, value) of every score of one scorer version."""

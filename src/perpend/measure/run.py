@@ -249,6 +249,10 @@ def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], li
         conditions, models, samplings = store.plan_names()
         items = list(store.items())
     item, condition, model, sampling, repeat = rows.T - np.array([[1], [1], [1], [1], [0]])
+    sizes = (len(items), len(conditions), len(models), len(samplings), len(rows))
+    for codes_of, size in zip((item, condition, model, sampling, repeat), sizes, strict=True):
+        if len(rows) and not 0 <= int(codes_of.min()) <= int(codes_of.max()) < size:
+            raise StoreError(f"{run.directory}: a trial names what its plan does not hold; 'perpend audit' says more")
     codes = {"item": item, "condition": condition, "model": model, "sampling": sampling, "repeat": repeat}
     names: dict[str, tuple[str, ...]] = {
         "item": tuple(entry.id for entry in items),

@@ -125,11 +125,16 @@ def body_of(runs: Sequence[str], metrics: Iterable[Metric], names: Mapping[str, 
 
 
 def write_metrics(folder: Path, runs: Sequence[str], metrics: Iterable[Metric], names: Mapping[str, JSON]) -> None:
-    """Write metrics.json into a folder: canonical JSON, with one line per metric so that a diff shows which changed."""
-    lines = ",\n".join(f"    {dumps(metric.as_json())}" for metric in metrics)
-    rest = pretty(body_of(runs, (), names))
+    """Write metrics.json into a folder."""
+    write_atomic(folder / METRICS, metrics_text(body_of(runs, metrics, names)))
+
+
+def metrics_text(body: Mapping[str, JSON]) -> str:
+    """The body of metrics.json as canonical JSON, with one line per metric so that a diff shows which changed."""
+    lines = ",\n".join(f"    {dumps(metric)}" for metric in as_list(body.get("metrics")))
+    rest = pretty({**body, "metrics": []})
     head, _, tail = rest.partition('\n  "metrics": []')
-    write_atomic(folder / METRICS, f'{head}\n  "metrics": [\n{lines}\n  ]{tail}' if lines else rest)
+    return f'{head}\n  "metrics": [\n{lines}\n  ]{tail}' if lines else rest
 
 
 def read_metrics(folder: Path) -> Mapping[str, JSON]:

@@ -10,7 +10,7 @@ from perpend.canon import JSON, as_list, as_object
 from perpend.errors import ModelError, SpecError
 from perpend.models.base import spoken
 from perpend.models.http import BadReplyError, CutOffError, HttpModel, Link
-from perpend.models.http.reply import as_finish, as_text, as_usage, parse
+from perpend.models.http.reply import as_fact, as_finish, as_text, as_usage, complaint, parse
 from perpend.types import Request, Response
 
 _PATHS = {"chat": "/api/chat", "generate": "/api/generate"}
@@ -64,9 +64,9 @@ class Ollama(HttpModel):
                     "provider": "ollama",
                     "model": self.model,
                     "endpoint": self.endpoint,
-                    "digest": str(listed.get("digest")),
-                    "quantization": str(quantization),
-                    "server": f"ollama {version}",
+                    "digest": as_fact(listed.get("digest")),
+                    "quantization": as_fact(quantization),
+                    "server": f"ollama {as_fact(version)}",
                 }
         raise ModelError(f"the Ollama server has no model {self.model!r}; {self.hint(404)}")
 
@@ -107,7 +107,7 @@ class Ollama(HttpModel):
         texts: list[str] = []
         for piece in _pieces(body):
             if "error" in piece:
-                raise BadReplyError(f"the server broke off: {piece['error']}")
+                raise BadReplyError(f"the server broke off: {complaint(body)[0]}")
             reply = as_object(piece.get("message")).get("content") if self.endpoint == "chat" else piece.get("response")
             if not isinstance(reply, str):
                 raise BadReplyError("the reply holds no answer text")

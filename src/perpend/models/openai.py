@@ -11,7 +11,7 @@ from perpend.canon import JSON, as_list, as_object, digest
 from perpend.errors import ModelError, SpecError
 from perpend.models.base import likeliest, plain_text, spoken
 from perpend.models.http import BadReplyError, HttpModel, Link
-from perpend.models.http.reply import as_finish, as_text, as_usage, complaint, parse
+from perpend.models.http.reply import as_fact, as_finish, as_text, as_usage, complaint, parse
 from perpend.types import ChoiceLogprob, Request, Response
 
 _OPENAI = "https://api.openai.com/v1"
@@ -76,7 +76,7 @@ class OpenAI(HttpModel):
             listed = as_object(entry)
             if listed.get("id") == self.model:
                 kept = {key: _plain(value) for key, value in listed.items() if key not in _VOLATILE}
-                facts |= {"owned_by": str(listed.get("owned_by", "")), "listed_sha256": digest(kept)}
+                facts |= {"owned_by": as_fact(listed.get("owned_by", "")), "listed_sha256": digest(kept)}
         return {**facts, "revision": self.revision} if self.revision else facts
 
     def headers(self, key: str | None) -> dict[str, str]:
@@ -151,7 +151,8 @@ def _plain(value: JSON) -> JSON:
 
 def _choice_logprobs(choices: Sequence[str], replies: Sequence[JSON]) -> tuple[ChoiceLogprob, ...]:
     """The log-likelihood of each choice given the prompt, in the order of the choices."""
-    by_index = {as_object(reply).get("index", n): as_object(reply) for n, reply in enumerate(replies)}
+    numbers = [as_object(reply).get("index", n) for n, reply in enumerate(replies)]
+    by_index = {n: as_object(reply) for n, reply in zip(numbers, replies, strict=True) if isinstance(n, int)}
     if set(by_index) != set(range(len(choices))):
         raise BadReplyError(f"the reply scores {len(by_index)} of {len(choices)} choices")
     return tuple(_tail(choice, as_object(by_index[n].get("logprobs"))) for n, choice in enumerate(choices))

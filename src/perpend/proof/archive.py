@@ -18,10 +18,10 @@ import gzip
 import json
 import math
 import re
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -29,6 +29,7 @@ from pathlib import Path
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE, trusted_files
 from perpend.canon import JSON, dumps, json_lines, portable_name, pretty, read_object, write_atomic
+from perpend.disk import temporary_folder, writing
 from perpend.errors import StoreError
 from perpend.ledger.items import parse_item
 from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
@@ -41,7 +42,8 @@ ITEMS, TRIALS, RESPONSES, SCORES = "items.jsonl.gz", "trials.jsonl.gz", "respons
 NEEDED = (MANIFEST, PLAN, ITEMS, TRIALS, RESPONSES, SCORES)
 _LINES = 1000
 # A longer line is no answer of a model but an attack on the reader's memory.
-_LONGEST = 1 << 26
+_LONGEST = 1 << 25
+_READ: Callable[[str], JSON] = json.JSONDecoder().decode
 _RESPONSE = ("trial", "turn", "attempt", "request_sha256", "text", "error", "logprobs", "finish", "usage", "ms", "at")
 _RESPONSE_KEYS = frozenset(_RESPONSE)
 _SCORE = frozenset(("scorer", "trial", "value", "answer", "reason", "span"))
@@ -98,8 +100,8 @@ def restore(folder: Path, to: Path, *, quiet: bool = True) -> Path:
         raise StoreError(f"{directory} exists already; restore into another folder or remove it")
     to.mkdir(parents=True, exist_ok=True)
     code = [f"{CODE}/{source.file}" for source in manifest.sources if Path(source.file).name == source.file]
-    with tempfile.TemporaryDirectory(dir=to, prefix=".restore-") as tmpdir:
-        half = Path(tmpdir) / "run"
+    with temporary_folder("restore", to) as tmpdir:
+        half = tmpdir / "run"
         half.mkdir()
         for name in (MANIFEST, LABELS, *code):
             if (folder / name).is_file():
@@ -114,7 +116,7 @@ def write_lines(path: Path, lines: Iterable[str], progress: Progress | None = No
     """Lines, compressed with no name and no time in the header: same lines, same bytes."""
     rest = iter(lines)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+    with writing(path), path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
         try:
             while chunk := list(islice(rest, _LINES)):
                 packed.write(("\n".join(chunk) + "\n").encode())
@@ -126,16 +128,17 @@ def write_lines(path: Path, lines: Iterable[str], progress: Progress | None = No
 
 def read_lines(path: Path) -> Iterator[tuple[int, JSON]]:
     """(line number, value) of compressed JSON lines. What is not that is a StoreError with file and line."""
-    number, read = 0, json.JSONDecoder().raw_decode
+    number = 0
+    if not path.is_file():  # to open a pipe would wait for ever
+        raise StoreError(f"{path}: missing, or not a file; the folder is not a whole published run")
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
             for number, line in enumerate(iter(partial(file.readline, _LONGEST), ""), 1):
-                value, end = read(line)
-                if line[end:] != "\n":
-                    raise StoreError(f"{path}:{number}: not one JSON value and its line's end")
+                value = _READ(line)
+                # A key said twice, another order, a number beyond every float: no line of ours.
+                if dumps(value) + "\n" != line:
+                    raise StoreError(f"{path}:{number}: not one line of canonical JSON, as perpend writes them")
                 yield number, value
-    except FileNotFoundError:
-        raise StoreError(f"{path}: missing; the folder is not a whole published run") from None
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise StoreError(f"{path}, near line {number}: damaged: {error}") from error
 
@@ -196,18 +199,32 @@ def _score_lines(db: Snapshot) -> Iterator[str]:
 
 
 def _rebuild(folder: Path, plan: Mapping[str, JSON], path: Path, progress: Progress) -> None:
-    """run.db of the folder's lines. A line that has not what its table needs is a StoreError."""
-    try:
-        with rebuild(path) as db:
+    """run.db of the folder's lines. A line that has not what its table needs is a StoreError that names the file."""
+    with rebuild(path) as db:
+        with _named(folder / PLAN):
             db.parts(_parts(plan))
+        with _named(folder / ITEMS):
             db.items(_item_rows(folder))
-            trials = _Trials(folder, progress)
+        trials = _Trials(folder, progress)
+        with _named(folder / TRIALS):
             db.trials(trials)
+        with _named(folder / RESPONSES):
             db.responses(_response_rows(folder, trials))
+        with _named(folder / SCORES):
             _restore_scores(db, folder, plan, trials)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Say of what goes wrong in which published file it is: the ledger that is being made of it is nobody's concern."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, StoreError) as error:
+        if isinstance(error, StoreError) and path.name in str(error):
+            raise
+        reason = error.__cause__ or error
         raise StoreError(
-            f"{folder}: not what a published run holds ({error!r}); 'python verify.py' checks it"
+            f"{path}: not what a published run holds ({reason!r:.200}); it was changed, or was never whole"
         ) from error
 
 

@@ -15,7 +15,7 @@ from perpend.ask.progress import Progress
 from perpend.ask.task import conditions_of
 from perpend.canon import JSON, as_list, as_object, digest
 from perpend.errors import StoreError
-from perpend.inert import terminal
+from perpend.inert import one_line
 from perpend.ledger.items import item_digest
 from perpend.ledger.manifest import ItemsDigest, Manifest, ModelFacts, differences, read_manifest
 from perpend.ledger.snapshot import Counts, ScoreCounts, snapshot
@@ -57,7 +57,7 @@ def as_table(gates: Sequence[Gate]) -> str:
     for gate in gates:
         verdict = "pass" if gate.passed else "FAIL" if gate.because is None else "accepted"
         why = "" if gate.because is None else f"; accepted because: {gate.because}"
-        lines.append(f"{verdict:<8}  {gate.gate:<{width}}  {terminal(gate.detail + why)}")
+        lines.append(f"{verdict:<8}  {gate.gate:<{width}}  {one_line(gate.detail + why)}")
     return "\n".join(lines)
 
 
@@ -70,7 +70,7 @@ def gates(run: Run | Path, *, quiet: bool = True) -> list[Gate]:
         return [
             _dataset(store, manifest),
             _prompts(store, manifest, counts, quiet=quiet),
-            _plan(manifest, counts),
+            _plan(manifest, counts, _unasked_turns(opened, store)),
             _coverage(counts),
             _invalid(manifest, counts, scored),
             _unfinished(store, counts, scored),
@@ -128,13 +128,26 @@ def _prompts(store: Store, manifest: Manifest, counts: Counts, *, quiet: bool) -
     return Gate("prompts", not differ, f"{same} of {same + differ} requests have this code's digest{first}")
 
 
-def _plan(manifest: Manifest, counts: Counts) -> Gate:
-    """Every planned trial is there and was asked."""
+def _plan(manifest: Manifest, counts: Counts, unasked_turns: int) -> Gate:
+    """Every planned trial is there and was asked, a second time where the task asks for that."""
     gap = counts.planned - counts.asked
     if counts.planned != manifest.trials or not counts.gapless:
         return Gate("plan", False, f"{counts.planned} trials in run.db, {manifest.trials} in the manifest")
     figure = f"{counts.asked} of {counts.planned} trials were asked"
-    return Gate("plan", not gap, figure + (f"; {gap} never were" if gap else ""))
+    left = f"; {unasked_turns} second turns never were" if unasked_turns else ""
+    return Gate("plan", not gap and not unasked_turns, figure + (f"; {gap} never were" if gap else "") + left)
+
+
+def _unasked_turns(run: Run, store: Store) -> int:
+    """How many first replies cannot be used and were not followed by a second turn; 0 where the task has none here."""
+    reprompt = None if run.manifest.reprompt is None or run.code.task is None else run.code.task.reprompt
+    if reprompt is None:
+        return 0
+    asked = store.answered_turns(1) | store.failures(1).keys()
+    return sum(
+        response.text is not None and trial.trial not in asked and reprompt.wanted(trial.item, response)
+        for trial, response in store.answers(last_turn=0)
+    )
 
 
 def _coverage(counts: Counts) -> Gate:
@@ -207,15 +220,15 @@ _HEADLINE = ("metric", "scorer", "where", "value", "lo", "hi", "n")
 def attempts(run: Path, metrics: Sequence[JSON]) -> dict[str, JSON]:
     """What the receipt says of the runs beside a run directory. `metrics` are the run's own.
 
-    They count when they hold the same items, by digest, and share a model, by its name or its fingerprint. A copy of
-    the run itself does not count. `position` is the place of this run among all of them by the time that each began,
-    from 1. A headline is one Estimate; that of another run is what its own metrics.json says, and null where that does
-    not hold it.
+    They count when they share an item, by its content, and a model, by its name or its fingerprint; `shared` is how
+    many items they share. A copy of the run itself does not count. `position` is the place of this run among all of
+    them by the time that each began, from 1. A headline is one Estimate; that of another run is what its own
+    metrics.json says, and null where that does not hold it.
     """
     own = read_manifest(run)
     mine = headline(own, metrics)
     others = sorted(_others(run, own), key=lambda other: _begun(other[0]))
-    position = 1 + sum(_begun(manifest) < _begun(own) for manifest, _ in others)
+    position = 1 + sum(_begun(manifest) < _begun(own) for manifest, _, _ in others)
     return {
         "others": [
             {
@@ -223,8 +236,9 @@ def attempts(run: Path, metrics: Sequence[JSON]) -> dict[str, JSON]:
                 "created": manifest.created,
                 "differs": _differences(manifest, own),
                 "headline": _same_number(_metrics(path), mine),
+                "shared": shared,
             }
-            for manifest, path in others
+            for manifest, path, shared in others
         ],
         "position": position,
         "of": len(others) + 1,
@@ -246,17 +260,18 @@ def headline(manifest: Manifest, metrics: Sequence[JSON]) -> dict[str, JSON] | N
 def sentence(position: int, others: int) -> str:
     """How many other runs there are and which one this is, in a sentence."""
     if not others:
-        return "The runs folder holds no other run of these items with one of these models."
+        return "The runs folder holds no other run that shares items and a model with this one."
     which = "the first" if position == 1 else "the last" if position == others + 1 else f"number {position}"
     return (
-        f"The runs folder holds {others} other run{'s' * (others != 1)} of these items with one of these models; "
-        f"by the time that they began, this one is {which} of {others + 1}."
+        f"The runs folder holds {others} other run{'s' * (others != 1)} that share{'s' * (others == 1)} items and a "
+        f"model with this one; by the time that they began, this one is {which} of {others + 1}."
     )
 
 
-def _others(run: Path, own: Manifest) -> Iterator[tuple[Manifest, Path]]:
-    """The other runs of the folder that count, once each."""
+def _others(run: Path, own: Manifest) -> Iterator[tuple[Manifest, Path, int]]:
+    """The other runs of the folder that count, once each, with the number of items that they share with this one."""
     seen = {digest(own.as_json())}
+    mine: frozenset[bytes] | None = None
     for path in sorted(run.resolve().parent.iterdir()):
         if not (path / "manifest.json").is_file() or not (path / "run.db").is_file():
             continue
@@ -265,9 +280,22 @@ def _others(run: Path, own: Manifest) -> Iterator[tuple[Manifest, Path]]:
         except StoreError:
             continue  # of another format, or no run at all: nothing can be said of it
         identity = digest(manifest.as_json())
-        if identity not in seen and manifest.items.sha256 == own.items.sha256 and _share_model(manifest, own):
+        if identity in seen or not _share_model(manifest, own):
+            continue
+        mine = mine or _item_digests(run)
+        shared = len(mine & _item_digests(path)) if manifest.items.sha256 != own.items.sha256 else own.items.n
+        if shared:
             seen.add(identity)
-            yield manifest, path
+            yield manifest, path, shared
+
+
+def _item_digests(run: Path) -> frozenset[bytes]:
+    """What the items of a run are, by content; nothing where its ledger cannot be read."""
+    try:
+        with snapshot(run / "run.db") as db:
+            return frozenset(hashlib.sha256(str(body).encode()).digest() for _, body in db.items())
+    except StoreError:
+        return frozenset()
 
 
 def _share_model(first: Manifest, second: Manifest) -> bool:

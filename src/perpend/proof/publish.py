@@ -7,25 +7,24 @@ nothing behind. Publishing the same run again gives the same bytes.
 from __future__ import annotations
 
 import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 
 from perpend.canon import JSON, as_list, as_object, pretty, write_atomic
+from perpend.disk import temporary_folder, writing
 from perpend.errors import AuditFailure, SpecError, StoreError, did_you_mean
-from perpend.inert import markdown, terminal
+from perpend.inert import markdown
 from perpend.ledger.manifest import Manifest, code_version, read_manifest
 from perpend.measure.run import Run
 from perpend.proof import receipt as receipts
-from perpend.proof.archive import restore, run_id, write
+from perpend.proof.archive import RESPONSES, read_lines, restore, run_id, write
 from perpend.proof.gates import NAMES, Gate, as_table, attempts, gates
 from perpend.proof.leaks import Leak, search, this_machine
 from perpend.proof.receipt import sign as sign_receipt
 from perpend.report.derive import REPORT, derive
 from perpend.report.tables import markdown_table
+from perpend.spec.keys import noted_variables
 
 _SHOWN = 20
 
@@ -90,7 +89,7 @@ def _value(headline: Mapping[str, JSON]) -> str:
     return f"{value:.4f} (n = {headline.get('n')})" if isinstance(value, float | int) else "none stored"
 
 
-VERIFY, INDEX, PAGE = "verify.py", "index.json", "README.md"
+INDEX, PAGE = "index.json", "README.md"
 NOTHING_PRIVATE = "no secret, path, user or host in any file"
 """What the gate 'private' says where it passes."""
 _LISTED = 10
@@ -143,7 +142,7 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
     _refuse(opened, checked)
     # 'private' is known only when the files are written; the others are reported before that work is done.
     _check_accepted([name for name in accept if name != "private"], [gate for one in checked for gate in one])
-    with _staging(to) as tmpdir:
+    with temporary_folder("publish", to) as tmpdir:
         published = []
         for number, (run, passed) in enumerate(zip(opened, checked, strict=True)):
             folder = tmpdir / str(number)
@@ -153,7 +152,9 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
                 sign_receipt(folder, sign)
         _check_accepted(accept, [gate for one in published for gate in one.gates])
         for number, one in enumerate(published):
-            _place(tmpdir / str(number), to / one.run, tmpdir / f"old-{number}")
+            _check_kept(to / one.run, tmpdir / str(number))
+        for number, one in enumerate(published):
+            _place(tmpdir / str(number), to / one.run)
     write_index(to)
     return [replace(one, folder=to / one.run) for one in published]
 
@@ -167,7 +168,8 @@ def write_index(to: Path) -> None:
 
 
 def _entries(to: Path) -> list[dict[str, JSON]]:
-    return [_entry(path.parent) for path in sorted(to.glob(f"*/{receipts.RECEIPT}"))]
+    sealed = sorted(to.glob(f"*/{receipts.RECEIPT}"))
+    return [_entry(path.parent) for path in sealed if not path.parent.name.startswith(".")]
 
 
 def _check_names(runs: Sequence[Run], to: Path) -> None:
@@ -181,6 +183,7 @@ def _check_names(runs: Sequence[Run], to: Path) -> None:
             raise StoreError(f"{places[name]} and {path} are both called {name!r}; publish them into different folders")
         places[name] = path
         there = to / name
+        _put_back(there)
         if (there.exists() or there.is_symlink()) and not _is_copy_of(run.manifest, there):
             raise StoreError(f"{there}: holds another run or something else; publish into another folder or remove it")
 
@@ -204,10 +207,10 @@ def _refuse(runs: Sequence[Run], checked: Sequence[Sequence[Gate]]) -> None:
     for run, passed in zip(runs, checked, strict=True):
         failed = [gate for gate in passed if not gate.passed and gate.because is None]
         if failed:
-            lines += [f"{terminal(run.name)}: not published", as_table(passed)]
+            lines += [f"{run.name}: not published", *as_table(passed).split("\n")]
             lines += [f'To publish all the same: --accept {gate.gate} --because "why it may"' for gate in failed]
     if lines:
-        raise AuditFailure("\n".join(lines))
+        raise AuditFailure(*lines)
 
 
 def _check_accepted(accept: Iterable[str], checked: Sequence[Gate]) -> None:
@@ -217,26 +220,12 @@ def _check_accepted(accept: Iterable[str], checked: Sequence[Gate]) -> None:
             raise SpecError(f"--accept {name}: that gate passes; leave it out")
 
 
-@contextmanager
-def _staging(to: Path) -> Iterator[Path]:
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-        tmpdir = Path(tempfile.mkdtemp(dir=to, prefix=".publish-"))
-    except OSError as error:
-        raise StoreError(f"{to}: cannot be written: {error.strerror}; choose another --to") from None
-    try:
-        yield tmpdir
-    finally:
-        shutil.rmtree(tmpdir, ignore_errors=True)
-
-
 def _finish(run: Run, folder: Path, passed: Sequence[Gate], accept: Mapping[str, str], *, figures: bool) -> Published:
-    """Write what belongs beside a run's ledger: derived files, verify.py, receipt. A leak is an AuditFailure."""
+    """Write what belongs beside a run's ledger: derived files and the receipt. A leak is an AuditFailure."""
     name = run_id(run.manifest)
-    write_atomic(folder / VERIFY, files("perpend.proof").joinpath(VERIFY).read_bytes())
-    with tempfile.TemporaryDirectory(dir=folder.parent) as tmpdir:
+    with temporary_folder("publish", folder.parent) as tmpdir:
         # Reports show the directory's name; a renamed copy is restored under the name that the run was begun with.
-        same = run if run.name == name else Run(restore(folder, Path(tmpdir)), code=run.code)
+        same = run if run.name == name else Run(restore(folder, tmpdir), code=run.code)
         numbers = derive([same], folder, figures=figures).numbers
     counted = attempts(run.directory, [metric.as_json() for metric in numbers.metrics])
     facts: dict[str, JSON] = {"gates": [gate.as_json() for gate in passed], "attempts": counted, "code": code_version()}
@@ -249,37 +238,70 @@ def _finish(run: Run, folder: Path, passed: Sequence[Gate], accept: Mapping[str,
 
 
 def _private(folder: Path, run: Path, facts: Mapping[str, JSON]) -> Gate:
-    """No path, user or host of this machine is in what was written. A secret is refused whatever is accepted."""
-    own = this_machine(folders=(run, folder.parent.parent))
-    with tempfile.TemporaryDirectory(dir=folder.parent) as tmpdir:
-        write_atomic(Path(tmpdir) / receipts.RECEIPT, pretty(facts))
-        leaks = [*search(folder, own), *search(Path(tmpdir), own)]
+    """No path, user, host or key is in what was written. A key of this machine is refused whatever is accepted."""
+    own = this_machine(folders=(run, folder.parent.parent), variables=noted_variables(run))
+    with temporary_folder("publish", folder.parent) as tmpdir:
+        write_atomic(tmpdir / receipts.RECEIPT, pretty(facts))
+        leaks = [*search(folder, own), *search(tmpdir, own)]
     secrets = [leak for leak in leaks if leak.secret]
     if secrets:
         raise AuditFailure(
-            f"{terminal(run.name)}: not published; secrets would be:\n{_places(secrets)}\n"
-            "Take them out where they come from; no gate accepts them. A key that was stored is a key to replace."
+            f"{run.name}: not published; keys of this machine would be:",
+            *_places(secrets),
+            "Take them out where they come from; no gate accepts them. A key that was stored is a key to replace.",
         )
     if leaks:
-        return Gate("private", False, f"{len(leaks)} places: " + _places(leaks).replace("\n", "; "))
+        return Gate("private", False, f"{len(leaks)} places: " + "; ".join(_places(leaks)))
     return Gate("private", True, NOTHING_PRIVATE)
 
 
-def _places(leaks: Sequence[Leak]) -> str:
+def _places(leaks: Sequence[Leak]) -> list[str]:
     lines = [str(leak) for leak in leaks[:_LISTED]]
-    return "\n".join(lines + ([f"and {len(leaks) - _LISTED} more"] if len(leaks) > _LISTED else []))
+    return lines + ([f"and {len(leaks) - _LISTED} more"] if len(leaks) > _LISTED else [])
 
 
-def _place(folder: Path, there: Path, old: Path) -> None:
-    """Rename a whole folder to its place. What was there goes aside first, and is put back when that fails."""
-    try:
+def _check_kept(there: Path, folder: Path) -> None:
+    """Every response of the copy that is to be replaced is in the new one: publishing deletes no answer."""
+    if not there.exists():
+        return
+    new = read_lines(folder / RESPONSES)
+    for number, line in read_lines(there / RESPONSES):
+        if all(other != line for _, other in new):
+            raise StoreError(
+                f"{there}: line {number} of {RESPONSES} is an answer that the run does not hold any more; it was not "
+                "replaced. Publish into another folder."
+            )
+
+
+def _place(folder: Path, there: Path) -> None:
+    """Rename a whole folder to its place. What was there goes aside first, and comes back when that fails."""
+    aside = _aside(there)
+    with writing(there):
         if there.exists():
-            there.replace(old)
-        folder.replace(there)
-    except OSError as error:
-        if old.exists() and not there.exists():
-            old.replace(there)
-        raise StoreError(f"{there}: cannot be put in place: {error.strerror}") from error
+            there.replace(aside)
+        try:
+            folder.replace(there)
+        except OSError:
+            if aside.exists():
+                aside.replace(there)
+            raise
+        if aside.exists():
+            shutil.rmtree(aside)
+
+
+def _aside(there: Path) -> Path:
+    return there.with_name(f".{there.name}.replaced")
+
+
+def _put_back(there: Path) -> None:
+    """Finish what a publish that was killed between two renames began."""
+    aside = _aside(there)
+    if (aside / receipts.RECEIPT).is_file() and not aside.is_symlink():
+        with writing(there):
+            if there.exists():
+                shutil.rmtree(aside)
+            else:
+                aside.replace(there)
 
 
 def _entry(folder: Path) -> dict[str, JSON]:
@@ -306,9 +328,9 @@ def _page(entries: Sequence[Mapping[str, JSON]]) -> str:
     lines = [
         "# Published runs",
         "",
-        "Each folder holds a whole run: items, questions asked, raw responses, scores, numbers, report. `python",
-        "<run>/verify.py` checks that a folder is whole; `perpend audit <run>` derives every number again from the raw",
-        "responses. 'Attempt' says which of how many runs of the same items and model this was.",
+        "Each folder holds a whole run: items, questions asked, raw responses, scores, numbers, report. `perpend audit",
+        "<run>` derives every number again from the raw responses and runs nothing that is in the folder. 'Attempt'",
+        "says which of how many runs that share items and a model this was.",
         "",
     ]
     rows = []

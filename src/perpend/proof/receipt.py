@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from perpend.canon import JSON, digest, digest_file, pretty, read_object, write_atomic
+from perpend.disk import temporary_folder
 from perpend.errors import SpecError, StoreError
 
 FORMAT = 1
@@ -42,13 +42,21 @@ def write(folder: Path, run: str, facts: Mapping[str, JSON]) -> Receipt:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every file below a folder that a receipt lists, by its name with '/'. A link is an error."""
+    """The SHA-256 of every file below a folder that a receipt lists, by its name with '/'.
+
+    A link, a pipe, a device or an empty folder is an error.
+    """
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
             raise StoreError(f"{path}: a link; a published run holds its files itself")
-        if path.is_file() and name not in UNLISTED:
+        if path.is_dir():
+            if not any(path.iterdir()):
+                raise StoreError(f"{path}: an empty folder; a published run holds files only")
+        elif not path.is_file():
+            raise StoreError(f"{path}: neither a file nor a folder")
+        elif name not in UNLISTED:
             files[name] = digest_file(path)
     return files
 
@@ -133,8 +141,8 @@ def check(folder: Path) -> Signature:
     if program is None:
         return Signature(True, None, "", "ssh-keygen is not on the PATH, so the signature was not checked")
     public = (folder / SIGNER).read_text(encoding="utf-8", errors="replace").split()[:2]
-    with tempfile.TemporaryDirectory() as tmpdir:
-        allowed = Path(tmpdir) / "allowed"
+    with temporary_folder("sign") as tmpdir:
+        allowed = tmpdir / "allowed"
         allowed.write_text(f"{NAMESPACE} {' '.join(public)}\n", encoding="utf-8")
         printed = _run([program, "-l", "-f", str(folder / SIGNER)], None)
         signer = next((word for word in printed.stdout.split() if word.startswith("SHA256:")), "")

@@ -1,4 +1,6 @@
-"""Check that a published run is whole: python verify.py [FOLDER]
+"""Check that a published run is whole: python verify.py FOLDER
+
+Take this file from a release of perpend, never from the folder that is to be checked.
 
 Every file has the SHA-256 that receipt.json states, none is missing, none was added, and the receipt's own digests
 hold. Exit 0 when all of that is so, 6 when anything is not. Needs Python 3.8 and nothing else. That the numbers follow
@@ -9,6 +11,7 @@ import gzip
 import hashlib
 import json
 import sys
+import typing
 import zlib
 from pathlib import Path
 
@@ -31,6 +34,21 @@ def digest_file(path: Path) -> str:
     return sha256.hexdigest()
 
 
+def once(pairs: "list[tuple[str, object]]") -> "dict[str, object]":
+    """An object that says no key twice."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key is said twice")
+    return dict(pairs)
+
+
+def read(path: Path) -> "dict[str, typing.Any]":
+    """The JSON object in a file that is a file, and not longer than 64 MB."""
+    if not path.is_file() or path.stat().st_size > 1 << 26:
+        raise ValueError("not a file, or too long for one")
+    body: dict[str, typing.Any] = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
+    return body
+
+
 def count_lines(path: Path) -> int:
     """The number of lines of a JSONL file, packed or not."""
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
@@ -40,7 +58,7 @@ def count_lines(path: Path) -> int:
 def problems(folder: Path) -> "list[str]":
     """What is wrong with the folder, in sentences; empty when nothing is."""
     try:
-        receipt = json.loads((folder / "receipt.json").read_text(encoding="utf-8"))
+        receipt = read(folder / "receipt.json")
         stated = {str(name): str(value) for name, value in receipt["files"].items()}
         root, own = receipt["root_sha256"], receipt.pop("receipt_sha256")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -58,6 +76,8 @@ def problems(folder: Path) -> "list[str]":
             wrong.append(f"{name}: a link")
         elif path.is_file() and name not in UNLISTED:
             present[name] = path
+        elif not path.is_file() and not path.is_dir():
+            wrong.append(f"{name}: neither a file nor a folder")
     wrong += [f"{name}: missing" for name in stated if name not in present]
     wrong += [f"{name}: not in the receipt" for name in present if name not in stated and name not in REQUIRED]
     for name, path in present.items():
@@ -76,21 +96,24 @@ def counted(folder: Path, names: "list[str]") -> "list[str]":
             except (OSError, EOFError, zlib.error) as error:
                 return [f"{name}: cannot be unpacked: {error}"]
             print(f"{lines[name]:>12} lines  {ascii(name)[1:-1]}")
-    planned = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("trials")
+    planned = read(folder / "manifest.json").get("trials")
     if lines.get("trials.jsonl.gz") != planned:
         return [f"trials.jsonl.gz: {lines.get('trials.jsonl.gz')} lines, the manifest plans {planned} trials"]
     return []
 
 
 def main() -> int:
-    """Check the folder that is named, or the one that this file is in."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent
+    """Check the folder that is named."""
+    if len(sys.argv) != 2:
+        print("python verify.py FOLDER", file=sys.stderr)
+        return 2
+    folder = Path(sys.argv[1])
     wrong = problems(folder)
     for line in wrong:
         print("DIFFERS  " + ascii(line)[1:-1])  # names come from the folder: nothing of them moves the cursor
     if wrong:
         return 6
-    receipt = json.loads((folder / "receipt.json").read_text(encoding="utf-8"))
+    receipt = read(folder / "receipt.json")
     print(f"whole: {len(receipt['files'])} files, root {receipt['root_sha256']}")
     return 0
 

@@ -5,19 +5,16 @@ Files are written in parts, so memory does not grow with the run, and whole or n
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from perpend.canon import JSON, dumps
+from perpend.disk import replacing
 from perpend.errors import SpecError, did_you_mean
 from perpend.inert import csv_cell
-from perpend.ledger.database import translated
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
@@ -111,7 +108,7 @@ def export(run: Run, out: Path, *, where: Mapping[str, str] | None = None, only:
     if writer is None:
         raise SpecError(f"{out}: the name must end in {', '.join(writers)}; the ending says what is written")
     chosen = columns(run, only)
-    with _whole(out) as path:
+    with replacing(out) as path:
         return writer(path, chosen, rows(run, where))
 
 
@@ -198,21 +195,6 @@ def _write_parquet(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[Tr
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             count += len(chunk)
     return count
-
-
-@contextmanager
-def _whole(out: Path) -> Iterator[Path]:
-    """A file to write that takes the place of `out` when all is written, and is removed when something fails."""
-    with translated(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name[:50]}.")
-        os.close(handle)
-        try:
-            yield Path(name)
-            Path(name).chmod(0o644)
-            Path(name).replace(out)
-        finally:
-            Path(name).unlink(missing_ok=True)
 
 
 def _sampling(trial: Trial) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,9 @@ _KEYS = (
 _SAMPLING = ("temperature", "max_tokens", "seed", "top_p", "stop")
 _BUDGET = ("max_usd", "max_requests", "max_minutes")
 _MODEL = ("name", "label", "max_tokens", "usd_per_million_input", "usd_per_million_output")
+_SECRET = re.compile(
+    r"key|(?:\w+_)?(?:api_?key|(?:access|secret)_key|token|secret|pass(?:word|wd|phrase)?|credentials?)"
+)
 # How fast and from where a model answers, not what it answers: left out of a run's identity and of all that is written.
 TRANSPORT = frozenset(
     (
@@ -64,6 +68,11 @@ class ModelSpec:
     def binding_options(self) -> dict[str, JSON]:
         """The options that may change an answer."""
         return {key: value for key, value in self.options.items() if key not in TRANSPORT}
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The environment variables that its options name; what they hold must not be written down."""
+        return tuple(str(value) for key, value in self.options.items() if key.endswith("_env") and value)
 
     def identity(self) -> dict[str, JSON]:
         """What of this may change an answer."""
@@ -224,7 +233,7 @@ def _model(entry: object, where: str) -> ModelSpec:
     name = body.get("name")
     if not isinstance(name, str) or not name:
         raise SpecError(f'{where}: a [[model]] has no name; for example name = "openai/gpt-4o"')
-    secret = sorted(key for key in body if key in {"api_key", "key", "token", "password"})
+    secret = sorted(key for key in body if _SECRET.fullmatch(key))
     if secret:
         raise SpecError(f'{where}: {name}: {secret[0]!r} would be written down; use api_key_env = "NAME_OF_A_VARIABLE"')
     label, tokens = body.get("label", written_name(name)), body.get("max_tokens")

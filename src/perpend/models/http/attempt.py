@@ -22,6 +22,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from perpend.errors import ModelError
+from perpend.models.http.body import Bodies
 from perpend.models.http.link import Link
 from perpend.models.http.reply import BadReplyError, CutOffError, complaint, retry_after
 from perpend.spec.model import Budget
@@ -34,11 +35,12 @@ RESUME = "what was answered is stored; run the same command again to resume"
 
 _RETRIED = frozenset({408, 409, 425, 429})
 _HOPELESS = frozenset({401, 402, 403, 404, 405})
-_BODY_BYTES = 64 << 20
 _CONNECT_S = 10.0
 _LONGEST_BACKOFF_S = 30.0
 # A server that asks for a longer pause (a daily quota) is better asked by a resumed run.
 _LONGEST_WAIT_S = 600.0
+# The estimate of four characters per token is short by less than this in any script.
+_FACTOR = 16
 
 
 class NotThereError(ModelError):
@@ -106,6 +108,7 @@ class Caller:
         self.tokens_pace = Pace(link.tpm)
         self.not_before = 0.0
         self.halt = asyncio.Event()
+        self.bodies = Bodies()
         self.session: aiohttp.ClientSession | None = None
 
     def connect(self) -> aiohttp.ClientSession:
@@ -118,6 +121,7 @@ class Caller:
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=self.headers,
             timeout=limits,
+            auto_decompress=False,
             skip_auto_headers=("Accept-Encoding", "User-Agent"),
         )
 
@@ -159,7 +163,9 @@ class Caller:
         usage = response.usage
         self.budget.spend(usage)
         if usage is not None:
-            self.tokens_pace.correct(tokens, (usage.input or 0) + (usage.output or 0))
+            used = (usage.input or 0) + (usage.output or 0)
+            # A server that counts wildly must not stop the run for days.
+            self.tokens_pace.correct(tokens, min(used, _FACTOR * tokens))
 
     async def _back_off(self, number: int, asked: float | None) -> None:
         """Wait before the next attempt, with jitter so that the workers do not return all at once."""
@@ -205,7 +211,7 @@ class Caller:
             reply = await self.session.request(
                 method, call.url, data=call.body, allow_redirects=False, proxy=self.proxy
             )
-            return reply.status, reply.headers, await _whole_body(reply)
+            return reply.status, reply.headers, await self.bodies.read(reply)
         except aiohttp.ClientConnectorCertificateError:
             raise ModelError("the server's TLS certificate is not trusted; check base_url") from None
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
@@ -217,7 +223,7 @@ class Caller:
             words = f"connection lost: {type(error).__name__}"
         except BadReplyError as error:
             words = str(error)
-            again = False
+            again = isinstance(error, CutOffError)
         return Attempt(fate, Response(error=words), again)
 
     def _verdict(self, status: int, headers: Mapping[str, str], raw: bytes, ms: float) -> Attempt:
@@ -237,22 +243,6 @@ class Caller:
         if asked is not None and asked > _LONGEST_WAIT_S:
             raise ModelError(f"{words}; the server asks to wait {asked:.0f} s. Wait; {RESUME}")
         return Attempt(Fate.FAILED, Response(error=words, ms=ms), again=True, wait=asked)
-
-
-async def _whole_body(reply: aiohttp.ClientResponse) -> bytes:
-    """The body, if it is not longer than anything a model says: a compressed or endless one must not fill memory."""
-    if (reply.content_length or _BODY_BYTES + 1) <= _BODY_BYTES and "Content-Encoding" not in reply.headers:
-        return await reply.read()
-    chunks: list[bytes] = []
-    size = 0
-    # `async with` drops a connection that is left with an unread rest; `read` above sees to that itself.
-    async with reply:
-        async for chunk in reply.content.iter_any():
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > _BODY_BYTES:
-                raise BadReplyError(f"the reply is longer than {_BODY_BYTES >> 20} MiB")
-    return b"".join(chunks)
 
 
 def _reason(error: OSError) -> str:

@@ -21,7 +21,8 @@ from perpend.canon import JSON
 from perpend.errors import ModelError
 from perpend.models.http.attempt import RESUME, Attempt, Caller, Fate, HttpCall, NotThereError
 from perpend.models.http.link import Link
-from perpend.models.http.reply import parse
+from perpend.models.http.reply import BadReplyError, parse
+from perpend.spec.keys import Keys
 from perpend.spec.model import Answers, Budget
 from perpend.types import Request, Response
 
@@ -31,6 +32,7 @@ T = TypeVar("T")
 _DRAIN_S = 5.0
 _REFUSED_TO_STOP = 8
 _UNREACHABLE_TO_STOP = 3
+_DEEPEST = 50
 
 
 class HttpModel(ABC):
@@ -48,6 +50,11 @@ class HttpModel(ABC):
     def name(self) -> str:
         """'provider/name', as the user wrote it."""
         return self._name
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The environment variable that holds the key; what the runner must keep out of the ledger."""
+        return (self.link.api_key_env,) if self.link.api_key_env else ()
 
     @abstractmethod
     def fingerprint(self) -> Mapping[str, str]:
@@ -274,7 +281,7 @@ class _Exchange:
         values: list[JSON] = []
 
         def read(raw: bytes, ms: float) -> Response:
-            values.append(parse(raw))
+            values.append(_scrubbed(parse(raw), self.caller.link.keys()))
             return Response("", ms=ms)
 
         attempt = self._complete(self.caller.attempts(HttpCall(self.base_url + path, None, 0, read)))
@@ -282,6 +289,17 @@ class _Exchange:
             words = attempt.response.error if attempt else "not sent"
             raise ModelError(f"the server does not say what it runs: GET {path}: {words}. Start it, or check base_url")
         return values[0]
+
+
+def _scrubbed(value: JSON, keys: Keys, deep: int = 0) -> JSON:
+    """What a server says of itself goes into the manifest: no key in any text or name of it, and no endless nesting."""
+    if deep > _DEEPEST:
+        raise BadReplyError(f"the reply is nested more than {_DEEPEST} levels deep")
+    if isinstance(value, str):
+        return keys.scrub(value)
+    if isinstance(value, Mapping):
+        return {keys.scrub(name): _scrubbed(entry, keys, deep + 1) for name, entry in value.items()}
+    return [_scrubbed(entry, keys, deep + 1) for entry in value] if isinstance(value, list) else value
 
 
 def _a_loop_runs_here() -> bool:

@@ -11,8 +11,10 @@ from urllib.parse import urlsplit
 
 from perpend.canon import clean_text
 from perpend.errors import ModelError, SpecError
+from perpend.spec.keys import Keys, keys_here
 
 _ERROR_CHARS = 300
+_READ_CHARS = 1 << 14
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -69,6 +71,10 @@ class Link:
             raise ModelError(f"the environment variable {self.api_key_env} holds characters that no key has")
         return key
 
+    def keys(self) -> Keys:
+        """What of the environment must not be written down."""
+        return keys_here([self.api_key_env] if self.api_key_env else ())
+
     def proxy(self) -> str | None:
         """The proxy that the environment names for this server; none for the machine itself."""
         parts = urlsplit(self.base_url)
@@ -78,11 +84,16 @@ class Link:
         return urllib.request.getproxies().get(parts.scheme)
 
     def scrub(self, words: str) -> str:
-        """One line of at most 300 characters without the server's address and without the key."""
-        key = os.environ.get(self.api_key_env or "", "").strip()
-        if key:
-            words = words.replace(key, "<key>")
+        """One line of at most 300 characters without the server's address and without any key.
+
+        Keys go before the text is cut, and what a first cut may have left of one goes too.
+        """
+        keys = self.keys()
+        longest = _READ_CHARS + keys.longest
+        is_cut = len(words) > longest
+        words = keys.scrub_error(clean_text(words[:longest]))
+        words = words[: -keys.longest or None] if is_cut else words
         host = urlsplit(self.base_url).hostname or ""
         words = re.sub(rf"(?<![\w.-])\[?{re.escape(host)}\]?(:\d+)?(?![\w-])", "<server>", words)
-        words = " ".join(clean_text(words).split())
+        words = " ".join(words.split())
         return words if len(words) <= _ERROR_CHARS else words[: _ERROR_CHARS - 1] + "…"

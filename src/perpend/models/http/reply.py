@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -13,6 +14,15 @@ from perpend.types import Usage
 
 _STOP = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token"})
 _LENGTH = frozenset({"length", "max_tokens", "max_length", "model_context_window_exceeded"})
+_START_BYTES = 1 << 20
+_MOST_VALUES = 1_000_000
+_STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)
+# Python writes NaN where a server should say null: that is no reason to lose an answer.
+_DECODE = json.JSONDecoder(parse_constant=lambda _: None).decode
+_MOST_TOKENS = 1_000_000_000
+"""No request has that many: a count beyond it would stop a run by its cost or its pace."""
+_REASON_CHARS = 100
+_FACT_CHARS = 200
 
 
 class BadReplyError(ValueError):
@@ -26,11 +36,29 @@ class CutOffError(BadReplyError):
 def parse(body: bytes) -> JSON:
     """The JSON value of a body. BadReplyError shows how it begins when it is none."""
     try:
-        value: JSON = json.loads(body)
+        text = body.decode("utf-8")
+        if text.count(",") + text.count("[") + text.count("{") > _MOST_VALUES:
+            _check_values(text)
+        value: JSON = _DECODE(text)
+    except BadReplyError:
+        raise
     except (ValueError, RecursionError):
-        start = body[:80].decode("utf-8", "replace")
-        raise BadReplyError(f"the reply is not JSON; it begins {start!r}") from None
+        raise BadReplyError(f"the reply is not JSON; it begins {start_of(body)}") from None
     return value
+
+
+def _check_values(text: str) -> None:
+    """A list of empty lists takes thirty times its own length in memory."""
+    count = 0
+    for match in _STRUCTURE.finditer(text):
+        count += match[0] in "[{,"
+        if count > _MOST_VALUES:
+            raise BadReplyError(f"the reply holds more than {_MOST_VALUES} values")
+
+
+def start_of(body: bytes) -> str:
+    """How a reply begins. Not cut to what can be shown: `Link.scrub` does that, once it has taken keys out."""
+    return body[:_START_BYTES].decode("utf-8", "replace")
 
 
 def as_text(content: JSON) -> str:
@@ -44,8 +72,13 @@ def as_text(content: JSON) -> str:
 
 def as_usage(tokens_in: JSON, tokens_out: JSON) -> Usage | None:
     """What the server counted; None when it counted neither."""
-    usage = Usage(count_or_none(tokens_in), count_or_none(tokens_out))
+    usage = Usage(_tokens(tokens_in), _tokens(tokens_out))
     return None if usage.input is None and usage.output is None else usage
+
+
+def _tokens(value: JSON) -> int | None:
+    count = count_or_none(value)
+    return None if count is None or count > _MOST_TOKENS else count
 
 
 def as_finish(reason: JSON) -> str | None:
@@ -54,22 +87,30 @@ def as_finish(reason: JSON) -> str | None:
         return None
     if reason in _STOP:
         return "stop"
-    return "length" if reason in _LENGTH else clean_text(reason)
+    if reason in _LENGTH:
+        return "length"
+    # Left out, not cut: half of a key that is sent back here could not be recognised any more.
+    return clean_text(reason) if len(reason) <= _REASON_CHARS else None
+
+
+def as_fact(value: JSON) -> str:
+    """What a server says of a model, in the one line that a manifest has for it; 'None' where it says nothing."""
+    return clean_text(str(value))[:_FACT_CHARS] if isinstance(value, str | int | float | None) else "not a text"
 
 
 def complaint(body: bytes) -> tuple[str, str]:
     """The server's own words and code in an error reply, wherever it puts them; else how the reply begins, and ''."""
-    start = body[:200].decode("utf-8", "replace")
     try:
         reply = as_object(parse(body))
     except BadReplyError:
-        return start, ""
+        return start_of(body), ""
     error = reply.get("error")
     code = as_object(error).get("code")
+    code = code if isinstance(code, str) else ""
     for words in (as_object(error).get("message"), error, reply.get("message"), reply.get("detail")):
         if isinstance(words, str) and words:
-            return words, str(code)
-    return start, str(code)
+            return words, code
+    return start_of(body), code
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -14,14 +14,14 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TypeAlias
 
 from perpend.ask.conditions import first_request, request
 from perpend.ask.progress import Progress
 from perpend.ask.task import Reprompt, conditions_of
-from perpend.canon import digest
+from perpend.canon import digest, dumps, parse
 from perpend.errors import SpecError, StoreError
 from perpend.ledger.plan import Trial, read_response, whole
 from perpend.ledger.snapshot import Row, snapshot
@@ -31,6 +31,8 @@ from perpend.proof.audit.checks import Check, Sample, first_difference, well_for
 from perpend.types import Condition, Response, Score, Scorer
 
 RESPONSES = "no response is missing or too many"
+SECOND = "second turns were asked"
+EACH_SCORED = "every answer has its scores"
 PROMPTS = "questions were asked as planned"
 _CHUNK = 500
 _ALONE = 3000
@@ -58,13 +60,14 @@ class Job:
 class Instruments:
     """The things that a job's names mean. `conditions` may be why no question can be rendered.
 
-    `missing` says of a scorer why it cannot be had, `unknown` of one that nobody has; `second_turns` why those are not
-    rendered again.
+    `missing` says of a scorer why it cannot be had, `unknown` of one that nobody has; `second_turns` why those that
+    there may be are not derived again. `is_imported`: one trial may have several outputs, and no second turn.
     """
 
     conditions: Mapping[str, Condition] | str
     reprompt: Reprompt | None
     second_turns: str
+    is_imported: bool
     choices_scored: bool
     scorers: tuple[tuple[str, Scorer], ...]
     missing: Mapping[str, str]
@@ -171,8 +174,16 @@ def _instruments(one: Job) -> Instruments:
         except SpecError as error:
             excused = bool(manifest.sources) and not one.trust_code and f"scorer {name}" in code.missing
             (missing if excused else unknown)[name] = code.missing[f"scorer {name}"] if excused else str(error)
-    why = "" if isinstance(conditions, str) else why
-    return Instruments(conditions, reprompt, why, manifest.choices_scored, tuple(scorers), missing, unknown)
+    return Instruments(
+        conditions=conditions,
+        reprompt=reprompt,
+        second_turns=why,
+        is_imported=manifest.is_imported,
+        choices_scored=manifest.choices_scored,
+        scorers=tuple(scorers),
+        missing=missing,
+        unknown=unknown,
+    )
 
 
 def _reprompt(run: Run) -> tuple[Reprompt | None, str]:
@@ -192,8 +203,12 @@ def compare(one: Job, part: _Part) -> list[Check]:
     """All checks of one part of the plan."""
     instruments = _instruments(one)
     responses = Check(RESPONSES)
-    note = instruments.conditions if isinstance(instruments.conditions, str) else ""
-    prompts = Check(PROMPTS, note=note, missing=instruments.second_turns)
+    second = Check(SECOND, missing=instruments.second_turns)
+    if instruments.reprompt is None and not instruments.second_turns:
+        second.note = "the run has none"
+    unscored = Check(EACH_SCORED)
+    why = instruments.conditions if isinstance(instruments.conditions, str) else instruments.second_turns
+    prompts = Check(PROMPTS, missing=why)
     scores = {name: Check(f"scores of {name}", missing=instruments.missing.get(name, "")) for name in one.scorers}
     for name, why in instruments.unknown.items():
         scores[name].checked = scores[name].differ = 1
@@ -204,8 +219,9 @@ def compare(one: Job, part: _Part) -> list[Check]:
             stored = _stored(store, first, last)
             for trial in store.trials(first, last):
                 answered = AnsweredTrial.read(trial, left.pop(trial.trial, ()), responses)
+                _compare_turns(answered, instruments, responses, second)
                 _compare_questions(answered, instruments, prompts)
-                _compare_scores(answered, instruments, stored.pop(trial.trial, {}), scores)
+                _compare_scores(answered, instruments, stored.pop(trial.trial, {}), (scores, unscored))
             for number, own in stored.items():
                 for name in own.keys() & scores.keys():
                     scores[name].checked += 1
@@ -213,7 +229,7 @@ def compare(one: Job, part: _Part) -> list[Check]:
     for number, rows in left.items():
         responses.checked += len(rows)
         responses.miss(f"trial {number}: {len(rows)} responses to a trial that the plan does not hold")
-    return [responses, prompts, *scores.values()]
+    return [responses, second, prompts, unscored, *scores.values()]
 
 
 def _stored(store: Store, first: int, last: int) -> dict[int, dict[str, Score]]:
@@ -243,6 +259,10 @@ class AnsweredTrial:
             if numbers != list(range(len(numbers))):
                 what = "turns" if turn == "turns" else f"turn {turn}: attempts"
                 check.miss(f"{where(trial)}: {what} {numbers}, not {list(range(len(numbers)))}")
+        for row in rows:
+            packed = [text for text in (row[6], row[8]) if text is not None]
+            if any(dumps(parse(str(text))) != text for text in packed):
+                check.miss(f"{where(trial)}: likelihoods or token counts that perpend did not write: {packed!r:.80}")
         last = cls._answer(rows)
         return cls(trial, rows, last if len(rows) < 2 else cls._answer(row for row in rows if row[1] == 0), last)
 
@@ -263,6 +283,28 @@ class AnsweredTrial:
             return None
         with well_formed(f"the response to trial {chosen[0]}"):
             return read_response(chosen[4:10])
+
+
+def _compare_turns(answered: AnsweredTrial, instruments: Instruments, check: Check, second: Check) -> None:
+    """A second turn is there exactly where the task asks for one; nothing is asked again that has an answer."""
+    trial, rows = answered.trial, answered.rows
+    turns = {row[1] for row in rows}
+    is_wanted = instruments.reprompt is not None and _wants_more(answered, instruments.reprompt)
+    allowed = {0, 1} if is_wanted or instruments.second_turns else {0}
+    for turn in sorted(turns - allowed, key=str):
+        check.miss(f"{where(trial)}: turn {turn}, which the task does not ask for")
+    if instruments.reprompt is not None:
+        second.checked += 1
+        if is_wanted and 1 not in turns:
+            second.miss(f"{where(trial)}: its first reply cannot be used, and its second turn was never asked")
+    for earlier, later in () if instruments.is_imported else pairwise(rows):
+        if earlier[1] == later[1] and earlier[4] is not None:
+            check.miss(f"{where(trial)}, turn {later[1]}: attempt {later[2]} comes after an answer")
+
+
+def _wants_more(answered: AnsweredTrial, reprompt: Reprompt) -> bool:
+    first = answered.first
+    return first is not None and first.text is not None and reprompt.wanted(answered.trial.item, first)
 
 
 def _compare_questions(answered: AnsweredTrial, instruments: Instruments, check: Check) -> None:
@@ -288,15 +330,23 @@ def _compare_questions(answered: AnsweredTrial, instruments: Instruments, check:
 
 
 def _compare_scores(
-    answered: AnsweredTrial, instruments: Instruments, stored: Mapping[str, Score], checks: Mapping[str, Check]
+    answered: AnsweredTrial,
+    instruments: Instruments,
+    stored: Mapping[str, Score],
+    checks: tuple[Mapping[str, Check], Check],
 ) -> None:
     """Each stored score against the scorer's verdict on the raw text; none where nothing was asked."""
+    scores, unscored = checks
     for name, scorer in instruments.scorers:
         then = stored.get(name)
         now = None if answered.last is None else scorer.judge(answered.trial.item, answered.last)
         if then is None and now is None:
             continue
-        check = checks[name]
+        unscored.checked += 1
+        if then is None:
+            unscored.miss(f"{where(answered.trial)}: no score of {name}")
+            continue
+        check = scores[name]
         check.checked += 1
         if then != now and (words := _both(then, now)):
             check.miss(f"{where(answered.trial)}: {words}")
@@ -305,11 +355,10 @@ def _compare_scores(
             )
 
 
-def _both(then: Score | None, now: Score | None) -> str:
+def _both(then: Score, now: Score | None) -> str:
     """What differs between two scores, but for rounding; None is no score at all."""
-    if then is None or now is None:
-        words = ["no score" if one is None else f"{one.value} ({one.reason})" for one in (then, now)]
-        return f"stored {words[0]}, recomputed {words[1]}"
+    if now is None:
+        return f"stored {then.value} ({then.reason}), recomputed no score"
     keys = ("value", "answer", "reason", "span")
     differences = (first_difference(getattr(then, key), getattr(now, key), key) for key in keys)
     return "; ".join(words for words in differences if words is not None)

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import tempfile
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 
-from perpend.canon import JSON, VERSION, as_list, as_object, digest, digest_file, read_object, write_atomic
-from perpend.errors import DataError
+from perpend.canon import JSON, as_list, as_object, digest, digest_file, pretty, read_object, read_text, write_atomic
+from perpend.disk import temporary_folder
+from perpend.errors import StoreError
 from perpend.ledger.manifest import MANIFEST, Manifest
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS
 from perpend.proof import receipt as signature
 from perpend.proof.archive import NEEDED
-from perpend.proof.audit.checks import Check
+from perpend.proof.audit import words_0_1 as format_1
+from perpend.proof.audit.checks import Check, canonical
 from perpend.proof.gates import gates, headline, sentence
-from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, VERIFY, write_index
-from perpend.proof.receipt import RECEIPT, SIGNATURE, digests, read
+from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, write_index
+from perpend.proof.receipt import RECEIPT, SIGNATURE, SIGNER, digests, read
 from perpend.report.derive import REPORT
 
-_NEEDED = (*NEEDED, METRICS, REPORT, VERIFY)
+_NEEDED = (*NEEDED, METRICS, REPORT)
 _KEYS = ("attempts", "code", "files", "format", "gates", "receipt_sha256", "root_sha256", "run")
-_ATTEMPT_KEYS = ("created", "differs", "headline", "run")
+_ATTEMPT_KEYS = ("created", "differs", "headline", "run", "shared")
 _CODE_KEYS = ("perpend", "python", "source_sha256")
-_VERIFY_0_1 = "87855d0df4a797634e3135cffb3f6d1f40e2bc4e43af64576166593b0db1990d"
-"""verify.py as perpend 0.1 published it."""
+_LINKED = re.compile(r"\]\(([^()]*)/report\.md\)")
+VERIFY = "verify.py"
 _PRIVATE = "private"
 """The gate that looked at the files before they were published; the others are derived from the run."""
 
@@ -60,18 +61,15 @@ def _files(folder: Path) -> Check:
 
 
 def _needed(folder: Path) -> Check:
-    """The files that every published run has are there, whatever the receipt lists; and verify.py is perpend's own."""
+    """The files that every published run has are there, whatever the receipt lists; and no script of a stranger's."""
     check = Check("files are those of a published run", checked=len(_NEEDED))
     for name in _NEEDED:
         if not (folder / name).is_file():
             check.miss(f"{name}: a published run needs it")
-    path = folder / VERIFY
-    own = files("perpend.proof").joinpath(VERIFY).read_bytes()
-    if path.is_file() and path.read_bytes() != own and digest_file(path) != _VERIFY_0_1:
-        words = f"{VERIFY}: not the one of this version of perpend"
-        if as_object(facts(folder).get("code")).get("perpend") == VERSION:
-            check.miss(words)
-        check.note = f"{words}; do not trust what it says before you have read it"
+    if (folder / VERIFY).exists():
+        check.checked += 1
+        if digest_file(folder / VERIFY) != format_1.VERIFY_SHA256:
+            check.miss(f"{VERIFY}: not perpend's; do not run it")
     return check
 
 
@@ -84,7 +82,10 @@ def _receipt(folder: Path) -> Check:
     check.compare(receipt.receipt_sha256, digest(rest), "receipt_sha256")
     check.compare(receipt.run, folder.resolve().name, "name of the run, name of the folder")
     check.compare(sorted(receipt.body), list(_KEYS), "keys")
-    check.compare(sorted(as_object(receipt.body.get("code"))), list(_CODE_KEYS), "keys of code")
+    code = as_object(receipt.body.get("code"))
+    check.compare(sorted(code), list(_CODE_KEYS), "keys of code")
+    check.compare(True, all(isinstance(value, str) for value in code.values()), "code as strings")
+    canonical(check, folder / RECEIPT, pretty(receipt.body))
     check.note = f"root {receipt.root_sha256}: compare it with the one that the paper quotes"
     return check
 
@@ -96,14 +97,14 @@ def _index(folder: Path) -> Check:
     if not (above / INDEX).is_file():
         check.note = f"there is no {INDEX} beside the folder"
         return check
-    with tempfile.TemporaryDirectory() as tmpdir:
-        alone = Path(tmpdir)
+    with temporary_folder("audit") as alone:
         for file in (RECEIPT, SIGNATURE, MANIFEST):
             if (folder / file).is_file():
                 write_atomic(alone / name / file, (folder / file).read_bytes())
         write_index(alone)
-        now, stored = _body(alone / INDEX), _body(above / INDEX)
+        now, stored = read_object(alone / INDEX), read_object(above / INDEX, StoreError)
         pages = _lines(above / PAGE), _lines(alone / PAGE)
+    canonical(check, above / INDEX, pretty(stored))
     entries = [{str(entry.get("run")): entry for entry in map(as_object, as_list(body.get("runs")))}
                for body in (stored, now)]  # fmt: skip
     check.compare(entries[0].get(name), entries[1].get(name), f"{INDEX}, {name}")
@@ -111,28 +112,40 @@ def _index(folder: Path) -> Check:
     rows = [next((line for line in page if f"]({name}/report.md)" in line), None) for page in pages]
     check.compare(rows[0], rows[1], f"{PAGE}, {name}")
     heads = [[line for line in page if "/report.md)" not in line] for page in pages]
-    check.compare(heads[0], heads[1], f"{PAGE}, beside its rows")
+    if heads[0] != format_1.INDEX_PAGE or not is_of_0_1(facts(folder)):
+        check.compare(heads[0], heads[1], f"{PAGE}, beside its rows")
+    check.compare(
+        [str(as_object(entry).get("run")) for entry in as_list(stored.get("runs"))],
+        [name for line in pages[0] for name in _LINKED.findall(line)],
+        f"runs of {INDEX}, rows of {PAGE}",
+    )
     for run in entries[0]:
         check.compare("published", "published" if (above / run / RECEIPT).is_file() else "not there", f"{INDEX}, {run}")
     return check
 
 
-def _body(path: Path) -> Mapping[str, JSON]:
-    """The body of an index; nothing where it cannot be read."""
-    try:
-        return read_object(path)
-    except DataError:
-        return {}
-
-
 def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8", errors="replace").split("\n") if path.is_file() else []
+    return read_text(path, StoreError).split("\n") if path.is_file() else []
+
+
+def is_of_0_1(stated: Mapping[str, JSON]) -> bool:
+    """Whether a receipt says that perpend 0.1 published the folder: its words are other ones."""
+    return str(as_object(stated.get("code")).get("perpend")).startswith("0.1.")
+
+
+def accepted_gates(stated: Mapping[str, JSON]) -> dict[str, str]:
+    """The reasons that a receipt gives for the gates that failed and were accepted."""
+    gates_then = map(as_object, as_list(stated.get("gates")))
+    return {str(one.get("gate")): str(one["accepted"]) for one in gates_then if one.get("accepted") is not None}
 
 
 def _signature(folder: Path) -> Check:
     check = Check("signature")
     seal = signature.check(folder)
     check.note = seal.note
+    if not seal.signed and (folder / SIGNER).exists():
+        check.checked = 1
+        check.miss(f"{SIGNER}: a key, and no signature by it")
     if seal.signed and seal.good is not None:
         check.checked = 1
         if not seal.good:
@@ -165,6 +178,7 @@ def recomputed_gates(directory: Path, stated: Mapping[str, JSON]) -> list[Check]
 def stated_attempts(manifest: Manifest, stated: Mapping[str, JSON], metrics: Sequence[JSON]) -> Check:
     """What the receipt says of the attempts against itself and this run's numbers; the other runs are not here."""
     check = Check("attempts of the receipt", note="how many runs there were is the publisher's word: they are not here")
+    is_old = is_of_0_1(stated)
     body = as_object(stated.get("attempts"))
     others = [as_object(entry) for entry in as_list(body.get("others"))]
     earlier = sum((str(one.get("created")), str(one.get("run"))) < (manifest.created, manifest.run) for one in others)
@@ -173,10 +187,35 @@ def stated_attempts(manifest: Manifest, stated: Mapping[str, JSON], metrics: Seq
         "of": len(others) + 1,
         "position": earlier + 1,
         "headline": headline(manifest, metrics),
-        "told": sentence(earlier + 1, len(others)),
+        "told": (format_1.sentence if is_old else sentence)(earlier + 1, len(others)),
     }
     for key in dict.fromkeys((*now, *body)):
         check.compare(body.get(key), now.get(key), f"attempts, {key}")
+    check.compare(True, isinstance(body.get("others"), list), "attempts, others is a list")
     for other in others:
-        check.compare(sorted(other), list(_ATTEMPT_KEYS), "keys of another run")
+        check.compare(sorted({*other, "shared"} if is_old else other), list(_ATTEMPT_KEYS), "keys of another run")
+        check.compare(
+            True, _is_attempt(other, as_object(now["headline"]), manifest), f"shape of {other.get('run')!r:.60}"
+        )
     return check
+
+
+def _is_attempt(other: Mapping[str, JSON], mine: Mapping[str, JSON], manifest: Manifest) -> bool:
+    """Whether what a receipt says of another run has the shape of that: its number is this run's headline, there."""
+    texts = (other.get("run"), other.get("created"), *as_list(other.get("differs")))
+    shared, number = other.get("shared", 1), other.get("headline")
+    if not all(isinstance(text, str) for text in texts) or not isinstance(other.get("differs"), list):
+        return False
+    if isinstance(shared, bool) or not isinstance(shared, int) or not 1 <= shared <= manifest.items.n:
+        return False
+    if number is None:
+        return True
+    body = as_object(number)
+    values = [body.get(key) for key in ("value", "lo", "hi", "n")]
+    return (
+        body.keys() == mine.keys()
+        and all(body[key] == mine[key] for key in ("metric", "scorer"))
+        and all(isinstance(name, str) for name in as_object(body["where"]).values())
+        and isinstance(body["where"], dict)
+        and all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
+    )

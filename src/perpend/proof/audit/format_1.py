@@ -7,12 +7,12 @@ numbers, in their order, and the numbers in its prose by whether they occur in t
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 from perpend.canon import JSON, as_list, as_object, write_atomic
+from perpend.disk import temporary_folder
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS, Numbers, names_of, plain_metrics
 from perpend.proof.audit.bundle import stated_attempts
@@ -40,8 +40,7 @@ def numbers(
     compare_metrics(metrics, _wordless(own), _wordless(now), run.manifest)
     _compare_names(metrics, run, {key: value for key, value in body.items() if key not in _OWN})
     checks = [metrics]
-    with tempfile.TemporaryDirectory() as tmpdir:
-        fresh = Path(tmpdir)
+    with temporary_folder("audit") as fresh:
         reported = getattr(run.code.study, "reported_in_format_1", False)
         if reported and (published or (stored / TABLES).is_dir()):
             report = derive([run], fresh, figures=(stored / FIGURES).is_dir(), draw=redraw).report

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from perpend.ask.task import CODE
 from perpend.canon import portable_name
+from perpend.disk import temporary_folder
 from perpend.errors import StoreError
 from perpend.ledger.manifest import MANIFEST
 from perpend.ledger.store import Store
@@ -90,13 +90,13 @@ def run_directory(place: AuditPlace, *, metadata: Path | None = None, quiet: boo
     if not place.published and place.format is None:
         yield place.path
         return
-    with tempfile.TemporaryDirectory(prefix="perpend-audit-") as tmpdir:
+    with temporary_folder("audit") as tmpdir:
         if place.format is None:
-            yield restore(place.path, Path(tmpdir), quiet=quiet)
+            yield restore(place.path, tmpdir, quiet=quiet)
             return
         read: Callable[..., Path] = place.format.read
         takes = metadata is not None and "metadata" in inspect.signature(read).parameters
-        to = Path(tmpdir) / portable_name(place.path.resolve().name)
+        to = tmpdir / portable_name(place.path.resolve().name)
         directory = read(place.path, to, metadata=metadata) if takes else read(place.path, to)
         _link(place.path, directory)
         yield directory
@@ -111,8 +111,8 @@ def unscored(run: Run, store: Store) -> bool:
 @contextmanager
 def scored_copy(run: Run, *, trust_code: bool) -> Iterator[Run]:
     """A copy of a run directory, scored by the scorers that can be had; the run itself stays as it is."""
-    with tempfile.TemporaryDirectory(prefix="perpend-audit-") as tmpdir:
-        directory = Path(tmpdir) / run.name
+    with temporary_folder("audit") as tmpdir:
+        directory = tmpdir / run.name
         directory.mkdir()
         for name in (MANIFEST, LABELS, "run.db", "run.db-wal"):
             if (run.directory / name).is_file():

@@ -8,27 +8,29 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
 from perpend.ask.progress import Progress
 from perpend.canon import JSON, as_list, as_object
+from perpend.disk import temporary_folder
 from perpend.errors import PerpendError, StoreError
 from perpend.measure.run import IMPORTED, Run
-from perpend.measure.study import FORMAT, METRICS, plain_metrics, read_metrics, stored_labels_of
+from perpend.measure.study import FORMAT, METRICS, metrics_text, plain_metrics, read_metrics, stored_labels_of
 from perpend.proof.audit import format_1
-from perpend.proof.audit.answers import answers, drawn, job, processes, where
-from perpend.proof.audit.bundle import bundle, facts, recomputed_gates, stated_attempts
-from perpend.proof.audit.checks import Audit, Check, Sample, intent, order, well_formed
+from perpend.proof.audit.answers import EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, processes, where
+from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
+from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed
+from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order
 from perpend.proof.audit.labels import LABELS, Judged, judged
 from perpend.proof.audit.places import AuditPlace, places, run_directory, scored_copy, unscored
+from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, compare_metrics, named
 from perpend.proof.publish import close_report
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive
@@ -43,8 +45,9 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
     if facts is None and not any((stored / name).exists() for name in (METRICS, REPORT, TABLES, FIGURES)):
         return [Check(f"{METRICS}, {REPORT}", note=NOT_THERE)]
     metrics, body = _read(stored)
-    with well_formed("a number"), tempfile.TemporaryDirectory() as tmpdir:
-        fresh = Path(tmpdir)
+    if body is not None and body.get("format") == FORMAT:
+        canonical(metrics, stored / METRICS, metrics_text(body))
+    with well_formed("a number"), temporary_folder("audit") as fresh:
         why = run.code.missing.get("study")
         if why is not None:
             return _without_study(run, body, facts, metrics, why)
@@ -119,6 +122,16 @@ class Options:
 
 
 _WHOLE = Options()
+_EXCUSED_BY = {
+    ASKED: "plan",
+    SECOND: "plan",
+    PROMPTS: "prompts",
+    TEMPLATES: "prompts",
+    ITEMS: "dataset",
+    SCORED: "scores",
+    EACH_SCORED: "scores",
+}
+"""What may differ where the publisher accepted a gate and said why."""
 
 
 def audit(paths: Sequence[Path], options: Options = _WHOLE) -> list[Audit]:
@@ -136,15 +149,29 @@ def _audit(place: AuditPlace, options: Options) -> Audit:
     checks = _collected(bundle(place.path)) if place.published else []
     ledger = _Ledger(place, options)
     checks += _collected(ledger.checks())
+    for check in checks:
+        gate = _EXCUSED_BY.get(check.name, "")
+        if gate in ledger.accepted and check.differ:
+            check.accepted = f"{gate}: {ledger.accepted[gate]}"
     again = place if ledger.is_open else None
-    return Audit(place.path, checks, ledger.sample, ledger.labels, again, options.trust_code, options.metadata)
+    return Audit(
+        path=place.path,
+        checks=checks,
+        sample=ledger.sample,
+        labels=ledger.labels,
+        place=again,
+        trust_code=options.trust_code,
+        metadata=options.metadata,
+        accepted=ledger.accepted,
+    )
 
 
 def _collected(checks: Iterable[Check]) -> list[Check]:
     """The checks up to the first thing that cannot be read, which is a difference too."""
     collected: list[Check] = []
     try:
-        collected.extend(checks)
+        with well_formed("what is stored"):
+            collected.extend(checks)
     except PerpendError as error:
         collected.append(Check(READABLE, 1, 1, str(error)))
     except BrokenProcessPool as error:
@@ -164,6 +191,8 @@ class _Ledger:
     is_open: bool = False
     sample: Sample | None = None
     labels: Sequence[Judged] = ()
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    """The gates that the publisher accepted, with his reasons."""
 
     def checks(self) -> Iterator[Check]:
         """Every check of the run that the place is, or of the one that it is restored or imported as."""
@@ -199,13 +228,15 @@ class _Ledger:
                 run = stack.enter_context(scored_copy(run, trust_code=options.trust_code))
                 yield Check("scores", note="not scored yet; scored for this audit")
             seals = facts(self.place.path) if published else None
+            self.accepted = accepted_gates(seals or {})
             later = _Deferred(run.directory, stored, seals, options.trust_code, options.figures)
             derived = _Later(pool, partial(_derived, later), whole and self.place.format is None)
             stated = _Later(pool, partial(_stated, later, imported=imported), whole)
             gated = partial(recomputed_gates, run.directory, seals or {})
             gates = _Later(pool, gated, published and self.sample is None)
+            again = _Later(pool, partial(rewritten, run.directory, stored), published and whole)
             yield from answers(work, total, self.sample, (pool, progress))
-            for part in (gates, stated, derived):
+            for part in (again, gates, stated, derived):
                 yield from part.result()
             if not whole:
                 yield Check("metrics.json, report.md, tables", note="not recomputed: the plan has lost trials")

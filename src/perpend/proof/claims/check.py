@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from perpend.canon import JSON
 from perpend.errors import AuditFailure, DataError, SpecError, did_you_mean
-from perpend.inert import terminal
+from perpend.inert import one_line
 from perpend.measure.run import Run, table_of
 from perpend.measure.table import Table
 from perpend.proof.claims.evaluate import evaluate
@@ -236,8 +236,8 @@ def raise_for_failures(verdicts: Sequence[Verdict]) -> None:
     """AuditFailure, exit 6, unless every claim passes."""
     failed = [verdict for verdict in verdicts if verdict.status != "pass"]
     if failed:
-        lines = "\n".join(f"  {v.claim.where_from}: {terminal(v.name)}: {v.status}, {terminal(v.why)}" for v in failed)
-        raise AuditFailure(f"{len(failed)} of {len(verdicts)} claims do not hold:\n{lines}")
+        lines = [f"{v.claim.where_from}: {v.name}: {v.status}, {v.why}" for v in failed]
+        raise AuditFailure(f"{len(failed)} of {len(verdicts)} claims do not hold:", *lines)
 
 
 def as_json(verdicts: Sequence[Verdict]) -> dict[str, JSON]:
@@ -253,12 +253,12 @@ def as_table(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         if verdict.claim.says != sentence:
             sentence = verdict.claim.says
-            lines.append(terminal(sentence))
+            lines.append(one_line(sentence))
         mark = {"pass": "pass", "fail": "FAIL", "undefined": "UNDEFINED"}[verdict.status]
-        slice_name = f"{terminal(verdict.slice)}: " if verdict.slice != WHOLE else ""
+        slice_name = f"{one_line(verdict.slice)}: " if verdict.slice != WHOLE else ""
         now = " ; ".join(map(_estimated, verdict.estimates))
-        why = f" ({terminal(verdict.why)})" if verdict.why else ""
-        lines.append(f"  {mark:<9} {slice_name}{terminal(verdict.expected)} | recomputed {now}{why}")
+        why = f" ({one_line(verdict.why)})" if verdict.why else ""
+        lines.append(f"  {mark:<9} {slice_name}{one_line(verdict.expected)} | recomputed {now}{why}")
     passed = sum(verdict.status == "pass" for verdict in verdicts)
     lines.append(f"{passed} of {len(verdicts)} hold")
     return "\n".join(lines) + "\n"
@@ -266,7 +266,7 @@ def as_table(verdicts: Sequence[Verdict]) -> str:
 
 def _estimated(one: Estimate) -> str:
     if one.value is None:
-        return f"NA ({terminal(one.note)})"
+        return f"NA ({one_line(one.note)})"
     interval = "" if one.lo is None or one.hi is None else f" [{shown(one.lo)}, {shown(one.hi)}]"
     return f"{shown(one.value)}{interval}" + (f" n={one.n}" if one.n else "")
 

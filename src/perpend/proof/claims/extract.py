@@ -11,7 +11,7 @@ from pathlib import Path
 
 from perpend.canon import JSON
 from perpend.errors import SpecError
-from perpend.inert import terminal
+from perpend.inert import one_line
 from perpend.proof.claims.file import WHOLE, Claim, read_claims
 from perpend.proof.claims.tex import SEAL, TexSource, Typed, commands, is_sealed, scan
 
@@ -67,20 +67,20 @@ class Extraction:
     def as_table(self) -> str:
         """The extraction as text: one line per number that nothing covers, then what is covered."""
         lines = [
-            f"{terminal(one.file)}:{one.number.line}: {terminal(one.number.text)}  | {terminal(one.number.context)}"
+            f"{one_line(one.file)}:{one.number.line}: {one_line(one.number.text)}  | {one_line(one.number.context)}"
             for one in self.uncovered
         ]
         covered = len(self.numbers) - len(self.uncovered)
         lines.append(f"{len(self.uncovered)} of {len(self.numbers)} typed numbers are covered by no claim")
         if covered:
             lines.append(f"{covered} are covered:")
-            lines += [f"  {count:>4} by {terminal(name)}" for name, count in self.by_claim().items() if count]
+            lines += [f"  {count:>4} by {one_line(name)}" for name, count in self.by_claim().items() if count]
         absent = [name for name, count in self.by_claim().items() if not count]
         if absent:
-            lines.append("claims of which the text shows no number: " + terminal(", ".join(absent)))
+            lines.append("claims of which the text shows no number: " + one_line(", ".join(absent)))
         if self.macros:
             lines.append(f"{self.macros} uses of a computed number by its command")
-        return "\n".join([*lines, *map(terminal, self.notes)]) + "\n"
+        return "\n".join([*lines, *map(one_line, self.notes)]) + "\n"
 
 
 def extract(paper: Path, claims: Path | Sequence[Claim] = ()) -> Extraction:

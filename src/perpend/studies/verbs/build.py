@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from perpend.canon import pretty, write_atomic
+from perpend.inert import guard_output
 from perpend.ledger.items import freeze
 from perpend.studies.verbs.probes import ADVERSARIAL, CORE, CORPUS, TENSES, VERBS, check_leaks, load_probes, write_items
 from perpend.studies.verbs.study import FOLDER
@@ -127,4 +128,5 @@ def _pick(options: Sequence[str], key: str) -> str:
 
 
 if __name__ == "__main__":
+    guard_output()
     build(FOLDER, CORPUS)

@@ -14,6 +14,7 @@ import click
 import numpy as np
 
 from perpend.errors import AuditFailure, PerpendError, SpecError, did_you_mean
+from perpend.inert import guard_output, say, say_page
 from perpend.studies.logic.chaos.build import build, collect, remeasured
 from perpend.studies.logic.chaos.dysts_adapter import INSTALL, dysts_systems
 from perpend.studies.logic.chaos.records import Record, load_records
@@ -103,11 +104,11 @@ def main(*, checking: bool, size: int | None, seed: int, only: str, target: Path
             build(systems_like(only), target)
         if source is not None:
             systems, instances = collect(source)
-            click.echo(f"{instances} instances of {systems} systems")
+            say(f"{instances} instances of {systems} systems")
         if checking:
             _report(systems_like(only), size, seed)
     except PerpendError as e:
-        click.echo(str(e), err=True)
+        say_page(f"{e}\n", err=True)
         sys.exit(e.exit_code)
 
 
@@ -116,11 +117,12 @@ def _report(systems: Mapping[str, System], size: int | None, seed: int) -> None:
     picks = records if size is None else sample(records, size, seed)
     compared, lines = check(picks, systems)
     for line in lines:
-        click.echo(line, err=True)
+        say(line, err=True)
     if lines:
         raise AuditFailure(f"{len(lines)} differences in {compared} facts; the lines above name them")
-    click.echo(f"{compared} facts of {len(picks)} instances measured again: no difference")
+    say(f"{compared} facts of {len(picks)} instances measured again: no difference")
 
 
 if __name__ == "__main__":
+    guard_output()
     main()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from perpend.canon import JSON, write_atomic
 from perpend.errors import PerpendError
+from perpend.inert import guard_output, say, say_page
 from perpend.studies.logic.chaosbench.freeze import MANIFEST, freeze
 from perpend.studies.logic.chaosbench.packaged import FILES, committed, set_root, set_texts, write_set
 from perpend.studies.logic.chaosbench.sources import read_selector
@@ -35,15 +36,17 @@ def freeze_set() -> dict[str, str]:
 
 def main() -> None:
     """`--freeze`: write the committed digests anew. Without: make the files and print where they are."""
+    guard_output()
     try:
         if sys.argv[1:] == ["--freeze"]:
-            print(f"{len(freeze_set())} files")
+            say(f"{len(freeze_set())} files")
         elif sys.argv[1:]:
             write_set(Path(sys.argv[1]))
         else:
-            print(set_root())
+            say(set_root())
     except PerpendError as error:
-        sys.exit(f"error: {error}")
+        say_page(f"error: {error}\n", err=True)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

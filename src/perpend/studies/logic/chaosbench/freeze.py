@@ -73,8 +73,9 @@ def freeze(selector: Selector, out: Path, *, force: bool = False) -> Frozen:
     frozen = Frozen(tuple(digests), total, global_sha256(digests), repeated, labels, differences)
     if differences and not force:
         raise ChangedFreezeError(
-            f"{out / MANIFEST}: the files differ from the freeze:\n  " + "\n  ".join(differences) + "\n"
-            "Put the files back, or replace the freeze with --force."
+            f"{out / MANIFEST}: the files differ from the freeze:",
+            *differences,
+            "Put the files back, or replace the freeze with --force.",
         )
     if differences is None or differences:
         _write(frozen, selector, out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,8 +11,11 @@ from pathlib import Path
 
 from perpend.ask.task import packaged_task
 from perpend.canon import JSON, compress, digest, digest_file, object_of, write_atomic
-from perpend.errors import DataError, StoreError
+from perpend.errors import AuditFailure, DataError, StoreError
+from perpend.inert import one_line
 from perpend.proof.gates import Gate
+from perpend.proof.leaks import search_file, this_machine
+from perpend.spec.keys import noted_variables
 from perpend.studies.logic.chaosbench.checks import Examined, examine, item_of, limits
 from perpend.studies.logic.chaosbench.evaluate import chosen
 from perpend.studies.logic.chaosbench.hashes import FileDigest, global_sha256, legacy_global_sha256
@@ -24,6 +26,10 @@ from perpend.studies.logic.chaosbench.settings import TASK, prompt_hash, setting
 from perpend.studies.logic.chaosbench.sources import CANONICAL, MissingDataError, Selector, read_selector
 from perpend.types import Item
 
+PREDICTIONS = "predictions.jsonl.gz"
+_FILES = frozenset((RUN_MANIFEST, METRICS, SUMMARY_PAGE, PREDICTIONS, RECEIPT))
+"""All that a published run holds."""
+
 
 def gate_json(gate: Gate) -> dict[str, JSON]:
     """A line of the acceptance table as the receipt and summary.json hold it."""
@@ -33,7 +39,9 @@ def gate_json(gate: Gate) -> dict[str, JSON]:
 def as_table(gates: Sequence[Gate]) -> str:
     """Gates as text, one per line."""
     width = max(len(gate.gate) for gate in gates)
-    return "\n".join(f"{'pass' if one.passed else 'FAIL'}  {one.gate:<{width}}  {one.detail}" for one in gates)
+    return "\n".join(
+        f"{'pass' if one.passed else 'FAIL'}  {one.gate:<{width}}  {one_line(one.detail)}" for one in gates
+    )
 
 
 @dataclass(frozen=True)  # not slotted: the items are read once and kept
@@ -156,19 +164,24 @@ def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False)
     path = predictions_path(run)
     if path is None:
         raise StoreError(f"{run}: has no predictions to publish")
+    copied = [run / name for name in (RUN_MANIFEST, METRICS, SUMMARY_PAGE) if (run / name).is_file()]
+    _refuse_keys(run, [*copied, path])
     to = out / run.resolve().name
     if to.resolve() == run.resolve():
         raise StoreError(f"{run}: is a published run itself; publish it from where it was made")
     if to.exists():
         if not force:
             raise StoreError(f"{to} is published already; --force replaces it")
-        shutil.rmtree(to)
-    for name in (RUN_MANIFEST, METRICS, SUMMARY_PAGE):
-        if (run / name).is_file():
-            write_atomic(to / name, (run / name).read_bytes())
+        strange = sorted({entry.name for entry in to.iterdir()} - _FILES)
+        if strange or to.is_symlink():
+            raise StoreError(f"{to}: holds {', '.join(strange[:3])}, which publish-run did not write; move it away")
+        for name in (METRICS, SUMMARY_PAGE):  # of an earlier copy; this run may have none
+            (to / name).unlink(missing_ok=True)
+    for file in copied:
+        write_atomic(to / file.name, file.read_bytes())
     data = path.read_bytes()
-    write_atomic(to / "predictions.jsonl.gz", data if path.suffix == ".gz" else compress(data))
-    files: dict[str, JSON] = {entry.name: digest_file(entry) for entry in sorted(to.iterdir())}
+    write_atomic(to / PREDICTIONS, data if path.suffix == ".gz" else compress(data))
+    files: dict[str, JSON] = {entry.name: digest_file(entry) for entry in sorted(to.iterdir()) if entry.name != RECEIPT}
     receipt: dict[str, JSON] = {
         "published_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "run_id": manifest.get("run_id"),
@@ -183,6 +196,14 @@ def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False)
     write_atomic(to / RECEIPT, json.dumps(receipt, indent=2) + "\n")
     write_atomic(out / "README.md", index(out))
     return to
+
+
+def _refuse_keys(run: Path, files: Sequence[Path]) -> None:
+    """AuditFailure where a file that would be published holds a key, with the places."""
+    own = this_machine(variables=noted_variables(run))
+    leaks = [leak for file in files for leak in search_file(file, file.name, own) if leak.is_key]
+    if leaks:
+        raise AuditFailure(f"{run}: not published; keys would be:", *leaks, "Take them out where they come from.")
 
 
 def index(out: Path) -> str:

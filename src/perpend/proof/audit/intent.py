@@ -1,0 +1,282 @@
+"""The intent of a run against itself: all that can be checked before a response is read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from perpend.ask.task import CODE
+from perpend.canon import digest, digest_file, dumps, parse, pretty, read_object
+from perpend.errors import StoreError
+from perpend.ledger.items import stored_item
+from perpend.ledger.manifest import MANIFEST, ItemsDigest, Manifest, code_version
+from perpend.ledger.snapshot import snapshot
+from perpend.ledger.store import Store
+from perpend.measure.run import Run
+from perpend.measure.table import joined
+from perpend.proof.audit.checks import Check, canonical, well_formed
+from perpend.spec.resolve import names
+
+ASKED, SCORED, ITEMS, TEMPLATES = (
+    "every trial was asked",
+    "declared scorers have scores",
+    "items are those of the manifest",
+    "templates have their digests",
+)
+_META = frozenset(("run", "created"))
+
+
+def intent(run: Run, store: Store, stored: Path, *, published: bool) -> Iterator[Check]:
+    """Everything that can be checked before a response is read. `stored` is the folder that is audited."""
+    yield _code(run.manifest)
+    yield _file(store)
+    yield _manifest(run)
+    yield _task(run)
+    if run.manifest.sources or (stored / CODE).exists():
+        yield _sources(run.manifest, stored, published=published)
+    yield _items(store, run.manifest)
+    yield _templates(run.manifest)
+    yield _parts(run, store)
+    yield _scored(run.manifest, store, published=published)
+    yield from _plan(store, run.manifest)
+
+
+def _code(manifest: Manifest) -> Check:
+    """Another version of the code is no difference, but a reader of one must know it."""
+    check = Check("code version", checked=1)
+    then, now = manifest.code, code_version()
+    if then.get("source_sha256") != now["source_sha256"]:
+        check.note = (
+            f"written by perpend {then.get('perpend')} (source {str(then.get('source_sha256'))[:12]}), "
+            f"audited by {now['perpend']} (source {str(now['source_sha256'])[:12]})"
+        )
+    return check
+
+
+def _file(store: Store) -> Check:
+    """What SQLite finds wrong, and what the journal knows to be missing; the tables were checked when it was opened."""
+    check = Check("run.db is whole and append-only")
+    check.compare([], store.integrity(), "integrity check")
+    check.compare(0, store.lost(), "responses that manifest.journal counts and run.db does not hold")
+    return check
+
+
+def _manifest(run: Run) -> Check:
+    """Every field of the manifest is one that is read, and it is written as perpend writes one."""
+    check = Check("manifest holds nothing else")
+    manifest = run.manifest
+    body = read_object(run.directory / MANIFEST, StoreError)
+    check.compare(body, json.loads(json.dumps(manifest.as_json())), MANIFEST)
+    canonical(check, run.directory / MANIFEST, pretty(body))
+    most = manifest.items.max_items
+    if most is not None and manifest.items.n > most:
+        check.miss(f"{MANIFEST}, items: {manifest.items.n} were taken where {most} were wanted")
+    lists: dict[str, list[str]] = {
+        "conditions": [one.name for one in manifest.conditions],
+        "models": [one.label for one in manifest.models],
+        "samplings": [dumps(one.as_json()) for one in manifest.samplings],
+        "scorers": list(manifest.scorers),
+    }
+    for key, entries in lists.items():
+        check.compare(list(dict.fromkeys(entries)), entries, f"{MANIFEST}, {key}, each once")
+    check.compare(True, _is_time(manifest.created), f"{MANIFEST}, created is a time with its zone")
+    check.compare(sorted(code_version()), sorted(manifest.code), f"{MANIFEST}, keys of code")
+    check.compare(True, all(isinstance(value, str) for value in manifest.code.values()), f"{MANIFEST}, code as strings")
+    return check
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _task(run: Run) -> Check:
+    """What the manifest says of the task is what the task says of itself, made of the same options.
+
+    Conditions that a user brought are templates, and he may add scorers. Another version's words may be other ones.
+    """
+    check = Check("what the task asks for")
+    manifest, task = run.manifest, run.code.task
+    is_same_code = manifest.code.get("source_sha256") == code_version()["source_sha256"]
+    if task is None and is_same_code and manifest.task in names("tasks") and manifest.source("tasks") is None:
+        check.checked = 1
+        check.miss(f"task {manifest.task!r}: {run.code.missing.get('task')}")
+        return check
+    if task is None or manifest.is_imported:
+        check.note = "imported: nothing was asked here" if manifest.is_imported else ""
+        check.missing = "" if manifest.is_imported else run.code.missing.get("task", "")
+        return check
+    check.compare(manifest.choices_scored, task.choices_scored, "task, choices_scored")
+    check.compare(manifest.reprompt is not None, task.reprompt is not None, "whether there is a second turn (reprompt)")
+    judges = list(task.judges())
+    ours = [name for name in manifest.scorers if name in judges]
+    check.compare(ours, [name for name in judges if name in ours], "order of the scorers")
+    if not is_same_code:
+        return check
+    check.compare(dict(manifest.options), dict(task.options), "task, options")
+    known = {one.name: dict(one.params) for one in task.conditions}
+    for entry in manifest.conditions:
+        if entry.params.get("type") != "template":
+            check.compare(dict(entry.params), known.get(entry.name), f"condition {entry.name}")
+    if manifest.reprompt is not None and task.reprompt is not None:
+        check.compare(dict(manifest.reprompt.params), dict(task.reprompt.params), "reprompt")
+    return check
+
+
+def _sources(manifest: Manifest, stored: Path, *, published: bool) -> Check:
+    """The run's own Python files are there, with the digests of the manifest, and no other file beside them."""
+    check = Check("code is that of the manifest")
+    stated = {source.file: source.sha256 for source in manifest.sources}
+    folder = stored / CODE
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if not published:  # whoever ran them here left bytecode
+        present -= {name for name in present if name.startswith("__pycache__/")}
+    for name in sorted({*stated, *present}):
+        path = folder / name
+        check.checked += 1
+        if name not in stated:
+            check.miss(f"{CODE}/{name}: not in the manifest")
+        elif path.parent != folder or not path.is_file() or path.is_symlink():
+            check.miss(f"{CODE}/{name}: missing")
+        elif digest_file(path) != stated[name]:
+            check.miss(f"{CODE}/{name}: stored {digest_file(path)}, the manifest states {stated[name]}")
+    return check
+
+
+def _items(store: Store, manifest: Manifest) -> Check:
+    check = Check(ITEMS)
+    items = ItemsDigest()
+    with well_formed("an item"), snapshot(store.path) as db:
+        for name, body in db.item_texts():
+            item = stored_item(body)
+            texts = (item.id, item.prompt, item.target or "", item.decoy or "", *item.choices, *item.aliases)
+            if not all(isinstance(text, str) for text in (*texts, *item.tags.values())):
+                raise TypeError(f"item {item.id!r} holds something other than strings")
+            if (name, body) != (item.id, dumps(item.as_json())):
+                check.checked += 1
+                check.miss(f"item {name!r}: its row holds something else than the item {item.id!r}")
+            items.add(item)
+    check.compare(manifest.items.n, items.count, "number of items")
+    check.compare(manifest.items.sha256, items.hexdigest(), "digest of the items")
+    return check
+
+
+def _templates(manifest: Manifest) -> Check:
+    check = Check(TEMPLATES)
+    for entry in (*manifest.conditions, *([manifest.reprompt] if manifest.reprompt else [])):
+        check.compare(entry.sha256, digest(dict(entry.params)), entry.name)
+    return check
+
+
+def _parts(run: Run, store: Store) -> Check:
+    """Item files, conditions, models and samplings of the plan are those that the manifest declares, field by field."""
+    check = Check("plan is made of the manifest's parts")
+    manifest, meta = run.manifest, store.meta()
+    with well_formed("a part of the plan"), snapshot(store.path) as db:
+        parts = db.parts()
+        conditions = [[str(name), parse(str(params))] for name, params in parts["conditions"]]
+        models = [[str(name), str(label), parse(str(options))] for name, label, options in parts["models"]]
+        texts = [str(row[-1]) for part in ("conditions", "models", "samplings") for row in parts[part]]
+        check.compare([dumps(parse(text)) for text in texts], texts, "params and options, as perpend writes them")
+        samplings = store.plan_names()[2]
+    check.compare([entry.name for entry in manifest.conditions], [name for name, _ in conditions], "conditions")
+    check.compare([dict(entry.params) for entry in manifest.conditions], [params for _, params in conditions], "params")
+    check.compare([model.label for model in manifest.models], [label for _, label, _ in models], "models")
+    stated = [[model.name, model.label, dict(model.options)] for model in manifest.models]
+    check.compare(stated, models, "models, their names and options")
+    files = [[*dataset.as_json().values()] for dataset in manifest.datasets]
+    check.compare(files, [list(row) for row in parts["datasets"]], "item files")
+    declared = dict.fromkeys(sampling for model in manifest.models for sampling in manifest.samplings_of(model))
+    stated_samplings, planned = ([dumps(one.as_json()) for one in some] for some in (declared, samplings))
+    if manifest.is_imported:  # a source states its samplings in an order of its own
+        stated_samplings, planned = sorted(stated_samplings), sorted(planned)
+    check.compare(stated_samplings, planned, "samplings")
+    check.compare(manifest.run, meta.get("run"), "name of the run")
+    check.compare(sorted(_META), sorted(meta), "facts of the plan")
+    check.compare(repr(_seconds(meta.get("created", ""))), meta.get("created"), "time at which the plan was made")
+    return check
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return float(text) if math.isfinite(float(text)) else None
+    except ValueError:
+        return None
+
+
+def _scored(manifest: Manifest, store: Store, *, published: bool) -> Check:
+    """Every declared scorer has scores; a run directory may not be scored yet."""
+    check = Check(SCORED, checked=len(manifest.scorers))
+    known = {f"{name}@{version}" for name, version in store.scorers()}
+    unscored = [name for name in manifest.scorers if name not in known]
+    for name in unscored if published else ():
+        check.miss(f"declared scorer {name}: no score")
+    if unscored and not published:
+        check.note = f"not scored yet: {', '.join(unscored)}"
+    return check
+
+
+def _plan(store: Store, manifest: Manifest) -> Iterator[Check]:
+    """Every trial is there and was asked. Trials that only failed are stated: a failed call is no missing one."""
+    check = Check("plan is complete")
+    cells = store.cells()
+    check.compare(manifest.trials, sum(cell.planned for cell in cells), "number of trials")
+    if not manifest.is_imported:
+        size = manifest.items.n * manifest.repeats
+        stated = {
+            f"{model.label}, {condition.name}, {dumps(sampling.as_json())}": size
+            for model in manifest.models
+            for sampling in manifest.samplings_of(model)
+            for condition in manifest.conditions
+        }
+        now = {f"{cell.model}, {cell.condition}, {cell.sampling}": cell.planned for cell in cells}
+        check.compare(stated, now, "trials of")
+    yield check
+    check = Check(ASKED)
+    for cell in cells:
+        where = f"{cell.model}, {cell.condition}, {cell.sampling}"
+        check.compare(cell.planned, cell.answered + cell.failed, f"{where}: trials planned, trials asked")
+        if cell.failed:
+            check.note += f"{where}: {cell.failed} of {cell.planned} trials only failed. "
+    yield check
+
+
+def order(run: Run) -> Check:
+    """No trial is planned twice, and they are in the order of a plan: by model and sampling, item, condition, repeat.
+
+    What was imported keeps the order that it had.
+    """
+    check = Check("no trial twice, all in plan order")
+    table = run.table
+    codes = table.codes
+    if not len(table):
+        return check
+    if not run.manifest.is_imported:
+        check.compare(run.manifest.repeats, len(table.values("repeat")), "number of repeats")
+    check.checked = len(table)
+    cell = joined([codes["model"], codes["sampling"]])
+    row = joined([codes["item"], codes["condition"], codes["repeat"]])
+    whole = joined([cell, row])
+    ordered = np.argsort(whole, kind="stable")
+    twice = ordered[1:][np.diff(whole[ordered]) == 0]
+    for position in np.sort(twice):
+        check.miss(f"{table.place(int(position))}: is in the plan twice")
+    if run.manifest.is_imported or check.differ:
+        return check
+    starts = [0, *(np.flatnonzero(np.diff(cell)) + 1).tolist(), len(cell)]
+    seen: set[int] = set()
+    for first, last in pairwise(starts):
+        if int(cell[first]) in seen:
+            check.miss(f"{table.place(first)}: is apart from the other trials of its model and sampling")
+        seen.add(int(cell[first]))
+        for position in np.flatnonzero(np.diff(row[first:last]) < 0):
+            check.miss(f"{table.place(first + int(position) + 1)}: comes after a trial that the plan puts later")
+    return check

@@ -1,0 +1,269 @@
+"""Every verb on a run whose every name is hostile: nothing moves the cursor, no line is forged, JSON stays JSON.
+
+The names hold control sequences, text that runs backwards, and a line feed followed by a line that looks like ours.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from perpend.canon import JSON
+from perpend.cli import chaosbench, cli
+from perpend.cli.command import run as run_group
+from perpend.inert import terminal
+from tests.contract.test_printing import harmless
+from tests.servers import Reply, openai_chat, openai_error, serve
+from tests.test_chaosbench_items import record
+
+MOVES = "\x1b[2J\x1b]0;t\x07\r\x9b2J\u202e\u2028"
+FORGED = "\nnothing differs FORGED\nerror: FORGED"
+NAME = f"n{MOVES}{FORGED}"
+ANSWER = f"TRUE {MOVES}\nanswer text"
+N = 6
+FENCED = re.compile(r"^(`{3,})text$.*?^\1$", re.MULTILINE | re.DOTALL)
+
+Verb = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def perpend(monkeypatch: pytest.MonkeyPatch) -> Verb:
+    """Calls a verb as the program does: exit code, standard output, standard error; each of them inert."""
+
+    def call(*arguments: object, group: click.Group = cli) -> tuple[int, str, str]:
+        raw = io.BytesIO(), io.BytesIO()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["program", *(str(argument) for argument in arguments)])
+            for name, buffer in zip(("stdout", "stderr"), raw, strict=True):
+                patch.setattr(sys, name, io.TextIOWrapper(buffer, "utf-8", write_through=True))
+            with pytest.raises(SystemExit) as ended:
+                run_group(group)
+            out, err = (buffer.getvalue().decode("utf-8") for buffer in raw)
+        for text in (out, err):
+            assert harmless(text), f"{arguments}: {text!r}"
+            lines = FENCED.sub("", text).split("\n")
+            forged = [line for line in lines if line.strip().startswith(("nothing differs F", "error: F"))]
+            assert not forged, f"{arguments}: {text}"
+        code = ended.value.code
+        assert isinstance(code, int)
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder of a hostile name, with items, recorded answers and a template of hostile names in it."""
+    here = tmp_path / f"here{NAME}"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    items = [
+        {
+            "id": f"{NAME}{n}",
+            "prompt": f"Statement {n}?{NAME}",
+            "target": "TRUE",
+            "decoy": f"FALSE{MOVES}",
+            "tags": {f"topic{NAME}": NAME, "topic": NAME},
+        }
+        for n in range(N)
+    ]
+    answers: list[dict[str, JSON]] = [{"prompt": f"Statement {n}?{NAME}", "text": ANSWER} for n in range(N - 1)]
+    answers += [{"prompt": f"Statement {N - 1}?{NAME}", "error": f"server said {NAME}"}]
+    for name, rows in (("items.jsonl", items), ("answers.jsonl", answers)):
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    Path("c.toml").write_text(f'name = {json.dumps(NAME)}\nuser = "{{question}}"\n', encoding="utf-8")
+    spec = f"""
+task = "questions"
+items = ["items.jsonl"]
+templates = ["c.toml"]
+name = "run"
+[[model]]
+name = "replay/answers.jsonl"
+label = {json.dumps(NAME)}
+"""
+    Path("run.toml").write_text(spec, encoding="utf-8")
+    return here
+
+
+@pytest.fixture
+def run(folder: Path, perpend: Verb) -> Path:
+    """A scored run of hostile names, in a folder of a hostile name."""
+    code, out, err = perpend("eval", "run.toml", "--out", f"runs{NAME}")
+    assert code == 0, out + err
+    return next(Path(f"runs{NAME}").iterdir())
+
+
+def told(perpend: Verb, *arguments: object) -> JSON:
+    """What a verb says with --json."""
+    code, out, err = perpend(*arguments, "--json")
+    assert code in {0, 6}, err
+    value: JSON = json.loads(out)
+    return value
+
+
+def test_the_verbs_that_ask_and_show(perpend: Verb, run: Path) -> None:
+    assert perpend("eval", "run.toml", "--out", f"runs{NAME}", "--dry-run")[0] == 0
+    assert perpend("score", run)[0] == 0
+    assert told(perpend, "score", run)
+    assert perpend("show", run)[0] == 0
+    assert told(perpend, "show", run)
+    code, page, _ = perpend("show", run, "--n-per-group", "9")
+    assert code == 0
+    assert "answer text" in page
+    cases = told(perpend, "show", run, "--where", f"item={NAME}0")
+    assert isinstance(cases, list)
+    assert {case["text"] for case in cases} == {ANSWER}
+    assert perpend("show", run, "--n-per-group", "1", "--out-md", f"page{NAME}.md")[0] == 0
+    assert perpend("show", f"none{NAME}")[0] == 5
+    assert perpend("show", run, "--where", f"item{NAME}=x")[0] == 2
+
+
+def test_freeze(perpend: Verb, folder: Path) -> None:
+    frozen = f"freeze{NAME}.json"
+    assert perpend("freeze", "items.jsonl", "--out", frozen)[0] == 0
+    Path("items.jsonl").write_text(Path("items.jsonl").read_text().replace("Statement 1", "Statement 7"))
+    assert perpend("freeze", "items.jsonl", "--check", frozen)[0] == 3
+    assert perpend("freeze", f"none{NAME}.jsonl")[0] == 3
+
+
+def test_the_verbs_of_trust(perpend: Verb, run: Path) -> None:
+    to = f"published{NAME}"
+    assert perpend("publish", run, "--to", to, "--no-figures")[0] == 6
+    because = ("--accept", "coverage", "--because", NAME)
+    assert perpend("publish", run, "--to", to, "--no-figures", *because)[0] == 0
+    assert told(perpend, "publish", run, "--to", to, "--no-figures", *because)
+    shutil.copytree(run, f"copy{NAME}")
+    assert perpend("audit", run, f"copy{NAME}")[0] == 0
+    published = next(path for path in Path(to).iterdir() if path.is_dir())
+    assert perpend("audit", published)[0] == 0
+    manifest = published / "manifest.json"
+    body = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**body, f"more{NAME}": NAME, "task": NAME}))
+    assert perpend("audit", published)[0] == 6
+    assert isinstance(told(perpend, "audit", published), dict)
+    responses = published / "responses.jsonl.gz"
+    responses.write_bytes(gzip.compress(gzip.decompress(responses.read_bytes()).replace(b"answer", b"\x1b[2Jansw")))
+    assert perpend("audit", published)[0] == 6
+    manifest.write_text("{" + json.dumps(NAME) + ":")
+    assert perpend("audit", published)[0] in {5, 6}
+
+
+def test_the_verbs_that_derive(perpend: Verb, run: Path) -> None:
+    other = run.parent / f"other{NAME}"
+    shutil.copytree(run, other)
+    assert perpend("analyze", run, "--out", f"analysis{NAME}", "--no-figures")[0] == 0
+    assert perpend("compare", run, other)[0] == 0
+    assert isinstance(told(perpend, "compare", run, other), dict)
+    assert perpend("compare", run, other, "--first", f"model={NAME}", "--second", f"x{NAME}=1")[0] != 0
+    claims = f"""
+[[claim]]
+id = {json.dumps(NAME)}
+says = {json.dumps(NAME)}
+metric = "rate"
+scorer = "correct"
+where = {{ condition = "control" }}
+expect = 0.123
+"""
+    Path("claims.toml").write_text(claims)
+    assert perpend("claims", "check", "claims.toml", run)[0] in {2, 6}
+    Path("paper.tex").write_text(f"We found {MOVES} 0.42 {MOVES}{FORGED} of 77 trials.\\input{{x{MOVES}}}\n")
+    assert perpend("claims", "extract", "paper.tex")[0] == 0
+    assert told(perpend, "claims", "extract", "paper.tex")
+    rows = [{"id": f"{NAME}{n}", "confidence": 0.5 + n / 99, "correct": n % 2, "slice": NAME} for n in range(40)]
+    Path("mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    perpend("checkpoint", "--predictions", "mine.jsonl", "--name", NAME, "--out", f"checkpoints{NAME}")
+    perpend("checkpoint", "--model", f"ngram/{NAME}", "--out", "x")
+
+
+def test_the_verbs_that_move_data(perpend: Verb, run: Path) -> None:
+    assert perpend("export", run, "--out", f"trials{NAME}.csv")[0] == 0
+    assert perpend("export", run, "--out", f"trials{NAME}.xyz")[0] == 2
+    assert perpend("convert", run, f"out{NAME}/simulation.db")[0] in {0, 3, 5}
+    assert perpend("convert", f"none{NAME}", "x")[0] == 3
+    Path("odd.json").write_text(json.dumps({NAME: NAME}))
+    assert perpend("convert", "odd.json", "x")[0] == 3
+    assert perpend("variants", f"none{NAME}", "--quiet")[0] != 0
+    assert perpend("variants", "smollm2", "--to", NAME, "--quiet")[0] != 0
+
+
+def test_the_verbs_that_need_a_real_model(perpend: Verb, run: Path) -> None:
+    assert perpend("inside", run, "--model", f"hf/{NAME}")[0] != 0
+    assert perpend("demo", "--model", f"mock/{NAME}", "--out", f"demo{NAME}", "--quiet")[0] != 0
+
+
+@pytest.mark.parametrize("status", [401, 400, 429, 500, 200])
+def test_the_words_of_a_server(perpend: Verb, folder: Path, status: int) -> None:
+    def script(_: object) -> Reply:
+        if status == 200:
+            return openai_chat(ANSWER, finish=NAME)
+        return openai_error(status, f"no{MOVES}{FORGED}", code=NAME)
+
+    with serve(script) as server:
+        options = [f"--model-option={key}={value}" for key, value in (
+            ("base_url", f"{server.url}/v1"), ("backoff_s", 0.001), ("retries", 1), ("revision", "'x'"))]  # fmt: skip
+        code, out, err = perpend(
+            "eval", "--task", "questions", "--items", "items.jsonl", "--model", "openai/m", *options, "--name", "r"
+        )
+    assert code == (0 if status == 200 else 4), out + err
+    if status != 200:
+        assert "no\\u001b[2J" in err
+    assert perpend("show", "runs/r", "--n-per-group", "9")[0] == 0
+
+
+def test_every_verb_of_chaosbench(perpend: Verb, folder: Path) -> None:
+    def bench(*arguments: object) -> tuple[int, str, str]:
+        return perpend(*arguments, group=chaosbench.cli)
+
+    data = Path(f"data{NAME}")
+    data.mkdir()
+    rows = [{**record(n), "id": f"{n}{NAME}", "type": NAME, "group": NAME} for n in range(20)]
+    (data / "v22_x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    items = data / "v22_x.jsonl"
+    assert bench("eval", "--provider", "mock", "--subset", items, "--output-dir", f"runs{NAME}")[0] == 0
+    run = next(Path(f"runs{NAME}").iterdir())
+    assert bench("eval", "--resume", run, "--seed", "7")[0] == 2
+    assert bench("eval", "--provider", NAME)[0] == 2
+    assert bench("report", "--run", run)[0] == 0
+    assert bench("report", "--run", f"none{NAME}")[0] != 0
+    selector = data / "canonical_v2_files.json"
+    assert bench("freeze", "--selector", selector, "--output-dir", f"frozen{NAME}")[0] != 0
+    assert bench("freeze", "--selector", selector, "--make-selector", "--output-dir", f"frozen{NAME}")[0] == 0
+    assert bench("subset", "--size", "4", "--source", items, "--out", f"subset{NAME}.jsonl")[0] == 0
+    assert bench("publish-run", "--run", run, "--selector", selector)[0] == 6
+    assert bench("validate", "--data", data)[0] in {0, 6}
+    _, out, _ = bench("validate", "--data", data, "--json")
+    assert isinstance(json.loads(out), list)
+    summary = run / "summary.md"
+    manifest = run / "run_manifest.json"
+    body = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**body, "provider": NAME, "run_id": NAME}))
+    bench("analyze-runs", "--runs-dir", run.parent, "--out-dir", f"out{NAME}", "--selector", selector)
+    bench("report", "--run", run)
+    assert summary.is_file()
+
+
+def test_every_verb_is_tried_here() -> None:
+    text = Path(__file__).read_text(encoding="utf-8")
+    for name in cli.commands:
+        assert f'perpend("{name}"' in text or f'perpend,\n    "{name}"' in text, f"perpend {name} is not tried"
+    for name in chaosbench.cli.commands:
+        assert f'bench("{name}"' in text, f"chaosbench {name} is not tried"
+
+
+def test_a_folder_whose_name_is_no_text_is_shown(perpend: Verb, tmp_path: Path) -> None:
+    name = os.fsdecode(b"x\xff\x9b2J")
+    (tmp_path / name).mkdir()
+    code, _, err = perpend("show", tmp_path / name)
+    assert code == 5
+    assert "x\\udcff\\udc9b2J" in err
+    assert terminal(err) == err

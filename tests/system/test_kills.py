@@ -1,0 +1,116 @@
+"""Every verb, killed at any moment: what it was given stays as it was, and the last call ends as ever."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import perpend as pp
+
+KILLS = 3
+START = "from perpend.cli import main; main()"
+VERBS = {
+    "score": "score study",
+    "analyze": "analyze study --out out --no-figures",
+    "publish": "publish study --to out --no-figures",
+    "audit": "audit study",
+    "compare": "compare study other --out out",
+    "show": "show study --n-per-group 1 --out-md out/cases.md",
+    "export": "export study --out out/trials.jsonl",
+    "freeze": "freeze items.jsonl --out out/freeze.json",
+    "convert in": "convert rows.jsonl out/imported --map id=id,prompt=prompt,text=text,target=target",
+    "convert out": "convert study out/simulation.db",
+    "checkpoint": "checkpoint --predictions predictions.jsonl --name mine --out out",
+}
+"""Every verb but `eval`, whose kills are in test_crash, and `demo`, which calls the others."""
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("given")
+    rows = [
+        {"id": f"item-{n}", "prompt": f"Is {n} even?", "target": "yes" if n % 2 == 0 else "no", "decoy": "perhaps"}
+        for n in range(60)
+    ]
+    write(folder / "items.jsonl", rows)
+    write(folder / "rows.jsonl", [{**row, "text": "yes"} for row in rows])
+    write(
+        folder / "predictions.jsonl",
+        [{"id": row["id"], "confidence": 0.6 + n % 4 / 10, "correct": n % 3 > 0} for n, row in enumerate(rows)],
+    )
+    task = pp.task("conformity", items=folder / "items.jsonl", conditions=["control", "asch_history_5"])
+    for name, sway in (("study", 0.2), ("other", 0.6)):
+        pp.evaluate(task, [pp.model("mock/subject", sway=sway)], name=name, out=folder, quiet=True)
+    return folder
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def start(folder: Path, verb: str) -> subprocess.Popen[bytes]:
+    (folder / "tmp").mkdir(exist_ok=True)
+    environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
+    command = [sys.executable, "-c", START, *VERBS[verb].split()]
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def finish(folder: Path, verb: str) -> None:
+    with start(folder, verb) as process:
+        printed, _ = process.communicate(timeout=300)
+        assert process.returncode == 0, printed.decode()
+
+
+def answers(database: Path) -> str:
+    """The facts of a ledger, and that SQLite finds nothing wrong with it."""
+    with sqlite3.connect(database) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        rows = db.execute("SELECT * FROM response ORDER BY trial, turn, attempt").fetchall()
+    db.close()
+    return hashlib.sha256(repr(rows).encode()).hexdigest()
+
+
+def tree(folder: Path) -> dict[str, object]:
+    """Every file below a folder by its bytes; a database by its rows, and what states the time not at all."""
+    files: dict[str, object] = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        if path.suffix == ".db":
+            files[name] = path.stat().st_size > 0
+        elif path.name not in ("manifest.json", "receipt.json", "index.json", "README.md"):
+            files[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return files
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_that_was_killed_ends_as_if_it_had_never_been(given: Path, tmp_path: Path, verb: str) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    shutil.copytree(given, whole)
+    shutil.copytree(given, killed)
+    begun = time.monotonic()
+    finish(whole, verb)
+    took = time.monotonic() - begun
+    before = answers(given / "study" / "run.db")
+    rng = random.Random(verb)
+    for _ in range(KILLS):
+        with start(killed, verb) as process:
+            time.sleep(took * rng.uniform(0.3, 1.0))
+            process.kill()
+        assert answers(killed / "study" / "run.db") == before
+        if verb.startswith("convert"):  # what it wrote whole may not be overwritten
+            shutil.rmtree(killed / "out", ignore_errors=True)
+    finish(killed, verb)
+    assert answers(killed / "study" / "run.db") == before
+    assert tree(killed) == tree(whole)
+    left = [path.name for path in killed.rglob("*") if path.name.endswith(".perpend-tmp")]
+    assert left == []

@@ -1,0 +1,399 @@
+"""Formats are pinned: what an older run meant, a later version must not change silently.
+
+The values were derived without perpend, by sha256sum and a JSON writer. A test that fails here has found a change that
+older runs, receipts or resumed runs would not survive. Do not put the new value in its place: the message says which
+number to raise, or which new name to give, and what of the old form must stay readable.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perpend import canon
+from perpend.ask.conditions import trial_seed
+from perpend.ask.runner import evaluate
+from perpend.ledger import items, manifest, schema, store
+from perpend.ledger.plan import Dataset, Plan, Trial
+from perpend.measure import study
+from perpend.measure.table import Table
+from perpend.proof import archive, receipt
+from perpend.spec.runspec import ModelSpec, RunSpec
+from perpend.types import Caution, Estimate, Item, Message, Request, Sampling
+
+GOLDEN = Path(__file__).parent / "golden" / "formats"
+OSLO = Item(
+    "oslo",
+    "What is the capital of Norway?",
+    target="Oslo",
+    choices=("Oslo", "Bergen"),
+    decoy="Bergen",
+    aliases=("Christiania",),
+    tags={"topic": "geography"},
+)
+SEASON = Item("größe-1", "Which season is best? “Be brief.”", decoy="winter")
+SEEDS = (
+    "the seed of a trial is part of its request's digest: no run that was begun before could be resumed, replayed or "
+    "audited. Keep this derivation; a better one needs a name of its own in the manifest"
+)
+BYTES = (
+    "canonical bytes are what every digest is taken of: items, requests, manifests and receipts of older versions "
+    "would all be called changed. Keep this form; another one needs new format numbers everywhere"
+)
+IDENTITY = "older runs would be asked again under another name, or not be found. Keep the derivation"
+
+
+@pytest.mark.parametrize(
+    ("seed", "item", "condition", "repeat", "sent"),
+    [
+        # printf '42|item-0|control|0' | sha256sum: the first 8 digits as a number, halved
+        (42, "item-0", "control", 0, 162692376),
+        (42, "item-0", "control", 1, 416089748),
+        (42, "item-0", "asch_history_5", 0, 1685715747),
+        (43, "item-0", "control", 0, 222638573),
+        (0, "größe-7", "authoritative_bias", 3, 472350675),
+        (-1, "日本|語", "control", 0, 1058946192),
+        (1 << 62, "", "", 0, 213863529),
+        (None, "item-0", "control", 0, None),
+    ],
+)
+def test_the_seed_of_a_trial(seed: int | None, item: str, condition: str, repeat: int, sent: int | None) -> None:
+    trial = Trial(1, Item(item, "?"), condition, "any model", Sampling(0.7, seed=seed), repeat)
+    assert trial_seed(trial) == sent, SEEDS
+
+
+MIXED: canon.JSON = {
+    "b": [1, 2.5, -0.0, 1e-7, 1e22, 1e16, 123456789012345678, True, False, None],
+    "a": {"ü": 'é\n"\\/', "é": "日本", "Z": "", " ": []},
+    "0": {},
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "line", "sha256"),
+    [
+        (
+            MIXED,
+            (
+                '{"0":{},"a":{" ":[],"Z":"","é":"日本","ü":"é\\n\\"\\\\/"},'
+                '"b":[1,2.5,-0.0,1e-07,1e+22,1e+16,123456789012345678,true,false,null]}'
+            ),
+            "642fca20f97eb41af476e430c8d4fa6e7ffa375fe15fb0c8a71dc741fea05e69",
+        ),
+        (
+            [0.1, 1 / 3, 5e-324, 1.7976931348623157e308],
+            "[0.1,0.3333333333333333,5e-324,1.7976931348623157e+308]",
+            "0d9cc205a9c7f901f901009b35e1b7f62e4be4462baa11fa312c5cc6e30442c2",
+        ),
+        (
+            "\u2028\x7f\x00😀",
+            '"\u2028\x7f\\u0000😀"',
+            "94358ac7cb1aa8022cbd0b518003bc20cf8c50a67e0aa19734cefa75147d3467",
+        ),
+        (0, "0", "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"),
+        ([], "[]", "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"),
+        (
+            {"B": 1, "a": 2, "A": 3},
+            '{"A":3,"B":1,"a":2}',
+            "0044a02f3f3ca2deb1d406f52d9266290624591cbfdf2b5a65491d460a829181",
+        ),
+    ],
+)
+def test_canonical_lines_and_their_digests(value: canon.JSON, line: str, sha256: str) -> None:
+    assert canon.dumps(value) == line, BYTES
+    assert canon.digest(value) == sha256, BYTES
+
+
+def test_canonical_json_for_reading() -> None:
+    assert canon.pretty(MIXED) == (
+        '{\n  "0": {},\n  "a": {\n    " ": [],\n    "Z": "",\n    "é": "日本",\n    "ü": "é\\n\\"\\\\/"\n  },\n'
+        '  "b": [\n    1,\n    2.5,\n    -0.0,\n    1e-07,\n    1e+22,\n    1e+16,\n    123456789012345678,\n'
+        "    true,\n    false,\n    null\n  ]\n}\n"
+    ), f"manifest.json, plan.json and receipt.json are compared byte by byte; {BYTES}"
+
+
+def test_compressed_bytes_have_the_header_of_version_0_1(tmp_path: Path) -> None:
+    """Deflate itself may differ between zlibs, so what it wrote is compared after unpacking."""
+    text = "größe\n" * 50
+    packed = canon.compress(text.encode())
+    # magic, deflate, no flags, no time, level 6, 'Unix': whatever the system and its Python
+    assert packed[:10].hex() == "1f8b0800000000000003", "a published run would have other digests than before"
+    assert gzip.decompress(packed).decode() == text
+    archive.write_lines(tmp_path / "lines.gz", ["größe"] * 50)
+    written = (tmp_path / "lines.gz").read_bytes()
+    assert written[:10].hex() == "1f8b08000000000000ff", "a published run would have other digests than before"
+    assert gzip.decompress(written).decode() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("qwen2.5-14b", "qwen2.5-14b"),
+        ("qwen2.5:14b", "qwen2.5_14b_7131eee8"),
+        ("../../etc/passwd", "etc_passwd_3754d6cb"),
+        ("CON", "xCON_a3dbc4b6"),
+        ("nul.txt", "xnul.txt_7f3cbdd5"),
+        ("com1.log", "xcom1.log_81ec70b1"),
+        ("a" * 100, "a" * 100),
+        ("a" * 300, "a" * 90 + "_9835fa6b"),
+        ("", "x_e3b0c442"),
+        ("..", "x_5ec1f7e7"),
+        ("a/b", "a_b_c14cddc0"),
+        ("ä:b", "b_278af8ff"),
+        ("ｆｕｌｌ", "full_ceae5086"),
+        ("x\0y", "x_y_ce3890a8"),
+        ("-dash-", "dash_d02d5ecb"),
+        ("a\ud800", "a_25819b9b"),
+    ],
+)
+def test_portable_names(text: str, name: str) -> None:
+    assert canon.portable_name(text) == name, IDENTITY
+
+
+@pytest.mark.parametrize(
+    ("request_", "sha256"),
+    [
+        (
+            Request((Message("user", "What is the capital of Norway?"),), Sampling()),
+            "1b943a113c632202cefd035402aab9c3d832dd71ac00ca2ab0ee458584ef9515",
+        ),
+        (
+            Request(
+                (Message("system", "Be brief."), Message("user", "Größe? 日本")),
+                Sampling(0.7, 64, 1234567890, 0.9, ("\n\n", "END")),
+            ),
+            "8db04e228b59424245bd4b4a1bcb82ae2bae4e6d4f02cd312f2d7d121c35eb84",
+        ),
+        (
+            Request((Message("user", "She ___ home."),), Sampling(seed=None), ("walks", "walked")),
+            "95e3256f2f041c5b74d92e0d052e9c3dfda1d5415db567c11fbaf834e6069581",
+        ),
+        (
+            Request(
+                (Message("user", "q"), Message("assistant", "(no answer)"), Message("user", "again")),
+                Sampling(1.0, 1, 0),
+            ),
+            "30f65ec74019304e1a8784e663a4d29ad81a06a1f69e550aa25b8223f9a9029c",
+        ),
+    ],
+)
+def test_digests_of_requests(request_: Request, sha256: str) -> None:
+    assert request_.digest == sha256, (
+        "run.db keeps this digest of every question: a resumed run would be refused, a replay would find nothing and "
+        "an audit would call every answer forged. Keep it; a new field is left out where it says nothing new"
+    )
+
+
+def test_digests_of_items_and_of_a_freeze(tmp_path: Path) -> None:
+    broken = "frozen items and planned runs would be called changed. A new field is left out where it is empty"
+    assert items.item_digest(OSLO) == "7722f4cfb4c4620b28c78240cdaa451187c671b4e632cc6cce16c2305ca3c64d", broken
+    assert items.item_digest(SEASON) == "ec1058277739a4294675701a0faaa2dacce90c921ba211d7a805d275c34fb886", broken
+    digest = manifest.ItemsDigest()
+    assert digest.hexdigest() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    for item in (OSLO, SEASON):
+        digest.add(item)
+    assert digest.hexdigest() == "123ea4818dbb2cf683e21e2f7efd608ecd14fb42d08c7b841e5363452248c4cd", broken
+    path = tmp_path / "two.jsonl"
+    path.write_text(
+        '{"id": "oslo", "prompt": "What is the capital of Norway?", "target": "Oslo", "choices": ["Oslo", "Bergen"],'
+        ' "decoy": "Bergen", "aliases": ["Christiania"], "tags": {"topic": "geography"}}\n'
+        '{"id": "größe-1", "prompt": "Which season is best? “Be brief.”", "decoy": "winter"}\n',
+        encoding="utf-8",
+    )
+    frozen = items.freeze([path])
+    assert frozen["format"] == 1
+    assert frozen["sha256"] == "4b04506ec0cbf47f9c6fdb751081cdd29ed3dbd8456054913839c647560af499", broken
+    assert list(frozen) == ["format", "files", "items", "sha256"]
+
+
+def test_the_digest_of_the_columns_that_a_number_came_from() -> None:
+    """Row numbers as 8-byte integers, then the values of each column as 8-byte floats, all little-endian."""
+    columns = {"a@1": np.array([1.0, 0.0, np.nan, 0.5]), "b@1": np.array([0.0, 1.0, 1.0, 0.25])}
+    codes = {"item": np.arange(4)}
+    table = Table(("tiny",), codes, {"item": ("p", "q", "r", "s")}, (), tuple(columns), lambda _names: columns)
+    rows = np.array([True, False, True, True])
+    broken = f"metrics.json states it of every number; raise its format ({study.FORMAT}), keep this one for older runs"
+    assert table.digest(["a@1", "b@1"], rows) == ("97578102ba7fd293f944d08b03da66a5c0ac314b6a1e2c606867fe5522d21326"), (
+        broken
+    )
+    assert table.digest(["a"], rows) == "58dbf3e51e557f21ab654669de69bcccbe824b56b9af40e6e286c112787c572d", broken
+
+
+def test_metrics_json_has_one_line_per_metric(tmp_path: Path) -> None:
+    metrics = [
+        study.Metric("rate", "correct@2", {"model": "größe", "condition": "control"}, Estimate(0.1, 3), "ab"),
+        study.Metric(
+            "ece",
+            "confidence@1",
+            {},
+            Estimate(None, 0, 0.25, 1.0, "none", "no row", 0.9, {"p": None, "k": 2}, (Caution("STAT001", "x", 0.5),)),
+        ),
+    ]
+    study.write_metrics(tmp_path, ["tiny"], metrics, {"by_seed": {"b": 1, "a": [0.5]}})
+    assert (tmp_path / "metrics.json").read_text(encoding="utf-8") == (
+        '{\n  "by_seed": {\n    "a": [\n      0.5\n    ],\n    "b": 1\n  },\n  "format": 2,\n  "metrics": [\n'
+        '    {"also":{},"cautions":[],"columns_sha256":"ab","hi":null,"level":0.95,"lo":null,"method":"",'
+        '"metric":"rate","n":3,"note":"","scorer":"correct@2","value":0.1,"where":{"condition":"control","model":"größe"}},\n'
+        '    {"also":{"k":2,"p":null},"cautions":[{"id":"STAT001","number":0.5,"text":"x"}],"columns_sha256":"",'
+        '"hi":1.0,"level":0.9,"lo":0.25,"method":"none","metric":"ece","n":0,"note":"no row",'
+        '"scorer":"confidence@1","value":null,"where":{}}\n  ],\n  "run": "tiny"\n}\n'
+    ), f"an audit compares metrics.json byte by byte; raise its format ({study.FORMAT}) and keep reading this one"
+    study.write_metrics(tmp_path, ["one", "two"], [], {})
+    assert (tmp_path / "metrics.json").read_text(encoding="utf-8") == (
+        '{\n  "format": 2,\n  "metrics": [],\n  "runs": [\n    "one",\n    "two"\n  ]\n}\n'
+    )
+
+
+def everything() -> manifest.Manifest:
+    """A manifest that says all that one can say."""
+    template = manifest.template("asch", {"type": "asch", "system": None, "user": "{question} “{decoy}”"})
+    return manifest.Manifest(
+        run="größe",
+        task="conformity",
+        options={"confederates": 5, "conditions": []},
+        items=manifest.ItemsFacts(2, "12" * 32, 2, 42, "34" * 32),
+        conditions=(template,),
+        models=(
+            manifest.ModelFacts("mock/true", "mock/true"),
+            manifest.ModelFacts("openai/x", "big", {"effort": "low"}, 64, {"provider": "openai"}),
+        ),
+        samplings=(Sampling(), Sampling(0.7, 64, None, 0.9, ("\n",))),
+        trials=8,
+        scorers=("correct@2", "mine@1"),
+        datasets=(Dataset("facts", "1", "facts.jsonl", "56" * 32),),
+        choices_scored=True,
+        reprompt=manifest.template("reprompt", {"user": "Again."}),
+        repeats=2,
+        sources=(manifest.SourceFile("scorers", "mine.py", "78" * 32),),
+        source_of_import={"format": "rows", "sha256": "9a" * 32},
+        created="2024-02-29T12:00:00+00:00",
+        code={"perpend": "0.2.0"},
+    )
+
+
+def test_the_bytes_of_a_manifest(tmp_path: Path) -> None:
+    manifest.write_manifest(tmp_path, everything())
+    written = (tmp_path / "manifest.json").read_bytes()
+    expected = (GOLDEN / "manifest.json").read_bytes()
+    assert written == expected, (
+        f"older manifests would not read as written, and published ones would fail their audit; leave out what says "
+        f"nothing new, or raise the format of the manifest ({manifest.FORMAT}) and keep reading this one"
+    )
+    assert hashlib.sha256(expected).hexdigest() == "b8dd1ffff4baf900339eda8714d81122ed7b45a361eba703c9f8c9bca64b8d7f"
+    assert manifest.read_manifest(tmp_path) == everything()
+    assert sorted(everything().binding()) == sorted(
+        ("task", "items", "conditions", "reprompt", "models", "samplings", "repeats", "sources")
+    ), "what binds a run decides whether it may be resumed"
+
+
+def test_the_bytes_of_a_receipt(tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "a.txt").write_bytes(b"first\n")
+    (tmp_path / "code" / "b.py").write_bytes("x = 'ü'\n".encode())
+    (tmp_path / "receipt.json.sig").write_bytes(b"not listed")
+    (tmp_path / "signer.pub").write_bytes(b"not listed")
+    written = receipt.write(tmp_path, "tiny", {"gates": [{"name": "complete", "ok": True}]})
+    broken = f"older receipts would not verify; raise the receipt's format ({receipt.FORMAT}) and keep checking this"
+    assert written.root_sha256 == "5352b5931988267b5683e769dc7a2611325769241d4323e1201661ea893f1e82", broken
+    assert written.receipt_sha256 == "4cc929c33dd852181b2cdde65ac54c1ac4ae3106cdf3323d34582d1da0af49c8", broken
+    assert (tmp_path / "receipt.json").read_text(encoding="utf-8") == (
+        '{\n  "files": {\n    "a.txt": "b640e840b19d378660b32fb51ae18d67dccb4a8596a29e7bd72c1b2ae5928f41",\n'
+        '    "code/b.py": "7f83547fb5c6114df9ba1771f68811122f12a9cd43dd21e33d7320cd82e02fe4"\n  },\n  "format": 1,\n'
+        '  "gates": [\n    {\n      "name": "complete",\n      "ok": true\n    }\n  ],\n'
+        '  "receipt_sha256": "4cc929c33dd852181b2cdde65ac54c1ac4ae3106cdf3323d34582d1da0af49c8",\n'
+        '  "root_sha256": "5352b5931988267b5683e769dc7a2611325769241d4323e1201661ea893f1e82",\n  "run": "tiny"\n}\n'
+    ), broken
+
+
+def test_a_changed_schema_has_a_new_version() -> None:
+    sql = files("perpend.ledger").joinpath("schema.sql").read_bytes()
+    pinned = {1: "1bc33c0c7425241ede504684a4bef9f520bc5db81b757027656169a60a9a8ed5"}
+    assert schema.APPLICATION_ID == 0x70657270, "no older run.db would be taken for a run"
+    assert schema.SCHEMA_VERSION in pinned, "pin the digest of the new schema beside the old ones"
+    assert hashlib.sha256(sql).hexdigest() == pinned[schema.SCHEMA_VERSION], (
+        "schema.sql changed: raise SCHEMA_VERSION, keep opening older files, and pin the new digest beside this one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        (RunSpec("questions", (ModelSpec("mock/true", "mock/true"),)), "questions-mock-true-ad92dc41"),
+        (
+            RunSpec(
+                "/somewhere/my_task.py",
+                (
+                    ModelSpec("openai/gpt-4o", "big", {"effort": "low", "base_url": "http://x", "workers": 8}, 64, 1.5),
+                    ModelSpec("local//somewhere/weights.gguf", "small"),
+                ),
+                items=(Path("/somewhere/facts.jsonl"),),
+                templates=(Path("calm.toml"),),
+                options={"größe": [1, "a"]},
+                samplings=(Sampling(0.7, 16, 7, 0.9, ("\n",)), Sampling(1.0, 16, 7, 0.9, ("\n",))),
+                repeats=3,
+                max_items=50,
+                seed=7,
+            ),
+            "my_task-big_1_2f88bb4d-37ca72f2",
+        ),
+        (RunSpec("questions", (ModelSpec("mock/true", "x"),), name="größe 1"), "gr_e_1_b517509f"),
+    ],
+)
+def test_the_name_of_a_run_is_its_question(spec: RunSpec, name: str) -> None:
+    assert spec.run_name() == name, IDENTITY
+
+
+@pytest.mark.parametrize(("seed", "kept"), [(42, [0, 3, 7, 8, 16]), (7, [1, 2, 4, 10, 12])])
+def test_the_items_that_a_seed_draws(tmp_path: Path, seed: int, kept: list[int]) -> None:
+    """random.Random(seed).sample(range(20), 5), over all files, in the order of the files."""
+    for file, numbers in (("one.jsonl", range(8)), ("two.jsonl", range(8, 20))):
+        lines = [json.dumps({"id": f"item-{n}", "prompt": f"{n}?"}) for n in numbers]
+        (tmp_path / file).write_text("\n".join(lines), encoding="utf-8")
+    spec = RunSpec(
+        "questions",
+        (ModelSpec("mock/true", "true"),),
+        items=(tmp_path / "one.jsonl", tmp_path / "two.jsonl"),
+        max_items=5,
+        seed=seed,
+    )
+    directory = evaluate(spec, tmp_path / "runs", quiet=True).directory
+    with store.Store.open(directory / "run.db") as ledger:
+        assert [item.id for item in ledger.items()] == [f"item-{n}" for n in kept], (
+            "a run with max_items would be asked other items when it is resumed. Keep the draw"
+        )
+
+
+def test_the_order_of_a_plan(tmp_path: Path) -> None:
+    """By model, sampling, item, condition, repeat: a trial's identity is its position."""
+    cold, warm = Sampling(0.0), Sampling(0.7)
+    plan = Plan(
+        (Dataset("tiny", "1", "tiny.jsonl", "00" * 32),),
+        {"control": {"user": "{question}"}, "asch": {"user": "{question} {decoy}"}},
+        (("b", "mock/true", {}), ("a", "mock/false", {})),
+        {"b": (cold, warm), "a": (warm,)},
+        2,
+    )
+    with store.Store.create(tmp_path / "run.db", "tiny") as ledger:
+        assert ledger.write_plan(plan, [(0, "x:1", OSLO), (0, "x:2", SEASON)]) == 24
+        rows = [(t.model, t.sampling.temperature, t.item.id, t.condition, t.repeat) for t in ledger.trials(1, 24)]
+        numbers = ledger.plan_rows()
+    # item, condition, model, sampling, repeat
+    block = [(1, 1, 0), (1, 1, 1), (1, 2, 0), (1, 2, 1), (2, 1, 0), (2, 1, 1), (2, 2, 0), (2, 2, 1)]
+    names = [("oslo", "control", 0), ("oslo", "control", 1), ("oslo", "asch", 0), ("oslo", "asch", 1),
+             ("größe-1", "control", 0), ("größe-1", "control", 1), ("größe-1", "asch", 0),
+             ("größe-1", "asch", 1)]  # fmt: skip
+    broken = "trials of older runs would be read as other trials. Keep the order, or raise SCHEMA_VERSION"
+    assert rows == [
+        (model, temperature, *row) for model, temperature in (("b", 0.0), ("b", 0.7), ("a", 0.7)) for row in names
+    ], broken
+    assert numbers == [
+        (item, condition, model, sampling, repeat)
+        for model, sampling in ((1, 1), (1, 2), (2, 2))
+        for item, condition, repeat in block
+    ], broken
