@@ -10,7 +10,7 @@ import perpend
 
 SOURCE = Path(perpend.__file__).parent
 FLOORS = (
-    "inert errors disk canon types",
+    "inert errors disk canon toml types",
     "text stats",
     "scorers spec ledger",
     "models ask",

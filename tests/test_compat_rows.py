@@ -213,7 +213,7 @@ def test_half_a_surrogate_pair_in_an_answer_is_replaced_and_counted(tmp_path: Pa
         ({"raw_text": 7}, "'raw_text' must be a string, not 7"),
         ({"temperature": "warm"}, "'temperature' must be a number, not 'warm'"),
         ({"temperature": -1}, "'temperature' must be 0 or more"),
-        ({"latency_ms": float("nan")}, "'latency_ms' must be a number"),
+        ({"latency_ms": float("nan")}, "NaN is no number"),
         ({"stored_is_correct": "maybe"}, "'stored_is_correct' must be a number"),
         ({"source": "web"}, "'source' must be an object"),
         ({"repeat": 0.5}, "'repeat' must be an integer"),

@@ -353,7 +353,7 @@ def damaged(path: Path) -> None:
         ("DELETE FROM conformity_datasets", "its data set of item 'peru' is not in the file"),
         ("DELETE FROM conformity_conditions WHERE name = 'control'", "its condition 'c-control' is not in the file"),
         ("UPDATE conformity_trials SET temperature = 'warm'", "temperature 'warm' is not a number"),
-        ("UPDATE conformity_outputs SET raw_text = x'00ff'", "raw_text must be a string"),
+        ("UPDATE conformity_outputs SET raw_text = x'00ff'", "raw_text holds bytes"),
         ("UPDATE conformity_outputs SET is_correct = 'yes'", "'is_correct' must be a number, not 'yes'"),
         ("UPDATE conformity_outputs SET created_at = 'noon'", "'answered_at' must be a number, not 'noon'"),
         ("UPDATE runs SET config_json = 'x'", "not JSON"),

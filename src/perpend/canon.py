@@ -5,6 +5,7 @@ Everything that is hashed or written goes through here, so the same value gives 
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -13,15 +14,14 @@ import math
 import os
 import re
 import stat
-import tomllib
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from perpend.disk import replacing
-from perpend.errors import DataError, PerpendError, SpecError, did_you_mean
+from perpend.errors import DataError, PerpendError, did_you_mean
 
 VERSION = "0.2.0.dev0"
 
@@ -51,11 +51,25 @@ def digest(value: JSON) -> str:
     return hashlib.sha256(dumps(value).encode()).hexdigest()
 
 
+def opened(path: Path) -> io.BufferedReader:
+    """A regular file for reading. OSError for anything else: opening a named pipe would wait for ever."""
+    return open(path, "rb", opener=_regular)
+
+
+def _regular(path: str, flags: int) -> int:
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return handle
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    raise OSError(errno.EINVAL, "a pipe or a device, not a file", path)
+
+
 def digest_file(path: Path) -> str:
     """SHA-256, in hex, of a file's bytes."""
-    if path.exists() and not path.is_file():  # a pipe may never end
-        raise DataError(f"{path}: not a file")
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -175,36 +189,27 @@ def count_or_none(value: JSON) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63 else None
 
 
-_DEEPEST, _MOST, _LARGEST = 100, 1_000_000, 1 << 64
-_LONGEST_FILE, LONGEST_TOML = 1 << 26, 1 << 19
-"""64 MB and 512 KB: what is read into memory whole is never that long, unless somebody means harm."""
+DEEPEST, _MOST, LARGEST = 100, 1_000_000, 1 << 64
+_LONGEST_FILE, _LONGEST_LINE = 1 << 26, 1 << 25
+"""64 and 32 MB: what is read into memory whole is never that long, unless somebody means harm."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of half a surrogate pair
-# Python's reader of TOML takes the square of a key's parts: 200,000 of them keep it busy for minutes. So keys are
-# looked for first, outside of strings and comments. Nothing here is ever tried twice (++, *+), or it would be as slow.
-_PART = r"""(?:[\w-]++|"[^"\\\n]{0,60}+(?:\\.[^"\\\n]{0,60}+){0,30}+"|'[^'\n]{0,60}+')"""
-_TOML = re.compile(
-    r'''(?s:"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+"""|'''
-    r"""'''[^']*+(?:'(?!'')[^']*+)*+''')|"""
-    rf"(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{100}})"
-    r"""|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\n]*+'|#[^\n]*+|[\w-]++|(?P<open>["'])|[^"'#\w-]++"""
-)
+# Possessive, and a string without an end is one too: else a long string takes a hundred times its length in memory,
+# and many quotes after an open one the square of it in time.
+_STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_BRACKETS = re.compile(r"[\[\]{}]")
 
 
-def parse(text: str) -> JSON:
+def parse(text: str, *, constants: bool = False) -> JSON:
     """The value of a JSON text that means one thing only; ValueError for any other.
 
     A key said twice, NaN, a number beyond every float, an integer of more than 64 bits, more than 100 levels, more than
-    a million values: readers take these differently, or fall over them, so no honest file holds them.
+    a million values: readers take these differently, or fall over them, so no honest file holds them. `constants`
+    lets NaN and Infinity pass, which other harnesses write for a score that is undefined.
     """
     brackets = text.count("[") + text.count("{")
-    if brackets + text.count(",") > _MOST:
-        raise ValueError(f"more than {_MOST:,} values")
-    try:
-        value: JSON = _DECODE(text)
-    except RecursionError:
-        raise ValueError(f"nested more than {_DEEPEST} levels deep") from None
-    if brackets > _DEEPEST:
-        _check_depth(value)
+    if brackets > DEEPEST or brackets + text.count(",") > _MOST:
+        _check_shape(text)
+    value: JSON = (_DECODE_CONSTANTS if constants else _DECODE)(text)
     return value
 
 
@@ -225,8 +230,8 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    number = int(text) if len(text) < 22 else _LARGEST
-    if abs(number) >= _LARGEST:
+    number = int(text) if len(text) < 22 else LARGEST
+    if abs(number) >= LARGEST:
         raise ValueError(f"{text:.40}… is an integer of more than 64 bits")
     return number
 
@@ -238,31 +243,25 @@ def _no_constant(text: str) -> float:
 _DECODE = json.JSONDecoder(
     object_pairs_hook=_once, parse_float=_finite, parse_int=_whole, parse_constant=_no_constant
 ).decode
+_DECODE_CONSTANTS = json.JSONDecoder(object_pairs_hook=_once, parse_float=_finite, parse_int=_whole).decode
 
 
-def _check_depth(value: object) -> None:
-    """ValueError for a tree of more than 100 levels, or with an integer of more than 64 bits in it."""
-    level = [value]
-    for _ in range(_DEEPEST + 1):
-        if any(isinstance(one, int) and abs(one) >= _LARGEST for one in level):
-            raise ValueError("an integer of more than 64 bits")
-        inner = [one for one in level if isinstance(one, dict | list)]
-        level = [entry for one in inner for entry in (one.values() if isinstance(one, dict) else one)]
-        if not inner:
-            return
-    raise ValueError(f"nested more than {_DEEPEST} levels deep")
+def _check_shape(text: str) -> None:
+    bare = _STRINGS.sub("", text)
+    if bare.count("[") + bare.count("{") + bare.count(",") > _MOST:
+        raise ValueError(f"more than {_MOST:,} values")
+    depth = 0
+    for bracket in _BRACKETS.findall(bare):
+        depth += 1 if bracket in "[{" else -1
+        if depth > DEEPEST:
+            raise ValueError(f"nested more than {DEEPEST} levels deep")
 
 
-def open_file(path: Path, raises: type[PerpendError] = DataError, advice: str = "") -> BinaryIO:
+def open_file(path: Path, raises: type[PerpendError] = DataError, advice: str = "") -> io.BufferedReader:
     """A file opened for reading. What is missing, unreadable or no file (a pipe may never end) is an error."""
     remedy = f"; {advice}" if advice else ""
     try:
-        # Without waiting for whoever writes to a pipe.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            os.close(handle)
-            raise raises(f"{path}: not a file{remedy}")
-        return os.fdopen(handle, "rb")
+        return opened(path)
     except FileNotFoundError:
         raise raises(f"{path}: no such file{remedy}") from None
     except OSError as error:
@@ -307,34 +306,10 @@ def read_object(path: Path, raises: type[PerpendError] = DataError, advice: str 
     return body
 
 
-def parse_toml(text: str, parse_float: Callable[[str], object] = float) -> dict[str, object]:
-    """What a TOML text says; ValueError for what is none, and for what Python's reader takes minutes over."""
-    for token in _TOML.finditer(text):
-        if token.lastgroup == "key":
-            raise ValueError("a key of more than 100 parts")
-        if token.lastgroup == "open":  # a string that does not end: the reader will say so
-            break
+def json_object(text: str, where: str, *, constants: bool = False) -> dict[str, JSON]:
+    """The JSON object in a text; see `parse`."""
     try:
-        body = tomllib.loads(text, parse_float=parse_float)
-    except RecursionError:
-        raise ValueError(f"nested more than {_DEEPEST} levels deep") from None
-    _check_depth(body)
-    return body
-
-
-def read_toml(path: Path, raises: type[PerpendError] = SpecError) -> dict[str, object]:
-    """What a small TOML file says."""
-    text = read_text(path, raises, longest=LONGEST_TOML)
-    try:
-        return parse_toml(text)
-    except ValueError as error:  # also a date or an integer that Python has no value for
-        raise raises(f"{path}: not TOML: {error}") from None
-
-
-def json_object(text: str, where: str) -> dict[str, JSON]:
-    """The JSON object in a text."""
-    try:
-        body = parse(text)
+        body = parse(text, constants=constants)
     except json.JSONDecodeError as error:
         raise DataError(f"{where}: not JSON: {error.msg} at column {error.colno}") from None
     except ValueError as error:
@@ -346,18 +321,33 @@ def json_object(text: str, where: str) -> dict[str, JSON]:
 
 def text_lines(path: Path, advice: str = "") -> Iterator[tuple[int, str]]:
     """(number, line) of every line of a text file that is not blank, one at a time."""
-    with open_file(path, DataError, advice) as file, io.TextIOWrapper(file, encoding="utf-8") as text:
-        try:
-            for number, line in enumerate(iter(partial(text.readline, _LONGEST_FILE), ""), 1):
-                if line.strip():
-                    yield number, line
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    with open_file(path, DataError, advice) as file:
+        yield from numbered_lines(file, path)
 
 
-def json_lines(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
-    """('file:line', object) of every line of a JSONL file; blank lines are passed over."""
-    for number, line in text_lines(path):
-        yield f"{path}:{number}", json_object(line, f"{path}:{number}")
+def numbered_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, str]]:
+    """The same of a file that is open already, perhaps unpacked on the way."""
+    try:
+        for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE + 1), b""), 1):
+            where = f"{path}:{number}"
+            if len(line) > _LONGEST_LINE:
+                raise DataError(f"{where}: longer than {_LONGEST_LINE >> 20} MB, which no line is")
+            text = line.decode("utf-8")
+            if text.strip():
+                yield number, text
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def json_lines(path: Path, *, constants: bool = False) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """('file:line', object) of every line of a JSONL file; blank lines are passed over. See `parse`."""
+    with open_file(path) as file:
+        yield from lines_of(file, path, constants=constants)
+
+
+def lines_of(file: BinaryIO, path: Path, *, constants: bool = False) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """The same of a file that is open already."""
+    for number, line in numbered_lines(file, path):
+        yield f"{path}:{number}", json_object(line, f"{path}:{number}", constants=constants)

@@ -13,10 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from perpend.canon import JSON, read_toml
+from perpend.canon import JSON
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.ledger.items import question
 from perpend.ledger.plan import Trial
+from perpend.toml import read_toml
 from perpend.types import Condition, Item, Message, Request, Sampling
 
 Confidence: TypeAlias = Literal["high", "low"]

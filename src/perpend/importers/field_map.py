@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.canon import JSON, digest_file, json_lines, number_of, read_toml
+from perpend.canon import JSON, digest_file, json_lines, number_of
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, as_text, column
 from perpend.importers.intake import ImportRecord, Intake
 from perpend.ledger.plan import Dataset
+from perpend.toml import read_toml
 from perpend.types import Response, Score, Usage
 
 FORMAT = "JSONL with a field map"
@@ -115,7 +116,7 @@ def read(source: Path, destination: Path, fields: FieldMap) -> Path:
     rows, keys = 0, set[str]()
     reader = _Reader(fields, source)
     with Intake(destination, harness.TASK) as intake:
-        for where, body in json_lines(source):
+        for where, body in json_lines(source, constants=True):
             intake.add(_record(reader, reader.values(body), where, intake.notes))
             keys |= body.keys()
             rows += 1

@@ -23,7 +23,7 @@ UNSTATED = 0
 _WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 # Keys of a plan's own columns; a tag of that name would be taken for them.
 _PLAN = frozenset(("item", "condition", "model", "sampling", "temperature", "repeat"))
-_TAG_CHARACTERS = 100
+_TAG_CHARACTERS, _MOST_TAGS = 100, 500
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 _MOST = 1 << 63
 
@@ -133,8 +133,9 @@ def tags_of(metadata: Mapping[str, JSON], notes: Counter[str]) -> dict[str, str]
         if value is None or value == "":
             continue
         text = as_text(value) if isinstance(value, str | int) or finite(value) is not None else None
-        if text is None or len(text) > _TAG_CHARACTERS:
-            notes[f"items with metadata {key!r} that is no short text or number, and is not kept"] += 1
+        if text is None or len(text) > _TAG_CHARACTERS or len(tags) >= _MOST_TAGS:
+            name = f"metadata {key!r:.100}" if len(notes) < _MOST_TAGS else "other metadata"
+            notes[f"items with {name} that is no short text or number, and is not kept"] += 1
         else:
             tags[f"metadata_{key}" if key in _PLAN else key] = text
     return tags

@@ -24,12 +24,13 @@ from perpend.canon import (
     named,
     number_of,
     object_of,
+    opened,
     text_or_none,
 )
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
-from perpend.importers.json_stream import members
+from perpend.importers.json_stream import Shape, members, picked
 from perpend.importers.zip_members import Archive
 from perpend.ledger.plan import Dataset
 from perpend.types import Response, Sampling, Score, Usage
@@ -44,6 +45,15 @@ _ATTACHMENT = "attachment://"
 _FINISH = {"max_tokens": "length", "model_length": "length", "unknown": None}
 _TOKEN_LIMITS = ("token", "context")
 _MOST_EPOCHS = 1 << 31
+_SMALL = 1 << 20
+# What is read of a log and of a sample. The rest, such as the events of a sample, is passed over: it may be large.
+_LOG: Shape = dict.fromkeys(("version", "status", "eval", "plan", "results"))
+_BODY: Shape = {
+    **dict.fromkeys(("id", "epoch", "input", "choices", "target", "messages", "output", "scores", "score", "metadata")),
+    **dict.fromkeys(("limit", "error", "error_retries", "invalidation", "model_usage", "working_time")),
+    **dict.fromkeys(("started_at", "completed_at", "attachments")),
+    "transcript": {"content": None},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +99,12 @@ def is_log(source: Path) -> bool:
     A zip archive is one by its members' names; JSON by the `eval` before its samples, and is read no further than that.
     """
     if source.is_dir():
-        return any(source.glob("*.eval"))
+        return bool(_logs(source))
     if _is_zip(source):
         with Archive(source) as archive:
             return bool({_HEADER, _START} & set(archive.names()))
     try:
-        for key, value in members(source, _SAMPLES):
+        for key, value in members(source, _LOG, _SAMPLES, {}):
             if key == "eval":
                 return isinstance(value, Mapping) and {"task", "model"} <= value.keys()
             if key == _SAMPLES:
@@ -111,7 +121,7 @@ def read(source: Path, destination: Path) -> Path:
     'stored_<scorer>_explanation', and the messages that were sent 'stored_messages'.
     """
     source, rows = _only_log(source) if source.is_dir() else source, 0
-    with _opened(source) as (header, samples), Intake(destination, harness.TASK) as intake:
+    with Intake(destination, harness.TASK) as intake, _opened(source, intake.notes) as (header, samples):
         log = _log(source, header)
         if header.get("status") != "success":
             intake.notes[f"logs whose status is {header.get('status')!r}: some samples may be missing"] += 1
@@ -133,20 +143,24 @@ def read(source: Path, destination: Path) -> Path:
         )
 
 
+def _logs(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.eval") if path.is_file())
+
+
 def _only_log(folder: Path) -> Path:
-    logs = sorted(folder.glob("*.eval"))
+    logs = _logs(folder)
     if len(logs) > 1:
         raise DataError(f"{folder}: {len(logs)} logs of inspect_ai ({logs[0].name} …); give one of them")
     return logs[0]
 
 
 def _is_zip(source: Path) -> bool:
-    with source.open("rb") as file:
+    with opened(source) as file:
         return file.read(len(_ZIP)) == _ZIP
 
 
 @contextmanager
-def _opened(source: Path) -> Iterator[tuple[Mapping[str, JSON], Iterator[_Sample]]]:
+def _opened(source: Path, notes: Counter[str]) -> Iterator[tuple[Mapping[str, JSON], Iterator[_Sample]]]:
     """The header of a log and its samples."""
     if _is_zip(source):
         with Archive(source) as archive:
@@ -156,27 +170,36 @@ def _opened(source: Path) -> Iterator[tuple[Mapping[str, JSON], Iterator[_Sample
                     f"{source}: its samples are stored in chunks, which are not read; write it as JSON first: "
                     "inspect log convert LOG.eval --to json --output-dir json"
                 )
+            if archive.replaced():
+                notes["members of the archive that a later one of the same name replaces"] += archive.replaced()
             header = _HEADER if _HEADER in names else _START
             yield (
-                _body(archive, header),
-                (_sample(_body(archive, name), f"{source}: {name!r}") for name in names if _SAMPLE.match(name)),
+                _body(archive, header, _LOG),
+                (_sample(_body(archive, name, _BODY), f"{source}: {name!r}") for name in names if _SAMPLE.match(name)),
             )
     else:
         yield _json_header(source), _json_samples(source)
 
 
-def _body(archive: Archive, name: str) -> Mapping[str, JSON]:
-    where = f"{archive.path}: {name!r}"
-    try:
-        text = archive.read(name).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{where}: not UTF-8 at byte {error.start}") from None
-    return json_object(text, where)
+def _body(archive: Archive, name: str, shape: Shape) -> Mapping[str, JSON]:
+    where = f"{archive.path}: {name!r:.200}"
+    with archive.open(name) as file:
+        text = file.read(_SMALL + 1)
+        if len(text) <= _SMALL:
+            try:
+                return json_object(text.decode("utf-8-sig"), where, constants=True)
+            except UnicodeDecodeError as error:
+                raise DataError(f"{where}: not UTF-8 at byte {error.start}") from None
+    with archive.open(name) as file:
+        body = picked(file, where, shape)
+    if not isinstance(body, Mapping):
+        raise DataError(f"{where}: a JSON object was expected, not a {type(body).__name__}")
+    return body
 
 
 def _json_header(source: Path) -> dict[str, JSON]:
     header: dict[str, JSON] = {}
-    for key, value in members(source, _SAMPLES):
+    for key, value in members(source, _LOG, _SAMPLES, {}):
         if key != _SAMPLES:
             header[key] = value
         elif {"eval", "plan"} <= header.keys():
@@ -186,7 +209,7 @@ def _json_header(source: Path) -> dict[str, JSON]:
 
 def _json_samples(source: Path) -> Iterator[_Sample]:
     number = 0
-    for key, value in members(source, _SAMPLES):
+    for key, value in members(source, {}, _SAMPLES, _BODY):
         if key == _SAMPLES:
             number += 1
             if not isinstance(value, Mapping):

@@ -7,7 +7,6 @@ become likelihoods of the item's choices. Lines are read one at a time.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -15,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import JSON, digest_file, json_lines, json_object, object_of, text_or_none
+from perpend.canon import JSON, digest_file, json_lines, json_object, object_of, parse, read_text, text_or_none
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, answer_key, as_text
@@ -84,7 +83,7 @@ def read(source: Path, destination: Path) -> Path:
         read_files: list[JSON] = []
         for path in files:
             samples, rows, first = _samples(path, results), 0, None
-            for where, body in json_lines(path):
+            for where, body in json_lines(path, constants=True):
                 filtered = text_or_none(body, "filter", where) or _NO_FILTER
                 # A document has a line for each filter, with the same texts: only the first brings them in.
                 first = filtered if first is None else first
@@ -125,10 +124,7 @@ def _results(path: Path) -> Mapping[str, JSON]:
     results = path.with_name(f"results_{match['time']}.json") if match else None
     if results is None or not results.is_file():
         return {}
-    try:
-        return json_object(results.read_text(encoding="utf-8"), str(results))
-    except UnicodeDecodeError as error:
-        raise DataError(f"{results}: not UTF-8 at byte {error.start}") from None
+    return json_object(read_text(results), str(results), constants=True)
 
 
 def _task(path: Path) -> str:
@@ -257,7 +253,7 @@ def _answers(body: Mapping[str, JSON], requests: _Requests, response: Response) 
     sides = ([text.strip() for text in requests.continuations], requests.continuations, requests.contexts)
     choices = next((side for side in sides if len(set(side)) == len(side) and all(side)), sides[0])
     try:
-        numbers = json.loads(stated)
+        numbers = parse(stated)
     except (ValueError, RecursionError):
         numbers = None
     places = [

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -27,11 +28,15 @@ from perpend.ledger.items import check_item, stored_item
 from perpend.ledger.manifest import ItemsDigest, ItemsFacts
 from perpend.ledger.plan import Dataset, Plan, read_score, response_row, whole
 from perpend.ledger.store import PlannedTrial, Store
-from perpend.types import Item, Response, Sampling, Score, Scorer
+from perpend.types import Item, Response, Sampling, Score, Scorer, Usage
 
 IMPORTED = "import"
 """The version of every scorer whose scores a source had stored: nothing here can compute them again."""
 _CONTROL = "control"
+_MOST = 2000
+"""Conditions, models, samplings, data sets and kinds of stored scores; an import has a handful of each."""
+_LARGEST, _WHOLE = sys.float_info.max, (1 << 63) - 1
+_ROUNDING = 1e-6  # a sum of log-likelihoods in single precision can end this far above 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,8 @@ class Staging:
         self._datasets: dict[Dataset, int] = {}
         self._models: dict[tuple[str, str], int] = {}
         self._samplings: dict[Sampling, int] = {}
+        self._places: dict[str, int] = {}
+        self._labels_known: set[str] = set()
         self._now = time.time()
 
     def __enter__(self) -> Self:
@@ -110,13 +117,16 @@ class Staging:
             raise DataError(
                 f"{record.where}: half a surrogate pair in a name or in item {record.item!a}; save as UTF-8"
             )
+        _check_numbers(record)
         self.conditions.setdefault(record.condition, {"type": "imported"})
+        self._labels_known.update(record.labels)
         cell = (
             self._item(record, facts),
-            list(self.conditions).index(record.condition),
+            self._place(record.condition),
             self._models.setdefault((record.variant, record.model), len(self._models)),
             self._samplings.setdefault(record.sampling, len(self._samplings)),
         )
+        self._check_kinds(record.where)
         source = dumps([*cell, record.repeat]) if record.trial is None else f"id {record.trial}"
         row = (source, *cell, record.repeat, record.where)
         added = self._db.execute("INSERT OR IGNORE INTO trial VALUES(NULL, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -162,6 +172,24 @@ class Staging:
         items = ItemsFacts(digest.count, digest.hexdigest())
         return Staged(plan, items, trials, likelihoods=likelihoods > 0, texts=outputs > likelihoods)
 
+    def _place(self, condition: str) -> int:
+        """The number of a condition, in the order in which they became known."""
+        if condition not in self._places:
+            self._places = {name: place for place, name in enumerate(self.conditions)}
+        return self._places[condition]
+
+    def _check_kinds(self, where: str) -> None:
+        kinds: dict[str, Sized] = {
+            "conditions": self.conditions,
+            "models": self._models,
+            "samplings": self._samplings,
+            "data sets": self._datasets,
+            "stored scores": self._labels_known,
+        }
+        for kind, known in kinds.items():
+            if len(known) > _MOST:
+                raise DataError(f"{where}: more than {_MOST} {kind}; is something else taken for them?")
+
     def _item(self, record: ImportRecord, facts: str) -> int:
         dataset = self._datasets.setdefault(record.dataset, len(self._datasets))
         row = (record.item, dataset, facts, record.where)
@@ -199,8 +227,7 @@ class Staging:
 
     def _number_trials(self) -> int:
         """Number the trials by model, sampling, item, condition (control first) and repeat; say how many there are."""
-        order = list(self.conditions)
-        first = order.index(_CONTROL) if _CONTROL in order else 0
+        first = self._place(_CONTROL) if _CONTROL in self.conditions else 0
         self._db.execute(
             "INSERT INTO plan SELECT row_number() OVER"
             " (ORDER BY model, sampling, item, condition != ?, condition, repeat, trial), trial, item, condition,"
@@ -271,6 +298,37 @@ def must_be_free(destination: Path) -> None:
     """Refuse a destination that holds something; an empty folder is free."""
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise StoreError(f"{destination} exists already; give another name or remove it")
+
+
+def _check_numbers(record: ImportRecord) -> None:
+    """Refuse numbers that no answer can have, before any of them reaches a statistic."""
+    sampling, response = record.sampling, record.response
+    limits: list[tuple[str, float | None, float, float]] = [
+        ("temperature", sampling.temperature, 0.0, _LARGEST),
+        ("max_tokens", sampling.max_tokens, 0, _WHOLE),
+        ("seed", sampling.seed, -_WHOLE, _WHOLE),
+        ("top_p", sampling.top_p, 0.0, 1.0),
+        ("repeat", record.repeat, 0, _WHOLE),
+        ("the time of the answer", record.at, -_LARGEST, _LARGEST),
+        *((f"the score {name!r}", score.value, -_LARGEST, _LARGEST) for name, score in record.labels.items()),
+    ]
+    if response is not None:
+        usage, likelihoods = response.usage or Usage(), response.choice_logprobs or ()
+        limits += [
+            ("the milliseconds of the answer", response.ms, 0.0, _LARGEST),
+            ("the tokens that were read", usage.input, 0, _WHOLE),
+            ("the tokens that were written", usage.output, 0, _WHOLE),
+            *(("a log-likelihood", one.total, -_LARGEST, _ROUNDING) for one in likelihoods),
+        ]
+    for name, value, lo, hi in limits:
+        if value is not None and not lo <= value <= hi:
+            raise DataError(f"{record.where}: {name} is {value:.6g}, and must be {_range(lo, hi)}")
+
+
+def _range(lo: float, hi: float) -> str:
+    if lo == 0 and hi >= _WHOLE:
+        return "0 or more, and finite"
+    return "finite" if hi >= _WHOLE else f"at most {hi:g}" if lo <= -_WHOLE else f"from {lo:g} to {hi:g}"
 
 
 def _merged(before: dict[str, JSON], record: ImportRecord, place: str) -> dict[str, JSON]:

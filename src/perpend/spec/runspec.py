@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perpend.canon import JSON, digest, parse_toml, portable_name, read_toml
+from perpend.canon import JSON, digest, portable_name
 from perpend.errors import SpecError, did_you_mean
+from perpend.toml import parse_toml, read_toml
 from perpend.types import Sampling
 
 _KEYS = (

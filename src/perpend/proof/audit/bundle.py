@@ -16,7 +16,7 @@ from perpend.proof import receipt as signature
 from perpend.proof.archive import NEEDED
 from perpend.proof.audit import words_0_1 as format_1
 from perpend.proof.audit.checks import Check, canonical
-from perpend.proof.gates import gates, headline, sentence
+from perpend.proof.gates import NAMES, gates, headline, sentence
 from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, write_index
 from perpend.proof.receipt import RECEIPT, SIGNATURE, SIGNER, digests, read
 from perpend.report.derive import REPORT
@@ -160,6 +160,8 @@ def recomputed_gates(directory: Path, stated: Mapping[str, JSON]) -> list[Check]
     A gate that failed needs the reason why it was accepted.
     """
     check = Check("gates of the receipt")
+    order = [str(as_object(entry).get("gate")) for entry in as_list(stated.get("gates"))]
+    check.compare(list(NAMES), order, "gates, each once and in their order")
     then = {str(entry.get("gate")): entry for entry in map(as_object, as_list(stated.get("gates")))}
     now = {gate.gate: gate.as_json() for gate in gates(Run(directory))}
     private = as_object(then.get(_PRIVATE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import pairwise
@@ -29,6 +30,7 @@ ASKED, SCORED, ITEMS, TEMPLATES = (
     "items are those of the manifest",
     "templates have their digests",
 )
+_DIGEST = re.compile(r"(?:[0-9a-f]{64})?")  # an import may have had no file to digest
 _META = frozenset(("run", "created"))
 
 
@@ -86,6 +88,13 @@ def _manifest(run: Run) -> Check:
     for key, entries in lists.items():
         check.compare(list(dict.fromkeys(entries)), entries, f"{MANIFEST}, {key}, each once")
     check.compare(True, _is_time(manifest.created), f"{MANIFEST}, created is a time with its zone")
+    digests = [
+        manifest.items.sha256,
+        manifest.items.freeze_sha256 or "0" * 64,
+        *(one.sha256 for one in manifest.datasets),
+    ]
+    for digest_stated in digests:
+        check.compare(True, bool(_DIGEST.fullmatch(digest_stated)), f"{MANIFEST}, {digest_stated!r:.80} is a SHA-256")
     check.compare(sorted(code_version()), sorted(manifest.code), f"{MANIFEST}, keys of code")
     check.compare(True, all(isinstance(value, str) for value in manifest.code.values()), f"{MANIFEST}, code as strings")
     return check
@@ -259,8 +268,7 @@ def order(run: Run) -> Check:
     codes = table.codes
     if not len(table):
         return check
-    if not run.manifest.is_imported:
-        check.compare(run.manifest.repeats, len(table.values("repeat")), "number of repeats")
+    check.compare(run.manifest.repeats, len(table.values("repeat")), "number of repeats")
     check.checked = len(table)
     cell = joined([codes["model"], codes["sampling"]])
     row = joined([codes["item"], codes["condition"], codes["repeat"]])

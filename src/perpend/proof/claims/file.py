@@ -17,10 +17,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from perpend.canon import LONGEST_TOML, parse_toml, read_text
+from perpend.canon import read_text
 from perpend.errors import SpecError, did_you_mean
 from perpend.proof.claims.evaluate import Scope, Value
 from perpend.proof.claims.language import Expression, Order, columns_of, parse, parse_order
+from perpend.toml import LONGEST_TOML, parse_toml
 
 KEYS = (
     "name", "says", "run", "number", "where", "by", "pair", "over", "expect", "within",

@@ -6,14 +6,14 @@ attempts. A trial without an output stays planned and unanswered. Tables that a 
 
 from __future__ import annotations
 
-import json
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perpend.canon import JSON, digest_file, dumps, json_object, number_of, object_of
+from perpend.canon import JSON, count_or_none, digest_file, dumps, json_object, number_of, object_of, opened, parse
 from perpend.errors import StoreError
 from perpend.importers.harness import AS_STORED
 from perpend.importers.intake import ImportRecord, Intake, item_of
@@ -29,6 +29,7 @@ __all__ = ["FORMAT", "is_simulation", "read", "read_sweep", "write"]
 FORMAT = "simulation.db"
 _SQLITE = b"SQLite format 3\x00"
 NEEDED = ("conformity_datasets", "conformity_items", "conformity_conditions", "conformity_trials", "conformity_outputs")
+_MOST = 2000
 _USED = {*NEEDED, "runs", "conformity_prompts"}
 _NO_PROMPTS = (
     "(SELECT NULL AS trial_id, NULL AS system_prompt, NULL AS user_prompt, NULL AS chat_history_json,"
@@ -48,6 +49,10 @@ _ROWS = (
     " LEFT JOIN conformity_datasets d ON d.dataset_id = i.dataset_id"
     " LEFT JOIN conformity_outputs o ON o.trial_id = t.trial_id LEFT JOIN {prompts} p ON p.trial_id = t.trial_id"
     " ORDER BY t.created_at, t.rowid, o.created_at, o.output_id"
+)
+_COUNTS = (
+    "SELECT (SELECT count(*) FROM conformity_trials t LEFT JOIN conformity_outputs o ON o.trial_id = t.trial_id),"
+    " (SELECT count(*) FROM conformity_trials) + (SELECT count(*) FROM conformity_outputs)"
 )
 _PROMPTS = (
     "SELECT i.item_id, i.domain, i.question, i.ground_truth_text, i.ground_truth_json, i.source_json,"
@@ -87,7 +92,7 @@ def read_sweep(sources: Sequence[Path], destination: Path) -> Path:
 
 def is_simulation(path: Path) -> bool:
     """Whether a file is SQLite and has the study's table of trials."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         if file.read(len(_SQLITE)) != _SQLITE:
             return False
     with translated(path), closing(connect(path, "ro")) as db:
@@ -100,53 +105,86 @@ def _read_one(path: Path, intake: Intake) -> dict[str, JSON]:
     rows = 0
     with translated(path), closing(connect(path, "ro")) as db:
         db.row_factory = sqlite3.Row
+        tables = _tables(db)
+        _check_tables(db, tables, path)
+        # The file's own constraints are expressions of a stranger's: they are not computed.
+        db.execute("PRAGMA ignore_check_constraints=ON")
         state = db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if state != "ok":
             raise StoreError(f"{path}: damaged ({state}); try 'sqlite3 {path.name} .recover' on a copy of it")
-        source = _Source(path, db, _tables(db), _configs(path, db))
+        source = _Source(path, db, tables, _configs(path, db, tables))
         missing = [table for table in NEEDED if table not in source.tables]
         if missing:
             raise StoreError(f"{path}: not a simulation.db of the conformity study: no table {', '.join(missing)}")
         _take_notes(source, intake)
         _take_conditions(source, intake)
         prompts = _FIRST_PROMPTS if "conformity_prompts" in source.tables else _NO_PROMPTS
+        most = min(db.execute(_COUNTS).fetchone())
         for row in db.execute(_ROWS.format(prompts=prompts)):
             intake.add(_record(source, row, intake))
             rows += 1
+            if rows > most:
+                raise StoreError(f"{path}: an item, a data set or a trial is in it twice, so its rows multiply")
     runs: list[JSON] = [*sorted(source.configs)]
     return {"name": path.name, "sha256": digest_file(path), "rows": rows, "runs": runs}
 
 
 def _tables(db: sqlite3.Connection) -> set[str]:
-    return {str(row[0]) for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    """The tables that are stored as such: a view or a virtual table runs what its maker wrote whenever it is read."""
+    rows = db.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    )
+    return {str(name) for name, sql in rows if re.match(r"CREATE\s+TABLE\b", str(sql), re.IGNORECASE)}
 
 
-def _configs(path: Path, db: sqlite3.Connection) -> dict[str, Mapping[str, JSON]]:
+def _check_tables(db: sqlite3.Connection, tables: set[str], path: Path) -> None:
+    """Refuse computed columns, and views in the place of the study's tables."""
+    others = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_master")} - tables
+    for name in sorted(_USED & others):
+        raise StoreError(
+            f"{path}: {name} is a view or a virtual table, not a table; the study's files hold tables only"
+        )
+    for table in sorted(tables):
+        for column in db.execute(f"PRAGMA table_xinfo({_quoted(table)})"):
+            if column["hidden"]:
+                raise StoreError(
+                    f"{path}: column {column['name']!r:.80} of {table!r:.80} is computed; store its values"
+                )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _configs(path: Path, db: sqlite3.Connection, tables: set[str]) -> dict[str, Mapping[str, JSON]]:
     """The suite of each run, as its config_json holds it."""
-    if "runs" not in _tables(db):
+    if "runs" not in tables:
         return {}
-    rows = db.execute("SELECT run_id, config_json FROM runs").fetchall()
-    return {
-        str(run): object_of(json_object(str(config), f"{path}: run {run}"), "suite_config", f"{path}: run {run}")
-        for run, config in rows
-    }
+    configs: dict[str, Mapping[str, JSON]] = {}
+    for run, config in db.execute("SELECT run_id, config_json FROM runs"):
+        where = f"{path}: run {run!r:.80}"
+        configs[str(run)] = object_of(json_object(str(config), where), "suite_config", where)
+        if len(configs) > _MOST:
+            raise StoreError(f"{path}: more than {_MOST} runs; one file holds the runs of one study")
+    return configs
 
 
 def _take_notes(source: _Source, intake: Intake) -> None:
     for table in sorted(source.tables - _USED):
-        count = source.db.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]  # noqa: S608 - a name from the file's own schema, quoted
+        count = source.db.execute(f"SELECT count(*) FROM {_quoted(table)}").fetchone()[0]  # noqa: S608 - quoted
         if count:
-            intake.notes[f"rows of table {table}, which a run has no place for"] += count
-    opinions = [
-        str(row[0])
-        for row in source.db.execute(
-            "SELECT item_id FROM conformity_items WHERE ground_truth_text = ? ORDER BY item_id", (reference.NO_ANSWER,)
-        )
-    ]
+            intake.notes[f"rows of table {table:.80}, which a run has no place for"] += count
+    opinions, shown = source.db.execute(
+        "SELECT count(*), group_concat(item_id, ', ') FILTER (WHERE place <= 5) FROM (SELECT item_id, row_number()"
+        " OVER (ORDER BY item_id) AS place FROM conformity_items WHERE ground_truth_text = ?)",
+        (reference.NO_ANSWER,),
+    ).fetchone()
     if opinions:
-        shown = ", ".join(opinions[:5]) + (" …" if len(opinions) > 5 else "")
-        note = f"items whose ground truth was stored as the word {reference.NO_ANSWER!r}, read as opinions: {shown}"
-        intake.notes[note] = len(opinions)
+        shown = str(shown) + (" …" if opinions > 5 else "")
+        note = (
+            f"items whose ground truth was stored as the word {reference.NO_ANSWER!r}, read as opinions: {shown:.500}"
+        )
+        intake.notes[note] = opinions
     unused = source.db.execute(
         "SELECT count(*) FROM conformity_items WHERE item_id NOT IN (SELECT item_id FROM conformity_trials)"
     ).fetchone()[0]
@@ -159,7 +197,9 @@ def _take_conditions(source: _Source, intake: Intake) -> None:
     rows = source.db.execute(
         "SELECT condition_id, name, params_json FROM conformity_conditions"
         " WHERE condition_id IN (SELECT condition_id FROM conformity_trials) ORDER BY created_at, rowid"
-    ).fetchall()
+    ).fetchmany(_MOST + 1)
+    if len(rows) > _MOST:
+        raise StoreError(f"{source.path}: more than {_MOST} conditions; a study has a handful")
     for key, name, text in rows:
         where = f"{source.path}: condition {name!r}"
         params: dict[str, JSON] = dict(json_object(str(text), where))
@@ -179,7 +219,7 @@ def _template(source: _Source, key: str, name: str, params: Mapping[str, JSON]) 
         return None
     condition: Condition | None = None
     for row in source.db.execute(_PROMPTS, (key,)):
-        if _history(row["chat_history_json"]):
+        if _history(row["chat_history_json"], f"{source.path}: a prompt of condition {name!r}"):
             return None
         item = item_of(str(row["item_id"]), _facts(source, row))
         system, user = str(row["system_prompt"]), str(row["user_prompt"])
@@ -197,7 +237,10 @@ def _template(source: _Source, key: str, name: str, params: Mapping[str, JSON]) 
 
 
 def _record(source: _Source, row: sqlite3.Row, intake: Intake) -> ImportRecord:
-    where = f"{source.path}: trial {row['trial_id']}"
+    where = f"{source.path}: trial {row['trial_id']!s:.200}"
+    for column in row.keys():  # noqa: SIM118 - iterating a row gives its values
+        if isinstance(row[column], bytes):
+            raise StoreError(f"{where}: {column} holds bytes, not text or a number")
     for known, table, wanted in (
         (row["item_id"], "item", row["wanted_item"]),
         (row["dataset_name"], "data set of item", row["wanted_item"]),
@@ -292,7 +335,7 @@ def _response(row: sqlite3.Row, intake: Intake, where: str) -> Response | None:
     if not isinstance(text, str):
         raise StoreError(f"{where}: raw_text must be a string, not {text!r}")
     tokens = {} if row["token_usage_json"] is None else json_object(str(row["token_usage_json"]), where)
-    fed, spoken = (count if isinstance(count, int) else None for count in map(tokens.get, ("input", "output")))
+    fed, spoken = (count_or_none(tokens.get(key)) for key in ("input", "output"))
     usage = Usage(fed, spoken) if fed or spoken else None
     return Response(text=text, ms=_number(row, "latency_ms", where), usage=usage)
 
@@ -303,7 +346,7 @@ def _labels(source: _Source, row: sqlite3.Row, where: str) -> Iterator[tuple[str
         prompt: dict[str, JSON] = {
             "system": str(row["system_prompt"]),
             "user": str(row["user_prompt"]),
-            "history": _history(row["chat_history_json"]),
+            "history": _history(row["chat_history_json"], where),
         }
         yield "stored_prompt", Score(None, dumps(prompt), "the rendered prompt of the source")
     if row["output_id"] is None:
@@ -324,12 +367,12 @@ def _number(row: sqlite3.Row, column: str, where: str) -> float | None:
     return number_of({column: row[column]}, column, where)
 
 
-def _history(value: object) -> list[JSON]:
+def _history(value: object, where: str) -> list[JSON]:
     """The turns before the prompt; none where the column holds no list."""
     try:
-        turns = json.loads(str(value))
-    except json.JSONDecodeError:
-        return []
+        turns = [] if value is None else parse(str(value))
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{where}: chat_history_json cannot be read as JSON: {error}") from None
     return turns if isinstance(turns, list) else []
 
 
