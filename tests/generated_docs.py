@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -47,8 +48,19 @@ def architecture_page() -> str:
     return f"{head}<!-- rooms -->\n{floor_plan.table()}\n<!-- /rooms -->{rest.partition('<!-- /rooms -->')[2]}"
 
 
+def mutants_page() -> str:
+    """The page on mutants with the outcomes of the last run of benchmarks/mutants.py."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    import mutants
+
+    page = (ROOT / "docs" / "explanation" / "mutants.md").read_text(encoding="utf-8")
+    head, _, rest = page.partition("<!-- mutants -->")
+    return f"{head}<!-- mutants -->\n{mutants.told()}\n<!-- /mutants -->{rest.partition('<!-- /mutants -->')[2]}"
+
+
 PAGES = {
     "docs/explanation/architecture.md": architecture_page,
+    "docs/explanation/mutants.md": mutants_page,
     "docs/figures/floor-plan.svg": floor_plan.picture,
     "docs/reference/cli.md": cli_page,
     "docs/reference/run-format.md": schema_page,

@@ -48,14 +48,14 @@ def corpus() -> list[tuple[Item, Response]]:
 
 
 def _item(body: Mapping[str, object]) -> Item:
-    lists = {key: tuple(body.get(key, ())) for key in ("choices", "aliases")}  # type: ignore[call-overload]
-    return Item("pinned", str(body.get("prompt", "?")), body.get("target"), decoy=body.get("decoy"), **lists)  # type: ignore[arg-type]
+    lists = {key: tuple(body.get(key, ())) for key in ("choices", "aliases")}
+    return Item("pinned", str(body.get("prompt", "?")), body.get("target"), decoy=body.get("decoy"), **lists)
 
 
 def _response(body: Mapping[str, object]) -> Response:
     pairs = body.get("logprobs")
-    likely = None if pairs is None else tuple(ChoiceLogprob(*pair) for pair in pairs)  # type: ignore[attr-defined]
-    return Response(body.get("text"), body.get("error"), likely, body.get("finish"))  # type: ignore[arg-type]
+    likely = None if pairs is None else tuple(ChoiceLogprob(*pair) for pair in pairs)
+    return Response(body.get("text"), body.get("error"), likely, body.get("finish"))
 
 
 def verdict(score: Score) -> str:
@@ -89,7 +89,7 @@ def templates() -> dict[str, dict[str, str]]:
     model is sent for one item."""
     digests = {}
     for name, options in TASKS:
-        task = make_task(name, options)  # type: ignore[arg-type]
+        task = make_task(name, options)
         said = ", ".join(f"{key}={value}" for key, value in options.items())
         messages: tuple[Message, ...] = ()
         for condition in task.conditions:

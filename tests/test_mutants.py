@@ -1,0 +1,92 @@
+"""benchmarks/mutations.py: what a mutant is. The runner is run by hand (docs/explanation/mutants.md)."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+def benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("mutations", ROOT / "benchmarks" / "mutations.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["mutations"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+MUTATIONS = benchmark()
+
+
+def changed(source: str) -> set[str]:
+    """Every version of a source with one change, in the form that Python gives it."""
+    versions = (MUTATIONS.mutant("x.py", source, candidate) for candidate in MUTATIONS.candidates(ast.parse(source)))
+    return {ast.unparse(ast.parse(version.text)) for version in versions if version is not None}
+
+
+@pytest.mark.parametrize(
+    ("source", "versions"),
+    [
+        ("a < b", {"a <= b"}),
+        ("a is not None", {"a is None"}),
+        ("a + b", {"a - b"}),
+        ("a and b", {"a or b"}),
+        ("not a", {"a"}),
+        ("x = 1", {"x = 2", "x = 0"}),
+        ("x = 0.5", {"x = 0.55"}),
+        ("x = 'größe'", {"x = 'größ'"}),
+        ("x = True", {"x = False"}),
+        ("f(a, b)", {"f(b, a)", "pass"}),
+        ("x = sorted(a, key=b)", {"x = list(a)"}),
+        ("x = 'SELECT a DESC'", {"x = 'SELECT a'", "x = 'SELECT a DES'"}),
+        ("[x for x in a if b]", {"[x for x in a if True]"}),
+        ("x = a if b else c", {"x = a if True else c", "x = a if False else c"}),
+        ("raise a", {"pass"}),
+        ("x += y", {"pass"}),
+        ('"""A docstring."""', set()),
+        ("x: int | None = None", set()),
+        ("x = f'{a + 1}'", set()),
+        ("zip(a, b, strict=True)", {"zip(b, a, strict=True)", "pass"}),
+    ],
+)  # fmt: skip
+def test_one_place_is_changed_in_one_way(source: str, versions: set[str]) -> None:
+    assert changed(source) == versions
+
+
+def test_a_change_in_a_line_with_other_letters_hits_its_place() -> None:
+    assert changed("x = ('ä' * 3, b)\n") == {
+        "x = ('ä' / 3, b)",
+        "x = ('' * 3, b)",
+        "x = ('ä' * 4, b)",
+        "x = ('ä' * 2, b)",
+    }
+
+
+def test_a_mutant_says_which_function_it_is_in() -> None:
+    source = "x = 1\n@f\ndef g(a=2):\n    return a\n"
+    lines = {candidate[1] for candidate in MUTATIONS.candidates(ast.parse(source))}
+    assert lines == {0, 2}
+
+
+def test_the_seed_and_the_file_decide_which_mutants_are_tried(tmp_path: Path) -> None:
+    folder = tmp_path / "src" / "perpend"
+    folder.mkdir(parents=True)
+    for name in ("a.py", "b.py"):
+        (folder / name).write_text("".join(f"x{n} = a{n} + b{n} < {n}\n" for n in range(40)), encoding="utf-8")
+
+    def tried(seed: int) -> list[str]:
+        return [mutant.id for mutant in MUTATIONS.selection(tmp_path, ("a.py", "b.py"), 20, seed)]
+
+    first = tried(1)
+    assert len(first) == len(set(first)) == 20
+    assert first == tried(1) != tried(2)
+    (folder / "b.py").write_text((folder / "b.py").read_text(encoding="utf-8").replace("a0", "c0"), encoding="utf-8")
+    assert tried(1)[:10] == first[:10], "what is known of one file outlasts a change of another"
