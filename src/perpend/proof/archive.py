@@ -230,6 +230,8 @@ def _named(path: Path) -> Iterator[None]:
 
 def _parts(plan: Mapping[str, JSON]) -> dict[str, list[Row]]:
     _known(plan, {*_PARTS, "format", "samplings", "meta", "scorers"}, PLAN)
+    if not isinstance(plan["scorers"], list) or not all(isinstance(name, str) for name in plan["scorers"]):
+        raise StoreError(f"{PLAN}: 'scorers' must be a list of names")
     rows = {name: [_known(row, set(keys), PLAN) for row in _tables(plan[name])] for name, keys in _PARTS.items()}
     return {
         "meta": [[key, value] for key, value in sorted(_table(plan["meta"]).items())],

@@ -23,6 +23,7 @@ BEYOND: Mapping[str, str] = {
     "digests, of a freeze that items were drawn from",
     "times": "wrong times, durations, token counts and versions of the code; how lines are packed",
     "words": "untrue reasons for an accepted gate, untrue human labels, an untrue account of the other runs",
+    "figures": "what a figure shows, unless --figures redraws it",
     "imports": "in a run that says it was imported: which questions were asked, and labels that no rule here gives",
 }
 """What a forger can change without a trace, if he derives everything else anew. A root digest that the paper quotes, or

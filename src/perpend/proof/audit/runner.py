@@ -20,7 +20,7 @@ from pathlib import Path
 from perpend.ask.progress import Progress
 from perpend.canon import JSON, as_list, as_object
 from perpend.disk import temporary_folder
-from perpend.errors import PerpendError, StoreError
+from perpend.errors import DiskError, PerpendError, StoreError
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.study import FORMAT, METRICS, metrics_text, plain_metrics, read_metrics, stored_labels_of
 from perpend.proof.audit import format_1
@@ -172,6 +172,8 @@ def _collected(checks: Iterable[Check]) -> list[Check]:
     try:
         with well_formed("what is stored"):
             collected.extend(checks)
+    except DiskError:  # this machine's disk says nothing of the folder
+        raise
     except PerpendError as error:
         collected.append(Check(READABLE, 1, 1, str(error)))
     except BrokenProcessPool as error:
