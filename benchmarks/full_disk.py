@@ -87,7 +87,8 @@ class Disk:
 
     def resize(self, size: int | None, *, read_only: bool = False) -> None:
         """Give the disk so many free bytes; None is enough for everything."""
-        used = (lambda facts: (facts.f_blocks - facts.f_bfree) * facts.f_frsize)(os.statvfs(self.at))
+        facts = os.statvfs(self.at)
+        used = (facts.f_blocks - facts.f_bfree) * facts.f_frsize
         total = 64 << 20 if size is None else max(used + size, STEP)
         self.mount("mount", "-o", f"remount,size={total},{'ro' if read_only else 'rw'}", str(self.at))
 

@@ -40,6 +40,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
+
 import fuzz_inputs
 from fuzz_kinds import KINDS, Case
 
@@ -163,7 +164,7 @@ def judge(case: Case, outcome: Outcome, before: dict[str, str]) -> Iterator[str]
         yield f"a control character in the output: {match[0]!r}"
     if "--json" in outcome.command and outcome.code in (0, 6) and out.strip():
         try:
-            json.loads(out, parse_constant=lambda text: _refuse(text))
+            json.loads(out, parse_constant=_refuse)
         except ValueError as error:
             yield f"not JSON on standard output: {error}"
     if case.needs and f"{case.needs}" not in out:
@@ -171,7 +172,9 @@ def judge(case: Case, outcome: Outcome, before: dict[str, str]) -> Iterator[str]
     if not case.writes and (after := seal(case.at / "in")) != before:
         changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
         # SQLite's own, where a database has a log.
-        changed = [one for one in changed if not one.endswith("-shm") and after.get(one) != hashlib.sha256().hexdigest()]
+        changed = [
+            one for one in changed if not one.endswith("-shm") and after.get(one) != hashlib.sha256().hexdigest()
+        ]
         if changed:
             yield f"changed what it reads: {changed[:3]}"
     left = [one.name for place in ("in", "out", "tmp") for one in (case.at / place).rglob("*perpend-tmp*")]
@@ -211,7 +214,9 @@ def in_child(corpus: Path, at: Path, seed: int, outcome: Outcome, report: Callab
     for number, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(os.open(at / name, os.O_WRONLY | os.O_CREAT, 0o644), number)
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-    sys.stdout, sys.stderr = (os.fdopen(n, "w", encoding="utf-8", errors=e) for n, e in ((1, "strict"), (2, "backslashreplace")))
+    sys.stdout, sys.stderr = (
+        os.fdopen(n, "w", encoding="utf-8", errors=e) for n, e in ((1, "strict"), (2, "backslashreplace"))
+    )
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (400 << 20, 400 << 20))
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -315,7 +320,9 @@ class Fuzz:
                 traceback.print_exc()
                 os._exit(70)
         os.close(write)
-        return Child(pid, read, at, outcome, time.monotonic() + SECONDS * (2 if (kind, number) in self.again else 1) + 2)
+        return Child(
+            pid, read, at, outcome, time.monotonic() + SECONDS * (2 if (kind, number) in self.again else 1) + 2
+        )
 
     def _end(self, child: Child) -> Outcome:
         os.close(child.pipe)
@@ -389,7 +396,9 @@ def table(outcomes: list[Outcome]) -> str:
 @click.option("--show", default=40, show_default=True, help="How many different failures to show.")
 @click.option("--keep", is_flag=True, help="Keep the folders of all cases, not only of failures.")
 @click.option("--work", type=click.Path(path_type=Path), help="Folder for everything. [a new temporary one]")
-def main(seed: int, cases: int, only: str | None, number: int | None, workers: int, show: int, keep: bool, work: Path | None) -> None:
+def main(
+    seed: int, cases: int, only: str | None, number: int | None, workers: int, show: int, keep: bool, work: Path | None
+) -> None:
     """Spoil inputs and see that every verb says so."""
     kinds = [only] if only else [*KINDS]
     wanted = [(kind, n) for n in range(-(-cases // len(kinds))) for kind in kinds][:cases]

@@ -112,7 +112,9 @@ We ran \total{} trials; 42.4\% were right ($p = 5.0\times10^{-12}$, $n=16$), see
 \end{document}
 """
 FIELDS = "id=qid,prompt=question,target=answer,text=output,score.correct=acc,choices=c,tag.t=m.t,temperature=t,ms=t,seed=s,repeat=r"
-FIELDS_TOML = 'id = "qid"\nprompt = "question"\ntarget = "answer"\ntext = "output"\n[score]\ncorrect = "acc"\n[tag]\nt = "m.t"\n'
+FIELDS_TOML = (
+    'id = "qid"\nprompt = "question"\ntarget = "answer"\ntext = "output"\n[score]\ncorrect = "acc"\n[tag]\nt = "m.t"\n'
+)
 
 
 def build(root: Path, call: object) -> None:
@@ -300,13 +302,17 @@ def _simulation(path: Path, temperature: float) -> None:
     path.parent.mkdir(parents=True)
     with closing(sqlite3.connect(path)) as db, db:
         db.executescript(_SIMULATION)
-        config = json.dumps({"suite_config": {"datasets": [{"name": "mixed", "category": "general"}], "run": {"seed": 42}}})
+        config = json.dumps(
+            {"suite_config": {"datasets": [{"name": "mixed", "category": "general"}], "run": {"seed": 42}}}
+        )
         run = f"run-{temperature}"
         db.execute("INSERT INTO runs VALUES(?, 42, 100.0, ?)", (run, config))
         db.execute("INSERT INTO conformity_datasets VALUES('d', 'mixed', 'v1', 'data/mixed.jsonl', 'abc', 100.0)")
         conditions = {"control": {"type": "control"}, "asch_2": {"type": "synthetic_asch_history", "confederates": 2}}
         for name, params in conditions.items():
-            db.execute("INSERT INTO conformity_conditions VALUES(?, ?, ?, 1.0)", (f"c-{name}", name, json.dumps(params)))
+            db.execute(
+                "INSERT INTO conformity_conditions VALUES(?, ?, ?, 1.0)", (f"c-{name}", name, json.dumps(params))
+            )
         for n in range(2):
             source = json.dumps({"name": "curated", "index": 3, "wrong_answer": "Cusco"})
             row = (f"peru{n}", "d", "geography", f"Capital {n}?", "Lima", None, source, 100.0)
@@ -357,6 +363,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 
 def clock() -> None:
     """Stop the clock, so that the same inputs are made each time: a case can be played again."""
+
     class Noon(datetime):
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> Noon:
@@ -379,10 +386,19 @@ def finish(root: Path) -> None:
     labels = [
         {"trial": 1, "scorer": "correct", "value": 1, "by": "a"},
         {"trial": 2, "scorer": "correct@2", "value": 0, "by": "b", "note": "hm"},
-        {"item": "item-2", "condition": "control", "model": "swayed", "temperature": 0.0, "scorer": "endorsed", "value": 0},
+        {
+            "item": "item-2",
+            "condition": "control",
+            "model": "swayed",
+            "temperature": 0.0,
+            "scorer": "endorsed",
+            "value": 0,
+        },
     ]
     _jsonl(root / "runs" / "study" / "labels.jsonl", labels)
-    train(["the cat sees the dog.", "the dog sees a cat.", "the cat eats.", "a dog eats the bone."]).save(root / "tiny.json")
+    train(["the cat sees the dog.", "the dog sees a cat.", "the cat eats.", "a dog eats the bone."]).save(
+        root / "tiny.json"
+    )
     estimate = {"value": 0.5, "n": 2, "lo": 0.1, "hi": 0.9, "method": "bootstrap", "note": ""}
     token = {"text": "a", "tokens": [5], "logprobs": [-0.5], "total": -0.5, "per_token": -0.5}
     write_look(

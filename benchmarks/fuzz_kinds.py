@@ -53,7 +53,6 @@ class Case:
         """One of these command lines."""
         return self.rng.choice(commands).split()
 
-
     def follow(self, run: str) -> None:
         """Go on with a run, where one was made of an odd input."""
         self.made = run
@@ -89,7 +88,9 @@ def _about_a_run(case: Case, run: str) -> list[str]:
         )
     if kind < 0.25:
         case.needs = "logic"
-        return case.one_of("perpend audit in/runs --json --workers 1", "perpend audit in/runs/logic in/runs --json --workers 1")
+        return case.one_of(
+            "perpend audit in/runs --json --workers 1", "perpend audit in/runs/logic in/runs --json --workers 1"
+        )
     return case.one_of(
         f"perpend show {run}",
         f"perpend show {run} --json",
@@ -174,7 +175,9 @@ def template(case: Case) -> list[str]:
     case.take("items.jsonl")
     case.spoil(case.take("template.toml"))
     case.follow("out/r")
-    ask = "perpend eval --task questions --items in/items.jsonl --model mock/subject --template in/template.toml --name r"
+    ask = (
+        "perpend eval --task questions --items in/items.jsonl --model mock/subject --template in/template.toml --name r"
+    )
     return case.one_of(f"{ask} --out out --quiet", f"{ask} --dry-run --json")
 
 
@@ -227,16 +230,22 @@ def expressions(case: Case) -> list[str]:
         expression = shuffled(expression, rng)
     for _ in range(rng.randrange(3)):  # other words of the language in their places
         words = _NAME.findall(expression)
-        expression = expression.replace(rng.choice(words), rng.choice(_VOCABULARY), rng.choice((1, 1, 9))) if words else "1"
+        expression = (
+            expression.replace(rng.choice(words), rng.choice(_VOCABULARY), rng.choice((1, 1, 9))) if words else "1"
+        )
     if rng.random() < 0.2:
         expression = rng.choice(("(", "-", "n(", "100*", "1 - ")) * rng.choice((3, 29, 31, 500)) + expression
     key, quoted = rng.choice(("number", "number", "order")), expression.replace("\\", "\\\\").replace('"', '\\"')
     quoted = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in quoted)
     text = f'[[claim]]\n{key} = "{quoted}"\n' + ("expect = 1\nwithin = 1e6\n" if key == "number" else "")
-    text += rng.choice(("", 'by = "topic"\n', 'pair = ["control", "asch_history_2"]\n', 'where = { "refused@2" = 0 }\n'))
+    text += rng.choice(
+        ("", 'by = "topic"\n', 'pair = ["control", "asch_history_2"]\n', 'where = { "refused@2" = 0 }\n')
+    )
     (case.at / "in/claims.toml").write_text(text, encoding="utf-8", errors="surrogatepass")
     case.spoiled.append(f"{key} = {expression!r:.200}")
-    return case.one_of(f"perpend claims check in/claims.toml {run}", f"perpend claims check in/claims.toml {run} --json")
+    return case.one_of(
+        f"perpend claims check in/claims.toml {run}", f"perpend claims check in/claims.toml {run} --json"
+    )
 
 
 def paper(case: Case) -> list[str]:
@@ -451,10 +460,49 @@ def chaos_runs(case: Case) -> list[str]:
 
 _HOSTILE = (
     *("", " ", "-", "--", "~", ".", "..", "/dev/null", "/dev/full", "/proc/self/mem", "in", "in/items.jsonl/x"),
-    *("x" * 300, "a/" * 2000 + "b", "é", "\udcff\udcfe", "a\nb", "\x1b[31m", "*", "$(id)", "nope", "in/fifo", "in/loop"),
-    *("nan", "inf", "-1", "0", "1e999", "9" * 400, "1979-05-27", "[[[", "KEY", "=", "a=", "a=b=c", "seed=1e999", "--help"),
+    *(
+        "x" * 300,
+        "a/" * 2000 + "b",
+        "é",
+        "\udcff\udcfe",
+        "a\nb",
+        "\x1b[31m",
+        "*",
+        "$(id)",
+        "nope",
+        "in/fifo",
+        "in/loop",
+    ),
+    *(
+        "nan",
+        "inf",
+        "-1",
+        "0",
+        "1e999",
+        "9" * 400,
+        "1979-05-27",
+        "[[[",
+        "KEY",
+        "=",
+        "a=",
+        "a=b=c",
+        "seed=1e999",
+        "--help",
+    ),
     *("condition=\udcff", "temperature=nan", "temperature=1e999", "item=", "a=[" + "[" * 3000, "sway=nan", "seed=-1"),
-    *("true", "99999999999999999999", "-5", "1.5", "mock/", "mock/nope", "/mock", "x.py", "os:system", "correct@", "@1"),
+    *(
+        "true",
+        "99999999999999999999",
+        "-5",
+        "1.5",
+        "mock/",
+        "mock/nope",
+        "/mock",
+        "x.py",
+        "os:system",
+        "correct@",
+        "@1",
+    ),
 )
 
 
