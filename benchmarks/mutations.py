@@ -23,25 +23,25 @@ _SQL = {" DESC": "", "DISTINCT ": "", "IS NOT NULL": "IS NULL", "<=": "<", "ORDE
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change: where, of which kind, and the line before and after it. `function` 0: outside every function."""
+    """One change: where, of which kind, and the line before and after it. `function` '': outside every function."""
 
     id: str
     file: str
     line: int
-    function: int
+    function: str
     kind: str
     before: str
     after: str
     text: str
 
 
-def sites(node: ast.AST, function: int = 0) -> Iterator[tuple[ast.AST, int]]:
-    """Every node that may be changed, with the first line of the function that it is in."""
+def sites(node: ast.AST, function: str = "", scope: str = "") -> Iterator[tuple[ast.AST, str]]:
+    """Every node that may be changed, with the qualified name of the function that it is in."""
     if isinstance(node, ast.FunctionDef):
-        function = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        function, scope = scope + node.name, f"{scope}{node.name}.<locals>."
         children: list[ast.AST] = [*node.args.defaults, *filter(None, node.args.kw_defaults), *node.body]
     elif isinstance(node, ast.ClassDef):
-        children = list(node.body)
+        children, scope = list(node.body), f"{scope}{node.name}."
     elif isinstance(node, ast.AnnAssign):
         children = [node.value] if node.value is not None and "TypeAlias" not in ast.dump(node.annotation) else []
     elif isinstance(node, ast.JoinedStr) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)):
@@ -55,7 +55,7 @@ def sites(node: ast.AST, function: int = 0) -> Iterator[tuple[ast.AST, int]]:
     for child in children:
         if not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):  # a docstring
             yield child, function
-            yield from sites(child, function)
+            yield from sites(child, function, scope)
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, str]]:
@@ -117,8 +117,8 @@ def _conditions(node: ast.AST) -> Iterator[tuple[ast.AST, str, str]]:
         yield from ((test, "condition", "True") for test in node.ifs)
 
 
-def candidates(tree: ast.AST) -> Iterator[tuple[ast.AST, int, str, str]]:
-    """(node, first line of its function, kind, the code in its place) for every change, in the order of the source."""
+def candidates(tree: ast.AST) -> Iterator[tuple[ast.AST, str, str, str]]:
+    """(node, name of its function, kind, the code in its place) for every change, in the order of the source."""
     for node, function in sites(tree):
         for kind, code in changes(node):
             yield node, function, kind, code
@@ -126,7 +126,7 @@ def candidates(tree: ast.AST) -> Iterator[tuple[ast.AST, int, str, str]]:
             yield test, function, kind, code
 
 
-def mutant(file: str, source: str, candidate: tuple[ast.AST, int, str, str]) -> Mutant | None:
+def mutant(file: str, source: str, candidate: tuple[ast.AST, str, str, str]) -> Mutant | None:
     """The file with one change; None where the code is no Python then, or means the same."""
     place, function, kind, code = candidate
     lines = source.encode().split(b"\n")
@@ -143,21 +143,20 @@ def mutant(file: str, source: str, candidate: tuple[ast.AST, int, str, str]) -> 
     return None if is_same else Mutant(key, file, first + 1, function, kind, before, after, text)
 
 
-def selection(root: Path, packages: Sequence[str], count: int, seed: int) -> list[Mutant]:
-    """`count` mutants, each file's share by its lines. Kinds are drawn first, so that constants do not crowd out all.
+def selection(root: Path, packages: Sequence[str], lines: int, seed: int) -> list[Mutant]:
+    """One mutant for so many lines of a file. Kinds are drawn first, so that constants do not crowd out all others.
 
     A file's mutants depend on the seed and on its own text: what is known of them outlasts a change elsewhere.
     """
     paths = [path for name in packages for path in _modules(root / "src" / "perpend" / name)]
     sources = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
-    total = sum(source.count("\n") for source in sources.values())
     chosen: dict[str, Mutant] = {}
     for file, source in sources.items():
         rng = random.Random(f"{seed}:{file}")
-        kinds: dict[str, list[tuple[ast.AST, int, str, str]]] = defaultdict(list)
+        kinds: dict[str, list[tuple[ast.AST, str, str, str]]] = defaultdict(list)
         for candidate in candidates(ast.parse(source)):
             kinds[candidate[2]].append(candidate)
-        quota = len(chosen) + round(count * source.count("\n") / total)
+        quota = len(chosen) + round(source.count("\n") / lines)
         while len(chosen) < quota and kinds:
             kind = rng.choice(sorted(kinds))
             drawn = mutant(file, source, kinds[kind].pop(rng.randrange(len(kinds[kind]))))

@@ -71,9 +71,11 @@ def test_a_change_in_a_line_with_other_letters_hits_its_place() -> None:
 
 
 def test_a_mutant_says_which_function_it_is_in() -> None:
-    source = "x = 1\n@f\ndef g(a=2):\n    return a\n"
-    lines = {candidate[1] for candidate in MUTATIONS.candidates(ast.parse(source))}
-    assert lines == {0, 2}
+    source = (
+        "x = 1\nclass C:\n    y = 2\n    def g(self, a=3):\n        def h():\n            return 4\n        return h\n"
+    )
+    names = {candidate[1] for candidate in MUTATIONS.candidates(ast.parse(source))}
+    assert names == {"", "C.g", "C.g.<locals>.h"}
 
 
 def test_the_seed_and_the_file_decide_which_mutants_are_tried(tmp_path: Path) -> None:
@@ -83,7 +85,7 @@ def test_the_seed_and_the_file_decide_which_mutants_are_tried(tmp_path: Path) ->
         (folder / name).write_text("".join(f"x{n} = a{n} + b{n} < {n}\n" for n in range(40)), encoding="utf-8")
 
     def tried(seed: int) -> list[str]:
-        return [mutant.id for mutant in MUTATIONS.selection(tmp_path, ("a.py", "b.py"), 20, seed)]
+        return [mutant.id for mutant in MUTATIONS.selection(tmp_path, ("a.py", "b.py"), 4, seed)]
 
     first = tried(1)
     assert len(first) == len(set(first)) == 20

@@ -72,12 +72,12 @@ def test_bins_of_one_row_say_why_their_gap_is_undefined() -> None:
 
 
 def test_rows_on_bin_edges_say_how_far_ece_would_move() -> None:
-    """0.5 lies on an edge of ten bins: alone in a bin its gap is 0.5, beside 0.45 or 0.55 they cancel or add up."""
-    estimate = ece_estimate([0.45, 0.5, 0.55], [1, 1, 0])
+    """0.5 lies on an edge of ten bins: it may be counted with 0.55, as it is, or with 0.45."""
+    estimate = ece_estimate([0.45, 0.5, 0.55], [0, 1, 0])
     assert estimate.also["edge_rows"] == 1
-    assert estimate.value == pytest.approx((0.55 + abs(0.5 - 0.55)) / 3)
-    assert estimate.also["edge_lo"] == pytest.approx((0.55 + 0.05) / 3)
-    assert estimate.also["edge_hi"] == pytest.approx((0.55 + 0.5 + 0.55) / 3)
+    assert estimate.value == pytest.approx((0.45 + abs(0.55 - 0.5)) / 3)
+    assert estimate.also["edge_lo"] == pytest.approx(estimate.value)
+    assert estimate.also["edge_hi"] == pytest.approx((abs(0.45 - 0.5) + 0.55) / 3)
 
 
 def test_two_classes_of_which_one_has_no_interval_have_none_together() -> None:
