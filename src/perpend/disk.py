@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import os
 import platform
 import re
@@ -56,13 +57,20 @@ def writing(path: Path) -> Iterator[None]:
         raise DiskError(refusal(path, error)) from error
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it. Python's own way takes a level of its stack for each of theirs."""
+    missing = list(itertools.takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
+    for folder in reversed(missing):
+        folder.mkdir(exist_ok=True)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A file to write beside `path`, which takes its place when the block ends, and is gone when the block fails."""
     with writing(path):
         if path.exists() and not path.is_file():  # renaming a file over a device would remove the device
             raise StoreError(f"{path}: not a file, so nothing was written to it. Give the name of a file.")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         prefix = f".{path.name[:50]}"
         _sweep(path.parent, prefix)
         handle, temporary = _file(path.parent, prefix)
@@ -84,7 +92,7 @@ def temporary_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
     """A folder below `parent`, or where the system keeps temporary files, that is gone after the block."""
     place, prefix = (parent, f".{kind}") if parent is not None else (_system(), f"perpend-{kind}")
     with writing(place):
-        place.mkdir(parents=True, exist_ok=True)
+        make_folder(place)
         _sweep(place, prefix)
         handle, folder = _folder(place, prefix)
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from perpend.canon import pretty
+from perpend.canon import pretty, read_object
 from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_headline
 from perpend.inert import say, say_page
 
@@ -103,7 +103,11 @@ def compare(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
 
         if out is None:
             raise click.UsageError("two checkpoints need --out")
-        say(compare_checkpoints(first, second, out))
+        verdict = compare_checkpoints(first, second, out)
+        if as_json:
+            say_page(pretty(read_object(out / "COMPARE.json")))
+        else:
+            say(verdict)
         return
     sides = side(first, dict(map(key_value, first_where))), side(second, dict(map(key_value, second_where)))
     comparison = compare_directories(*sides, out, columns)
