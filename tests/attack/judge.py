@@ -1,0 +1,169 @@
+"""What an audit says of a forgery: made on a copy of an honest folder, sealed, audited within a limit of time."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import sqlite3
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from perpend.errors import PerpendError
+from perpend.proof.audit import Options, audit
+from perpend.proof.publish import write_index
+from tests.attack import ledger
+from tests.attack.fields import HIDDEN
+from tests.attack.forge import Forgery, derived_anew, seal
+
+LIMIT = 30.0
+FINE = frozenset(("caught", "accepted", "refused", "no change", "cannot be made"))
+"""caught: exit 6. accepted: the verdict names the gate and the reason. refused: perpend makes no such folder."""
+
+BEYOND_RULES = (
+    (r"manifest\.json \| models/\*/(fingerprint|name|label|options).*", "names"),
+    (r"manifest\.json \| (task/(name|options.*)|items/freeze_sha256) \|.*", "names"),
+    (r"items\.jsonl\.gz \| \d+: dataset \|.*|run\.db \| (item|dataset)\.dataset \|.*", "names"),
+    (r"manifest\.json \| (items/(seed|max_items)|scorers.*) \|.*", "choice"),
+    (r"manifest\.json \| (created|code/.*) \|.*", "times"),
+    (r"manifest\.json \| import.*", "imports"),
+    (r"plan\.json \| meta/created \|.*", "times"),
+    (r"receipt\.json \| code/.*", "times"),
+    (r"receipt\.json \| (attempts/others.*|gates/\*/accepted) \|.*", "words"),
+    (r"labels\.jsonl \|.*", "words"),
+    (r"responses\.jsonl\.gz \| \d+: (ms|at|usage.*) \|.*", "times"),
+    (r"responses\.jsonl\.gz \| \d+: (text|error|finish|logprobs.*) \|.*", "answers"),
+    (r"(items|trials)\.jsonl\.gz \|.*\| derived", "answers"),
+    (r".*\.gz \| file \| packed (less|with a flush) \|.*", "times"),
+    (r"figures/.* \| file \| (emptied|cut|padded|with .*|swapped) \|.*", "figures"),
+    (r"run\.db \| (response\.(ms|at|usage)|meta\.value) \|.*", "times"),
+    (r"run\.db \| response(\.(text|error|finish|logprobs))? \|.*", "answers"),
+)
+"""File, place, kind and level of forgeries → the entry of the printed list that they may fall under, if not caught."""
+
+
+def beyond(forgery: Forgery) -> str | None:
+    """The entry of the printed list that a forgery may fall under; None where it must be caught."""
+    return next((key for rule, key in BEYOND_RULES if re.fullmatch(rule, str(forgery))), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a forgery ended. `places` are the differences that the audit named, by check."""
+
+    verdict: str
+    places: dict[str, str] = field(default_factory=dict)
+    line: str = ""
+
+    def names(self, forgery: Forgery) -> bool:
+        """Whether what was said names the file or the field."""
+        text = " ".join((*self.places, *self.places.values())).lower()
+        words = {HIDDEN[0], *re.split(r"[./:| ]+", forgery.place.lower()), *Path(forgery.file).name.lower().split(".")}
+        words |= {"item file"} if "dataset" in words else set()
+        return any(word.rstrip("s") in text for word in words if len(word) > 2)
+
+
+class TooLong(BaseException):
+    """An audit took longer than any honest folder of this size needs."""
+
+
+@contextmanager
+def limited(seconds: float = LIMIT) -> Iterator[None]:
+    """Raise TooLong when the block takes longer."""
+
+    def ring(_: int, __: FrameType | None) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def audited(folder: Path, *, trust_code: bool = False) -> Outcome:
+    """What the audit says of one folder; anything but checks or an error of perpend's is a fault."""
+    try:
+        with limited():
+            (one,) = audit([folder], Options(workers=1, trust_code=trust_code))
+    except TooLong:
+        return Outcome("HUNG")
+    except PerpendError as error:
+        return Outcome("RAISED", line=f"{type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001  any other is what we look for
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        return Outcome(
+            "TRACEBACK", line=f"{type(error).__name__}: {error!s:.200} at {Path(at.filename).name}:{at.lineno}"
+        )
+    failing = {check.name: check.first for check in one.checks if check.fails}
+    return Outcome("caught" if failing else "PASSED", failing, one.verdict)
+
+
+def of_published(source: Path, kind: str, forgery: Forgery, work: Path, *, trust_code: bool = False) -> Outcome:
+    """Forge a copy of source/published/<kind> below `work`, seal it, audit it."""
+    folder = work / "published" / kind
+    shutil.rmtree(folder.parent, ignore_errors=True)
+    shutil.copytree(source / "published" / kind, folder)
+    write_index(folder.parent)
+    before = contents(folder.parent)
+    try:
+        forgery.forge(folder)
+    except (OSError, UnicodeError):
+        return Outcome("cannot be made")
+    if not forgery.file.startswith("../"):
+        if forgery.level == "derived":
+            if contents(folder.parent) == before:
+                return Outcome("no change")
+            if not derived_anew(folder, trust_code=trust_code):
+                return Outcome("refused")
+        else:
+            seal(folder)
+    if contents(folder.parent) == before:
+        return Outcome("no change")
+    outcome = audited(folder, trust_code=trust_code)
+    if outcome.verdict == "PASSED" and (gates := accepted(folder) - accepted(source / "published" / kind)):
+        is_said = all(f"{gate}: " in outcome.line for gate in gates)
+        return Outcome("accepted" if is_said else "PASSED", line=outcome.line)
+    return outcome
+
+
+def accepted(folder: Path) -> set[str]:
+    """The gates that a receipt says failed and were accepted."""
+    body = json.loads((folder / "receipt.json").read_text(encoding="utf-8"))
+    return {str(gate["gate"]) for gate in body["gates"] if "accepted" in gate}
+
+
+def of_run(source: Path, kind: str, forgery: Forgery, work: Path, *, trust_code: bool = False) -> Outcome:
+    """The same for the run directory source/runs/<kind>, which has no seal."""
+    directory = work / "runs" / kind
+    shutil.rmtree(directory.parent, ignore_errors=True)
+    shutil.copytree(source / "runs" / kind, directory)
+    files, rows = contents(directory), ledger.contents(directory)
+    try:
+        forgery.forge(directory)
+    except (OSError, UnicodeError, sqlite3.Error):
+        return Outcome("cannot be made")
+    of_rows = forgery.file == "run.db" and forgery.place not in {"schema", "file"} and "view" not in forgery.kind
+    if contents(directory) == files or (of_rows and ledger.contents(directory) == rows):
+        return Outcome("no change")
+    if forgery.level == "derived" and not ledger.derived_again(directory, trust_code=trust_code):
+        return Outcome("refused")
+    return audited(directory, trust_code=trust_code)
+
+
+def contents(folder: Path) -> dict[str, object]:
+    """All that a folder holds, by name."""
+    return {path.as_posix(): _content(path) for path in folder.rglob("*")}
+
+
+def _content(path: Path) -> object:
+    if path.is_symlink():
+        return path.readlink()
+    return path.read_bytes() if path.is_file() else path.stat().st_mode
