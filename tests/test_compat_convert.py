@@ -63,7 +63,7 @@ def test_a_suite_finds_its_items_in_the_folder_above(tmp_path: Path) -> None:
     moved = suite.rename(folder / "configs" / "suite.json")
     assert len(read_spec(convert(moved, tmp_path / "out") / "run.toml").models) == 2
     (folder / "data" / "views.jsonl").unlink()
-    with pytest.raises(DataError, match="are not in any folder above it"):
+    with pytest.raises(DataError, match="are not in its folder .study."):
         convert(moved, tmp_path / "again")
 
 

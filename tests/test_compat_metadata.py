@@ -49,7 +49,7 @@ def test_only_completed_runs_count_by_temperature_and_a_missing_one_is_named(tmp
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("{", "not JSON"),
+        ("{", "damaged: Expecting property name"),
         ("{}", "has no 'experiments'"),
         ('{"experiments": {"hot": {}}}', "must be a number, not 'hot'"),
         ('{"experiments": {"0.0": {"status": "complete"}}}', "unknown status 'complete'; did you mean 'completed'"),

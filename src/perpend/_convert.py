@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from perpend.canon import opened
 from perpend.errors import DataError, StoreError
 from perpend.importers import field_map
 from perpend.importers.formats import FORMATS
@@ -48,16 +49,20 @@ def convert(
     `fields` is a map for plain JSONL: 'prompt=question,text=output', or the name of a TOML file that says the same.
     `metadata` and `runs_dir` say where the runs_metadata.json and the run folders of a sweep are, if not at `source`.
     """
-    if fields is not None:
-        if not source.is_file():
-            raise DataError(f"{source}: not a file; a field map is for a JSONL file")
-        return field_map.read(source, destination, field_map.parse_map(fields))
-    if metadata is not None or runs_dir is not None:
-        return read_sweep(source, destination, metadata=metadata, runs_dir=runs_dir)
     try:
-        kind = "folder" if source.is_dir() else _kind(source)
+        if fields is not None:
+            if not source.is_file():
+                raise DataError(f"{source}: not a file; a field map is for a JSONL file")
+            return field_map.read(source, destination, field_map.parse_map(fields))
+        if metadata is not None or runs_dir is not None:
+            return read_sweep(source, destination, metadata=metadata, runs_dir=runs_dir)
+        return _convert(source, destination)
     except OSError as error:
-        raise DataError(f"{source}: cannot be read: {error.strerror}", *READABLE) from None
+        raise DataError(f"{error.filename or source}: cannot be read: {error.strerror or error}", *READABLE) from None
+
+
+def _convert(source: Path, destination: Path) -> Path:
+    kind = "folder" if source.is_dir() else _kind(source)
     if kind == "ledger" or (source / "run.db").is_file():
         directory = source if kind == "folder" else source.parent
         # A run of chaosbench with a ledger has its own files beside it, and those are what is converted.
@@ -72,7 +77,7 @@ def convert(
 
 def _kind(source: Path) -> str:
     """'ledger' is a run.db of perpend."""
-    with source.open("rb") as file:
+    with opened(source) as file:
         head = file.read(len(_SQLITE))
     if head != _SQLITE:
         return "zip" if head.startswith(_ZIP) else "text"
@@ -101,7 +106,7 @@ def _other(source: Path, kind: str, destination: Path) -> Path:
     if body is None:
         raise DataError(f"{source}: neither SQLite nor JSON nor JSONL of objects", *READABLE)
     if {"datasets", "conditions", "models"} <= body.keys():
-        return suite.write_suite(source, _items_folder(source), destination).parent
+        return suite.write_suite(source, suite.items_folder(source), destination).parent
     if {"item_id", "question"} <= body.keys():
         return suite.write_items(source, _inside(destination, "items.jsonl"))
     raise DataError(f"{source}: JSON, but with unknown keys: {', '.join(sorted(body)[:12])}", *READABLE)
@@ -110,15 +115,3 @@ def _other(source: Path, kind: str, destination: Path) -> Path:
 def _inside(destination: Path, name: str) -> Path:
     """The destination itself where it names a file of that kind, else a file in it."""
     return destination if destination.suffix == Path(name).suffix else destination / name
-
-
-def _items_folder(source: Path) -> Path:
-    """The folder above a suite file that its data sets' paths start from."""
-    wanted = [dataset.path for dataset in suite.read_suite(source).datasets]
-    for folder in source.resolve().parents:
-        if all((folder / path).is_file() for path in wanted):
-            return folder
-    raise DataError(
-        f"{source}: its item files ({wanted[0]} …) are not in any folder above it; put them there, or give them: "
-        "perpend.studies.conformity.suite.write_suite(suite, items, out)"
-    )

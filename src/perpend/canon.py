@@ -67,9 +67,24 @@ def _regular(path: str, flags: int) -> int:
     raise OSError(errno.EINVAL, "a pipe or a device, not a file", path)
 
 
+def inside(folder: Path, name: str, where: str) -> Path:
+    """The path in a folder that a stranger's file names. DataError where it leads out of it, also by way of a link."""
+    parts = re.split(r"[/\\]", name)
+    if not name or parts[0] in ("", "~") or ":" in parts[0] or ".." in parts or "\0" in name:
+        raise DataError(f"{where}: {name!r:.200} is no path below its folder; write it relative, without '..'")
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise DataError(f"{where}: {name!r:.200} is a link to another folder; put the file itself there")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DataError(f"{where}: {name!r:.200} is a pipe or a device, not a file")
+    return path
+
+
 def digest_file(path: Path) -> str:
     """SHA-256, in hex, of a file's bytes."""
-    with open_file(path) as file:
+    if path.exists() and not path.is_file():  # a pipe may never end
+        raise DataError(f"{path}: not a file")
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -189,7 +204,7 @@ def count_or_none(value: JSON) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63 else None
 
 
-DEEPEST, _MOST, LARGEST = 100, 1_000_000, 1 << 64
+DEEPEST, _MOST, LARGEST = 100, 2_000_000, 1 << 64
 _LONGEST_FILE, _LONGEST_LINE = 1 << 26, 1 << 25
 """64 and 32 MB: what is read into memory whole is never that long, unless somebody means harm."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of half a surrogate pair
@@ -203,7 +218,7 @@ def parse(text: str, *, constants: bool = False) -> JSON:
     """The value of a JSON text that means one thing only; ValueError for any other.
 
     A key said twice, NaN, a number beyond every float, an integer of more than 64 bits, more than 100 levels, more than
-    a million values: readers take these differently, or fall over them, so no honest file holds them. `constants`
+    two million values: readers take these differently, or fall over them, so no honest file holds them. `constants`
     lets NaN and Infinity pass, which other harnesses write for a score that is undefined.
     """
     brackets = text.count("[") + text.count("{")

@@ -68,7 +68,7 @@ class _Requests:
 def is_samples(source: Path) -> bool:
     """Whether a folder holds files of samples, or a file is one or is what 'results_<time>.json' holds."""
     if source.is_dir():
-        return any(_FILE.match(path.name) for path in source.iterdir())
+        return any(_FILE.match(path.name) for path in source.iterdir() if path.is_file())
     body = first_object(source)
     return body is not None and (body.keys() >= KEYS or {"results", "configs", "n-shot"} <= body.keys())
 
@@ -106,7 +106,8 @@ def _files(source: Path) -> list[Path]:
         return [source]
     folder = source if source.is_dir() else source.parent
     stamp = source.stem.removeprefix("results_") if source.is_file() else None
-    times = {path: match["time"] for path in sorted(folder.iterdir()) if (match := _FILE.match(path.name))}
+    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    times = {path: match["time"] for path in files if (match := _FILE.match(path.name))}
     chosen = [path for path, time in times.items() if stamp in (None, time)]
     if not chosen:
         raise DataError(f"{source}: no samples of it beside it; run lm_eval with --log_samples")

@@ -8,7 +8,6 @@ model of the same kind, so every word has an exact probability and two checkpoin
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 import unicodedata
@@ -18,7 +17,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 
-from perpend.canon import JSON, dumps, write_atomic
+from perpend.canon import JSON, as_list, dumps, list_of, read_object, whole_of, write_atomic
 from perpend.errors import DataError, ModelError
 from perpend.models.base import BLANK, cut_at, in_order
 from perpend.spec.model import Answers, Budget
@@ -32,6 +31,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyzáéíóúüñ0123456789'-.,;:!?¿¡()\""
 
 _FORMAT = "perpend n-gram 1"
 _BATCH = 64
+_LONGEST_ORDER = 16
 _TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]|_")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _CLOSES_UP = frozenset(".,;:!?)")
@@ -210,23 +210,27 @@ def train(texts: Iterable[str], order: int = ORDER) -> NGram:
 
 def load(path: Path) -> NGram:
     """The model in a checkpoint file; DataError for a file that `save` did not write."""
-    try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such checkpoint; make_checkpoints(folder) writes two") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        body = None
-    if not isinstance(body, dict) or body.get("format") != _FORMAT:
+    body = read_object(path, advice="make_checkpoints(folder) writes two")
+    if body.get("format") != _FORMAT:
         raise DataError(f"{path}: not a checkpoint of format {_FORMAT!r}")
-    try:
-        names = body["names"]
-        counts: dict[tuple[str, ...], dict[str, int]] = {}
-        for *history, word, count in body["counts"]:
-            counts.setdefault(tuple(names[part] for part in history), {})[names[word]] = count
-        vocabulary = frozenset(names[number] for number in body["vocabulary"])
-        return NGram(body["order"], body["step"], vocabulary, frozenset(names) - {START, END, UNKNOWN}, counts)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: a damaged checkpoint ({type(error).__name__}: {error}); make it again") from None
+    where = str(path)
+    order, step, names = whole_of(body, "order", where), whole_of(body, "step", where), list_of(body, "names", where)
+    words = {name for name in names if isinstance(name, str) and _is_spellable(name)}
+    numbers = range(len(names))
+    grams, known = list_of(body, "counts", where), list_of(body, "vocabulary", where)
+    is_whole = len(words) + 3 == len(set(map(str, names))) == len(names) and {START, END, UNKNOWN} <= set(names)
+    if not (2 <= order <= _LONGEST_ORDER and step > 0 and is_whole and all(number in numbers for number in known)):
+        raise DataError(f"{path}: a damaged checkpoint; make it again")
+    counts: dict[tuple[str, ...], dict[str, int]] = {}
+    for place, gram in enumerate(grams, 1):
+        parts = [part for part in as_list(gram) if type(part) is int and 0 <= part < 1 << 53]
+        if len(parts) != order + 1 or not all(part in numbers for part in parts[:-1]) or not parts[-1]:
+            raise DataError(f"{path}: a damaged checkpoint: entry {place} of 'counts' is {gram!r:.80}; make it again")
+        *history, word = (str(names[part]) for part in parts[:-1])
+        counts.setdefault(tuple(history), {})[word] = parts[-1]
+    listed = set(map(str, known))
+    vocabulary = frozenset(str(name) for number, name in enumerate(names) if str(number) in listed)
+    return NGram(order, step, vocabulary & words, frozenset(words), counts)
 
 
 @cache

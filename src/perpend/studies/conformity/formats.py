@@ -14,7 +14,7 @@ from perpend.importers.json_stream import first_object
 from perpend.measure.study import Format
 from perpend.studies.conformity import rows, runs_metadata, simulation_db
 
-METADATA = "runs_metadata.json"
+METADATA = runs_metadata.METADATA
 _DATABASE = simulation_db.FORMAT
 _COMPARED = "Comparing_Experiments"
 _RUNS = (f"*/{_DATABASE}", f"runs/*/{_DATABASE}", f"*/runs/*/{_DATABASE}")
@@ -58,7 +58,8 @@ def read_sweep(source: Path, destination: Path, *, metadata: Path | None = None,
     else:
         known = runs_metadata.read(file)
         near = file.resolve().parent
-        databases = known.databases(*(folders if runs_dir is not None else (*folders, near, near.parent)))
+        around = (near, near.parent) if near.name == _COMPARED else (near,)
+        databases = known.databases(*(folders if runs_dir is not None else (*folders, *around)))
     return simulation_db.read_sweep(databases, destination)
 
 
@@ -83,7 +84,11 @@ def _metadata(folder: Path) -> Path | None:
 
 def _databases(folder: Path) -> list[Path]:
     """Every simulation.db of a folder of runs, or of the folder above it, by name."""
-    return next((databases for runs in _RUNS if (databases := sorted(folder.glob(runs)))), [])
+    for runs in _RUNS:
+        databases = sorted(path for path in folder.glob(runs) if path.is_file())
+        if databases:
+            return databases
+    return []
 
 
 def is_rows(path: Path) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perpend.canon import JSON, json_object, number_of, object_of, pretty, write_atomic
+from perpend.canon import JSON, inside, number_of, object_of, pretty, read_object, write_atomic
 from perpend.canon import text_or_none as text_of
 from perpend.errors import DataError, did_you_mean
 
+METADATA = "runs_metadata.json"
 STATUSES = ("completed", "failed", "skipped")
 _STRINGS = ("run_id", "run_dir", "db_path", "config_file", "status", "error_message", "started_at", "completed_at")
 
@@ -48,10 +49,7 @@ class RunsMetadata:
 
 def read(path: Path) -> RunsMetadata:
     """Read a runs_metadata.json."""
-    try:
-        body = json_object(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
+    body = read_object(path)
     if "experiments" not in body:
         raise DataError(f"{path}: not a runs_metadata.json: it has no 'experiments'")
     experiments = object_of(body, "experiments", str(path))
@@ -97,16 +95,22 @@ def _experiment(experiments: Mapping[str, JSON], key: str, path: Path) -> Experi
 
 def _database(experiment: Experiment, folders: Sequence[Path]) -> Path:
     run, file = experiment.run_dir, experiment.db_path
+    where = f"{METADATA}: the run at temperature {experiment.temperature:g}"
     tried: list[str] = []
     for folder in folders:
-        places = [folder / run / "simulation.db", folder / "runs" / run / "simulation.db"] if run else []
-        if run and not Path(run).is_absolute():
-            places += sorted(folder.glob(f"*/runs/{glob.escape(run)}/simulation.db"))
-        places += [folder / file] if file else []
-        for path in places:
+        names = [f"{run}/simulation.db", f"runs/{run}/simulation.db"] if run else []
+        for name in (*names, *_deeper(folder, run, where), *([file] if file else ())):
+            path = inside(folder, name, where)
             if path.is_file():
                 return path
-        tried += [path.relative_to(folder).as_posix() for path in places if path.is_relative_to(folder)]
-    where = ", ".join(map(str, folders))
+            tried.append(name)
     shown = ", ".join(dict.fromkeys(tried))
-    raise DataError(f"{where}: the run at temperature {experiment.temperature:g} is not there; tried {shown}")
+    place = ", ".join(map(str, folders))
+    raise DataError(f"{place}: the run at temperature {experiment.temperature:g} is not there; tried {shown}")
+
+
+def _deeper(folder: Path, run: str | None, where: str) -> Iterator[str]:
+    """The databases of a run in folders of runs, such as 'runs-hpc-full/runs/<run>/simulation.db'."""
+    if run and inside(folder, run, where):
+        for path in sorted(folder.glob(f"*/runs/{glob.escape(run)}/simulation.db")):
+            yield path.relative_to(folder).as_posix()

@@ -18,12 +18,13 @@ from perpend.canon import (
     JSON,
     as_list,
     dumps,
+    inside,
     json_lines,
-    json_object,
     named,
     number_of,
     object_of,
     portable_name,
+    read_object,
     write_atomic,
 )
 from perpend.canon import text_or_none as text_of
@@ -45,6 +46,7 @@ _ITEM_KEYS = (
     *("item_id", "domain", "category", "question", "ground_truth_text", "wrong_answer", "source"),
     *("dataset_name", "topic", "is_factual"),
 )
+_CONFIGS = "configs"
 _TASK = '''"""The conditions of a suite of the conformity study, from the template files beside this file."""
 
 from pathlib import Path
@@ -120,10 +122,7 @@ def write_items(source: Path, out: Path) -> Path:
 def read_suite(path: Path) -> Suite:
     """A suite file of the study."""
     where = str(path)
-    try:
-        body = json_object(path.read_text(encoding="utf-8"), where)
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
+    body = read_object(path)
     run = object_of(body, "run", where)
     if run.get("top_k", run.get("top_n")) is not None:
         raise SpecError(f"{where}: run.top_k: a run has no top_k; set it at the server and remove it from the suite")
@@ -174,6 +173,25 @@ def write_suite(
         shutil.rmtree(out, ignore_errors=True)
         raise
     return out / "run.toml"
+
+
+def items_folder(suite: Path) -> Path:
+    """The folder that the paths of a suite's data sets start from. All of them must lead into the study's own folder.
+
+    That is the suite's, or the one above where the suite is in `configs`, as the study keeps them; paths may start
+    further above, as in 'experiments/my_study/data/facts.jsonl'.
+    """
+    wanted = read_suite(suite).datasets
+    own = suite.resolve().parent
+    study = own.parent if own.name == _CONFIGS else own
+    for folder in dict.fromkeys((own, study, *study.parents)):
+        paths = [inside(folder, dataset.path, f"{suite}: data set {dataset.name!r:.80}") for dataset in wanted]
+        if all(path.is_file() and path.resolve().is_relative_to(study) for path in paths):
+            return folder
+    raise DataError(
+        f"{suite}: its item files ({wanted[0].path} …) are not in its folder {study.name!r}; put them there, or give"
+        " them: perpend.studies.conformity.suite.write_suite(suite, items, out)"
+    )
 
 
 def suite_task(folder: Path, name: str, files: Sequence[str]) -> Task:
@@ -242,7 +260,7 @@ def _write_dataset(suite: Suite, dataset: SuiteDataset, items: Path, out: Path) 
 
 def _bodies(dataset: SuiteDataset, items: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
     if items.is_dir():
-        yield from json_lines(items / dataset.path)
+        yield from json_lines(inside(items, dataset.path, f"data set {dataset.name!r:.80}"))
         return
     for where, body in json_lines(items):
         if body.get("dataset_name") == dataset.name:

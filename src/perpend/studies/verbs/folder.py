@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perpend.canon import JSON, dumps, json_object, object_of, portable_name, pretty, text_of, whole_of, write_atomic
+from perpend.canon import JSON, dumps, object_of, portable_name, pretty, read_object, text_of, whole_of, write_atomic
 from perpend.errors import DataError
 from perpend.inert import markdown
 from perpend.measure.study import Metric, Numbers
@@ -97,14 +97,11 @@ def _lines(rows: Sequence[JSON]) -> str:
 def load_checkpoint(folder: Path) -> CheckpointFolder:
     """The checkpoint of a folder that `write_checkpoint` wrote, its numbers computed again from its predictions."""
     path, held_out = folder / "results.json", folder / "held_out.jsonl"
-    try:
-        body = json_object(path.read_text(encoding="utf-8"), str(path))
-        provenance = object_of(body, "provenance", str(path))
-        name, n_bins = text_of(body, "checkpoint", str(path)), whole_of(body, "n_bins", str(path))
-    except FileNotFoundError:
-        raise DataError(f"{folder}: holds no results.json; give a folder that a checkpoint report wrote") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: is not what a checkpoint report writes (not UTF-8)") from None
+    if not path.exists():
+        raise DataError(f"{folder}: holds no results.json; give a folder that a checkpoint report wrote")
+    body = read_object(path)
+    provenance = object_of(body, "provenance", str(path))
+    name, n_bins = text_of(body, "checkpoint", str(path)), whole_of(body, "n_bins", str(path))
     return checkpoint_of(
         load_predictions(folder / "predictions.jsonl"),
         name=name,

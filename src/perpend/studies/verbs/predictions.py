@@ -88,7 +88,7 @@ def load_predictions(
     """
     choices: dict[str, Choice] = {}
     lines: dict[str, str] = {}
-    for where, body in json_lines(path):
+    for where, body in json_lines(path, constants=True):
         one = _choice(body, where, category)
         _check_category(one, where, tricks, category)
         if one.id in choices:

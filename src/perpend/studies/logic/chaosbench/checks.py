@@ -15,7 +15,19 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, digest, digest_file, dumps, number_of, object_of, pretty
+from perpend.canon import (
+    JSON,
+    as_list,
+    as_object,
+    digest,
+    digest_file,
+    dumps,
+    number_of,
+    object_of,
+    parse,
+    pretty,
+    read_text,
+)
 from perpend.errors import DataError, PerpendError, StoreError
 from perpend.ledger.staging import IMPORTED
 from perpend.measure.run import Run, table_of
@@ -27,11 +39,11 @@ from perpend.studies.logic.chaosbench.imported import SOURCE_METRICS, STORED, re
 from perpend.studies.logic.chaosbench.items import text_of
 from perpend.studies.logic.chaosbench.predictions import (
     as_lines,
-    prediction_bytes,
     predictions_path,
     read_rows,
     repeated,
     stored_rows,
+    unpacked,
 )
 from perpend.studies.logic.chaosbench.reference import rounded_metrics, rounded_page
 from perpend.studies.logic.chaosbench.rundir import (
@@ -56,6 +68,7 @@ from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.types import Item
 
 INVALID_LIMIT = 0.05
+_FURTHER = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +170,10 @@ def _ledger(folder: Path) -> Run | None:
 
 def _from_ledger(run: Run, manifest: Mapping[str, JSON], path: Path) -> _Texts:
     predictions = run_predictions(run, parser_stated(manifest))
-    stored = prediction_bytes(path).decode("utf-8", "replace").split("\n")
-    now = as_lines(predictions, cut_stated(manifest)).split("\n")
+    text = as_lines(predictions, cut_stated(manifest))
+    with unpacked(path) as file:  # what is longer differs, however long it is
+        stored = file.read(len(text) + _FURTHER).decode("utf-8", "replace").split("\n")
+    now = text.split("\n")
     check = Check("predictions recompute", len(predictions), note=f"{len(predictions)} rows are those of run.db")
     if stored != now:
         line, one, other = _first_line(stored, now)
@@ -168,8 +183,8 @@ def _from_ledger(run: Run, manifest: Mapping[str, JSON], path: Path) -> _Texts:
 
 def _rows_differ(stored: str, now: str) -> str:
     try:
-        bodies = (json.loads(stored), json.loads(now))
-    except ValueError:
+        bodies = (parse(stored), parse(now))
+    except (ValueError, RecursionError):
         return f"stored {stored!r:.80}, run.db gives {now!r:.80}"
     return first_difference(*bodies, "row") or "other bytes than those of run.db"
 
@@ -196,7 +211,7 @@ def _numbers(examined: Examined, ledger: Run | None) -> tuple[Mapping[str, JSON]
             raise DataError(f"{RUN_MANIFEST}: names no parser and no settings, though run.db has them")
         body = protocol_of(examined.predictions, parser_stated(manifest))
         page = examined.folder / SUMMARY_PAGE
-        lines = _text(page).split("\n") if page.is_file() else []
+        lines = read_text(page).split("\n") if page.is_file() else []
         stated = [rounded_metrics(examined.stored, body), rounded_page(manifest, lines, body)]
         return body, [*stated, *_receipt(examined, body)]
     if ledger is None and examined.shortened:
@@ -288,15 +303,11 @@ def item_of(one: Prediction) -> Item:
     return Item(one.id, one.question, one.truth, tags=one.tags)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (FileNotFoundError, UnicodeDecodeError):
-        raise DataError(f"{path.name}: is missing, or not UTF-8") from None
-
-
 def _page(examined: Examined, body: Mapping[str, JSON]) -> Check:
-    stored, now = _text(examined.folder / SUMMARY_PAGE).split("\n"), summary_page(examined.manifest, body).split("\n")
+    stored, now = (
+        read_text(examined.folder / SUMMARY_PAGE).split("\n"),
+        summary_page(examined.manifest, body).split("\n"),
+    )
     check = Check("summary recomputes", len(now), note=f"{len(now)} lines agree")
     if stored != now:
         line, one, other = _first_line(stored, now)
@@ -345,7 +356,7 @@ def _receipt(examined: Examined, body: Mapping[str, JSON]) -> list[Check]:
             check.compare(entry.get("found"), figures[name], f"{RECEIPT}, {name}")
     readme = folder.parent / "README.md"
     if readme.is_file():
-        lines = [line for line in _text(readme).split("\n") if f"]({folder.name})" in line]
+        lines = [line for line in read_text(readme).split("\n") if f"]({folder.name})" in line]
         check.compare(lines, [index_row(folder.name, examined.manifest, body)], readme.name)
     return [check]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, json_object, write_atomic
+from perpend.canon import JSON, as_list, as_object, read_object, write_atomic
 from perpend.errors import DataError
 from perpend.ledger.manifest import code_version
 from perpend.report.tables import markdown_table
@@ -93,8 +93,8 @@ def read_freeze(out: Path) -> dict[str, JSON] | None:
     """The freeze manifest in a folder; None where there is none."""
     path = out / MANIFEST
     try:
-        return json_object(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else None
-    except (DataError, UnicodeDecodeError) as error:
+        return read_object(path) if path.exists() else None
+    except DataError as error:
         raise MissingDataError(f"{path}: not a freeze manifest: {error}; remove it to freeze anew") from None
 
 

@@ -7,13 +7,17 @@ labels are read again from the texts, and what the row states of them is compare
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
-from perpend.canon import JSON, clean_text, json_lines, json_object, number_of, object_of
+from perpend.canon import JSON, clean_text, lines_of, number_of, object_of, opened
 from perpend.errors import DataError
 from perpend.studies.logic.chaosbench.items import NO_FAMILY, label_of, text_of
 from perpend.studies.logic.replies import NO_SPLIT, OUTCOMES, Outcome, Prediction, Reader, prediction
@@ -21,6 +25,8 @@ from perpend.types import Item, Response, Usage
 
 NAMES = ("predictions.jsonl", "predictions.jsonl.gz", "predictions_subset.jsonl.gz")
 """What the file may be called, ours first."""
+RATIO, FREE = 100, 1 << 26
+"""A packed file may unpack to so many times its size, and so many bytes more."""
 STATED = ("parsed_label", "outcome", "correct", "retry_outcome")
 """What a row of the reference states of its own reading."""
 
@@ -88,13 +94,37 @@ def predictions_path(folder: Path) -> Path | None:
     return next((folder / name for name in NAMES if (folder / name).is_file()), None)
 
 
-def prediction_bytes(path: Path) -> bytes:
-    """The content of a prediction file, plain or gzip."""
+@contextmanager
+def unpacked(path: Path) -> Iterator[BinaryIO]:
+    """A prediction file as JSON lines, plain or gzip. One that unpacks to too much is a DataError."""
     try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if path.suffix == ".gz" else data
-    except (OSError, EOFError, ValueError) as error:
-        raise DataError(f"{path}: not a gzip file of JSON lines: {error}") from None
+        with opened(path) as file:
+            if path.suffix != ".gz":
+                yield file
+                return
+            most = RATIO * path.stat().st_size + FREE
+            with gzip.GzipFile(fileobj=file) as plain, io.BufferedReader(_Limited(plain, most, path)) as lines:
+                yield lines
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: not a file of JSON lines, plain or gzip: {error}") from None
+
+
+class _Limited(io.RawIOBase):
+    """What a stream holds, up to some number of bytes."""
+
+    def __init__(self, file: gzip.GzipFile, most: int, path: Path) -> None:
+        self._file, self._left, self._path = file, most, path
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # what BufferedReader gives
+        part = self._file.read(len(buffer))
+        self._left -= len(part)
+        if self._left < 0:
+            raise DataError(f"{self._path}: unpacks to more than {RATIO} times its size; do you trust its source?")
+        buffer[: len(part)] = part
+        return len(part)
 
 
 def read_rows(path: Path, reading: ParsedReply) -> list[PredictionRow]:
@@ -104,16 +134,8 @@ def read_rows(path: Path, reading: ParsedReply) -> list[PredictionRow]:
 
 def stored_rows(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
     """('file:line', row as it is) of a prediction file, plain or gzip."""
-    if path.suffix != ".gz":
-        yield from json_lines(path)
-        return
-    try:
-        lines = prediction_bytes(path).decode().split("\n")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not a gzip file of JSON lines: {error}") from None
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield f"{path}:{number}", json_object(line, f"{path}:{number}")
+    with unpacked(path) as file:
+        yield from lines_of(file, path)
 
 
 def _row(row: Mapping[str, JSON], place: str, reading: ParsedReply) -> PredictionRow:
@@ -143,7 +165,7 @@ def _difference(row: Mapping[str, JSON], facts: Mapping[str, JSON], keys: Iterab
 def _ours(row: Mapping[str, JSON], item: Item, place: str, read: Reader) -> Prediction:
     """The row that this program writes for the same item and texts."""
     text, error, retried = (_text(row, key) for key in ("pred_text", "error", "retry_pred_text"))
-    tokens = number_of(row, "output_tokens", place)
+    tokens = _count(row, "output_tokens", place)
     usage = None if tokens is None else Usage(output=int(tokens))
     last = Response(text, None if text is not None else error or "no reply", finish=_text(row, "finish"), usage=usage)
     kept = _text(row, "first_pred_text")
@@ -151,7 +173,7 @@ def _ours(row: Mapping[str, JSON], item: Item, place: str, read: Reader) -> Pred
     one = prediction(item, last, None, read) if retried is None else prediction(item, first, last, read)
     if one is None:
         raise DataError(f"{place}: a prediction needs a 'ground_truth' that is TRUE or FALSE")
-    return replace(one, latency_s=number_of(row, "latency_s", place))
+    return replace(one, latency_s=_count(row, "latency_s", place))
 
 
 def _reference(row: Mapping[str, JSON], item: Item, place: str, read: Reader) -> Prediction:
@@ -177,7 +199,7 @@ def _reference(row: Mapping[str, JSON], item: Item, place: str, read: Reader) ->
         split=text_of(row, "split") or NO_SPLIT,
         text=text,
         reason=reason,
-        latency_s=number_of(row, "latency_s", place),
+        latency_s=_count(row, "latency_s", place),
         retry_text=retried,
         retry_outcome=retry,
         first="INVALID" if was_asked_again else outcome,
@@ -201,6 +223,14 @@ def _outcome(value: JSON, place: str) -> Outcome | None:
         if value == known:
             return known
     raise DataError(f"{place}: unknown outcome {value!r}; one of {', '.join(OUTCOMES)}")
+
+
+def _count(row: Mapping[str, JSON], key: str, place: str) -> float | None:
+    """A number of 0 or more, or None where the key is absent or null."""
+    value = number_of(row, key, place)
+    if value is not None and not 0 <= value < 1 << 53:
+        raise DataError(f"{place}: {key!r} must be 0 or more, not {value:g}")
+    return value
 
 
 def _text(row: Mapping[str, JSON], key: str) -> str | None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from perpend.ask.task import packaged_task
-from perpend.canon import JSON, compress, digest, digest_file, object_of, write_atomic
+from perpend.canon import JSON, compress, digest, digest_file, inside, object_of, write_atomic
 from perpend.errors import AuditFailure, DataError, StoreError
 from perpend.inert import one_line
 from perpend.proof.gates import Gate
@@ -149,7 +149,7 @@ def _drawn(manifest: Mapping[str, JSON], freeze: Freeze) -> list[Record]:
     if dataset.get("name") == CANONICAL:
         records = selector.records()
     else:
-        path = selector.base / str(dataset.get("path"))
+        path = inside(selector.base, str(dataset.get("path")), RUN_MANIFEST)
         if not path.is_file() or digest_file(path) != dataset.get("sha256"):
             raise DataError(f"{dataset.get('path')} is not here as it was")
         records = load_records([path])

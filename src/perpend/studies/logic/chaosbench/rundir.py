@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from perpend.canon import JSON, json_object, object_of, write_atomic
+from perpend.canon import JSON, object_of, read_object, write_atomic
 from perpend.errors import DataError, StoreError, did_you_mean
 from perpend.inert import markdown
 from perpend.measure.run import Run
@@ -42,12 +42,9 @@ _RATES = (
 
 def read_json(path: Path) -> dict[str, JSON]:
     """The object in a JSON file."""
-    try:
-        return json_object(path.read_text(encoding="utf-8"), str(path))
-    except FileNotFoundError:
-        raise StoreError(f"{path.parent}: not a run folder (there is no {path.name})") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 at byte {error.start}") from None
+    if not path.exists():
+        raise StoreError(f"{path.parent}: not a run folder (there is no {path.name})")
+    return read_object(path)
 
 
 def write_json(path: Path, body: Mapping[str, JSON]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, json_object
+from perpend.canon import JSON, as_list, inside, read_object
 from perpend.errors import DataError
 from perpend.studies.logic.chaosbench.hashes import FileDigest, file_digest, global_sha256
 from perpend.studies.logic.chaosbench.items import Record, line_of, load_records, text_of
@@ -31,12 +31,12 @@ class Selector:
     listed: tuple[str, ...]
 
     def paths(self) -> list[Path]:
-        """The files, in the order of the list."""
-        return [self.base / entry for entry in self.listed]
+        """The files, in the order of the list. One that is not below the selector's folder is an error."""
+        return [inside(self.base, entry, str(self.path)) for entry in self.listed]
 
     def missing(self) -> list[str]:
         """The listed files that are not there."""
-        return [entry for entry in self.listed if not (self.base / entry).is_file()]
+        return [entry for entry, path in zip(self.listed, self.paths(), strict=True) if not path.is_file()]
 
     def digests(self) -> list[FileDigest]:
         """The digest of every file, in the order of the list. A missing file is an error."""
@@ -74,13 +74,10 @@ def locate(path: Path) -> Path:
 def read_selector(path: Path = SELECTOR) -> Selector:
     """The selector at a path, found as `locate` finds it."""
     located = locate(path)
-    try:
-        body = json_object(located.read_text(encoding="utf-8"), str(located))
-    except FileNotFoundError:
+    if not located.exists():
         hint = "make the data set, or give --selector" if path == SELECTOR else "give the path of a selector file"
-        raise MissingDataError(f"{path}: no such selector, here or in the package; {hint}") from None
-    except (DataError, UnicodeDecodeError, IsADirectoryError) as error:
-        raise MissingDataError(f"{located}: not JSON: {error}") from None
+        raise MissingDataError(f"{path}: no such selector, here or in the package; {hint}")
+    body = read_object(located, MissingDataError)
     listed = [str(entry) for entry in as_list(body.get("files"))]
     if not listed or listed != body.get("files"):
         raise MissingDataError(f"{located}: 'files' must be a list of at least one path")
@@ -88,12 +85,18 @@ def read_selector(path: Path = SELECTOR) -> Selector:
 
 
 def _base(selector: Path, listed: Iterable[str]) -> Path:
-    """What the listed paths are relative to: the folder above the selector's, its own, or the current one."""
-    above = selector.absolute().parent.parent
-    for base in (above, selector.absolute().parent, Path.cwd()):
-        if any((base / entry).is_file() for entry in listed):
+    """What the listed paths are relative to: the folder above `data`, the selector's own, or the current one around it.
+
+    Each of them holds the selector, so a list cannot name what lies elsewhere.
+    """
+    own, around = selector.absolute().parent, Path.cwd()
+    bases = [own.parent, own] if own.name == SELECTOR.parts[0] else [own]
+    if own.is_relative_to(around):
+        bases.append(around)
+    for base in bases:
+        if any(inside(base, entry, str(selector)).is_file() for entry in listed):
             return base
-    return above
+    return bases[0]
 
 
 def selector_body(listed: Iterable[str], description: str = "Canonical item files") -> dict[str, JSON]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perpend.canon import JSON, write_atomic
+from perpend.canon import JSON, parse, write_atomic
 from perpend.errors import SpecError
 from perpend.studies.logic.chaosbench.hashes import ids_hash
 from perpend.studies.logic.chaosbench.items import Record, family_of, label_of, text_of, write_records
@@ -194,8 +194,8 @@ def write_subset(out: Path, records: Sequence[Record], sampler: Sampler, provena
 def weights_from(text: str) -> dict[str, float]:
     """Family weights as JSON on the command line."""
     try:
-        body = json.loads(text)
-    except json.JSONDecodeError as error:
+        body = parse(text)
+    except (ValueError, RecursionError) as error:
         raise SpecError(f"--family-weights: not JSON: {error}") from None
     if not isinstance(body, dict) or not all(
         isinstance(v, int | float) and not isinstance(v, bool) for v in body.values()
