@@ -278,7 +278,7 @@ def survivors(known: Sequence[dict[str, object]]) -> str:
     lines = []
     for entry in known:
         if entry["outcome"] in ALIVE:
-            why = reasons.get(entry["id"], "to explain")
+            why = reasons.get(entry["id"], "not explained yet")
             lines.append(f"- `{entry['file']}:{entry['line']}` ({entry['kind']}): {why}")
             lines += ["", "  ```text", f"  - {entry['before']}", f"  + {entry['after']}", "  ```", ""]
     return "\n".join(lines).rstrip()
