@@ -167,9 +167,9 @@ def test_honest_toml_is_read(tmp_path: Path) -> None:
     assert body["s"] == sentences
 
 
-def test_json_of_more_than_two_million_values_is_refused_before_it_fills_the_memory() -> None:
-    with pytest.raises(ValueError, match="more than 2,000,000 values"):
-        canon.parse("[" + "{}," * 1_200_000 + "{}]")
+def test_json_of_more_than_a_million_values_is_refused_before_it_fills_the_memory() -> None:
+    with pytest.raises(ValueError, match="more than 1,000,000 values"):
+        canon.parse("[" + "{}," * 600_000 + "{}]")
     assert canon.parse("[" + "0," * 900_000 + "0]") is not None
 
 

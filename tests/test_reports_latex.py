@@ -15,7 +15,7 @@ def test_every_special_character_is_shown_and_none_is_run() -> None:
         r"50\% of \$x\_1\$ \& \#2 \{a\} \textasciitilde{}\textasciicircum{}"
     )
     assert latex.tex_escaped(r"\input{/etc/passwd}") == r"\textbackslash{}input\{/etc/passwd\}"
-    assert latex.tex_escaped("a\n\nb\x1b") == r"a b\textbackslash{}x1b"
+    assert latex.tex_escaped("a\n\nb\x1b") == r"a b\textbackslash{}u001b"
 
 
 @given(st.text())

@@ -14,7 +14,7 @@ from perpend.types import Estimate
 
 def test_hostile_names_can_be_drawn(tmp_path: Path) -> None:
     label = "$\\frac{1$ 模型 \x1b[31m " + "very " * 30 + "long"
-    assert drawable(label) == r"\$\frac{1\$ □□ \x1b[31…very very very long"
+    assert drawable(label) == r"\$\frac{1\$ □□ \u001b[…very very very long"
     one = Estimate(0.1, 10, 0.0, 0.2)
     forest_plot = figures.Forest(label, (figures.ForestRow(label, 0, one, Estimate(None, 0)),), (label,))
     panels = figures.Panels(label, (label,), (label,), (0.0,), np.full((1, 1, 1), np.nan), "difference")

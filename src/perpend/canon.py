@@ -67,10 +67,13 @@ def _regular(path: str, flags: int) -> int:
     raise OSError(errno.EINVAL, "a pipe or a device, not a file", path)
 
 
+_DRIVE = re.compile(r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*:/")  # of Windows, and the scheme of an address
+
+
 def inside(folder: Path, name: str, where: str) -> Path:
     """The path in a folder that a stranger's file names. DataError where it leads out of it, also by way of a link."""
     parts = re.split(r"[/\\]", name)
-    if not name or parts[0] in ("", "~") or ":" in parts[0] or ".." in parts or "\0" in name:
+    if not name or parts[0] in ("", "~") or _DRIVE.match(name) or ".." in parts or "\0" in name:
         raise DataError(f"{where}: {name!r:.200} is no path below its folder; write it relative, without '..'")
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()):
@@ -204,7 +207,7 @@ def count_or_none(value: JSON) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63 else None
 
 
-DEEPEST, _MOST, LARGEST = 100, 2_000_000, 1 << 64
+DEEPEST, _MOST, LARGEST = 100, 1_000_000, 1 << 64
 _LONGEST_FILE, _LONGEST_LINE = 1 << 26, 1 << 25
 """64 and 32 MB: what is read into memory whole is never that long, unless somebody means harm."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of half a surrogate pair
@@ -214,16 +217,16 @@ _STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
 
 
-def parse(text: str, *, constants: bool = False) -> JSON:
+def parse(text: str, *, constants: bool = False, most: int = _MOST) -> JSON:
     """The value of a JSON text that means one thing only; ValueError for any other.
 
     A key said twice, NaN, a number beyond every float, an integer of more than 64 bits, more than 100 levels, more than
-    two million values: readers take these differently, or fall over them, so no honest file holds them. `constants`
-    lets NaN and Infinity pass, which other harnesses write for a score that is undefined.
+    a million values (`most`): readers take these differently, or fall over them, so no honest file holds them.
+    `constants` lets NaN and Infinity pass, which other harnesses write for a score that is undefined.
     """
     brackets = text.count("[") + text.count("{")
-    if brackets > DEEPEST or brackets + text.count(",") > _MOST:
-        _check_shape(text)
+    if brackets > DEEPEST or brackets + text.count(",") > most:
+        _check_shape(text, most)
     value: JSON = (_DECODE_CONSTANTS if constants else _DECODE)(text)
     return value
 
@@ -261,10 +264,10 @@ _DECODE = json.JSONDecoder(
 _DECODE_CONSTANTS = json.JSONDecoder(object_pairs_hook=_once, parse_float=_finite, parse_int=_whole).decode
 
 
-def _check_shape(text: str) -> None:
+def _check_shape(text: str, most: int) -> None:
     bare = _STRINGS.sub("", text)
-    if bare.count("[") + bare.count("{") + bare.count(",") > _MOST:
-        raise ValueError(f"more than {_MOST:,} values")
+    if bare.count("[") + bare.count("{") + bare.count(",") > most:
+        raise ValueError(f"more than {most:,} values")
     depth = 0
     for bracket in _BRACKETS.findall(bare):
         depth += 1 if bracket in "[{" else -1
@@ -305,11 +308,13 @@ def read_text(
         raise raises(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
 
 
-def read_object(path: Path, raises: type[PerpendError] = DataError, advice: str = "") -> dict[str, JSON]:
+def read_object(
+    path: Path, raises: type[PerpendError] = DataError, advice: str = "", *, most: int = _MOST
+) -> dict[str, JSON]:
     """The JSON object that a small file holds; see `parse` for what is none."""
     try:
         text = read_text(path, raises, advice)
-        body = parse(text)
+        body = parse(text, most=most)
         if _HALF.search(text):
             dumps(body).encode()
     except ValueError as error:

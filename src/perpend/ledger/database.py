@@ -50,7 +50,9 @@ def translated(path: Path) -> Iterator[None]:
                 f"{path}: the disk is full ({message}); what was written is kept: free space, then run again"
             ) from error
         if "disk I/O" in message:
-            raise StoreError(f"{path}: the disk is failing or full ({message}); check it, then run again") from error
+            raise _failing(error)(
+                f"{path}: the disk is full or failing ({message}); check it, then run again"
+            ) from error
         if "interrupted" in message:
             raise StoreError(
                 f"{path}: reading it takes more work than a file of its size can need: it was made to hang its readers"
@@ -66,6 +68,12 @@ def translated(path: Path) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise (DiskError if error.errno in FULL else StoreError)(refusal(path, error)) from error
+
+
+def _failing(error: sqlite3.Error) -> type[StoreError]:
+    """A disk that cannot be written is ours; what cannot be read may be the fault of a stranger's file."""
+    codes = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE)
+    return DiskError if error.sqlite_errorcode in (*codes, sqlite3.SQLITE_IOERR_SHMSIZE) else StoreError
 
 
 def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connection:

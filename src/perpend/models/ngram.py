@@ -210,7 +210,7 @@ def train(texts: Iterable[str], order: int = ORDER) -> NGram:
 
 def load(path: Path) -> NGram:
     """The model in a checkpoint file; DataError for a file that `save` did not write."""
-    body = read_object(path, advice="make_checkpoints(folder) writes two")
+    body = read_object(path, advice="make_checkpoints(folder) writes two", most=1 << 21)
     if body.get("format") != _FORMAT:
         raise DataError(f"{path}: not a checkpoint of format {_FORMAT!r}")
     where = str(path)

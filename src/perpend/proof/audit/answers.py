@@ -189,6 +189,8 @@ def _instruments(one: Job) -> Instruments:
 def _reprompt(run: Run) -> tuple[Reprompt | None, str]:
     """The task's second turn, if it is the one that the manifest declares; otherwise why not."""
     declared = run.manifest.reprompt
+    if run.manifest.is_imported:  # its words are the source's, but when it is asked for is the task's rule
+        return None if run.code.task is None else run.code.task.reprompt, ""
     if declared is None:
         return None, ""
     if run.code.task is None:
@@ -204,8 +206,8 @@ def compare(one: Job, part: _Part) -> list[Check]:
     instruments = _instruments(one)
     responses = Check(RESPONSES)
     second = Check(SECOND, missing=instruments.second_turns)
-    if instruments.reprompt is None and not instruments.second_turns:
-        second.note = "the run has none"
+    if (instruments.reprompt is None and not instruments.second_turns) or instruments.is_imported:
+        second.note = "imported: they are the source's" if instruments.is_imported else "the run has none"
     unscored = Check(EACH_SCORED)
     why = instruments.conditions if isinstance(instruments.conditions, str) else instruments.second_turns
     prompts = Check(PROMPTS, missing=why)
@@ -293,7 +295,7 @@ def _compare_turns(answered: AnsweredTrial, instruments: Instruments, check: Che
     allowed = {0, 1} if is_wanted or instruments.second_turns else {0}
     for turn in sorted(turns - allowed, key=str):
         check.miss(f"{where(trial)}: turn {turn}, which the task does not ask for")
-    if instruments.reprompt is not None:
+    if instruments.reprompt is not None and not instruments.is_imported:
         second.checked += 1
         if is_wanted and 1 not in turns:
             second.miss(f"{where(trial)}: its first reply cannot be used, and its second turn was never asked")

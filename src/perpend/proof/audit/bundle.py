@@ -160,8 +160,6 @@ def recomputed_gates(directory: Path, stated: Mapping[str, JSON]) -> list[Check]
     A gate that failed needs the reason why it was accepted.
     """
     check = Check("gates of the receipt")
-    order = [str(as_object(entry).get("gate")) for entry in as_list(stated.get("gates"))]
-    check.compare(list(NAMES), order, "gates, each once and in their order")
     then = {str(entry.get("gate")): entry for entry in map(as_object, as_list(stated.get("gates")))}
     now = {gate.gate: gate.as_json() for gate in gates(Run(directory))}
     private = as_object(then.get(_PRIVATE))
@@ -174,6 +172,8 @@ def recomputed_gates(directory: Path, stated: Mapping[str, JSON]) -> list[Check]
             continue
         accepted = {"accepted": str(then[name].get("accepted") or "a reason")} if not now[name]["passed"] else {}
         check.compare(then[name], {**now[name], **accepted}, f"gate {name}")
+    order = [str(as_object(entry).get("gate")) for entry in as_list(stated.get("gates"))]
+    check.compare(order, list(NAMES), "gates, each once and in their order")
     return [check]
 
 
