@@ -88,10 +88,23 @@ def test_other_variables_hold_none(name: str) -> None:
 def test_values_that_are_words_or_counts_are_not_looked_for() -> None:
     words = {"A_KEY": "EMPTY", "B_KEY": "ollama", "C_KEY": "12345678", "D_KEY": "", "E_KEY": "password", "F_KEY": "abc"}
     assert key_values(words) == {}
-    assert key_values({"A_KEY": "hunter2", "B": "x", "C": "named-by-a-spec"}, ["C"]) == {
+    assert key_values({"A_KEY": "hunter2", "B": "x", "C": "named-by-1-spec"}, ["C"]) == {
         "A_KEY": "hunter2",
-        "C": "named-by-a-spec",
+        "C": "named-by-1-spec",
     }
+
+
+@pytest.mark.parametrize("value", ["not-needed", "lm-studio", "sk-no-key-required", "your_api_key", "hunter2"])
+def test_a_value_that_stands_for_no_key_changes_no_answer(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB", value)
+    assert not is_telling(value)
+    response = Response(f"It says {value}, which is not-needed.", finish="stop")
+    assert keys_in(["LAB"]).scrub_response(response) == response
+
+
+@pytest.mark.parametrize("value", ["correct-horse-battery-staple", "abcdefghijklmnopqrst", "123456789012"])
+def test_a_value_that_no_text_holds_by_right_counts(value: str) -> None:
+    assert is_telling(value)
 
 
 @pytest.mark.usefixtures("environment")

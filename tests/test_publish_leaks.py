@@ -230,10 +230,12 @@ def test_a_field_that_is_named_like_the_key_is_not_named(tmp_path: Path) -> None
     assert not any("q9-secret" in line for line in shown)
 
 
-def test_a_value_of_several_lines_is_found_by_each_of_them(tmp_path: Path) -> None:
-    own = MachineIdentity({"LAB": "-----BEGIN X-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END X-----"})
+def test_a_value_of_several_lines_is_found_by_each_that_is_secret(tmp_path: Path) -> None:
+    own = MachineIdentity({"LAB": '{\n  "type": "service_account",\n  MIIEvQIBADANBgkqhkiG9w0\n}'})
     (tmp_path / "report.md").write_text("# x\nMIIEvQIBADANBgkqhkiG9w0\n")
-    assert "the value of LAB" in kinds(tmp_path, own)
+    assert kinds(tmp_path, own) == ["the value of LAB"]
+    (tmp_path / "report.md").write_text('# x\n  "type": "service_account",\n}\n')
+    assert kinds(tmp_path, own) == []
 
 
 def test_a_short_value_is_looked_for_as_a_word_in_what_we_write_and_may_be_accepted(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Keys: which variables hold one, the spellings in which a server may send it back, and what is left of a text then.
 
-A value counts where it can be told from a word: 8 characters or more, and not only letters or digits of a word's
-length. A shorter one of letters and others ('hunter2') is looked for as a whole word in errors alone; a plain word
-('EMPTY', which servers without keys take) is not looked for, because answers hold it by right.
+A value counts where it can be told from what a text may hold by right: 8 characters or more, and neither a word nor a
+few words joined. One that cannot ('hunter2', 'not-needed') is looked for as a whole word in errors alone; a plain word
+('EMPTY', which servers without keys take) not at all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from perpend.types import Response
 HIDDEN = "<key>"
 WITHHELD = "<withheld: the text holds a key>"
 _NAME = re.compile(r"(?:KEYS?|TOKEN|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|CREDENTIALS?)\d*$", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z]{0,15}|\d{0,11}")
+_WORD = re.compile(r"[A-Za-z]{0,15}|\d{0,11}|(?=.{0,23}$)(?:[A-Za-z]+[-_. ])+[A-Za-z]*")
+_MATERIAL = re.compile(r"(?=.*\d)[A-Za-z0-9+/=_-]{20,}")
 _SHORT = re.compile(r"(?=.*[A-Za-z])(?=.*[^A-Za-z]).{4,}", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _ROUNDS = 3
@@ -60,8 +61,8 @@ def spellings(value: str) -> tuple[str, ...]:
         packed = base64.b64encode(b"\0" * before + data).rstrip(b"=").decode()
         inner = packed[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
         ways += [inner, inner.replace("+", "-").replace("/", "_")]
-    # A value of several lines is in a text of lines only line by line.
-    ways += [line.strip() for line in value.splitlines() if is_telling(line.strip())]
+    # A value of several lines is in a text of lines only line by line; not each of them is secret.
+    ways += [line.strip() for line in value.splitlines()[:-1] if _MATERIAL.fullmatch(line.strip())]
     return tuple(sorted(dict.fromkeys(ways), key=len, reverse=True))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from perpend.ask.guarded import Guarded
 from perpend.ask.runner import Outcome, evaluate_task
 from perpend.ask.task import make_model, make_task
 from perpend.canon import JSON, digest_file, dumps, object_of, write_atomic
@@ -55,7 +56,7 @@ def begin(source: ItemSource, settings: Settings, out: Path) -> Path:
         write_atomic(directory / ITEMS, "\n".join(lines) + "\n")
         spec = settings.spec(directory)
         model = make_model(spec.models[0].name, spec.models[0].options, spec.items)
-        fingerprint: dict[str, JSON] = dict(model.fingerprint())
+        fingerprint: dict[str, JSON] = dict(Guarded(model, spec.models[0].key_variables).fingerprint())
         intent = _intent(source, settings, directory, records)
         write_json(directory / RUN_MANIFEST, intent | {"started_utc": started.isoformat(), "model": fingerprint})
     except PerpendError:
