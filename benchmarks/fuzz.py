@@ -4,9 +4,10 @@
     python benchmarks/fuzz.py --cases 500                       as in the tests
     python benchmarks/fuzz.py --only ledger --case 17 --keep    play one case again and keep its folder
 
-A case fails when the verb ends in anything but a documented exit code with a message; takes over 10 s or over 500 MB;
-writes, or runs code, outside of its folder; changes what it only reads; leaves a temporary file behind; prints what is
-not JSON where JSON was asked for, or control characters; or, auditing several folders, drops the healthy one.
+A case fails when the verb ends in anything but a documented exit code with a message; takes over 10 s of the processor
+(40 s of the clock) or over 500 MB; writes, or runs code, outside of its folder; changes what it only reads; leaves a
+temporary file behind; prints what is not JSON where JSON was asked for, or control characters; or, auditing several
+folders, drops the healthy one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import gc
 import hashlib
 import importlib
 import json
+import math
 import pkgutil
 import random
 import re
@@ -44,11 +46,12 @@ import click
 import fuzz_inputs
 from fuzz_kinds import KINDS, Case
 
-SECONDS, MEGABYTES = 10.0, 500
+SECONDS, CLOCK, MEGABYTES = 10, 40.0, 500
 CODES = {0, 1, 2, 3, 4, 5, 6}
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
 _VARIES = re.compile(r"[0-9]+|(.)\1{20,}|/tmp/[^ ]*|'[^']*'")
-_WRITES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate", "os.chmod", "os.chown",
+_WRITES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate", "os.chmod",
+"os.chown",
            "shutil.rmtree", "shutil.move"}  # fmt: skip
 
 
@@ -75,7 +78,8 @@ def load() -> None:
     for module in pkgutil.walk_packages(perpend.__path__, "perpend."):
         if not re.search(r"\.(hf|local|inside|verify|__main__|http)\b", module.name):
             importlib.import_module(module.name)
-    for name in ("scipy.stats", "scipy.special", "scipy.optimize", "statsmodels.api", "matplotlib.pyplot", "pyarrow.parquet",
+    for name in ("scipy.stats", "scipy.special", "scipy.optimize", "statsmodels.api", "matplotlib.pyplot",
+    "pyarrow.parquet",
                  "rich.progress", "zstandard", "aiohttp"):  # fmt: skip
         with suppress(ImportError):
             importlib.import_module(name)
@@ -172,9 +176,8 @@ def judge(case: Case, outcome: Outcome, before: dict[str, str]) -> Iterator[str]
     if not case.writes and (after := seal(case.at / "in")) != before:
         changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
         # SQLite's own, where a database has a log.
-        changed = [
-            one for one in changed if not one.endswith("-shm") and after.get(one) != hashlib.sha256().hexdigest()
-        ]
+        empty = hashlib.sha256().hexdigest()
+        changed = [one for one in changed if not one.endswith("-shm") and after.get(one) != empty]
         if changed:
             yield f"changed what it reads: {changed[:3]}"
     left = [one.name for place in ("in", "out", "tmp") for one in (case.at / place).rglob("*perpend-tmp*")]
@@ -222,9 +225,12 @@ def in_child(corpus: Path, at: Path, seed: int, outcome: Outcome, report: Callab
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + (1200 << 20),) * 2)
     trace = (at / "hang").open("w")
-    faulthandler.dump_traceback_later(SECONDS - 0.5, file=trace)
+    faulthandler.dump_traceback_later(CLOCK - 1, file=trace)
+    faulthandler.register(signal.SIGXCPU, file=trace, chain=True)
+    spent = math.ceil(time.process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + SECONDS, spent + SECONDS + 2))
     watch(at, outcome.breaches)
-    began = time.monotonic()
+    began = time.process_time()
     try:
         outcome.code = play(case, program, arguments)
         for program, *arguments in case.then:
@@ -239,7 +245,7 @@ def in_child(corpus: Path, at: Path, seed: int, outcome: Outcome, report: Callab
         outcome.where = " < ".join(f"{one.filename.rpartition('/perpend/')[2]}:{one.lineno}" for one in frames[:-6:-1])
     sys.stderr.flush()
     faulthandler.cancel_dump_traceback_later()
-    outcome.seconds = time.monotonic() - began
+    outcome.seconds = time.process_time() - began
     breaches, outcome.breaches = outcome.breaches, []
     if not outcome.wrong:
         outcome.breaches = list(breaches)
@@ -269,10 +275,9 @@ class Fuzz:
     def __init__(self, corpus: Path, work: Path, seed: int, workers: int, *, keep: bool) -> None:
         self.corpus, self.work, self.seed, self.workers, self.keep = corpus, work, seed, workers, keep
         self.outcomes: list[Outcome] = []
-        self.again: set[tuple[str, int]] = set()
 
     def play(self, cases: list[tuple[str, int]], each: Callable[[Outcome], None]) -> None:
-        """Play these cases. One that took too long is played once more: the machine may have been busy."""
+        """Play these cases."""
         waiting, running = list(reversed(cases)), dict[int, Child]()
         while waiting or running:
             while waiting and len(running) < self.workers:
@@ -294,11 +299,6 @@ class Fuzz:
                     with suppress(ProcessLookupError):
                         os.kill(child.pid, signal.SIGKILL)
                 outcome = self._end(running.pop(child.pipe))
-                name = (outcome.kind, outcome.number)
-                if outcome.wrong == "hang" and name not in self.again:
-                    self.again.add(name)
-                    waiting.append(name)
-                    continue
                 self.outcomes.append(outcome)
                 each(outcome)
 
@@ -320,9 +320,7 @@ class Fuzz:
                 traceback.print_exc()
                 os._exit(70)
         os.close(write)
-        return Child(
-            pid, read, at, outcome, time.monotonic() + SECONDS * (2 if (kind, number) in self.again else 1) + 2
-        )
+        return Child(pid, read, at, outcome, time.monotonic() + CLOCK)
 
     def _end(self, child: Child) -> Outcome:
         os.close(child.pipe)
@@ -334,14 +332,12 @@ class Fuzz:
         outcome.megabytes = usage.ru_maxrss / 1024
         if os.waitstatus_to_exitcode(status) == 70:
             outcome.wrong = "the fuzz itself failed"
-        elif os.waitstatus_to_exitcode(status):
-            is_over = time.monotonic() >= child.until
-            outcome.wrong = "hang" if is_over else f"died: {os.waitstatus_to_exitcode(status)}"
+        elif code := os.waitstatus_to_exitcode(status):
+            is_hang = time.monotonic() >= child.until or code == -signal.SIGXCPU
+            outcome.wrong, outcome.seconds = "hang" if is_hang else f"died: {code}", usage.ru_utime + usage.ru_stime
             with suppress(OSError):
                 places = re.findall(r'/perpend/(\S+)", line (\d+)', (child.at / "hang").read_text())
                 outcome.where = " < ".join(f"{name}:{line}" for name, line in places[:5])
-        elif outcome.seconds > SECONDS:
-            outcome.wrong = outcome.wrong or "hang"
         if outcome.megabytes > MEGABYTES:
             outcome.wrong = "; ".join(filter(None, (outcome.wrong, f"{outcome.megabytes:.0f} MB")))
         if not (self.keep or outcome.wrong):
@@ -379,11 +375,12 @@ def table(outcomes: list[Outcome]) -> str:
         some = [one for one in outcomes if kind in (one.kind, "all")]
         if some:
             codes = Counter(one.code for one in some if one.code is not None)
-            lines.append(
-                f"{kind:<18}{len(some):>7}{sum(bool(one.wrong) for one in some):>7}"
-                f"{sum(one.seconds for one in some) / len(some):>6.2f}s{max(one.seconds for one in some):>8.1f}s{max(one.megabytes for one in some):>6.0f} MB  "
-                + " ".join(f"{code}:{count}" for code, count in sorted(codes.items()))
+            seconds, wrong = [one.seconds for one in some], sum(bool(one.wrong) for one in some)
+            largest = max(one.megabytes for one in some)
+            figures = (
+                f"{len(some):>7}{wrong:>7}{sum(seconds) / len(some):>6.2f}s{max(seconds):>8.1f}s{largest:>6.0f} MB"
             )
+            lines.append(f"{kind:<18}{figures}  " + " ".join(f"{code}:{n}" for code, n in sorted(codes.items())))
     return "\n".join(lines)
 
 
@@ -417,7 +414,8 @@ def main(
             different[key] += 1
             if different[key] == 1 and len(different) <= show:
                 click.echo(
-                    f"\n{outcome.wrong}\n  at {outcome.where}\n  {outcome.command[:300]}\n  spoiled: {outcome.spoiled[:300]}\n"
+                    f"\n{outcome.wrong}\n  at {outcome.where}\n  {outcome.command[:300]}\n"
+                    f"  spoiled: {outcome.spoiled[:300]}\n"
                     f"  again: python benchmarks/fuzz.py --seed {seed} --only {outcome.kind} --case {outcome.number}"
                 )
         if len(fuzz.outcomes) % 1000 == 0:

@@ -108,13 +108,23 @@ PAPER = r"""\documentclass{article}
 \section{Results} % 12 of them
 We ran \total{} trials; 42.4\% were right ($p = 5.0\times10^{-12}$, $n=16$), see Table~\ref{tab:1} and \cite{a2020}.
 \begin{table}[ht]\begin{tabular}{lr} a & 0.50 \\ b & 2\,160 \\ \end{tabular}\caption{Of 50 items.}\end{table}
-\begin{verbatim} 99 \end{verbatim} \input{other} \footnote{About 7 in 10, 1.2e-4.} \includegraphics[width=0.5\textwidth]{x}
+\begin{verbatim} 99 \end{verbatim} \input{other} \footnote{About 7 in 10,
+1.2e-4.} \includegraphics[width=0.5\textwidth]{x}
 \end{document}
 """
-FIELDS = "id=qid,prompt=question,target=answer,text=output,score.correct=acc,choices=c,tag.t=m.t,temperature=t,ms=t,seed=s,repeat=r"
-FIELDS_TOML = (
-    'id = "qid"\nprompt = "question"\ntarget = "answer"\ntext = "output"\n[score]\ncorrect = "acc"\n[tag]\nt = "m.t"\n'
+FIELDS = (
+    "id=qid,prompt=question,target=answer,text=output,score.correct=acc,choices=c,tag.t=m.t,temperature=t,ms=t,seed=s,"
+    "repeat=r"
 )
+FIELDS_TOML = """id = "qid"
+prompt = "question"
+target = "answer"
+text = "output"
+[score]
+correct = "acc"
+[tag]
+t = "m.t"
+"""
 
 
 def build(root: Path, call: object) -> None:
@@ -188,7 +198,8 @@ def _sources(root: Path) -> None:
             "id": f"s{n}", "epoch": 1, "input": f"What is {n} + {n}? attachment://q", "target": str(2 * n),
             "choices": ["2", "3"] if n == 1 else None, "metadata": {"topic": "sums"}, "attachments": {"q": "Q?"},
             "messages": [{"role": "user", "content": [{"type": "text", "text": "attachment://q"}]}],
-            "output": {"choices": [{"message": {"role": "assistant", "content": [{"type": "reasoning", "reasoning": "r"},
+            "output": {"choices": [{"message": {"role": "assistant", "content": [{"type": "reasoning",
+            "reasoning": "r"},
                        {"type": "text", "text": "2"}]}, "stop_reason": "stop"}], "time": 1.0,
                        "usage": {"input_tokens": 1, "output_tokens": 2}},
             "model_usage": {"m": {"input_tokens": 1, "output_tokens": 2}}, "completed_at": "2026-01-01T00:00:00Z",
@@ -211,16 +222,20 @@ def _sources(root: Path) -> None:
         "filter": "none", "metrics": ["acc"], "acc": 1.0, "doc_hash": "a", "prompt_hash": "b", "target_hash": "c",
     }  # fmt: skip
     spoken = {
-        "doc": {"question": "Which?"}, "target": "Lima", "resps": [["Lima"]], "filtered_resps": ["Lima"], "filter": "none",
-        "arguments": {"gen_args_0": {"arg_0": "Which?", "arg_1": {"until": ["."], "do_sample": True, "temperature": 0.7}}},
+        "doc": {"question": "Which?"}, "target": "Lima", "resps": [["Lima"]], "filtered_resps": ["Lima"],
+        "filter": "none",
+        "arguments": {"gen_args_0": {"arg_0": "Which?", "arg_1": {"until": ["."], "do_sample": True,
+        "temperature": 0.7}}},
         "metrics": ["exact_match"], "exact_match": 1,
     }  # fmt: skip
     _jsonl(root / "lm" / f"samples_pick_{stamp}.jsonl", [{**picked, "doc_id": n} for n in range(3)])
     _jsonl(root / "lm" / f"samples_say_{stamp}.jsonl", [{**spoken, "doc_id": n} for n in range(3)])
     _json(
         root / "lm" / f"results_{stamp}.json",
-        {"results": {"pick": {"acc,none": 1.0, "alias": "pick"}, "say": {"exact_match,none": 1.0}}, "n-shot": {"pick": 0},
-         "configs": {"pick": {"output_type": "multiple_choice"}}, "versions": {"pick": 1}, "model_name": "m", "date": NOON,
+        {"results": {"pick": {"acc,none": 1.0, "alias": "pick"}, "say": {"exact_match,none": 1.0}},
+        "n-shot": {"pick": 0},
+         "configs": {"pick": {"output_type": "multiple_choice"}}, "versions": {"pick": 1}, "model_name": "m",
+         "date": NOON,
          "config": {"model": "m", "random_seed": 0}},
     )  # fmt: skip
     _jsonl(
@@ -235,7 +250,8 @@ def _sources(root: Path) -> None:
                 "trial_id": f"t-{n}-{condition}", "temperature": 0.0, "variant": "small", "model_id": "lab/small",
                 "condition": condition, "dataset_name": "facts", "item_id": f"peru{n}", "question": f"Capital {n}?",
                 "ground_truth": "Lima", "wrong_answer": "Cusco", "raw_text": "Lima.\n\nUSER: and Chile?",
-                "stored_parsed_answer_text": "Lima.", "stored_refusal_flag": 0, "stored_is_correct": 1, "latency_ms": 12.5,
+                "stored_parsed_answer_text": "Lima.", "stored_refusal_flag": 0, "stored_is_correct": 1,
+                "latency_ms": 12.5,
             }
             for n in range(2)
             for condition in ("control", "asch_history_5")
@@ -290,7 +306,8 @@ CREATE TABLE conformity_trials(trial_id TEXT PRIMARY KEY, run_id TEXT NOT NULL, 
   variant TEXT NOT NULL, item_id TEXT NOT NULL, condition_id TEXT NOT NULL, seed INTEGER NOT NULL,
   temperature REAL NOT NULL, created_at REAL NOT NULL);
 CREATE TABLE conformity_prompts(prompt_id TEXT PRIMARY KEY, trial_id TEXT NOT NULL, system_prompt TEXT NOT NULL,
-  user_prompt TEXT NOT NULL, chat_history_json TEXT NOT NULL, rendered_prompt_hash TEXT NOT NULL, created_at REAL NOT NULL);
+  user_prompt TEXT NOT NULL, chat_history_json TEXT NOT NULL, rendered_prompt_hash TEXT NOT NULL,
+  created_at REAL NOT NULL);
 CREATE TABLE conformity_outputs(output_id TEXT PRIMARY KEY, trial_id TEXT NOT NULL, raw_text TEXT NOT NULL,
   parsed_answer_text TEXT, parsed_answer_json TEXT, is_correct INTEGER, refusal_flag INTEGER NOT NULL, latency_ms REAL,
   token_usage_json TEXT, created_at REAL NOT NULL);
@@ -403,9 +420,11 @@ def finish(root: Path) -> None:
     token = {"text": "a", "tokens": [5], "logprobs": [-0.5], "total": -0.5, "per_token": -0.5}
     write_look(
         folder_of(root / "runs" / "study", "swayed"),
-        {"run": "study", "model": "swayed", "fingerprint": {}, "settings": {"layers": [0], "steer_at": "answer"}, "notes": {"lens": "short"}},
+        {"run": "study", "model": "swayed", "fingerprint": {}, "settings": {"layers": [0], "steer_at": "answer"},
+        "notes": {"lens": "short"}},
         {
-            "answers": [{"trial": 1, "item": "item-0", "condition": "control", "position": 3, "candidates": {"target": token, "decoy": token},
+            "answers": [{"trial": 1, "item": "item-0", "condition": "control", "position": 3,
+            "candidates": {"target": token, "decoy": token},
                          "log_odds": 0.5, "log_odds_per_token": 0.5, "note": ""}],
             "lens": [{"trial": 1, "layer": 0, "position": 3, "top": [["a", 0.5]], "target": 0.1, "decoy": 0.2}],
             "statements": [{"item": "item-0", "text": "x", "label": 1, "held_out": False}],
@@ -415,7 +434,8 @@ def finish(root: Path) -> None:
             "steering": [{"trial": 1, "layer": 0, "alpha": 1.0, "log_odds_before": 0.1, "log_odds_after": 0.2,
                           "text_before": "a", "text_after": "b"}],
         },
-        {"control": "control", "log_odds": {"asch": estimate}, "accuracy": {"0": estimate}, "steering": {"1.0": estimate}},
+        {"control": "control", "log_odds": {"asch": estimate}, "accuracy": {"0": estimate},
+        "steering": {"1.0": estimate}},
     )  # fmt: skip
 
 

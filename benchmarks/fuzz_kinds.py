@@ -12,7 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import fuzz_inputs
-from fuzz_mutations import CLAIM_NAMES, copied, folder, mutate, shuffled
+from fuzz_containers import copied, folder, mutate
+from fuzz_texts import CLAIM_NAMES, shuffled
 
 
 @dataclass(slots=True)
@@ -176,7 +177,7 @@ def template(case: Case) -> list[str]:
     case.spoil(case.take("template.toml"))
     case.follow("out/r")
     ask = (
-        "perpend eval --task questions --items in/items.jsonl --model mock/subject --template in/template.toml --name r"
+        "perpend eval --task questions --items in/items.jsonl --model mock/subject --name r --template in/template.toml"
     )
     return case.one_of(f"{ask} --out out --quiet", f"{ask} --dry-run --json")
 
@@ -214,9 +215,12 @@ def claims(case: Case) -> list[str]:
 
 _NAME = re.compile(r"[a-z_]+(?:@[0-9]+)?|[0-9.]+|'[^']*'")
 _VOCABULARY = (
-    "rate", "mean", "n", "k", "lo", "hi", "p", "p_exact", "difference", "override", "odds_ratio", "ece", "trials", "items",
-    "correct@2", "endorsed@2", "refused@2", "correct", "unfinished", "mentioned@2", "'control'", "'asch_history_2'", "'nope'",
-    "'temperature'", "'topic'", "'parity'", "''", "0", "1", "-1", "1e308", "1e-320", "0.0", "temperature", "condition", "over",
+    "rate", "mean", "n", "k", "lo", "hi", "p", "p_exact", "difference", "override", "odds_ratio", "ece", "trials",
+    "items",
+    "correct@2", "endorsed@2", "refused@2", "correct", "unfinished", "mentioned@2", "'control'", "'asch_history_2'",
+    "'nope'",
+    "'temperature'", "'topic'", "'parity'", "''", "0", "1", "-1", "1e308", "1e-320", "0.0", "temperature",
+    "condition", "over",
     "bins", "topic", "model", "1000000", "bins=0", "bins=1000000000",
 )  # fmt: skip
 
@@ -412,7 +416,8 @@ def ngrams(case: Case) -> list[str]:
     case.follow("out/r")
     return case.one_of(
         f"perpend eval --task questions --items in/items.jsonl --model {model} --out out --name r --quiet",
-        f"perpend eval --task logic --items in/items.jsonl --model {model} --temperature 1 --max-tokens 20 --out out --name r --json",
+        f"perpend eval --task logic --items in/items.jsonl --model {model} --temperature 1 --max-tokens 20 --out out"
+        " --name r --json",
     )
 
 
@@ -432,7 +437,8 @@ def chaos_items(case: Case) -> list[str]:
         "chaosbench validate --data in/data/v22_atomic.jsonl --json",
         f"chaosbench freeze {selector} --output-dir in/artifacts/freeze",
         f"chaosbench freeze {selector} --output-dir in/artifacts/freeze --force --make-selector",
-        "chaosbench subset --size 6 --source in/data/v22_atomic.jsonl --balance-labels --balance-families --out out/s.jsonl",
+        "chaosbench subset --size 6 --source in/data/v22_atomic.jsonl --balance-labels --balance-families"
+        " --out out/s.jsonl",
         "chaosbench subset --size 4 --source in/data/v22_atomic.jsonl --out out/s.jsonl",
     )
 
@@ -523,7 +529,8 @@ def names(case: Case) -> list[str]:
         "perpend eval --task questions --model mock/subject --items in/items.jsonl --out out --quiet --max-tokens 9",
         "perpend eval --task conformity --option confederates=2 --model-option sway=0.5 --model mock/subject --dry-run",
         "perpend eval --task questions --model mock/true --items in/items.jsonl --template in/template.toml --dry-run",
-        "perpend eval in/study.toml --out out --quiet --max-usd 1 --max-requests 5 --max-minutes 1 --workers 1 --retries 1",
+        "perpend eval in/study.toml --out out --quiet --max-usd 1 --max-requests 5 --max-minutes 1 --workers 1"
+        " --retries 1",
         f"perpend show {run} --where model=swayed --by model --n-per-group 1 --seed 1 --out-md out/x.md",
         f"perpend export {run} --out out/t.csv --where model=swayed --columns trial,item",
         f"perpend analyze {run} --out out/a --no-figures --tex out/m.tex --claims in/claims.toml",
@@ -539,8 +546,9 @@ def names(case: Case) -> list[str]:
         "perpend convert in/sources/mine.jsonl out/run --map id=qid,prompt=question,text=output",
         f"perpend convert {run} out/simulation.db",
         "perpend checkpoint --predictions in/predictions.jsonl --name n --out out",
-        f"perpend demo --out out/d --model mock/nope --no-figures --quiet {''}",
-        "chaosbench eval --provider mock --subset in/data/subsets/few_atomic.jsonl --output-dir out --max-items 2 --quiet",
+        "perpend demo --out out/d --model mock/nope --no-figures --quiet",
+        "chaosbench eval --provider mock --subset in/data/subsets/few_atomic.jsonl --output-dir out --max-items 2"
+        " --quiet",
         "chaosbench subset --size 4 --source in/data/v22_atomic.jsonl --out out/s.jsonl --seed 1 --family-weights {}",
         "chaosbench validate --data in/data",
         "chaosbench freeze --selector in/data/canonical_v2_files.json --output-dir out",
@@ -557,7 +565,8 @@ KINDS: dict[str, Callable[[Case], list[str]]] = {
     kind.__name__: kind
     for kind in (
         spec, template, items, claims, expressions, paper, manifest, ledger, derived, run_folder, published,
-        published_folder, inspect_logs, lm_eval_logs, field_maps, study_rows, simulation, checkpoints, ngrams, chaos_items,
+        published_folder, inspect_logs, lm_eval_logs, field_maps, study_rows, simulation, checkpoints, ngrams,
+        chaos_items,
         chaos_runs, names,
     )
 }  # fmt: skip
