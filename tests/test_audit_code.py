@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import perpend as pp
-from perpend.errors import SpecError
+from perpend.errors import SpecError, StoreError
+from perpend.ledger.manifest import read_manifest
 from perpend.measure.run import Run
+from perpend.proof import receipt as receipts
 from perpend.proof.audit import Audit, Check, Options, audit, check_claims
 from perpend.proof.gates import gates
 from perpend.proof.publish import publish
@@ -140,3 +142,64 @@ def test_a_run_that_declares_a_scorer_nobody_has_is_a_difference(tmp_path: Path,
     del body["sources"]
     (copy / "manifest.json").write_text(json.dumps(body))
     assert "scores of brief@1" in [check.name for check in of(copy).checks if check.differ]
+
+
+SCORER = """\
+import perpend as pp
+
+
+def judge(item, response):
+    return pp.Score(float(len(response.text or "") < {most}), None, "short")
+
+
+VERSIONS = (pp.Scorer("terse", "1", judge),)
+"""
+TASK_WITH_A_FILE = """\
+import perpend as pp
+
+
+def task():
+    return pp.Task("brevity", (pp.condition("control", "{question}"),), ("terse.py", "correct"))
+"""
+
+
+@pytest.mark.parametrize("name", ["terse.py", "terse.py@1"])
+def test_a_scorer_that_a_task_names_is_the_copy_in_the_folder_and_no_other_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of the same name where the reader stands has no digest that anybody checked."""
+    monkeypatch.chdir(tmp_path)
+    Path("terse.py").write_text(SCORER.format(most=1000))
+    Path("brevity.py").write_text(TASK_WITH_A_FILE.replace("terse.py", name))
+    Path("items.jsonl").write_text('{"id": "a", "prompt": "What is 1 plus 1?", "target": "2"}\n')
+    pp.evaluate(
+        pp.task("brevity.py", items="items.jsonl"), [pp.model("mock/subject")], name="brief", out="runs", quiet=True
+    )
+    assert Path("runs/brief/code/terse.py").read_text() == SCORER.format(most=1000)
+    canary = tmp_path / "canary"
+    Path("terse.py").write_text(f"from pathlib import Path\nPath({str(canary)!r}).touch()\n" + SCORER.format(most=0))
+    assert of(tmp_path / "runs" / "brief", trust_code=True).ok
+    Run("runs/brief", trust_code=True).score()
+    assert Run("runs/brief")["terse"].rate().value == 1.0
+    assert not canary.exists()
+
+
+def test_files_that_only_the_code_could_explain_are_named_where_it_is_not_run(folder: Path) -> None:
+    (folder / "tables" / "setup.sh").write_text("echo hello\n")
+    receipts.write(folder, "brief", {key: receipts.read(folder).body[key] for key in ("gates", "attempts", "code")})
+    missing = by_name(of(folder))["report.md, tables, figures"].missing
+    assert missing.endswith("--trust-code; nor can it be said what gives 'tables/setup.sh'")
+    assert not of(folder, trust_code=True).ok
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("file", "x" * 256), ("file", "../evil.py"), ("file", ""), ("file", ".."), ("file", "a\u202eb"), ("kind", "x")],
+)
+def test_a_source_that_is_no_plain_file_name_is_a_difference(key: str, value: str, folder: Path) -> None:
+    body = json.loads((folder / "manifest.json").read_text())
+    body["sources"][0][key] = value
+    (folder / "manifest.json").write_text(json.dumps(body))
+    with pytest.raises(StoreError, match="source"):
+        read_manifest(folder)
+    assert not of(folder, trust_code=True).ok

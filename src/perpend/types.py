@@ -190,10 +190,11 @@ class Estimate:
 
     def __post_init__(self) -> None:
         """Values of 1e300, which an import may bring, add up to infinity: that is undefined, and no number."""
-        if _is_infinite(self.value):
+        is_undefined = _is_infinite(self.value)
+        if is_undefined:
             object.__setattr__(self, "note", "beyond every number: the values are too large")
         for end in ("value", "lo", "hi"):
-            if _is_infinite(self.value) or _is_infinite(getattr(self, end)):
+            if is_undefined or _is_infinite(getattr(self, end)):
                 object.__setattr__(self, end, None)
         if any(map(_is_infinite, self.also.values())):
             kept = {key: None if _is_infinite(value) else value for key, value in self.also.items()}

@@ -13,7 +13,7 @@ from perpend.errors import SpecError, StoreError, did_you_mean
 from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, SourceFile, code_version, now, template
 from perpend.ledger.plan import Dataset
 from perpend.spec.model import Model
-from perpend.spec.resolve import call, factory, file_of, find_scorer, names, packaged_factory
+from perpend.spec.resolve import call, factory, file_of, find_scorer, names, packaged_factory, versioned
 from perpend.spec.runspec import RunSpec, written_name
 from perpend.types import Condition, Item, Message, Response, Scorer
 
@@ -59,11 +59,15 @@ class Task:
         known = [condition.name for condition in self.conditions]
         raise SpecError(f"task {self.name!r} has no condition {name!r}; {did_you_mean(name, known)}")
 
-    def judges(self) -> dict[str, Scorer]:
-        """Its scorers by 'name@version', in their order. An unknown one, or one given twice, is an error."""
+    def judges(self, copies: Mapping[str, Path] | None = None) -> dict[str, Scorer]:
+        """Its scorers by 'name@version', in their order. An unknown one, or one given twice, is an error.
+
+        Of a task that came out of a run, `copies` are the run's Python files by their names: no other file is run.
+        """
         scorers: dict[str, Scorer] = {}
         for entry in self.scorers:
-            scorer = find_scorer(entry) if isinstance(entry, str) else entry
+            name = _copied(entry, copies) if isinstance(entry, str) and copies is not None else entry
+            scorer = find_scorer(name) if isinstance(name, str) else name
             full = f"{scorer.name}@{scorer.version}"
             if full in scorers:
                 raise SpecError(f"task {self.name!r}: two scorers are {full!r}; give each version a name of its own")
@@ -74,10 +78,22 @@ class Task:
         """(kind, file) of every Python file that the task and its scorers came from."""
         files = [("tasks", self.source)] if self.source is not None else []
         for entry in self.scorers:
-            path = file_of(entry) if isinstance(entry, str) else None
+            path = file_of(versioned(entry)[0]) if isinstance(entry, str) else None
             if path is not None:
                 files.append(("scorers", path))
         return files
+
+
+def _copied(name: str, copies: Mapping[str, Path]) -> str:
+    """The name of a scorer with the run's copy in place of the file that it names."""
+    path = file_of(versioned(name)[0])
+    if path is None:
+        return name
+    if path.name not in copies:
+        raise StoreError(
+            f"{CODE}/{path.name} is missing: the run's task names it, and no other file of that name is run"
+        )
+    return f"{copies[path.name]}{name[len(str(path)) :]}"
 
 
 def make_task(name: str, options: Mapping[str, JSON]) -> Task:

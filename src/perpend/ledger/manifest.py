@@ -33,6 +33,7 @@ MANIFEST = "manifest.json"
 # What must be the same for a run to be resumed. The rest says when and with which code it was begun.
 BINDING = ("task", "items", "conditions", "reprompt", "models", "samplings", "repeats", "sources")
 _KEYS = (*BINDING, "format", "run", "created", "trials", "scorers", "datasets", "code", "import")
+_KINDS, _LONGEST_NAME = ("tasks", "scorers", "models"), 255
 _OPTIONAL = ("sources", "import")
 
 
@@ -247,13 +248,23 @@ def _manifest(body: Mapping[str, JSON], where: str) -> Manifest:
             for entry in _objects(body, "datasets", where)
         ),
         sources=tuple(
-            SourceFile(*(text_of(entry, key, where) for key in ("kind", "file", "sha256")))
-            for entry in (_objects(body, "sources", where) if "sources" in body else ())
+            _source(entry, where) for entry in (_objects(body, "sources", where) if "sources" in body else ())
         ),
         source_of_import=object_of(body, "import", where) if "import" in body else None,
         created=text_of(body, "created", where),
         code=object_of(body, "code", where),
     )
+
+
+def _source(entry: Mapping[str, JSON], where: str) -> SourceFile:
+    """A source, whose file is a plain name that a folder can hold: it is opened below the run's folder `code`."""
+    source = SourceFile(*(text_of(entry, key, where) for key in ("kind", "file", "sha256")))
+    name = source.file
+    if name in ("", "..") or not name.isprintable() or Path(name).name != name or len(name.encode()) > _LONGEST_NAME:
+        raise StoreError(f"{where}: the file of a source is a name of at most {_LONGEST_NAME} bytes, not {name!r:.80}")
+    if source.kind not in _KINDS:
+        raise StoreError(f"{where}: a source is one of {', '.join(_KINDS)}, not {source.kind!r:.80}")
+    return source
 
 
 def _whole_or_none(body: Mapping[str, JSON], key: str, where: str) -> int | None:

@@ -163,9 +163,11 @@ def _read_usage(text: str) -> Usage:
 
 
 def _read_logprobs(text: str) -> tuple[ChoiceLogprob, ...]:
-    choices = tuple(ChoiceLogprob(total, tokens) for total, tokens in json.loads(text))
-    if not all((one.total is None or _is_number(one.total)) and _is_count(one.tokens) for one in choices):
-        raise ValueError(f"a likelihood is a number or null, and the number of its tokens, not {text:.80}")
+    body = json.loads(text)
+    choices = tuple(ChoiceLogprob(total, tokens) for total, tokens in body)
+    is_read = all((one.total is None or _is_number(one.total)) and _is_count(one.tokens) for one in choices)
+    if not is_read or not isinstance(body, list):
+        raise ValueError(f"likelihoods are pairs of a number or null and the number of its tokens, not {text:.80}")
     return choices
 
 

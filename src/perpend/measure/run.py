@@ -7,7 +7,7 @@ when the caller says so, and only with the digest that the manifest states.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -82,6 +82,8 @@ def toolkit(manifest: Manifest, directory: Path, *, trust_code: bool = False) ->
         called = manifest.task if own is None else str(files[own.file])
         try:
             task = packaged_task(called, manifest.options) if own is None else make_task(called, manifest.options)
+            if own is not None:
+                task = replace(task, scorers=tuple(task.judges(files).values()))
         except (PerpendError, TypeError, ValueError) as error:
             missing["task"] = f"this version cannot make it: {error}"
         if own is not None or called in names("tasks"):

@@ -105,15 +105,24 @@ def _callable(kind: Kind, name: str, maker: object) -> Callable[..., object]:
     return maker
 
 
+def versioned(name: str) -> tuple[str, str]:
+    """A scorer's name without its version, and the version, empty where it has none: 'brief.py@2' is ('brief.py', '2').
+
+    An '@' in the name of a folder is part of the name.
+    """
+    stem, mark, version = name.rpartition("@")
+    return (stem, version) if mark and "/" not in version else (name, "")
+
+
 def find_scorer(name: str) -> Scorer:
     """The scorer that a user names: 'correct' is its latest version, 'correct@1' that one, 'brief.py' one of a file."""
-    stem, _, version = name.partition("@")
+    stem, version = versioned(name)
     return _of_version(name, version, attribute("scorers", stem, "VERSIONS"))
 
 
 def packaged_scorer(name: str) -> Scorer:
     """The scorer that a name out of a folder stands for."""
-    stem, _, version = name.partition("@")
+    stem, version = versioned(name)
     return _of_version(name, version, packaged("scorers", stem, "VERSIONS"))
 
 
@@ -124,7 +133,7 @@ def _of_version(name: str, version: str, versions: object) -> Scorer:
         if version in ("", scorer.version):
             chosen: Scorer = scorer
             return chosen
-    known = [f"{name.partition('@')[0]}@{scorer.version}" for scorer in versions]
+    known = [f"{versioned(name)[0]}@{scorer.version}" for scorer in versions]
     raise SpecError(f"unknown scorer {name!r}; {did_you_mean(name, known)}")
 
 

@@ -31,7 +31,7 @@ from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, 
 from perpend.proof.audit.labels import LABELS, Judged, judged
 from perpend.proof.audit.places import AuditPlace, places, run_directory, scored_copy, unscored
 from perpend.proof.audit.rewritten import rewritten
-from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, compare_metrics, named
+from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
 from perpend.proof.publish import close_report
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive
 
@@ -50,7 +50,7 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
     with well_formed("a number"), temporary_folder("audit") as fresh:
         why = run.code.missing.get("study")
         if why is not None:
-            return _without_study(run, body, facts, metrics, why)
+            return _without_study(run, stored, body, facts, metrics)
         if body is not None and body.get("format") == 1:
             return format_1.numbers(run, stored, body, facts, redraw=redraw)
         derived = derive([run], fresh, figures=(stored / FIGURES).is_dir(), draw=redraw)
@@ -79,17 +79,19 @@ def _read(stored: Path) -> tuple[Check, Mapping[str, JSON] | None]:
 
 
 def _without_study(
-    run: Run, body: Mapping[str, JSON] | None, facts: Mapping[str, JSON] | None, check: Check, why: str
+    run: Run, stored: Path, body: Mapping[str, JSON] | None, facts: Mapping[str, JSON] | None, check: Check
 ) -> list[Check]:
     """The rates and pairs that every run states; what only the run's own code can derive is said to be left out."""
+    why = run.code.missing["study"]
     now = as_json(plain_metrics(run.table))
-    stored = as_list(None if body is None else body.get("metrics"))
+    then = as_list(None if body is None else body.get("metrics"))
     check.compare(FORMAT if body is None else body.get("format"), FORMAT, "format")
-    for one, other in zip_longest(stored[: len(now)], now):
+    for one, other in zip_longest(then[: len(now)], now):
         check.compare(one, other, named(as_object(other)))
     check.missing = f"the study's own numbers, {why}"
     attempts = [] if facts is None else [stated_attempts(run.manifest, facts, now)]
-    return [check, *attempts, Check(f"{REPORT}, {TABLES}, {FIGURES}", missing=why)]
+    others = "" if facts is None else beside(run.manifest, stored)
+    return [check, *attempts, Check(f"{REPORT}, {TABLES}, {FIGURES}", missing=f"{why}{others}")]
 
 
 READABLE = "what is stored can be read"

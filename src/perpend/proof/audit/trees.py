@@ -22,6 +22,9 @@ from perpend.report.derive import FIGURES, REPORT, TABLES
 
 NOT_THERE = "not there; 'perpend score' writes it"
 _MISSING = "(no such line)"
+_PLAIN = re.compile(rf"{TABLES}/.*\.csv|{FIGURES}/.*\.(?:png|pdf)")
+"""What every study may give."""
+_NAMED = 5
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
@@ -50,6 +53,17 @@ def named(metric: Mapping[str, JSON]) -> str:
     """A metric as a difference names it."""
     place = ", ".join(f"{key} {value}" for key, value in as_object(metric.get("where")).items())
     return f"{metric.get('metric')} of {metric.get('scorer')} at {place}"
+
+
+def beside(manifest: Manifest, stored: Path) -> str:
+    """What a published folder holds beside its ledger, its tables and its figures, as the end of a sentence.
+
+    For a run whose study is not run: only its own code can say whether these files belong to it.
+    """
+    names = files_below(stored) - archived(manifest) - UNLISTED - {METRICS, REPORT, VERIFY}
+    odd = sorted(name for name in names if not _PLAIN.fullmatch(name))
+    more = f" and {len(odd) - _NAMED} more" if len(odd) > _NAMED else ""
+    return f"; nor can it be said what gives {', '.join(map(shown, odd[:_NAMED]))}{more}" if odd else ""
 
 
 class Trees:
