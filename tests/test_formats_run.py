@@ -20,7 +20,8 @@ from perpend.ask.runner import evaluate_task
 from perpend.ask.task import Reprompt, Task
 from perpend.canon import dumps
 from perpend.ledger import manifest
-from perpend.measure.run import Run, toolkit_of
+from perpend.measure.run import Run
+from perpend.measure.toolkit import toolkit_of
 from perpend.proof import archive
 from perpend.spec.model import Answers, Budget
 from perpend.spec.runspec import ModelSpec, RunSpec

@@ -253,7 +253,8 @@ def export(
 
 def _run_of(outcome: Outcome, task_asked: Task, name: str | None = None) -> Run:
     # numpy is loaded here: the first question need not wait for it.
-    from perpend.measure.run import Run, toolkit_of
+    from perpend.measure.run import Run
+    from perpend.measure.toolkit import toolkit_of
 
     return Run(outcome.directory, code=toolkit_of(task_asked, name))
 

@@ -139,6 +139,11 @@ class Response:
             raise ValueError("a Response has exactly one of text and error")
 
 
+UNFIT = ("no target", "no decoy", "target ", "likelihoods ")
+"""How the reason of a Score without a value begins where the item cannot be judged, whatever is answered. Every other
+reason says that this answer could not be: it failed, stopped before it came to one, or cannot be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """One judgement of one response. `value` None: not scorable, and `reason` says why.

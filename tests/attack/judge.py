@@ -65,6 +65,7 @@ class Outcome:
         text = " ".join((*self.places, *self.places.values())).lower()
         words = {HIDDEN[0], *re.split(r"[./:| ]+", forgery.place.lower()), *Path(forgery.file).name.lower().split(".")}
         words |= {"item file"} if "dataset" in words else set()
+        words |= {"trial"} if re.match(r"\d+: ", forgery.place) else set()  # a line of answers or scores is a trial's
         return any(word.rstrip("s") in text for word in words if len(word) > 2)
 
 

@@ -1,114 +1,24 @@
-"""A ledger opened for reading: its manifest, its state, its trials as a Table; several as one; and the code it names.
-
-A manifest is data. Its names are looked up among packaged ones; a Python file that a run brought along is run only
-when the caller says so, and only with the digest that the manifest states.
-"""
+"""A ledger opened for reading: its manifest, its state, its trials as a Table; several as one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perpend.ask.progress import Progress
-from perpend.ask.task import CODE, Task, make_task, packaged_task, trusted_files
 from perpend.canon import JSON, dumps
-from perpend.errors import DataError, PerpendError, SpecError, StoreError
+from perpend.errors import DataError, SpecError, StoreError
 from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.ledger.store import Store
+from perpend.ledger.unfit import unfit_items
 from perpend.measure.table import Answers, Column, FloatArray, IntArray, Judgement, Reply, Table
-from perpend.spec.resolve import find_scorer, is_file, module_from_file, module_of, names, packaged_scorer
-from perpend.types import Item, Score, Scorer
-
-if TYPE_CHECKING:
-    from perpend.measure.study import Study
-
-
-@dataclass(frozen=True, slots=True)
-class Toolkit:
-    """What a run's names stand for. `missing` says of each thing that cannot be had why not.
-
-    `study` None: the run has the plain summary, or its study is among the missing.
-    """
-
-    scorers: Mapping[str, Scorer] = field(default_factory=dict)
-    study: Study | None = None
-    task: Task | None = None
-    missing: Mapping[str, str] = field(default_factory=dict)
-    """'scorer brief@1' → why; also 'study' and 'task'."""
-
-    def scorer(self, name: str) -> Scorer:
-        """The scorer of that name: one of the run's, else a packaged one, else a file that the user names.
-
-        A name with a version is one out of a ledger, which never names a file.
-        """
-        if name in self.scorers:
-            return self.scorers[name]
-        if f"scorer {name}" in self.missing:
-            raise SpecError(f"scorer {name!r}: {self.missing[f'scorer {name}']}")
-        return find_scorer(name) if is_file(name) and "@" not in name else packaged_scorer(name)
-
-
-def toolkit_of(task: Task, name: str | None = None) -> Toolkit:
-    """The toolkit of a task at hand; `name` is what the user called it.
-
-    Only a file, which travels with the run, or a packaged or installed task brings a study: a reader finds no other.
-    """
-    called = str(task.source) if task.source is not None else name or task.name
-    is_found = task.source is not None or called in names("tasks")
-    return Toolkit(task.judges(), _study(called) if is_found else None, task)
-
-
-def toolkit(manifest: Manifest, directory: Path, *, trust_code: bool = False) -> Toolkit:
-    """The toolkit of a run by what its manifest says.
-
-    Without `trust_code` nothing out of the run's folder is run, and what would have needed it is missing.
-    """
-    missing: dict[str, str] = {}
-    files = trusted_files(manifest, directory) if trust_code else {}
-    own = manifest.source("tasks")
-    task: Task | None = None
-    study: Study | None = None
-    untrusted = f"it is in {CODE}/{{}}, which is not run without --trust-code"
-    if own is not None and own.file not in files:
-        missing["task"] = missing["study"] = untrusted.format(own.file)
-    else:
-        called = manifest.task if own is None else str(files[own.file])
-        try:
-            task = packaged_task(called, manifest.options) if own is None else make_task(called, manifest.options)
-            if own is not None:
-                task = replace(task, scorers=tuple(task.judges(files).values()))
-        except (PerpendError, TypeError, ValueError) as error:
-            missing["task"] = f"this version cannot make it: {error}"
-        if own is not None or called in names("tasks"):
-            study = _study(called)
-    scorers: dict[str, Scorer] = {} if task is None or own is None else task.judges()
-    for source in manifest.sources:
-        if source.kind == "scorers" and source.file in files:
-            versions = getattr(module_from_file(files[source.file]), "VERSIONS", ())
-            scorers |= {f"{scorer.name}@{scorer.version}": scorer for scorer in versions}
-    for name in manifest.scorers:
-        if name in scorers:
-            continue
-        try:
-            scorers[name] = packaged_scorer(name)
-        except SpecError as error:
-            brought = [source.file for source in manifest.sources if source.kind in ("tasks", "scorers")]
-            missing[f"scorer {name}"] = untrusted.format(f" or {CODE}/".join(brought)) if brought else str(error)
-    return Toolkit(scorers, study, task, missing)
-
-
-def _study(name: str) -> Study | None:
-    """The STUDY of the module that a task's name names; None where it has none."""
-    study: Study | None = getattr(module_of("tasks", name), "STUDY", None)
-    return study
-
+from perpend.measure.toolkit import Toolkit, toolkit
+from perpend.types import UNFIT, Item, Score, Scorer
 
 IMPORTED = "import"
 """The version of scores that an import brought along: a fact, which nothing here computes again."""
@@ -197,8 +107,10 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
     codes, names = _pooled(runs, plans)
     scorers = _shared_scorers(runs)
 
+    seen_unfit: dict[tuple[str, str], set[int]] = {}
+
     def values(wanted: Sequence[str]) -> dict[str, FloatArray]:
-        parts = [_values(run, wanted, len(plan[0]["item"]), rescore=rescore, quiet=quiet)
+        parts = [_values(run, wanted, plan[0]["item"], seen_unfit, rescore=rescore, quiet=quiet)
                  for run, plan in zip(runs, plans, strict=True)]  # fmt: skip
         return {name: np.concatenate([part[name] for part in parts]) for name in wanted}
 
@@ -222,9 +134,16 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
             yield from _replies(run, first)
             first += len(plan["item"])
 
+    def unfit(wanted: str) -> IntArray:
+        parts = []
+        for run, (plan, _, _) in zip(runs, plans, strict=True):
+            seen = seen_unfit.get((run.name, wanted))
+            parts.append(np.isin(plan["item"], sorted(_unfit(run, wanted) if seen is None else seen)))
+        return np.unique(codes["item"][np.concatenate(parts)])
+
     ordered = tuple(items[name] for name in names["item"])
     named = tuple(run.name for run in runs)
-    return Table(named, codes, names, ordered, scorers, values, answers, judgements, replies)
+    return Table(named, codes, names, ordered, scorers, values, answers, judgements, replies, unfit)
 
 
 def _check(runs: Sequence[Run]) -> None:
@@ -324,7 +243,17 @@ def _shared_scorers(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(name for name in known[0] if all(name in own for own in known[1:]))
 
 
-def _values(run: Run, names: Sequence[str], n: int, *, rescore: bool, quiet: bool) -> dict[str, FloatArray]:
+def _values(
+    run: Run,
+    names: Sequence[str],
+    item: IntArray,
+    unfit: dict[tuple[str, str], set[int]],
+    *,
+    rescore: bool,
+    quiet: bool,
+) -> dict[str, FloatArray]:
+    """The values of some scorers; of those that judge again, the items that they cannot judge go into `unfit`."""
+    n = len(item)
     stored = [name for name in names if not rescore or name.endswith(f"@{IMPORTED}")]
     columns: dict[str, FloatArray] = {name: np.full(n, np.nan) for name in names}
     with run.open() as store:
@@ -335,6 +264,7 @@ def _values(run: Run, names: Sequence[str], n: int, *, rescore: bool, quiet: boo
                 columns[name][trial - 1] = np.nan if value is None else value
         fresh = {name: run.code.scorer(name) for name in names if name not in stored}
         if fresh:
+            unfit |= {(run.name, name): set() for name in fresh}
             with Progress(f"judging {run.name} again", n, quiet=quiet) as progress:
                 for trial, scores in judged(store, list(fresh.values())):
                     _in_plan(run, trial, n)
@@ -343,7 +273,16 @@ def _values(run: Run, names: Sequence[str], n: int, *, rescore: bool, quiet: boo
                     for name, score in zip(fresh, scores, strict=True):
                         if score.value is not None:
                             columns[name][trial - 1] = score.value
+                        elif score.reason.startswith(UNFIT):
+                            unfit[run.name, name].add(int(item[trial - 1]))
     return columns
+
+
+def _unfit(run: Run, name: str) -> set[int]:
+    """The codes of the items of which a stored score says that the scorer cannot judge them."""
+    stem, _, version = name.rpartition("@")
+    with run.open() as store:
+        return {number - 1 for number in unfit_items(store, stem, version)}
 
 
 def _judgements(run: Run, names: Sequence[str], first: int, *, rescore: bool) -> Iterator[Judgement]:

@@ -86,6 +86,8 @@ class Table:
     read_answers: Callable[[], Answers] | None = field(default=None, repr=False)
     read_judgements: Callable[[Sequence[str]], Iterator[Judgement]] | None = field(default=None, repr=False)
     read_replies: Callable[[], Iterator[Reply]] | None = field(default=None, repr=False)
+    read_unfit: Callable[[str], IntArray] | None = field(default=None, repr=False)
+    """The codes of the items that a scorer cannot judge, whatever is answered: `correct` without a target."""
     _columns: dict[str, FloatArray] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -261,6 +263,13 @@ class Column:
             return Estimate(None, 0, note="no trial has a value in both")
         differ = self.all_values[rows] != other.all_values[rows]
         return proportion(differ, self.table.codes["item"][rows])
+
+    def without_verdict(self) -> Column:
+        """1 where a trial has no value, 0 where it has one; no value where the scorer cannot judge the item at all."""
+        lacks = np.isnan(self.all_values).astype(np.float64)
+        if self.table.read_unfit is not None and lacks.any():
+            lacks[np.isin(self.table.codes["item"], self.table.read_unfit(self.name))] = np.nan
+        return replace(self, all_values=lacks)
 
     def digest(self) -> str:
         """SHA-256 over the selected trials' positions and values: what an Estimate came from."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from perpend.canon import write_atomic
 from perpend.errors import SpecError
 from perpend.inert import markdown
+from perpend.measure.missing import NO_ANSWER, NO_ANSWER_DIFFERENCE, no_answer_metrics
 from perpend.measure.run import Run, table_of
 from perpend.measure.study import (
     Metric,
@@ -32,6 +33,7 @@ from perpend.report.tables import as_csv, markdown_table
 from perpend.types import Estimate
 
 _IN_HEADLINE = 8
+SIGNIFICANT = 0.05
 PAIRED = ("difference", "override", "rescue")
 HOW_TO_READ = (
     "Each value comes with its 95% interval and its denominator; NA is undefined. Trials of one item count as one\n"
@@ -51,7 +53,7 @@ class PlainStudy:
         return Report(
             title=", ".join(markdown(name) for name in numbers.runs),
             headline="\n".join([*_headline(numbers), covered(numbers)]),
-            sections=(*sections(numbers), Section("How to read this", HOW_TO_READ)),
+            sections=(*sections(numbers), *no_answer_sections(numbers), Section("How to read this", HOW_TO_READ)),
         )
 
 
@@ -98,6 +100,35 @@ def sections(numbers: Numbers) -> Iterator[Section]:
     if cautions:
         lines = [f"- {name}: {markdown(cautions[name].text)}" for name in sorted(cautions)]
         yield Section("Cautions", "\n".join(lines))
+
+
+def no_answer_sections(numbers: Numbers) -> Iterator[Section]:
+    """What trials without a verdict leave open of the rates; nothing where each has one."""
+    rows = []
+    for metric in numbers.find(NO_ANSWER):
+        where, one = metric.where, metric.estimate
+        least, most = one.also.get("least"), one.also.get("most")
+        bounds = f"{least:.3f} to {most:.3f}" if isinstance(least, float) and isinstance(most, float) else "NA"
+        place = (metric.scorer, where["model"], where["temperature"], where["condition"])
+        rows.append([*map(markdown, place), estimated(one), bounds])
+    if not rows:
+        return
+    lines, pairs = [], numbers.find(NO_ANSWER_DIFFERENCE)
+    for metric in pairs:
+        p, one = metric.estimate.also.get("p_adjusted"), metric.estimate
+        if isinstance(p, float) and p <= SIGNIFICANT:
+            pair = markdown(f"{metric.scorer}, {metric.where['model']}, {metric.where['condition']}")
+            lines.append(f"- **{pair}: {estimated(one)}** (p = {p:.2g} after Holm): the rates rest on other trials.")
+    if pairs and not lines:
+        lines.append("No difference in this share between conditions is shown.")
+    head = ["scorer", "model", "temperature", "condition", "no answer", "the rate lies between"]
+    says = (
+        "A failed call, an answer that was cut off or never reached, and one that cannot be read have no verdict.\n"
+        "Rates are over the others; they lie between the bounds whatever the missing verdicts were."
+    )
+    yield Section(
+        "Without an answer", "\n\n".join([says, markdown_table(head, rows), *(["\n".join(lines)] * bool(lines))])
+    )
 
 
 def _rates(cell: Sequence[Metric]) -> str:
@@ -157,6 +188,12 @@ def study_of(runs: Sequence[Run]) -> Study:
     return runs[0].code.study or PLAIN
 
 
+def stated_metrics(table: Table) -> Iterator[Metric]:
+    """The numbers that every run states: rates and pairs, and what trials without a verdict leave open of them."""
+    yield from plain_metrics(table)
+    yield from no_answer_metrics(table)
+
+
 def derive(runs: Sequence[Run], out: Path, *, figures: bool = True, draw: bool = True) -> Derived:
     """Write metrics.json, report.md, tables and figures of some scored runs of one study into `out`.
 
@@ -164,7 +201,7 @@ def derive(runs: Sequence[Run], out: Path, *, figures: bool = True, draw: bool =
     """
     study = study_of(runs)
     table = table_of(runs) if len(runs) > 1 else runs[0].table
-    metrics = [*plain_metrics(table), *study.metrics(table)]
+    metrics = [*stated_metrics(table), *study.metrics(table)]
     manifests = [run.manifest for run in runs]
     write_metrics(out, [run.name for run in runs], metrics, names_of(study, metrics, manifests))
     del metrics  # what the report sees is what was written, and memory holds it once

@@ -248,10 +248,10 @@ def mcc_denominator_zero(row_or_column: str) -> Caution:
     return Caution("STAT008", text, 0.0)
 
 
-def many_invalid(share: float, lo: float, hi: float) -> Caution:
+def many_invalid(share: float, lo: float, hi: float, what: str = "accuracy") -> Caution:
     """STAT009. The number is the share of rows without a valid answer."""
     text = (
-        f"{share:.1%} of rows have no valid answer (gate: 5%): accuracy lies between {lo:.4f} and {hi:.4f} whatever "
+        f"{share:.1%} of rows have no valid answer (gate: 5%): {what} lies between {lo:.4f} and {hi:.4f} whatever "
         "they would have been; an effect smaller than that width is not shown"
     )
     return Caution("STAT009", text, share)

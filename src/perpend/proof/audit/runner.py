@@ -22,7 +22,7 @@ from perpend.canon import JSON, as_list, as_object
 from perpend.disk import temporary_folder
 from perpend.errors import DiskError, PerpendError, StoreError
 from perpend.measure.run import IMPORTED, Run
-from perpend.measure.study import FORMAT, METRICS, metrics_text, plain_metrics, read_metrics, stored_labels_of
+from perpend.measure.study import FORMAT, METRICS, metrics_text, read_metrics, stored_labels_of
 from perpend.proof.audit import format_1
 from perpend.proof.audit.answers import EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, processes, where
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
@@ -33,7 +33,7 @@ from perpend.proof.audit.places import AuditPlace, places, run_directory, scored
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
 from perpend.proof.publish import close_report
-from perpend.report.derive import FIGURES, REPORT, TABLES, derive
+from perpend.report.derive import FIGURES, REPORT, TABLES, derive, stated_metrics
 
 
 def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw: bool = False) -> list[Check]:
@@ -83,7 +83,7 @@ def _without_study(
 ) -> list[Check]:
     """The rates and pairs that every run states; what only the run's own code can derive is said to be left out."""
     why = run.code.missing["study"]
-    now = as_json(plain_metrics(run.table))
+    now = as_json(stated_metrics(run.table))
     then = as_list(None if body is None else body.get("metrics"))
     check.compare(FORMAT if body is None else body.get("format"), FORMAT, "format")
     for one, other in zip_longest(then[: len(now)], now):

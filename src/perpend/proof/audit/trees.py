@@ -101,7 +101,7 @@ class Trees:
     def texts(self) -> Check:
         """Every cell of every CSV file, every line of every other file but figures."""
         check = Check(TABLES)
-        for name in sorted(name for name in self.names if not name.startswith(f"{FIGURES}/")):
+        for name in self._ordered(name for name in self.names if not name.startswith(f"{FIGURES}/")):
             there, again = self.stored / name, self.fresh / name
             if not self._both(check, name, "file"):
                 continue
@@ -113,7 +113,7 @@ class Trees:
     def figures(self, *, redraw: bool) -> Check:
         """Every figure is there, and no other; with `redraw` also the same bytes."""
         check = Check(FIGURES)
-        for name in sorted(name for name in self.names if name.startswith(f"{FIGURES}/")):
+        for name in self._ordered(name for name in self.names if name.startswith(f"{FIGURES}/")):
             if self._both(check, name, "figure"):
                 check.checked += 1
                 if redraw and (self.stored / name).read_bytes() != (self.fresh / name).read_bytes():
@@ -127,6 +127,10 @@ class Trees:
         else:
             check.note = "there, and their data are in the tables; redraw to compare what they show"
         return check
+
+    def _ordered(self, names: Iterable[str]) -> list[str]:
+        """By name; what nothing gives comes first, so that it is what the check shows."""
+        return sorted(names, key=lambda name: (name in self.now, name))
 
     def _both(self, check: Check, name: str, what: str) -> bool:
         """Whether a file is stored and derived; what is only one of them is a difference."""

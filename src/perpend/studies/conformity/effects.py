@@ -15,15 +15,15 @@ from perpend.measure.study import Metric
 from perpend.measure.table import BoolArray, FloatArray, IntArray
 from perpend.stats import families
 from perpend.stats.cells import Cells, Column, collapse
-from perpend.stats.families import against_mde, mde_paired
+from perpend.stats.families import against_mde
 from perpend.stats.gate import refusals_excluded
-from perpend.stats.pairs import excess, flip, override, paired_difference, paired_test, rescue
+from perpend.stats.pairs import excess, flip, override, rescue
 from perpend.stats.proportions import proportion
 from perpend.stats.regression import fit_logit, nested_tests, odds_ratio
+from perpend.studies.conformity.contrasts import also, contrast, contrasts, lacking
 from perpend.studies.conformity.trials import JUDGED, MEASURES, SIGNIFICANT, Rule, Trials
 from perpend.types import Estimate, Number
 
-_NO_PAIR = Estimate(None, 0, note="no complete pair")
 _RATES: dict[str, Callable[..., Estimate]] = {"override": override, "rescue": rescue, "flip": flip}
 FAMILIES: Mapping[str, families.Adjustment] = {
     "pressure_effect": "holm",
@@ -31,11 +31,6 @@ FAMILIES: Mapping[str, families.Adjustment] = {
     "opinion_effect": "holm",
 }
 """Families of effects: the confirmatory ones are adjusted by Holm, the exploratory by Benjamini and Hochberg."""
-
-
-def also(one: Estimate, **more: Number) -> Estimate:
-    """The estimate with more companions."""
-    return replace(one, also={**one.also, **more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +50,6 @@ class MetricSource:
                 yield Metric(f"{name}_{part}", self.scorer, where, other, self.sha256)
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """The same trials under two conditions: values, items, and how many pairs lack a value on either side."""
-
-    first: FloatArray
-    second: FloatArray
-    items: IntArray
-    incomplete: int
-
-    def difference(self) -> Estimate:
-        """mean(second) - mean(first), clustered by item where items repeat. Undefined without a pair."""
-        return paired_difference(self.first, self.second, self.items) if len(self.first) else _NO_PAIR
-
-    def naive(self) -> Estimate:
-        """The same difference with every row taken for independent, as the reference has it."""
-        return paired_difference(self.first, self.second) if len(self.first) else _NO_PAIR
-
-    def test(self) -> Estimate:
-        """The default paired test: sign flip of items where items repeat, else McNemar's mid-p."""
-        return paired_test(self.first, self.second, self.items) if len(self.first) else _NO_PAIR
-
-    def detectable(self) -> Estimate:
-        """The smallest difference that this many items show with 80% power, given how many pairs differ."""
-        if not len(self.first):
-            return _NO_PAIR
-        return mde_paired(len(np.unique(self.items)), float((self.first != self.second).mean()))
-
-
-def contrast(trials: Trials, values: FloatArray, first: IntArray, second: IntArray) -> Contrast:
-    """The contrast of one column over paired rows."""
-    complete = ~np.isnan(values[first]) & ~np.isnan(values[second])
-    kept, partners = first[complete], second[complete]
-    return Contrast(values[kept], values[partners], trials.item[kept], int(len(first) - len(kept)))
-
-
 def effects(trials: Trials, rule: Rule, name: str) -> Iterator[Metric]:
     """One family: every effect with its naive twin and its test, then how many of them differ from 0.
 
@@ -106,8 +66,9 @@ def effects(trials: Trials, rule: Rule, name: str) -> Iterator[Metric]:
         topics = trials.table.codes["topic"]
         slices = [({"topic": topic}, rows & (topics == k)) for k, topic in enumerate(trials.topics)]
     pairs = [
-        (place | extra, pair) for extra, own in slices if own.any() for place, pair in _contrasts(trials, values, own)
+        (place | extra, pair) for extra, own in slices if own.any() for place, pair in contrasts(trials, values, own)
     ]
+    unanswered = lacking(trials, judged, values, rows) if name != "topic_effect" else None
     tests = [pair.test() for _, pair in pairs]
     family = families.family({str(at): test.value for at, test in enumerate(tests)}, method=FAMILIES[name])
     detectable: list[float] = []
@@ -123,23 +84,13 @@ def effects(trials: Trials, rule: Rule, name: str) -> Iterator[Metric]:
         )
         if difference.n:
             difference = also(difference, delta_pp=_points(difference, opinion=opinion))
-        yield from source.metrics(name, where, difference, naive=pair.naive(), test=test)
+        unknown = None if unanswered is None else unanswered[where["model"], where["condition"]]
+        yield from source.metrics(name, where, difference, naive=pair.naive(), test=test, no_answer=unknown)
     clear = sum(test.adjusted is not None and test.adjusted <= SIGNIFICANT for test in family.tests)
     method = f"effects with an adjusted p of at most {SIGNIFICANT:g}"
     whole = Estimate(float(clear), len(tests), method=method, cautions=family.cautions)
     ends = {"mde_least": min(detectable, default=None), "mde_most": max(detectable, default=None)}
     yield from source.metrics(f"{name}_family", {}, also(whole, adjustment=family.method, **ends))
-
-
-def _contrasts(trials: Trials, values: FloatArray, rows: BoolArray) -> Iterator[tuple[dict[str, str], Contrast]]:
-    control = rows & trials.under(trials.conditions.control)
-    pressures = trials.conditions.pressures
-    matched = {pressure: trials.partners(control, rows & trials.under(pressure)) for pressure in pressures}
-    for (v, variant), pressure in itertools.product(enumerate(trials.variants), pressures):
-        first, second = matched[pressure]
-        own = trials.table.codes["model"][first] == v
-        if own.any():
-            yield {"model": variant, "condition": pressure}, contrast(trials, values, first[own], second[own])
 
 
 def _points(difference: Estimate, *, opinion: bool) -> float:

@@ -59,6 +59,7 @@ def study_report(numbers: Numbers, *, with_figures: bool) -> Report:
 
     sections = {
         "Pressure effects": _pressure(results) + picture(FOREST),
+        "Without an answer": _unanswered(results, head),
         "Override, rescue and flip": _conditional(results, head),
         "Opinion items": _opinion(results, head) + picture(LINES),
         "Temperature and regression": f"{_temperature(results, head)}\n\n{_regression(results, head)}",
@@ -106,6 +107,22 @@ def _percent(one: Estimate | None, key: str) -> str:
     return f"{100 * value:.1f}" if isinstance(value, float) else "NA"
 
 
+def _kind(row: Metric) -> str:
+    return "opinion" if row.name == "opinion_effect" else "factual"
+
+
+def _is_shown(one: Estimate) -> bool:
+    """Whether an adjusted p shows a difference."""
+    p = one.also.get("p_adjusted")
+    return isinstance(p, float) and p <= SIGNIFICANT
+
+
+def _between(one: Estimate | None) -> str:
+    """What an effect can be, whatever the missing verdicts were."""
+    ends = [] if one is None else [one.also.get(key) for key in ("least", "most")]
+    return " to ".join(f"{100 * end:+.1f}".replace("-", "−") for end in ends if isinstance(end, float)) or "NA"
+
+
 def _test(results: Results, row: Metric) -> str:
     test = results.beside(row, "test")
     return shown_p(None if test is None else test.value)
@@ -134,6 +151,10 @@ _COLUMNS: Mapping[str, Callable[[Results, Metric], str]] = {
     "refused, left out": lambda _, row: str(row.estimate.also["refused_pairs"]),
     "%": lambda _, row: points(row.estimate),
     "k/n": lambda _, row: f"{row.estimate.also.get('k', 0)}/{row.estimate.n}",
+    "items": lambda _, row: _kind(row),
+    "no answer, control %": lambda results, row: _percent(results.beside(row, "no_answer"), "control"),
+    "no answer, pressure %": lambda results, row: _percent(results.beside(row, "no_answer"), "pressure"),
+    "effect lies between, points": lambda results, row: _between(results.beside(row, "no_answer")),
     "by retest alone, %": lambda results, row: _percent(results.beside(row, "excess"), "retest_rate"),
     "excess, points": lambda results, row: points(results.beside(row, "excess"), sign=True),
     "excess override, points": lambda results, row: points(_override(results, row), sign=True),
@@ -181,6 +202,13 @@ def _headline(results: Results, rule: str) -> str:
             f"- The smallest effect that this number of items shows with 80% power is {100 * least:.1f} to "
             f"{100 * most:.1f} points, depending on the variant."
         )
+    moved = [row for name in ("pressure_effect", "opinion_effect") for row in results.rows(name, rule)
+             if (one := results.beside(row, "no_answer")) is not None and _is_shown(one)]  # fmt: skip
+    if moved:
+        where = ", ".join(
+            f"{_COLUMNS['variant'](results, row)} under {_COLUMNS['pressure'](results, row)}" for row in moved
+        )
+        lines.append(f"- **Pressure changes how often there is an answer at all** ({where}): see 'Without an answer'.")
     if results.conditions.retest is None or results.temperatures == ("0",):
         why = "is no retest of the control" if results.conditions.retest is None else "is no temperature above 0"
         lines.append(
@@ -195,8 +223,7 @@ def _share_of(family: Estimate, noun: str, what: str) -> str:
 
 
 def _is_clear(row: Metric) -> bool:
-    p = row.estimate.also.get("p_adjusted")
-    return isinstance(p, float) and p <= SIGNIFICANT
+    return _is_shown(row.estimate)
 
 
 def _clear_effect(results: Results, row: Metric) -> str:
@@ -208,10 +235,41 @@ def _clear_effect(results: Results, row: Metric) -> str:
 
 
 def _pressure(results: Results) -> str:
+    rows = results.rows("pressure_effect", results.rules[-1])
     older = ("effect by rule 1",) if len(results.rules) > 1 else ()
-    columns = ("variant", "pressure", "error, control %", "error, pressure %", "effect, points", "p", "p (Holm)",
-               "pairs", "excess override, points", *older)  # fmt: skip
-    return _table(results, results.rows("pressure_effect", results.rules[-1]), *columns)
+    columns = ("variant", "pressure", "error, control %", "error, pressure %", *_lacking(results, rows),
+               "effect, points", "p", "p (Holm)", "pairs", "excess override, points", *older)  # fmt: skip
+    return _table(results, rows, *columns)
+
+
+def _lacking(results: Results, rows: Iterable[Metric]) -> tuple[str, ...]:
+    """The columns that stand beside rates where some trial has no verdict."""
+    is_lacking = any(results.beside(row, "no_answer") is not None for row in rows)
+    return ("no answer, control %", "no answer, pressure %") if is_lacking else ()
+
+
+def _unanswered(results: Results, rule: str) -> str:
+    """What trials without a verdict leave open of every effect, and whether pressure changes their share."""
+    rows = [row for name in ("pressure_effect", "opinion_effect") for row in results.rows(name, rule)
+            if results.beside(row, "no_answer") is not None]  # fmt: skip
+    if not rows:
+        return "Every trial has a verdict."
+    lines = []
+    for row in rows:
+        one = results.beside(row, "no_answer")
+        if one is not None and _is_shown(one):
+            p = one.also.get("p_adjusted")
+            place = f"{markdown(row.where['model'])} under {markdown(results.conditions.short(row.where['condition']))}"
+            lines.append(f"- **{place}, {_kind(row)} items: {points(one, sign=True)} points without an answer** "
+                         f"(p = {shown_p(p)} after Holm). The two rates rest on different trials.")  # fmt: skip
+    columns = ("variant", "pressure", "items", "no answer, control %", "no answer, pressure %",
+               "effect lies between, points", "effect, points")  # fmt: skip
+    lines = lines or ["No difference in this share between pressure and control is shown."]
+    says = (
+        "A failed call, an answer that was cut off or never reached, and one that cannot be read have no verdict. The\n"
+        "effect is over the others; it lies between the bounds whatever the missing verdicts were."
+    )
+    return "\n\n".join([says, _table(results, rows, *columns), "\n".join(lines)])
 
 
 def _conditional(results: Results, rule: str) -> str:
@@ -223,7 +281,8 @@ def _opinion(results: Results, rule: str) -> str:
     rows = results.rows("opinion_effect", rule)
     if not rows:
         return "No opinion items."
-    columns = ("variant", "pressure", "control %", "pressure %", "effect, points", "p (Holm)", "pairs")
+    columns = ("variant", "pressure", "control %", "pressure %", *_lacking(results, rows), "effect, points", "p (Holm)",
+               "pairs")  # fmt: skip
     parts = [
         "Share of answers that endorse the planted answer; there is no right one.",
         _table(results, rows, *columns),

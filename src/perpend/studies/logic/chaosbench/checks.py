@@ -30,6 +30,7 @@ from perpend.canon import (
 )
 from perpend.errors import DataError, PerpendError, StoreError
 from perpend.ledger.staging import IMPORTED
+from perpend.measure.missing import no_answer_metrics
 from perpend.measure.run import Run, table_of
 from perpend.measure.study import Numbers, body_of, plain_metrics
 from perpend.proof.audit.checks import Check, first_difference
@@ -244,7 +245,7 @@ def _derived(run: Run, examined: Examined, *, rescore: bool) -> tuple[Mapping[st
     if not rescore:
         table = replace(table, scorers=tuple(name for name in table.scorers if not name.endswith("@import")))
     plain = tuple(plain_metrics(table))
-    metrics = (*plain, *study_metrics(table))
+    metrics = (*plain, *no_answer_metrics(table), *study_metrics(table))
     body = seed_names(Numbers(metrics, (run.manifest,)))
     now = body_of([str(examined.manifest.get("run_id"))], metrics, body)
     if examined.stored.get("format") == 1:

@@ -1,0 +1,88 @@
+"""Trials without a verdict: their share, what it leaves open of every rate, and whether conditions differ in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from perpend.measure.study import Metric
+from perpend.measure.table import Column, Table
+from perpend.stats.families import family
+from perpend.stats.gate import many_invalid
+from perpend.types import Estimate
+
+MANY = 0.05
+"""Above this share the bounds belong beside every number."""
+NO_ANSWER, NO_ANSWER_DIFFERENCE = "no_answer", "no_answer_difference"
+
+
+def no_answer_metrics(table: Table) -> Iterator[Metric]:
+    """For every column of 0 and 1 in which some trial lacks a verdict, by model, temperature and condition.
+
+    `no_answer`: trials without a verdict / trials of items that the scorer can judge; in `also`, between what the rate
+    over all these trials lies, whatever the missing verdicts were. Trials that were not asked, failed, stopped before
+    an answer or cannot be read count alike. `no_answer_difference`: that share under a condition minus that under the
+    first, paired, with p adjusted by Holm over the column's pairs. Columns with a verdict everywhere give nothing.
+    """
+    known: dict[bytes, list[Metric]] = {}
+    for column in table.columns().values():
+        if not np.isin(column.all_values[column.defined], (0.0, 1.0)).all():
+            continue
+        lacks = column.without_verdict()
+        if not (lacks.all_values == 1.0).any():
+            continue
+        key = lacks.all_values.tobytes()
+        if key not in known:  # scorers that read the same answer lack the same verdicts
+            known[key] = [*_differences(lacks)]
+        yield from _shares(column, lacks)
+        yield from (replace(metric, scorer=column.name) for metric in known[key])
+
+
+def _cells(column: Column) -> Iterator[tuple[dict[str, str], Column]]:
+    table = column.table
+    for model in table.values("model"):
+        for temperature in table.values("temperature"):
+            cell = {"model": model, "temperature": temperature}
+            rows = column.where(**cell)
+            if rows.mask.any():
+                yield cell, rows
+
+
+def _shares(column: Column, lacks: Column) -> Iterator[Metric]:
+    for cell, rows in _cells(lacks):
+        for condition in column.table.values("condition"):
+            one = rows.where(condition=condition)
+            right = int((column.all_values[one.mask] == 1.0).sum())
+            yield Metric(NO_ANSWER, column.name, {**cell, "condition": condition}, _bounded(one, right), one.digest())
+
+
+def _bounded(lacks: Column, ones: int) -> Estimate:
+    """The share without a verdict, and the least and the most that the rate of 1 over all trials can be."""
+    share = lacks.rate()
+    if share.value is None:
+        return share
+    missing = int((lacks.all_values[lacks.defined] == 1.0).sum())
+    least, most = ones / share.n, (ones + missing) / share.n
+    cautions = (many_invalid(share.value, least, most, "the rate"),) if share.value > MANY else ()
+    also = {**share.also, "k": missing, "least": least, "most": most}
+    return replace(share, also=also, cautions=(*share.cautions, *cautions))
+
+
+def _differences(lacks: Column) -> Iterator[Metric]:
+    first, *others = lacks.table.values("condition")
+    pairs = [
+        ({**cell, "condition": f"{first} → {condition}"}, rows.digest(), rows.pair(first, condition).difference())
+        for cell, rows in _cells(lacks)
+        for condition in others
+    ]
+    tests = family({str(number): _p(estimate) for number, (_, _, estimate) in enumerate(pairs)}).tests if pairs else ()
+    for (where, digest, estimate), test in zip(pairs, tests, strict=True):
+        also = {**estimate.also, "p_adjusted": test.adjusted}
+        yield Metric(NO_ANSWER_DIFFERENCE, lacks.name, where, replace(estimate, also=also), digest)
+
+
+def _p(estimate: Estimate) -> float | None:
+    p = estimate.also.get("p")
+    return p if isinstance(p, float) else None

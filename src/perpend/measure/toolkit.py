@@ -1,0 +1,101 @@
+"""The code that a run names: its scorers, its study, its task.
+
+A manifest is data. Its names are looked up among packaged ones; a Python file that a run brought along is run only
+when the caller says so, and only with the digest that the manifest states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perpend.ask.task import CODE, Task, make_task, packaged_task, trusted_files
+from perpend.errors import PerpendError, SpecError
+from perpend.ledger.manifest import Manifest
+from perpend.spec.resolve import find_scorer, is_file, module_from_file, module_of, names, packaged_scorer
+from perpend.types import Scorer
+
+if TYPE_CHECKING:
+    from perpend.measure.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Toolkit:
+    """What a run's names stand for. `missing` says of each thing that cannot be had why not.
+
+    `study` None: the run has the plain summary, or its study is among the missing.
+    """
+
+    scorers: Mapping[str, Scorer] = field(default_factory=dict)
+    study: Study | None = None
+    task: Task | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """'scorer brief@1' → why; also 'study' and 'task'."""
+
+    def scorer(self, name: str) -> Scorer:
+        """The scorer of that name: one of the run's, else a packaged one, else a file that the user names.
+
+        A name with a version is one out of a ledger, which never names a file.
+        """
+        if name in self.scorers:
+            return self.scorers[name]
+        if f"scorer {name}" in self.missing:
+            raise SpecError(f"scorer {name!r}: {self.missing[f'scorer {name}']}")
+        return find_scorer(name) if is_file(name) and "@" not in name else packaged_scorer(name)
+
+
+def toolkit_of(task: Task, name: str | None = None) -> Toolkit:
+    """The toolkit of a task at hand; `name` is what the user called it.
+
+    Only a file, which travels with the run, or a packaged or installed task brings a study: a reader finds no other.
+    """
+    called = str(task.source) if task.source is not None else name or task.name
+    is_found = task.source is not None or called in names("tasks")
+    return Toolkit(task.judges(), _study(called) if is_found else None, task)
+
+
+def toolkit(manifest: Manifest, directory: Path, *, trust_code: bool = False) -> Toolkit:
+    """The toolkit of a run by what its manifest says.
+
+    Without `trust_code` nothing out of the run's folder is run, and what would have needed it is missing.
+    """
+    missing: dict[str, str] = {}
+    files = trusted_files(manifest, directory) if trust_code else {}
+    own = manifest.source("tasks")
+    task: Task | None = None
+    study: Study | None = None
+    untrusted = f"it is in {CODE}/{{}}, which is not run without --trust-code"
+    if own is not None and own.file not in files:
+        missing["task"] = missing["study"] = untrusted.format(own.file)
+    else:
+        called = manifest.task if own is None else str(files[own.file])
+        try:
+            task = packaged_task(called, manifest.options) if own is None else make_task(called, manifest.options)
+            if own is not None:
+                task = replace(task, scorers=tuple(task.judges(files).values()))
+        except (PerpendError, TypeError, ValueError) as error:
+            missing["task"] = f"this version cannot make it: {error}"
+        if own is not None or called in names("tasks"):
+            study = _study(called)
+    scorers: dict[str, Scorer] = {} if task is None or own is None else task.judges()
+    for source in manifest.sources:
+        if source.kind == "scorers" and source.file in files:
+            versions = getattr(module_from_file(files[source.file]), "VERSIONS", ())
+            scorers |= {f"{scorer.name}@{scorer.version}": scorer for scorer in versions}
+    for name in manifest.scorers:
+        if name in scorers:
+            continue
+        try:
+            scorers[name] = packaged_scorer(name)
+        except SpecError as error:
+            brought = [source.file for source in manifest.sources if source.kind in ("tasks", "scorers")]
+            missing[f"scorer {name}"] = untrusted.format(f" or {CODE}/".join(brought)) if brought else str(error)
+    return Toolkit(scorers, study, task, missing)
+
+
+def _study(name: str) -> Study | None:
+    """The STUDY of the module that a task's name names; None where it has none."""
+    study: Study | None = getattr(module_of("tasks", name), "STUDY", None)
+    return study
