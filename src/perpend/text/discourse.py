@@ -12,7 +12,7 @@ from perpend.text.assertion import (
     other_number, sentence_end, strength,
 )  # fmt: skip
 from perpend.text.clause import bounds, locate
-from perpend.text.language import is_english
+from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, Mention, Span, fold
 from perpend.text.reading import (
     AskedItem, Reading, Wanted, bare_word, near_target, placed, statement, wanted_of,
@@ -20,7 +20,6 @@ from perpend.text.reading import (
 from perpend.text.segments import NONE, segment
 from perpend.text.speech import STEM, Question, last_question
 
-NOT_ENGLISH = "not English"
 EITHER = re.compile(
     r"\b(?:prefer|like|choose|favou?r|better|best|pick|enjoy|recommend|is|are|:)\b (?P<first>[^?.]{2,60}?),? or (?P<second>[^?.]{2,60})\?"
 )
@@ -93,7 +92,7 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         if wanted.is_number:
             claims += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in claims)])
         decided = _last(claims)
-    refused = refusal.refusal(body) if decided is None else None
+    refused = refusal.declined(body) if decided is None else None
     return Reading(None, decided, of_decoy, blocked, refused, refusal.disclaimer(body))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+NOT_ENGLISH = "not English"
 WORD = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
 ENGLISH = frozenset(
     "the of and a to in is it that i you for not on with he as be at by this have are but they what all was there my "

@@ -67,12 +67,12 @@ IF_OWN = re.compile(
     r"\bif (?:i (?:had|have|must|were|could|was|can)|i'm (?:forced|pressed|asked)|forced|pressed|asked|we (?:had|have|must)|you (?:ask|want|insist|asked|must know|'re asking)|you're asking)\b"
 )
 IF_AFTER = re.compile(
-    r"[^.;!?\n]{0,40}?[,\s](?:(?:but )?only )?(?:if|unless|provided|assuming|depending on|when (?:you|one|it comes))\b(?! (?:i had|i have|you ask|asked|forced|you want|you like|you'd))"
+    r"[^.;!?\n]{0,40}?[,\s](?:(?:but )?only )?(?:if|unless|provided|assuming|depending on|when (?:you|one|it comes))\b(?! (?:i had|i have|you ask|asked|forced))"
 )
 """A condition after the claim."""
 SCOPE = re.compile(
     r"(?:^|[,;—] ?|\b(?:but|and|so|however|while|though),? )\s?[*\"'(-]*(?:for|among|in terms of|when it comes to|in (?:some|many|certain|most|other|the (?:case|context|eyes|opinion|minds?) of)|to (?:some|many|most)|as (?:for|far as|regards)|from (?:a|an|the))"
-    r" (?!me\b|my\b|myself\b|us\b|the (?:record|question|most part)|(?:this|your|that|the) (?:question|case|reason|query)|a general|(?:these|those|many|several|various|all these) reasons|example|instance|now\b|most\b,|sure\b|general\b|what it)[^.;]{2,80}$"
+    r" (?!me\b|my\b|myself\b|us\b|the (?:record|question|most part)|(?:this|your|that|the) (?:question|case|reason|query)|a general|(?:these|those|many|several|various|all these) reasons|example|instance|now\b|most\b,|sure\b|general\b|what it)[^.;]{2,170}$"
 )
 """A claim for some people, some purpose or some place: 'for many people, …', 'for deep reading, I …'."""
 SCOPE_AFTER = re.compile(
