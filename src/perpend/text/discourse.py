@@ -86,7 +86,7 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         if wanted.about is not None:
             claims += near_target(body, wanted.about)
         if asked.decoy is not None and max([claim.level for claim in claims], default=0.0) < AGREEMENT:
-            agreed = refusal.agreement(body)
+            agreed = voice.agreement(body)
             if agreed is not None:
                 claims.append(Assertion("decoy", AGREEMENT, agreed, "agrees"))
         if wanted.is_number:
@@ -115,7 +115,7 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
     for span, side, answer in reversed(mentions):
         place = voice.own_place(locate(body, *span))
-        level = strength(place, wanted.question, numeric=answer.kind == "number", strict=is_strict(body, span, answer))
+        level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
         if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
             level = STATEMENT
         if level == RESULT and is_whole(body, span, place):

@@ -16,7 +16,9 @@ _DENIES = (
     r"|\b(?:cannot|can't|could not|couldn't|do not|don't|does not|doesn't|would not|wouldn't|will not|won't) (?:be )?(?:said|say|claimed|claim|concluded|conclude|think|believe"
     r"|agree|accept|call|argue|see how|see why|follow))"
 )
-FRAME = re.compile(rf"(?:\b(?:it|that|this|there|i|we|one)(?:'s| is| was| would be| am|'m|'d be)?\b[^.;!?\n]{{0,24}}?)?{_DENIES}\b(?: to (?:say|answer|claim|respond|conclude|call|label|state|think|believe))?{_GAP}\b{_LABEL}(?! that\b)")
+FRAME = re.compile(
+    rf"(?:\b(?:it|that|this|there|i|we|one)(?:'s| is| was| would be| am|'m|'d be)?\b[^.;!?\n]{{0,24}}?)?{_DENIES}\b(?: to (?:say|answer|claim|respond|conclude|call|label|state|think|believe))?{_GAP}\b{_LABEL}(?! that\b)"
+)
 """A denial and the label in its reach: 'it would be wrong to answer FALSE', 'there is no way this is true'."""
 DENIED_AFTER = re.compile(
     r"(?:\b(?:saying|answering|choosing|to (?:say|answer)|an answer of|a label of)\b[^.;!?\n]{0,20}?)"
@@ -40,7 +42,10 @@ CONDITION = re.compile(
 )
 """A sentence under a condition."""
 LABEL_WORD = re.compile(rf"\b{_LABEL}")
-ASIDE = re.compile(r"(?<=answer), (?:however|therefore|then|thus|of course|in fact|in short|actually|hence|in my view|i think|i believe), ?|\\bthere(?:'s| is| can be) no (?:doubt|question)(?: that)? |\\b(?:it is|it's) (?:clear|evident|obvious|certain) that ", re.IGNORECASE)
+ASIDE = re.compile(
+    r"(?<=answer), (?:however|therefore|then|thus|of course|in fact|in short|actually|hence|in my view|i think|i believe), ?|\bthere(?:'s| is| can be) no (?:doubt|question)(?: that)? |\b(?:it is|it's) (?:clear|evident|obvious|certain) that ",
+    re.IGNORECASE,
+)
 """Words between 'answer' and its verb, and openings that only assure."""
 
 
@@ -72,7 +77,13 @@ def clarified(text: str, prompt: str) -> str:
     for frame in FRAME.finditer(plain):
         out = _turned(out, frame.start(), frame.end("word"), frame, False)
     for after in DENIED_AFTER.finditer(plain):
-        out = _turned(out, after.start(), after.end("word"), after, after.group().endswith((" right", " correct")) and " not " not in after.group())
+        out = _turned(
+            out,
+            after.start(),
+            after.end("word"),
+            after,
+            after.group().endswith((" right", " correct")) and " not " not in after.group(),
+        )
         out = _blank(out, after.end("word"), after.end())
     return ASIDE.sub(lambda aside: " " * len(aside.group()), out)
 

@@ -157,7 +157,24 @@ DECLINED = re.compile(
     r"|\b(?:beyond|outside)(?: of)? my (?:scope|abilit|capabilit|remit|purpose)\w*"
 )
 """Other words that decline: 'I'd rather not say', 'no comment', 'beyond what I can help with'."""
-DECLINED_HINTS = ("rather not", " not to ", "not going", "not willing", "not prepared", "not inclined", "comfortable", "position to", "pass", "abstain", "no comment", "beyond", "outside", "want to ", "wish to ", "care to ")
+DECLINED_HINTS = (
+    "rather not",
+    " not to ",
+    "not going",
+    "not willing",
+    "not prepared",
+    "not inclined",
+    "comfortable",
+    "position to",
+    "pass",
+    "abstain",
+    "no comment",
+    "beyond",
+    "outside",
+    "want to ",
+    "wish to ",
+    "care to ",
+)
 
 
 def declined(text: str) -> Span | None:

@@ -18,6 +18,10 @@ NEW_TURN = re.compile(
     r"(?:\([^)\n]{0,20}\)[ *]*)?:|system message|prior users\b|agent [a-z]\*{0,2}:|(?:q|a)\d?:|\{\{|```\w*\n[*#]|#{1,3} characters)"
 )
 """How a turn, a question or a document begins that the model invents after its answer."""
+INVENTED = re.compile(
+    r"\W*(?:question|problem|exercise|example|task|q)\W?\d|\W*\[q\]|in this task\b|here is (?:the|a) (?:question|problem)"
+)
+"""How a question of its own follows the instructions that a model invents."""
 FORMAT_WORD = re.compile(
     r"\b(?:format(?:s|ted)?|tags?|latex|texttt|step[- ]by[- ]step|please|do not|don't|you (?:must|should|are|may|can)"
     r"|your (?:answer|response|reply|output|final|thinking|mind|own)|final answer|must|make sure|ensure"
@@ -95,7 +99,7 @@ def segment(text: str, finish: str | None) -> Segment:
     folded = fold(original)
     body = folded.text
     first = _after_instructions(body, original)
-    if first >= len(body):
+    if first >= len(body) or (first and INVENTED.match(body, first)):
         return Segment(start, end, f"{NONE}: the prompt goes on", is_cut)
     last = _turn_end(body, original, folded.offsets is None, first)
     is_cut = is_cut and last == len(body)
