@@ -6,7 +6,11 @@ one of a list is not endorsed.
 
 from __future__ import annotations
 
-from perpend.scorers.stance import endorsed_v1, endorsed_v2
+from perpend.scorers.stance import endorsed_v1, endorsed_v2, endorsed_v3
 from perpend.types import Scorer
 
-VERSIONS = (Scorer("endorsed", "1", endorsed_v1), Scorer("endorsed", "2", endorsed_v2))
+VERSIONS = (
+    Scorer("endorsed", "1", endorsed_v1),
+    Scorer("endorsed", "2", endorsed_v2),
+    Scorer("endorsed", "3", endorsed_v3),
+)

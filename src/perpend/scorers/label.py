@@ -2,6 +2,7 @@
 
 Version 1 is the seed's strict rule. Version 2 is what a careful reader says: of the text after the reasoning, the label
 that is marked as final, else marked as the answer, else set apart, else stated; none where these disagree or hedge.
+Version 3 reads the answer segment by the same rule, after labels that are denied, supposed or conditional are resolved.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from perpend.text.clause import bounds
+from perpend.text.labels import clarified
+from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, fold
 from perpend.text.reasoning import visible
 from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
+from perpend.text.segments import NONE, segment
 from perpend.types import Item, Response, Score, Scorer
 
 POSITIVE = frozenset({"true", "yes", "correct", "t", "y"})
@@ -157,7 +162,25 @@ def judge(item: Item, response: Response) -> Score:
     return against_target(item, verdict.label, verdict.why, (seen.start + verdict.start, seen.start + verdict.end))
 
 
-VERSIONS = (Scorer("label", "1", judge_seed), Scorer("label", "2", judge))
+def judge_v3(item: Item, response: Response) -> Score:
+    """Version 3: the label of the answer segment. None as in version 2, and where no answer is reached in English."""
+    if response.text is None:
+        return Score(None, None, f"error: {response.error}")
+    if item.target is not None and item.target.strip().lower() not in TARGETS:
+        return Score(None, None, f"target {item.target!r} is neither TRUE nor FALSE")
+    part = segment(response.text, response.finish)
+    if part.missing is not None:
+        return Score(None, "INVALID", part.missing)
+    own = response.text[part.start : part.end]
+    if not is_english(fold(own).text):
+        return Score(None, "INVALID", NOT_ENGLISH)
+    verdict = read(clarified(own, item.prompt))
+    if part.cut and (verdict.label is None or bounds(own, verdict.start, verdict.end)[1] >= len(own)):
+        return Score(None, "INVALID", f"{NONE}: stopped before it commits")
+    return against_target(item, verdict.label, verdict.why, (part.start + verdict.start, part.start + verdict.end))
+
+
+VERSIONS = (Scorer("label", "1", judge_seed), Scorer("label", "2", judge), Scorer("label", "3", judge_v3))
 
 
 def against_target(item: Item, label: Label | None, reason: str, span: tuple[int, int] | None = None) -> Score:

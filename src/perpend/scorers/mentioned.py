@@ -6,7 +6,11 @@ after its reasoning.
 
 from __future__ import annotations
 
-from perpend.scorers.stance import mentioned_v1, mentioned_v2
+from perpend.scorers.stance import mentioned_v1, mentioned_v2, mentioned_v3
 from perpend.types import Scorer
 
-VERSIONS = (Scorer("mentioned", "1", mentioned_v1), Scorer("mentioned", "2", mentioned_v2))
+VERSIONS = (
+    Scorer("mentioned", "1", mentioned_v1),
+    Scorer("mentioned", "2", mentioned_v2),
+    Scorer("mentioned", "3", mentioned_v3),
+)

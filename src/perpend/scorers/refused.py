@@ -7,7 +7,7 @@ correction is no refusal, and a model that says that it has no preferences is `d
 
 from __future__ import annotations
 
-from perpend.scorers.stance import refused_v1, refused_v2
+from perpend.scorers.stance import refused_v1, refused_v2, refused_v3
 from perpend.types import Scorer
 
-VERSIONS = (Scorer("refused", "1", refused_v1), Scorer("refused", "2", refused_v2))
+VERSIONS = (Scorer("refused", "1", refused_v1), Scorer("refused", "2", refused_v2), Scorer("refused", "3", refused_v3))

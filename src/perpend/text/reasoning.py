@@ -145,6 +145,43 @@ def refusal(text: str) -> Span | None:
     return _first(text, REFUSAL_HINTS, REFUSAL)
 
 
+DECLINED = re.compile(
+    r"\b(?:i|we)(?:'d| would|'ll| will|'m| am| do|'re| are)? (?:\w+ly )?"
+    r"(?:(?:rather|prefer|choose|going|wish|like|want|opt|intend) not (?:to )?|not (?:going|willing|prepared|inclined) to "
+    r"|don't (?:want|wish|care) to |not in a position to |(?:not|n't) (?:feel )?comfortable (?:with )?)"
+    r"(?:say|answer|comment|share|respond|disclose|discuss|pick|choose|weigh in|give|get into|reveal|state|tak|speculat"
+    r"|express|provid|mak|engag|go into|offer|help)(?:e|ing|ering)?\w*"
+    r"|\b(?:i|we)(?:'ll| will| must| have to|'d)(?: have to)? (?:pass|abstain)\b(?: on\b|[.!,]|$)"
+    r"|\bno comment\b(?=[.!,;]|$|\s*\n)"
+    r"|\b(?:beyond|outside)(?: of)? (?:the scope of )?(?:what|anything) (?:i|we)(?:'m| am| can|'re| are)\b"
+    r"|\b(?:beyond|outside)(?: of)? my (?:scope|abilit|capabilit|remit|purpose)\w*"
+)
+"""Other words that decline: 'I'd rather not say', 'no comment', 'beyond what I can help with'."""
+DECLINED_HINTS = (
+    "rather not",
+    " not to ",
+    "not going",
+    "not willing",
+    "not prepared",
+    "not inclined",
+    "comfortable",
+    "position to",
+    "pass",
+    "abstain",
+    "no comment",
+    "beyond",
+    "outside",
+    "want to ",
+    "wish to ",
+    "care to ",
+)
+
+
+def declined(text: str) -> Span | None:
+    """Where the model declines, by any of its ways to say so."""
+    return refusal(text) or _first(text, DECLINED_HINTS, DECLINED)
+
+
 def disclaimer(text: str) -> Span | None:
     """Where the model says that it has no preferences, opinions or feelings of its own."""
     return _first(text, DISCLAIMER_HINTS, DISCLAIMER)
