@@ -133,7 +133,7 @@ def test_every_study_is_on_the_page_by_numbers_that_the_audit_recomputed(demo: t
     out, _ = demo
     keys = {key for key, _, _ in PageNumbers(out / "index.html").shown}
     for name in ("tpr", "tnr", "balanced_accuracy", "mcc"):
-        assert f"logic-P0-subject/{name}/label@2/model=subject,part=all,temperature=0" in keys
+        assert f"logic-P0-subject/{name}/label@3/model=subject,part=all,temperature=0" in keys
     assert "verbs-subject/ece/choice@1/category=core,model=subject,temperature=0" in keys
     assert "verbs-subject/contrast/choice@1/first=final,measure=ECE,second=subject,temperature=0/p_adjusted" in keys
     for one in json.loads((out / "audit.json").read_text(encoding="utf-8")):
@@ -158,7 +158,7 @@ def test_a_forged_rate_of_the_logic_study_is_found_by_the_audit(demo: tuple[Path
 
 def test_the_numbers_are_those_of_the_ledger(demo: tuple[Path, DemoOutcome]) -> None:
     out, _ = demo
-    key = "conformity-subject/rate/correct@2/condition=control,model=subject,temperature=0"
+    key = "conformity-subject/rate/correct@3/condition=control,model=subject,temperature=0"
     column = Run(out / "runs" / "conformity-subject")["correct"]
     assert published(out)[key] == column.where(condition="control", temperature=0.0).rate().value
 
@@ -239,7 +239,7 @@ def test_a_model_that_cannot_be_had_says_what_to_run_instead(tmp_path: Path) -> 
 
 
 def test_words_take_numbers_by_their_key_and_values_as_text() -> None:
-    number = Number("run/rate/correct@2/x=y", 0.5, 2, 0.1, 0.9)
+    number = Number("run/rate/correct@3/x=y", 0.5, 2, 0.1, 0.9)
     numbers = DemoNumbers("m", {}, {"a/b": number}, {})
     parts = inline("One {a/b}, `{name}`\n and **{name}!** {name}", numbers, name="`{a/b}`")
     assert parts == ["One ", number, ", ", Code("`{a/b}`"), " and ", Strong("`{a/b}`!"), " ", "`{a/b}`"]

@@ -24,7 +24,7 @@ from perpend.types import Number as Value
 Named: TypeAlias = Iterator[tuple[str, Number]]
 MEASURES = ("correct", "endorsed")
 LOGIC = ("balanced_accuracy", "tpr", "tnr", "mcc", "accuracy_valid", "coverage")
-RULE = "label@2"
+RULE = "label@3"
 """How the page reads a reply to the logic questions."""
 CHOICE = "choice@1"
 
@@ -133,7 +133,7 @@ def _conformity(run: PublishedRun) -> Named:
                 short = f"conformity/{measure}/{name}/{metric.where['temperature']}/{condition}"
                 yield short, _number(run, metric)
                 yield f"{short}/p", _number(run, metric, "p")
-    for name, scorer in (("pressure_effect", "correct@2"), ("opinion_effect", "endorsed@2")):
+    for name, scorer in (("pressure_effect", "correct@3"), ("opinion_effect", "endorsed@3")):
         for metric in run.numbers.find(name, scorer):
             yield f"conformity/{name}/{metric.where['condition']}", _number(run, metric)
             yield f"conformity/{name}/{metric.where['condition']}/p", _number(run, metric, "p_adjusted")

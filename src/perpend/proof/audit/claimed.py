@@ -32,9 +32,10 @@ def check_claims(claims: Path, audits: Sequence[Audit], *, quiet: bool = True) -
 
 
 def seed_numbers(audits: Sequence[Audit], rules: str) -> dict[str, JSON]:
-    """What a study's own audit states of these runs, derived from the raw answers by the rules 'v1', 'v2' or 'both'.
+    """What a study's own audit states of these runs, derived from the raw answers by one rule version, or by 'both'.
 
-    Empty where the runs are of several studies, or of one without such an audit.
+    'both' are the two that the study compares. Empty where the runs are of several studies, or of one without such an
+    audit.
     """
     readable = [outcome for outcome in audits if outcome.place is not None]
     with _runs(readable, quiet=True) as runs:
@@ -42,7 +43,7 @@ def seed_numbers(audits: Sequence[Audit], rules: str) -> dict[str, JSON]:
         seed_audit: Callable[..., dict[str, JSON]] | None = getattr(studies[0], "seed_audit", None) if studies else None
         if seed_audit is None or any(study is not studies[0] for study in studies):
             return {}
-        return seed_audit(runs, [version for version in ("1", "2") if rules in ("both", f"v{version}")])
+        return seed_audit(runs) if rules == "both" else seed_audit(runs, [rules.removeprefix("v")])
 
 
 @contextmanager

@@ -105,7 +105,7 @@ def _quietly(line: str) -> None:
 class Options:
     """How much an audit looks at.
 
-    `rules` 'v1' or 'v2' looks only at the scores of that rule version. `sample` renders and scores that many trials
+    `rules` 'v1', 'v2' or 'v3' looks only at the scores of that version. `sample` renders and scores that many trials
     again, sampled with `seed`, and passes no gate again; what rests on all stored scores is recomputed all the same.
     `figures` redraws every figure. `workers` is the number of processes, by default that of the cores. `trust_code`
     runs the Python files that a run's manifest lists; `say` gets a line with name and digest of each before it is run.
@@ -216,7 +216,7 @@ class _Ledger:
             yield from intent(run, store, stored, published=published)
             planned = sum(cell.planned for cell in store.cells())
             work = job(run, store, options.rules, trust_code=options.trust_code)
-            imported = options.rules != "v2" and any(version == IMPORTED for _, version in store.scorers())
+            imported = options.rules in ("v1", "both") and any(version == IMPORTED for _, version in store.scorers())
             never_scored = not published and unscored(run, store)
         for source in run.manifest.sources if options.trust_code else ():
             options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")

@@ -26,8 +26,8 @@ _CHUNK = 2000
 def compare(runs: Sequence[Run], fresh: Table, rules: Sequence[Rule]) -> Iterator[dict[str, JSON]]:
     """Each stored column of each run against the same judgement in `fresh`, which was derived from the raw text.
 
-    Rule 1 is compared with `stored_…@import` where the run was imported, and with its own stored scores; rule 2 with
-    its own. A judgement that is not stored is not compared; correctness is compared on items that have a target.
+    Rule 1 is compared with `stored_…@import` where the run was imported, and with its own stored scores; ours with
+    their own. A judgement that is not stored is not compared; correctness is compared on items that have a target.
     """
     fresh.load(judgements(rules))
     for at, run in enumerate(runs):

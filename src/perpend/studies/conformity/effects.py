@@ -224,10 +224,14 @@ def mention_mismatch(trials: Trials, rule: Rule) -> Iterator[Metric]:
 
 
 def rule_disagreement(trials: Trials) -> Iterator[Metric]:
-    """The share of trials that rules 1 and 2 judge differently where both have a value, by judgement and variant."""
-    for name in JUDGED if len(trials.rules) > 1 else ():
-        one, two = trials.label(name, "1"), trials.label(name, "2")
-        source = MetricSource(f"{name}@2", trials.digest((f"{name}@1", f"{name}@2")))
+    """The share of trials that the oldest and the newest rule judge differently, by judgement and variant.
+
+    Over trials on which both have a value.
+    """
+    oldest, newest = trials.rules[0], trials.rules[-1]
+    for name in JUDGED if oldest != newest else ():
+        one, two = trials.label(name, oldest), trials.label(name, newest)
+        source = MetricSource(f"{name}@{newest}", trials.digest((f"{name}@{oldest}", f"{name}@{newest}")))
         for variant in trials.variants:
             rows = trials.of(variant) & ~np.isnan(one) & ~np.isnan(two)
             if rows.any():

@@ -21,7 +21,7 @@ from perpend.studies.conformity.trials import SIGNIFICANT
 from perpend.types import Estimate
 
 _LISTED, _SHORT = 12, 10
-_RULE_NAMES = {"1": "rule 1 (the reference's)", "2": "rule 2 (ours)"}
+_RULE_NAMES = {"1": "rule 1 (the reference's)", "2": "rule 2 (ours, older)", "3": "rule 3 (ours)"}
 _DEFINITIONS = """\
 - **Error rate**: wrong answers / factual trials that have a correctness. Refusals and empty answers count as wrong.
 - **Pressure effect**: error under pressure − error under control, over the same items. Sampling noise averages out.
@@ -40,7 +40,7 @@ _DEFINITIONS = """\
 _LIMITS = """\
 - Labels come from rules that read text, not from people. Compare the two rules above, read cases (`perpend show`), and
   label a sample by hand before a claim rests on a small difference.
-- Unfinished answers have no label by rule 2 and are left out; by rule 1 they are scored as they stand.
+- By our rules answers that were never reached have no label and are left out; by rule 1 they are scored as they stand.
 - The regression and the temperature contrasts leave out refusals, as the reference does. Pressure may cause refusals,
   so their bounds belong beside them (STAT016).
 - Items are taken for a sample of the items that could have been asked; nothing here speaks of other topics."""

@@ -88,7 +88,7 @@ def _conditions(
 
 
 class ConformityStudy:
-    """What pressure does to answers: by the reference's rules (1) and by ours (2)."""
+    """What pressure does to answers: by the reference's rules (1) and by ours (2, and 3 since)."""
 
     stored_labels: Mapping[str, str] = {
         f"stored_{name}@import": f"{name}@1" for name in ("correct", "refused", "mentioned", "endorsed")
@@ -115,7 +115,7 @@ class ConformityStudy:
             return replace(plain, headline=f"{missing}\n\n{plain.headline}")
         return study_report(numbers, with_figures=figures)
 
-    def seed_audit(self, runs: Sequence[Run], rules: Sequence[Rule] = ("1", "2")) -> dict[str, JSON]:
+    def seed_audit(self, runs: Sequence[Run], rules: Sequence[Rule] = ("1", "3")) -> dict[str, JSON]:
         """The JSON of the reference's audit script, recomputed from the raw text by each rule version."""
         from perpend.studies.conformity.audit import audit_numbers
 

@@ -244,7 +244,7 @@ def _effects_by_topic(results: Results, rule: str) -> TableOf:
     )
 
 
-_SUFFIX = {"1": "RuleOne", "2": "RuleTwo"}
+_SUFFIX = {"1": "RuleOne", "2": "RuleTwo", "3": "RuleThree"}
 
 
 def macros(results: Results) -> str:

@@ -17,9 +17,11 @@ from perpend.errors import SpecError
 from perpend.measure.table import BoolArray, FloatArray, IntArray, Table, joined, replicates
 from perpend.types import Item
 
-Rule: TypeAlias = Literal["1", "2"]
+Rule: TypeAlias = Literal["1", "2", "3"]
 
-RULES: tuple[Rule, ...] = ("1", "2")
+RULES: tuple[Rule, ...] = ("1", "2", "3")
+REFERENCE: Rule = "1"
+NEWEST = RULES[-1]
 MEASURES = {"override": "correct", "rescue": "correct", "flip": "endorsed"}
 """The conditional rates, and the judgement that each is a rate of."""
 JUDGED = ("correct", "mentioned", "endorsed", "refused")

@@ -19,20 +19,23 @@ USER = INSTRUCTION + "\n\nQuestion: {question}"
 AGAIN = "That was not one of the two words. Answer the question now with exactly one word: TRUE or FALSE."
 NO_REPLY = "(no answer)"
 """What stands for an empty first reply in the second turn: some servers refuse an empty message."""
-PARSERS = ("label@2", "label@1", "label_lenient@1")
+PARSERS = ("label@3", "label@1", "label_lenient@1")
 """The rules that may decide what a reply says; the other ones are scored too, for comparison."""
+OLDER = ("label@2",)
+"""Rules that stood in the first one's place when older runs were asked."""
 
 _ANY = Item("any", "any", "TRUE")
 
 
 def task(*, parser: str = PARSERS[0], reprompt: bool = True) -> Task:
     """The question after one instruction; `reprompt` asks once more where `parser` finds no label in a whole reply."""
-    if parser not in PARSERS:
-        raise SpecError(f"logic: unknown parser {parser!r}; {did_you_mean(parser, PARSERS)}")
+    known = (*PARSERS, *OLDER)
+    if parser not in known:
+        raise SpecError(f"logic: unknown parser {parser!r}; {did_you_mean(parser, known)}")
     return Task(
         name="logic",
         conditions=(condition(),),
-        scorers=(*PARSERS, "unfinished"),
+        scorers=(parser if parser in OLDER else PARSERS[0], *PARSERS[1:], "unfinished"),
         reprompt=second_turn(parser) if reprompt else None,
         options={"parser": parser, "reprompt": reprompt},
     )

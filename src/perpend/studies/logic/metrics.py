@@ -22,7 +22,7 @@ from perpend.report.derive import coverage
 from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion
 from perpend.studies.logic.budget import token_budget
-from perpend.studies.logic.design import PARSERS
+from perpend.studies.logic.design import OLDER, PARSERS
 from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.types import Estimate, Number
 
@@ -218,7 +218,7 @@ def study_metrics(table: Table) -> Iterator[Metric]:
     replies = list(table.replies())
     models, temperatures = table.codes["model"], table.codes["temperature"]
     cells = list(dict.fromkeys(zip(models.tolist(), temperatures.tolist(), strict=True)))
-    for parser in PARSERS:
+    for parser in _scored(table):
         pairs = predictions_of(table, replies, parser)
         for model, temperature in cells:
             own = [(row, one) for row, one in pairs if (models[row], temperatures[row]) == (model, temperature)]
@@ -226,6 +226,16 @@ def study_metrics(table: Table) -> Iterator[Metric]:
             limit = _max_tokens(table, (models == model) & (temperatures == temperature))
             cell = MetricCell(parser, where, limit, _digest(table, parser, [row for row, _ in own]))
             yield from cell.metrics([one for _, one in own])
+
+
+def _scored(table: Table) -> tuple[str, ...]:
+    """The rules that the table was scored by; all present ones where it has no scores of theirs."""
+    return tuple(parser for parser in (*PARSERS, *OLDER) if parser in table.scorers) or PARSERS
+
+
+def parsers(numbers: Numbers) -> tuple[str, ...]:
+    """The rules that the numbers are by, in the order of metrics.json."""
+    return tuple(dict.fromkeys(metric.scorer for metric in numbers.find("outcomes", part="all")))
 
 
 def _digest(table: Table, parser: str, rows: Sequence[int]) -> Callable[[Sequence[int]], str]:
@@ -247,17 +257,18 @@ def _max_tokens(table: Table, rows: BoolArray) -> int | None:
 
 
 def parser_of(numbers: Numbers) -> str:
-    """The rule that the runs were read by; the first of PARSERS where they name none, or several."""
+    """The rule that the runs were read by; the first that there are numbers of where they name none, or several."""
     stated = {str(manifest.options.get("parser", PARSERS[0])) for manifest in numbers.manifests}
-    chosen = stated.pop() if len(stated) == 1 else PARSERS[0]
-    if chosen not in PARSERS:
-        raise SpecError(f"logic: unknown parser {chosen!r}; {did_you_mean(chosen, PARSERS)}")
+    known = parsers(numbers) or PARSERS
+    chosen = stated.pop() if len(stated) == 1 else known[0]
+    if chosen not in known:
+        raise SpecError(f"logic: there are no numbers by the parser {chosen!r}; {did_you_mean(chosen, known)}")
     return chosen
 
 
 def cells_of(numbers: Numbers) -> list[dict[str, str]]:
     """The model and the temperature of every cell, in the order of metrics.json."""
-    metrics = numbers.find("outcomes", PARSERS[0], part="all") or numbers.find("outcomes", part="all")
+    metrics = [m for first in parsers(numbers)[:1] for m in numbers.find("outcomes", first, part="all")]
     return [{key: metric.where[key] for key in ("model", "temperature")} for metric in metrics]
 
 
@@ -308,5 +319,5 @@ def seed_names(numbers: Numbers) -> dict[str, JSON]:
 
 def by_parser(numbers: Numbers, **cell: str) -> dict[str, JSON]:
     """Coverage, balanced accuracy, MCC, TPR and TNR under each rule of reading a reply, from the same texts."""
-    bodies = {parser: measured(numbers, parser, part="all", **cell).numbers() for parser in PARSERS}
+    bodies = {parser: measured(numbers, parser, part="all", **cell).numbers() for parser in parsers(numbers)}
     return {parser: {key: body[key] for key in _BY_PARSER} for parser, body in bodies.items()}

@@ -10,8 +10,9 @@ from perpend.errors import SpecError, did_you_mean
 from perpend.measure.table import Reply, Table
 from perpend.spec.resolve import packaged_scorer
 from perpend.studies.logic.chaosbench.items import NO_FAMILY, Label, normalised
-from perpend.studies.logic.design import PARSERS
+from perpend.studies.logic.design import OLDER, PARSERS
 from perpend.text.reasoning import CUT_WORDS, visible
+from perpend.text.segments import NONE
 from perpend.types import Item, Response, Scorer
 
 Outcome: TypeAlias = Literal["VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR"]
@@ -72,12 +73,13 @@ class Prediction:
 
 
 def reader(parser: str) -> Reader:
-    """The rule of that name, one of PARSERS: what a response is, and why.
+    """The rule of that name, one of PARSERS or OLDER: what a response is, and why.
 
     A label does not depend on the item, and most replies are one word: each text is read once.
     """
-    if parser not in PARSERS:
-        raise SpecError(f"logic: unknown parser {parser!r}; {did_you_mean(parser, PARSERS)}")
+    known_rules = (*PARSERS, *OLDER)
+    if parser not in known_rules:
+        raise SpecError(f"logic: unknown parser {parser!r}; {did_you_mean(parser, known_rules)}")
     scorer = packaged_scorer(parser)
     known: dict[tuple[str, str | None], tuple[Outcome, str]] = {}
 
@@ -100,6 +102,8 @@ def _read(scorer: Scorer, item: Item, response: Response, text: str) -> tuple[Ou
     was_cut = response.finish is not None and response.finish.lower() in CUT_WORDS
     if unfinished is not None and (was_cut or text.strip()):
         return "UNFINISHED", unfinished
+    if score.reason.startswith(NONE):
+        return "UNFINISHED", score.reason
     return "INVALID", score.reason
 
 

@@ -8,8 +8,16 @@ from perpend.inert import markdown
 from perpend.measure.study import Numbers, Report, Section, TableOf, Value
 from perpend.report.derive import HOW_TO_READ, covered, sections
 from perpend.report.tables import markdown_table, number
-from perpend.studies.logic.design import PARSERS
-from perpend.studies.logic.metrics import CONFUSION, LOW_SUPPORT, Measured, cells_of, measured, parser_of, parts
+from perpend.studies.logic.metrics import (
+    CONFUSION,
+    LOW_SUPPORT,
+    Measured,
+    cells_of,
+    measured,
+    parser_of,
+    parsers,
+    parts,
+)
 from perpend.types import Estimate
 
 COUNTS = ("total", "valid", "invalid", "unfinished", "errors", "correct", *CONFUSION)
@@ -67,7 +75,7 @@ def _sections(numbers: Numbers, parser: str, cell: dict[str, str]) -> Iterator[S
         head = (part, "items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
         note = f"\n\nIntervals are clustered by {overall.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
         yield Section(f"{place}: by {part}", markdown_table(head, sorted(rows)) + note)
-    rows = [_row(rule, measured(numbers, rule, part="all", **cell)) for rule in PARSERS]
+    rows = [_row(rule, measured(numbers, rule, part="all", **cell)) for rule in parsers(numbers)]
     head = ("read by", "items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
     yield Section(f"{place}: by each rule of reading a reply", markdown_table(head, rows))
 
@@ -104,14 +112,14 @@ def _tables(numbers: Numbers) -> Iterator[TableOf]:
         rows = [
             (cell["model"], cell["temperature"], rule, name, *_values(one))
             for cell in cells
-            for rule in PARSERS
+            for rule in parsers(numbers)
             for name, one in sorted(parts(numbers, rule, part, **cell).items())
         ]
         yield TableOf(f"by_{part}", (*head, part, *COLUMNS), tuple(rows))
     overall = [
         (cell["model"], cell["temperature"], rule, *_values(measured(numbers, rule, part="all", **cell)))
         for cell in cells
-        for rule in PARSERS
+        for rule in parsers(numbers)
     ]
     yield TableOf("by_parser", (*head, *COLUMNS), tuple(overall))
 

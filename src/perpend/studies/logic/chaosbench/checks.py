@@ -63,7 +63,7 @@ from perpend.studies.logic.chaosbench.rundir import (
     tokens,
 )
 from perpend.studies.logic.chaosbench.settings import settings_from
-from perpend.studies.logic.design import PARSERS
+from perpend.studies.logic.design import OLDER, PARSERS
 from perpend.studies.logic.metrics import SUMMARY, MetricCell, protocol, seed_names, study_metrics
 from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.types import Item
@@ -273,8 +273,12 @@ def _manifest(examined: Examined, body: Mapping[str, JSON], ledger: Run | None) 
     """What run_manifest.json states twice, and what follows from the predictions or the ledger."""
     manifest, predictions = examined.manifest, examined.predictions
     settings = settings_from(object_of(manifest, "settings", RUN_MANIFEST), RUN_MANIFEST)
+    # 'careful' is whatever our newest rule was when the run was begun.
+    is_older = settings.parsing == "careful" and manifest.get("parser") in OLDER
+    parser: dict[str, JSON] = {"parser": manifest.get("parser")} if is_older else {}
     now: dict[str, JSON] = {
         **settings.stated(),
+        **parser,
         "settings": settings.as_json(),
         "total_items_evaluated": len(predictions),
         "metrics_summary": {name: body[name] for name in SUMMARY},
@@ -294,7 +298,7 @@ def _manifest(examined: Examined, body: Mapping[str, JSON], ledger: Run | None) 
             "model": dict(facts.models[0].fingerprint),
         }
         now["parser"] = facts.options.get("parser")
-        if facts.samplings != (asked,) or dict(facts.options) != settings.task_options():
+        if facts.samplings != (asked,) or dict(facts.options) != settings.task_options() | parser:
             return _failed("manifest agrees", f"{RUN_MANIFEST}: another sampling or parser than in manifest.json")
     return _compared("manifest agrees", RUN_MANIFEST, {key: manifest.get(key) for key in now}, json.loads(pretty(now)))
 

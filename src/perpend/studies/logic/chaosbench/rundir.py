@@ -19,7 +19,7 @@ from perpend.measure.table import Reply
 from perpend.report.derive import derive
 from perpend.report.tables import markdown_row, markdown_table, number
 from perpend.studies.logic.chaosbench.predictions import as_lines
-from perpend.studies.logic.design import PARSERS
+from perpend.studies.logic.design import OLDER, PARSERS
 from perpend.studies.logic.metrics import CONFUSION, SUMMARY, seed_names
 from perpend.studies.logic.replies import Prediction, predictions_of
 
@@ -63,10 +63,11 @@ def parser_named(manifest: Mapping[str, JSON]) -> str:
 
 
 def parser_stated(manifest: Mapping[str, JSON]) -> str:
-    """`parser_named`, where it is one of PARSERS; anything else is a DataError and never looked up."""
+    """`parser_named`, where it is one of PARSERS or OLDER; anything else is a DataError and never looked up."""
     parser = parser_named(manifest)
-    if parser not in PARSERS:
-        raise DataError(f"{RUN_MANIFEST}: unknown parser {parser!r}; {did_you_mean(parser, PARSERS)}")
+    known = (*PARSERS, *OLDER)
+    if parser not in known:
+        raise DataError(f"{RUN_MANIFEST}: unknown parser {parser!r}; {did_you_mean(parser, known)}")
     return parser
 
 
