@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perpend.ask.progress import Progress
+from perpend.ask.quoting import text_sha256
 from perpend.ask.task import CODE, Task, make_task, packaged_task, trusted_files
 from perpend.canon import JSON, dumps
 from perpend.errors import DataError, PerpendError, SpecError, StoreError
@@ -23,6 +24,7 @@ from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.ledger.store import Store
 from perpend.measure.table import Answers, Column, FloatArray, IntArray, Judgement, Reply, Table
+from perpend.measure.verdicts import with_verdicts
 from perpend.spec.resolve import find_scorer, is_file, module_from_file, module_of, names, packaged_scorer
 from perpend.types import Item, Score, Scorer
 
@@ -124,6 +126,7 @@ class Run:
         self.directory = Path(directory)
         self.manifest: Manifest = read_manifest(self.directory)
         self._code, self._trust_code = code, trust_code
+        self._judges: tuple[Run, ...] = ()
 
     @property
     def name(self) -> str:
@@ -149,8 +152,19 @@ class Run:
 
     @cached_property
     def table(self) -> Table:
-        """Its trials as columns, with the stored scores."""
-        return table_of([self])
+        """Its trials as columns, with the stored scores and the verdicts of its judges."""
+        table = table_of([self])
+        if not self._judges:
+            return table
+        with self.open() as store:
+            texts = {trial: text_sha256(text) for trial, text, _ in store.texts()}
+        return with_verdicts(table, self.manifest.run, [(one.manifest, one.table) for one in self._judges], texts)
+
+    def with_judge(self, *judges: str | Path | Run) -> Run:
+        """This run with the verdicts of judge runs as columns, such as 'judged:endorsed@M'. Nothing is written."""
+        run = Run(self.directory, code=self._code, trust_code=self._trust_code)
+        run._judges = (*self._judges, *(one if isinstance(one, Run) else Run(one) for one in judges))
+        return run
 
     def __getitem__(self, name: str) -> Column:
         """The column of a scorer: 'correct@1', or 'correct' for the latest version that was scored."""
