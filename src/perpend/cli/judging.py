@@ -82,3 +82,55 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     if derived is not None and not as_json:
         print_headline(derived)
     finish(outcome, as_json)
+
+
+@group.command()
+@click.argument("run", type=PATH)
+@click.option("--rubric", default="endorsed", show_default=True, help="endorsed, correct, stance, or file.toml.")
+@click.option("--sample", type=click.IntRange(1), default=100, show_default=True, help="Label N answers.")
+@click.option("--by", default="model,condition", show_default=True, help="Strata of the sample, separated by commas.")
+@click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only answers with this condition, model or tag.")
+@click.option("--reader", default="reader-1", show_default=True, help="A name for you; it is written down.")
+@click.option("--seed", type=int, default=42, show_default=True, help="Draws the sample; the same for all readers.")
+@click.option("--from", "source", type=PATH, help="Take labels from this JSONL or CSV file instead of asking.")
+@click.option("--map", "fields", help="Fields of that file: trial=FIELD,label=FIELD,by=FIELD,…")
+@AS_JSON
+def label(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
+    run: Path,
+    rubric: str,
+    sample: int,
+    by: str,
+    where: tuple[str, ...],
+    reader: str,
+    seed: int,
+    source: Path | None,
+    fields: str | None,
+    as_json: bool,
+) -> None:
+    """Read answers of a run and say what each does, blind: neither the model nor the condition is shown.
+
+    Labels are appended to labels.jsonl in the run's folder. The same command resumes; another --reader gets the same
+    answers. Keys: 1, 2, … for the options, u for undecidable, b to go back, q to quit.
+
+    \b
+    perpend label runs/RUN --rubric endorsed --sample 150 --reader anna
+    perpend label runs/RUN --rubric correct --from readings.csv --map trial=row,label=verdict
+    """
+    from perpend.ask.rubric import find_rubric
+    from perpend.cli.labelling import session
+    from perpend.measure.judging import Selection
+    from perpend.measure.labels import append_labels, check_reader, import_labels, label_rows
+    from perpend.measure.run import Run
+    from perpend.spec.runspec import key_value
+
+    opened, chosen, name = Run(run), find_rubric(rubric), check_reader(reader)
+    if source is not None:
+        pairs = dict(map(key_value, fields.split(","))) if fields else {}
+        labels = import_labels(opened, label_rows(source, pairs), chosen, name)
+        print_fields({"labels": len(labels), "file": append_labels(opened, labels).as_posix()}, as_json)
+        return
+    if fields:
+        raise click.UsageError("--map is for --from")
+    strata = tuple(key for key in by.split(",") if key)
+    selection = Selection(sample, dict(map(key_value, where)), strata, seed)
+    print_fields(session(opened, chosen, selection, name), as_json)

@@ -41,11 +41,17 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class DrawnAnswer:
-    """A trial (from 1) whose answer was drawn, the stratum that it is of, and the probability of being drawn there."""
+    """A trial (from 1) whose answer was drawn, its stratum, and how many of how many were drawn there."""
 
     trial: int
     stratum: str
-    probability: float
+    drawn: int
+    of: int
+
+    @property
+    def probability(self) -> float:
+        """That of each answer of the stratum to be drawn."""
+        return self.drawn / self.of
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,7 @@ def draw(table: Table, trials: Sequence[int], selection: Selection) -> list[Draw
         raise SpecError(f"a sample has 1 answer or more, not {selection.sample}")
     sizes = _allocation({name: len(own) for name, own in strata.items()}, selection.sample)
     drawn = [
-        DrawnAnswer(trial, name, sizes[name] / len(own))
+        DrawnAnswer(trial, name, sizes[name], len(own))
         for name, own in strata.items()
         for trial in sorted(own, key=lambda one: _rank(selection.seed, "draw", one))[: sizes[name]]
     ]
@@ -140,7 +146,7 @@ def judge_item(run_id: str, rubric: Rubric, answer: AnswerToJudge) -> Item:
             "judged_model": answer.trial.model,
             "text_sha256": digest,
             "stratum": answer.drawn.stratum,
-            "probability": repr(answer.drawn.probability),
+            "drawn": f"{answer.drawn.drawn} of {answer.drawn.of}",
             "fence": fence_of(answer.text),
             "values": values,
         },

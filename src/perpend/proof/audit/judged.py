@@ -103,10 +103,10 @@ def _again(rubric: Rubric, facts: Mapping[str, JSON], judged: Run, items: Sequen
 def _as_drawn(rubric: Rubric, judged: Run, items: Sequence[Item]) -> list[Item | None]:
     """The items of the trials that they name; None for one that has no answer."""
     total = len(judged.table)
-    drawn = [
-        DrawnAnswer(int(item.tags["judged_trial"]), item.tags["stratum"], float(item.tags["probability"]))
-        for item in items
-    ]
+    drawn = []
+    for item in items:
+        drawn_there, _, size = item.tags["drawn"].partition(" of ")
+        drawn.append(DrawnAnswer(int(item.tags["judged_trial"]), item.tags["stratum"], int(drawn_there), int(size)))
     known = [one for one in drawn if 1 <= one.trial <= total and judged.table.answers.answered[one.trial - 1]]
     again = {one.trial.trial: judge_item(judged.manifest.run, rubric, one) for one in answers_to_judge(judged, known)}
     return [again.get(one.trial) for one in drawn]

@@ -16,9 +16,10 @@ from perpend.disk import temporary_folder
 from perpend.errors import StoreError
 from perpend.ledger.manifest import MANIFEST
 from perpend.ledger.store import Store
+from perpend.measure.labels import LABELS
 from perpend.measure.run import Run
 from perpend.measure.study import Format, formats_of
-from perpend.proof.archive import LABELS, PLAN, restore
+from perpend.proof.archive import PLAN, restore
 from perpend.proof.receipt import RECEIPT
 from perpend.spec.resolve import module_of, names
 

@@ -21,6 +21,7 @@ from perpend.ask.progress import Progress
 from perpend.canon import JSON, as_list, as_object
 from perpend.disk import temporary_folder
 from perpend.errors import DiskError, PerpendError, StoreError
+from perpend.measure.labels import LABELS
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.study import FORMAT, METRICS, metrics_text, plain_metrics, read_metrics, stored_labels_of
 from perpend.proof.audit import format_1
@@ -29,7 +30,7 @@ from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed
 from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed
 from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order
 from perpend.proof.audit.judged import judged_answers
-from perpend.proof.audit.labels import LABELS, Judged, judged
+from perpend.proof.audit.labels import Judged, judged
 from perpend.proof.audit.places import AuditPlace, places, run_directory, scored_copy, unscored
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, compare_metrics, named
