@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         convert,
         evaluate,
         export,
+        judge,
         model,
         publish,
         score,
@@ -45,7 +46,9 @@ if TYPE_CHECKING:
 
 # `import perpend` must cost nothing (`perpend --help` answers in under 0.3 s): each name is loaded when it is used.
 _HOMES = {
-    "perpend.api": ("analyze audit compare condition convert evaluate export model publish score scorer task template"),
+    "perpend.api": (
+        "analyze audit compare condition convert evaluate export judge model publish score scorer task template"
+    ),
     "perpend.ask.task": "Reprompt Task",
     "perpend.errors": "AuditFailure DataError ModelError PerpendError SpecError StoreError",
     "perpend.measure.run": "Run",
@@ -92,6 +95,7 @@ __all__ = [
     "ece",
     "evaluate",
     "export",
+    "judge",
     "model",
     "publish",
     "score",

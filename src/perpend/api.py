@@ -38,6 +38,7 @@ __all__ = [
     "evaluate",
     "evaluate_spec",
     "export",
+    "judge",
     "model",
     "publish",
     "score",
@@ -113,6 +114,53 @@ def evaluate_spec(
     models = [make_model(entry.name, entry.options, paths) for entry in spec.models]
     outcome = evaluate_task(spec, what, models, out, keeping=keeping or Keeping(), quiet=quiet)
     return outcome, score(_run_of(outcome, what, spec.task)) if scored else None
+
+
+def judge(  # noqa: PLR0913  each is one flag of the verb
+    run: Place,
+    model: str | ModelSpec | Model | Sequence[ModelSpec | Model],
+    *,
+    rubric: str = "endorsed",
+    sample: int | None = None,
+    where: Where = None,
+    by: Sequence[str] = ("model", "condition"),
+    both_orders: bool = False,
+    likelihoods: bool = False,
+    seed: int = 42,
+    temperature: float = 0.0,
+    max_tokens: int = 512,
+    limits: Limits | None = None,
+    name: str | None = None,
+    out: str | Path | None = None,
+    quiet: bool = False,
+) -> Run:
+    """Ask a model about the stored answers of a run, blind; the judge's own Run, beside the first. Resumes.
+
+    `rubric` is 'endorsed', 'correct', 'stance' or a .toml file. `sample` answers are spread evenly over the strata of
+    `by`. `Run.with_judge` adds the verdicts to the first run as columns.
+    """
+    from perpend.ask.rubric import find_rubric
+    from perpend.measure.judging import Selection
+    from perpend.studies.judge.asking import prepared
+
+    judged = _run(run)
+    models = [ModelSpec(model, written_name(model))] if isinstance(model, str) else model
+    chosen = Selection(sample, where or {}, tuple(by), seed)
+    with prepared(judged, find_rubric(rubric), chosen, both_orders=both_orders, likelihoods=likelihoods) as (
+        options,
+        items,
+    ):
+        return evaluate(
+            task("judge", items=items, **options),
+            models if isinstance(models, list | tuple) else [models],  # type: ignore[list-item]  # one model, then
+            temperature=temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+            limits=limits,
+            name=name,
+            out=judged.directory.parent if out is None else out,
+            quiet=quiet,
+        )
 
 
 def score(run: Place, only: Sequence[str] = (), *, trust_code: bool = False) -> Derived:

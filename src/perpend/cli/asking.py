@@ -91,10 +91,11 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     outcome, derived = evaluate_spec(spec, out, keeping=keeping, scored=not no_score, quiet=quiet or as_json)
     if derived is not None and not as_json:
         print_headline(derived)
-    _finish(outcome, as_json)
+    finish(outcome, as_json)
 
 
-def _finish(outcome: Outcome, as_json: bool) -> None:
+def finish(outcome: Outcome, as_json: bool) -> None:
+    """Say how an evaluation ended; what stopped it and what is left go to standard error."""
     body: dict[str, JSON] = {
         "run": outcome.directory.as_posix(),
         "planned": outcome.planned,

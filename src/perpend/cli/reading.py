@@ -15,22 +15,32 @@ from perpend.inert import say, say_page
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=PATH, required=True, help="Directory for tables, figures and report.")
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
+@click.option("--judged", "judges", multiple=True, type=PATH, help="Add the verdicts of this judge run as columns.")
 @click.option("--tex", type=PATH, help="Write every headline number as a LaTeX command to this file.")
 @click.option("--claims", "claims_file", type=PATH, help="With --tex: add the numbers recomputed for these claims.")
 @TRUST_CODE
-def analyze(
-    runs: tuple[Path, ...], out: Path, no_figures: bool, tex: Path | None, claims_file: Path | None, trust_code: bool
+def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
+    runs: tuple[Path, ...],
+    out: Path,
+    no_figures: bool,
+    judges: tuple[Path, ...],
+    tex: Path | None,
+    claims_file: Path | None,
+    trust_code: bool,
 ) -> None:
     """Write tables, figures and a report of one run, or of several that belong together (a sweep).
 
     \b
     perpend analyze runs/RUN --out analysis
     perpend analyze runs/T0 runs/T1 --out analysis --no-figures
+    perpend analyze runs/RUN --judged runs/JUDGE --out analysis
     """
     from perpend.measure.run import Run
     from perpend.report.derive import derive
 
-    opened = [Run(directory, trust_code=trust_code) for directory in runs]
+    if judges and len(runs) != 1:
+        raise click.UsageError("--judged is for one run; analyse each run with its judges by itself")
+    opened = [Run(directory, trust_code=trust_code).with_judge(*judges) for directory in runs]
     if tex is not None:
         from perpend.proof.claims import check
         from perpend.proof.macros import write_macros

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from perpend.ask.progress import Progress
+from perpend.ask.quoting import text_sha256
 from perpend.canon import JSON, dumps
 from perpend.errors import DataError, SpecError, StoreError
 from perpend.ledger.database import exclusive
@@ -18,6 +19,7 @@ from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
 from perpend.measure.table import Answers, Column, FloatArray, IntArray, Judgement, Reply, Table
 from perpend.measure.toolkit import Toolkit, toolkit
+from perpend.measure.verdicts import with_verdicts
 from perpend.types import UNFIT, Item, Score, Scorer
 
 IMPORTED = "import"
@@ -36,6 +38,7 @@ class Run:
         self.directory = Path(directory)
         self.manifest: Manifest = read_manifest(self.directory)
         self._code, self._trust_code = code, trust_code
+        self._judges: tuple[Run, ...] = ()
 
     @property
     def name(self) -> str:
@@ -61,8 +64,19 @@ class Run:
 
     @cached_property
     def table(self) -> Table:
-        """Its trials as columns, with the stored scores."""
-        return table_of([self])
+        """Its trials as columns, with the stored scores and the verdicts of its judges."""
+        table = table_of([self])
+        if not self._judges:
+            return table
+        with self.open() as store:
+            texts = {trial: text_sha256(text) for trial, text, _ in store.texts()}
+        return with_verdicts(table, self.manifest.run, [(one.manifest, one.table) for one in self._judges], texts)
+
+    def with_judge(self, *judges: str | Path | Run) -> Run:
+        """This run with the verdicts of judge runs as columns, such as 'judged:endorsed@M'. Nothing is written."""
+        run = Run(self.directory, code=self._code, trust_code=self._trust_code)
+        run._judges = (*self._judges, *(one if isinstance(one, Run) else Run(one) for one in judges))
+        return run
 
     def __getitem__(self, name: str) -> Column:
         """The column of a scorer: 'correct@1', or 'correct' for the latest version that was scored."""

@@ -35,9 +35,10 @@ from perpend.ledger.items import parse_item
 from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
 from perpend.ledger.plan import read_response, read_sampling, whole
 from perpend.ledger.snapshot import Rebuild, Row, Snapshot, rebuild, snapshot
+from perpend.measure.labels import LABELS
 
 FORMAT = 1
-PLAN, LABELS = "plan.json", "labels.jsonl"
+PLAN = "plan.json"
 ITEMS, TRIALS, RESPONSES, SCORES = "items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "scores.jsonl.gz"
 NEEDED = (MANIFEST, PLAN, ITEMS, TRIALS, RESPONSES, SCORES)
 _LINES = 1000

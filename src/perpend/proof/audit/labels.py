@@ -1,34 +1,26 @@
 """Human labels against scorers: how often a scorer is right, and what its errors do to the rate that it gives.
 
-labels.jsonl is beside a run or in a published folder, one label per line:
-
-    {"trial": 17, "scorer": "endorsed", "value": 1, "by": "reader-2"}
-    {"item": "capital_canada", "condition": "control", "model": "m", "scorer": "correct@2", "value": 0}
-
-A scorer's name without a version means all its versions. Several readers of one trial are taken by majority; a tie
-is left out and counted.
+labels.jsonl (`measure/labels.py`) is beside a run or in a published folder. A scorer's name without a version means all
+its versions. Several readers of one trial are taken by majority; a tie is left out and counted.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-
-from perpend.canon import JSON, json_lines
-from perpend.errors import DataError, SpecError, did_you_mean
+from perpend.canon import JSON
+from perpend.errors import DataError, did_you_mean
+from perpend.measure.labels import read_labels
 from perpend.measure.run import Run
 from perpend.measure.table import Column
 from perpend.stats.proportions import normal_quantile, wilson
 from perpend.types import Estimate
 
-LABELS = "labels.jsonl"
-_PLACES = ("item", "condition", "model", "temperature", "repeat", "sampling")
-_KEYS = ("trial", *_PLACES, "scorer", "value", "by", "note")
 ASSUMED = "as if labelled trials were drawn without a look at the scorer's verdict"
 
 Votes: TypeAlias = dict[tuple[str, int], list[int]]
@@ -84,8 +76,8 @@ def judged(run: Run, path: Path) -> list[Judged]:
     """Every scorer version that the labels are about. No file, no labels."""
     if not path.is_file():
         return []
-    votes = _votes(run, path)
     columns = run.columns()
+    votes = _votes(run, path, {name.partition("@")[0] for name in columns})
     comparisons = []
     for written in dict.fromkeys(scorer for scorer, _ in votes):
         stem, _, version = written.partition("@")
@@ -99,43 +91,17 @@ def judged(run: Run, path: Path) -> list[Judged]:
     return comparisons
 
 
-def _votes(run: Run, path: Path) -> Votes:
-    """Every label of the file. A line that names no trial, no scorer or no value is a DataError with its number."""
+def _votes(run: Run, path: Path, known: AbstractSet[str]) -> Votes:
+    """Every label that names a scorer and a value; a reader who could not decide casts no vote.
+
+    A rubric names the scorer that claims to measure the same; a run need not have been scored by it.
+    """
     votes: Votes = {}
-    for where, body in json_lines(path):
-        for key in body:
-            if key not in _KEYS:
-                raise DataError(f"{where}: unknown key {key!r}; {did_you_mean(key, _KEYS)}")
-        scorer, value = body.get("scorer"), body.get("value")
-        if not isinstance(scorer, str) or not isinstance(value, int | float) or value not in (0, 1):
-            raise DataError(f"{where}: a label needs a 'scorer' and a 'value' of 0 or 1")
-        votes.setdefault((scorer, _trial(run, body, where)), []).append(int(value))
+    for label in read_labels(run, path):
+        is_about = label.scorer and (not label.rubric or label.scorer in known)
+        if is_about and label.value is not None:
+            votes.setdefault((label.scorer, label.trial - 1), []).append(label.value)
     return votes
-
-
-def _trial(run: Run, body: Mapping[str, JSON], where: str) -> int:
-    """The position of the one trial that a label names, from 0."""
-    number = body.get("trial")
-    if number is not None:
-        if not isinstance(number, int) or not 1 <= number <= len(run.table):
-            raise DataError(f"{where}: trial {number!r} is not one of 1 to {len(run.table)}")
-        return number - 1
-    wanted = {
-        key: value if isinstance(value, int | float) else str(value)
-        for key in _PLACES
-        if (value := body.get(key)) is not None
-    }
-    if "item" not in wanted:
-        raise DataError(f"{where}: a label names its trial: 'trial', or 'item' with 'condition', 'model', …")
-    try:
-        rows = np.flatnonzero(run.table.mask(wanted))
-    except SpecError as error:
-        raise DataError(f"{where}: {error}") from None
-    if len(rows) != 1:
-        raise DataError(
-            f"{where}: {dict(wanted)} names {len(rows)} trials; say more of condition, model, temperature, repeat"
-        )
-    return int(rows[0])
 
 
 def _judged(column: Column, votes: Mapping[int, Sequence[int]]) -> Judged:

@@ -16,9 +16,10 @@ from perpend.disk import temporary_folder
 from perpend.errors import StoreError
 from perpend.ledger.manifest import MANIFEST
 from perpend.ledger.store import Store
+from perpend.measure.labels import LABELS
 from perpend.measure.run import Run
 from perpend.measure.study import Format, formats_of
-from perpend.proof.archive import LABELS, PLAN, restore
+from perpend.proof.archive import PLAN, restore
 from perpend.proof.receipt import RECEIPT
 from perpend.spec.resolve import module_of, names
 
@@ -62,13 +63,13 @@ def formats() -> tuple[Format, ...]:
 
 def _below(path: Path) -> Iterator[AuditPlace]:
     """What a path is, else what the folders in it are. A folder of perpend's own is no format of a study."""
-    own = _own(path)
+    own = own_place(path)
     if own is not None:
         yield own
         return
     inner = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
     inner = [entry for entry in inner if not entry.is_symlink() and not entry.name.startswith(".")]
-    if all(_own(entry) is None for entry in inner):
+    if all(own_place(entry) is None for entry in inner):
         known = next((one for one in formats() if one.is_one(path)), None)
         if known is not None:
             yield AuditPlace(path, format=known)
@@ -77,7 +78,7 @@ def _below(path: Path) -> Iterator[AuditPlace]:
         yield from _below(entry)
 
 
-def _own(path: Path) -> AuditPlace | None:
+def own_place(path: Path) -> AuditPlace | None:
     """A receipt or a plan makes a published folder even when the other files are lost: that is to be reported."""
     if (path / RECEIPT).is_file() or (path / PLAN).is_file():
         return AuditPlace(path, published=True)

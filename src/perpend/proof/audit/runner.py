@@ -21,6 +21,7 @@ from perpend.ask.progress import Progress
 from perpend.canon import JSON, as_list, as_object
 from perpend.disk import temporary_folder
 from perpend.errors import DiskError, PerpendError, StoreError
+from perpend.measure.labels import LABELS
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.study import FORMAT, METRICS, metrics_text, read_metrics, stored_labels_of
 from perpend.proof.audit import format_1
@@ -28,7 +29,8 @@ from perpend.proof.audit.answers import EACH_SCORED, PROMPTS, SECOND, answers, d
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
 from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed
 from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order
-from perpend.proof.audit.labels import LABELS, Judged, judged
+from perpend.proof.audit.judged import judged_answers
+from perpend.proof.audit.labels import Judged, judged
 from perpend.proof.audit.places import AuditPlace, places, run_directory, scored_copy, unscored
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
@@ -138,7 +140,9 @@ _EXCUSED_BY = {
 
 def audit(paths: Sequence[Path], options: Options = _WHOLE) -> list[Audit]:
     """Audit everything that the paths are or hold. A path that holds nothing to audit is a StoreError."""
-    return [_audit(place, options) for place in places(paths)]
+    here = places(paths)
+    others = tuple(place.path for place in here)
+    return [_audit(place, options, others) for place in here]
 
 
 def audit_run(directory: Path, rules: str = "both") -> Audit:
@@ -146,10 +150,13 @@ def audit_run(directory: Path, rules: str = "both") -> Audit:
     return _audit(AuditPlace(directory), Options(rules=rules))
 
 
-def _audit(place: AuditPlace, options: Options) -> Audit:
-    """A folder's seals first; then the run that it is or holds, against what is stored in the folder."""
+def _audit(place: AuditPlace, options: Options, others: tuple[Path, ...] = ()) -> Audit:
+    """A folder's seals first; then the run that it is or holds, against what is stored in the folder.
+
+    `others` are audited along with it: a run that it judges may be among them.
+    """
     checks = _collected(bundle(place.path)) if place.published else []
-    ledger = _Ledger(place, options)
+    ledger = _Ledger(place, options, others)
     checks += _collected(ledger.checks())
     for check in checks:
         gate = _EXCUSED_BY.get(check.name, "")
@@ -192,6 +199,7 @@ class _Ledger:
 
     place: AuditPlace
     options: Options
+    others: tuple[Path, ...] = ()
     is_open: bool = False
     sample: Sample | None = None
     labels: Sequence[Judged] = ()
@@ -233,7 +241,7 @@ class _Ledger:
                 yield Check("scores", note="not scored yet; scored for this audit")
             seals = facts(self.place.path) if published else None
             self.accepted = accepted_gates(seals or {})
-            later = _Deferred(run.directory, stored, seals, options.trust_code, options.figures)
+            later = _Deferred(run.directory, stored, seals, options.trust_code, options.figures, self.others)
             derived = _Later(pool, partial(_derived, later), whole and self.place.format is None)
             stated = _Later(pool, partial(_stated, later, imported=imported), whole)
             gated = partial(recomputed_gates, run.directory, seals or {})
@@ -258,6 +266,7 @@ class _Deferred:
     seals: Mapping[str, JSON] | None
     trust_code: bool
     redraw: bool
+    others: tuple[Path, ...] = ()
 
     def run(self) -> Run:
         return Run(self.directory, trust_code=self.trust_code)
@@ -287,7 +296,7 @@ def _stated(later: _Deferred, *, imported: bool) -> list[Check]:
     """The labels that an import brought along against our scorers on the raw text; and what the study checks itself."""
     run = later.run()
     study = run.code.study
-    checks = []
+    checks = judged_answers(run, later.stored, later.others)
     brought = [name for name in run.table.scorers if name.endswith(f"@{IMPORTED}")] if imported else []
     if brought:
         checks += _labels(run, brought, {} if study is None else stored_labels_of(study))

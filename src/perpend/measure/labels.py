@@ -1,0 +1,334 @@
+"""labels.jsonl: what people say of the answers of a run. One label per line, only ever appended.
+
+    {"trial": 17, "scorer": "endorsed", "value": 1, "by": "reader-2"}
+    {"item": "capital_canada", "condition": "control", "model": "m", "scorer": "correct@2", "value": 0}
+
+`perpend label` writes more: the rubric and the option that was chosen, the digest of the text that was read, and how
+the answer was drawn. There a later line of the same reader about the same answer replaces an earlier one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from perpend.ask.quoting import text_sha256
+from perpend.ask.rubric import Rubric, find_rubric, packaged_rubrics
+from perpend.canon import JSON, dumps, json_lines, read_text
+from perpend.disk import writing
+from perpend.errors import DataError, SpecError, did_you_mean
+from perpend.measure.judging import AnswerToJudge, DrawnAnswer, Selection, draw, eligible
+from perpend.measure.run import Run
+
+LABELS = "labels.jsonl"
+READER = "reader-1"
+_PLACES = ("item", "condition", "model", "temperature", "repeat", "sampling")
+_OF_RUBRIC = ("rubric", "rubric_sha256", "label", "text_sha256", "turn", "stratum", "drawn", "of", "seed")
+KEYS = ("trial", *_PLACES, "scorer", "value", "by", "note", *_OF_RUBRIC)
+_COUNTED = ("trial", "turn", "drawn", "of", "seed")
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True, slots=True)
+class HumanLabel:
+    """One label. `value` None: the reader could not decide, and `label` says so.
+
+    `scorer` is '' where no scorer claims to measure the same, `rubric` '' where none was given. `drawn` is None where
+    it is not known how the answer was chosen.
+    """
+
+    trial: int
+    value: int | None
+    by: str
+    scorer: str = ""
+    rubric: str = ""
+    rubric_sha256: str = ""
+    label: str = ""
+    text_sha256: str = ""
+    turn: int | None = None
+    drawn: DrawnAnswer | None = None
+    seed: int | None = None
+    note: str = ""
+
+    def as_json(self) -> dict[str, JSON]:
+        """The line of the file; what is not known is left out."""
+        body: dict[str, JSON] = {"trial": self.trial, "value": self.value}
+        for key in ("by", "scorer", "rubric", "rubric_sha256", "label", "text_sha256", "note"):
+            if getattr(self, key):
+                body[key] = getattr(self, key)
+        for key in ("turn", "seed"):
+            if getattr(self, key) is not None:
+                body[key] = getattr(self, key)
+        if self.drawn is not None:
+            body |= {"stratum": self.drawn.stratum, "drawn": self.drawn.drawn, "of": self.drawn.of}
+        return body
+
+
+def label_of(rubric: Rubric, answer: AnswerToJudge, option: str, by: str, seed: int) -> HumanLabel:
+    """The label of one answer that was drawn: the option that a reader chose."""
+    value = rubric.option(option).value
+    return HumanLabel(
+        trial=answer.trial.trial,
+        value=None if value is None else int(value),
+        by=by,
+        scorer=rubric.measures,
+        rubric=rubric.full_name,
+        rubric_sha256=rubric.sha256,
+        label=option,
+        text_sha256=text_sha256(answer.text),
+        turn=answer.turn,
+        drawn=answer.drawn,
+        seed=seed,
+    )
+
+
+def append_labels(run: Run, labels: Sequence[HumanLabel]) -> Path:
+    """Add labels to the file in the run's folder, and return its path. What is there stays as it is."""
+    path = run.directory / LABELS
+    text = "".join(dumps(label.as_json()) + "\n" for label in labels)
+    with writing(path):
+        is_cut = path.is_file() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
+        with path.open("a", encoding="utf-8", newline="") as file:
+            file.write("\n" * is_cut + text)
+    return path
+
+
+def read_labels(run: Run, path: Path | None = None) -> list[HumanLabel]:
+    """Every label of the run, in the order of the file; of a reader's labels by one rubric of one trial the last.
+
+    No file, no labels. A line that names no trial of the run, that is about another text than the run holds, or that
+    contradicts its rubric is a DataError with its number.
+    """
+    source = path or run.directory / LABELS
+    if not source.is_file():
+        return []
+    reader = LabelReader(run)
+    labels: dict[object, HumanLabel] = {}
+    for number, (where, body) in enumerate(json_lines(source)):
+        label = reader.read(body, where)
+        # A label without a rubric is a vote, however often somebody casts it.
+        labels[(label.trial, label.by, label.rubric) if label.rubric else number] = label
+    return list(labels.values())
+
+
+class LabelReader:
+    """Lines of labels as labels of one run. The run's texts are read when the first line names a digest."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._digests: dict[int, str] | None = None
+        self._rubrics = {name: find_rubric(name) for name in packaged_rubrics()}
+
+    def read(self, body: Mapping[str, JSON], where: str) -> HumanLabel:
+        """The label of one line."""
+        for key in body:
+            if key not in KEYS:
+                raise DataError(f"{where}: unknown key {key!r}; {did_you_mean(key, KEYS)}")
+        texts = {key: _text(body, key, where) for key in ("by", "scorer", "rubric", "rubric_sha256", "label",
+                                                          "text_sha256", "stratum", "note")}  # fmt: skip
+        numbers = {key: _whole(body, key, where) for key in ("turn", "drawn", "of", "seed")}
+        value = body.get("value")
+        is_rated = isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
+        if not (is_rated or (value is None and texts["label"])) or not (texts["scorer"] or texts["rubric"]):
+            raise DataError(
+                f"{where}: a label needs a 'scorer' and a 'value' of 0 or 1, or a 'rubric' with the 'label' chosen"
+            )
+        trial = self._trial(body, where) + 1
+        label = HumanLabel(
+            trial=trial,
+            value=int(value) if isinstance(value, int | float) else None,
+            by=texts["by"],
+            scorer=texts["scorer"],
+            rubric=texts["rubric"],
+            rubric_sha256=texts["rubric_sha256"],
+            label=texts["label"],
+            text_sha256=texts["text_sha256"],
+            turn=numbers["turn"],
+            drawn=_drawn(trial, texts["stratum"], numbers, where),
+            seed=numbers["seed"],
+            note=texts["note"],
+        )
+        self._check(label, where)
+        return label
+
+    def _check(self, label: HumanLabel, where: str) -> None:
+        """The text is the run's, and the value is the one that the rubric gives the option."""
+        if label.text_sha256 and self.digests.get(label.trial) != label.text_sha256:
+            what = "has no answer" if label.trial not in self.digests else "has another text"
+            raise DataError(f"{where}: trial {label.trial} {what}; a label is of the text that was read")
+        rubric = self._rubrics.get(label.rubric)
+        if rubric is None:
+            return
+        if label.rubric_sha256 and label.rubric_sha256 != rubric.sha256:
+            raise DataError(
+                f"{where}: the words of {label.rubric} are other ones; give your rubric a version of its own"
+            )
+        try:
+            option = rubric.option(label.label)
+        except SpecError as error:
+            raise DataError(f"{where}: {error}") from None
+        if option.value != label.value or label.scorer != rubric.measures:
+            raise DataError(
+                f"{where}: {label.rubric} gives {label.label!r} the value {option.value}, not {label.value}"
+            )
+
+    @property
+    def digests(self) -> Mapping[int, str]:
+        """The SHA-256 of the text of every answered trial, from 1."""
+        if self._digests is None:
+            with self.run.open() as store:
+                self._digests = {trial: text_sha256(text) for trial, text, _ in store.texts()}
+        return self._digests
+
+    def _trial(self, body: Mapping[str, JSON], where: str) -> int:
+        """The position of the one trial that a label names, from 0."""
+        number, table = body.get("trial"), self.run.table
+        if number is not None:
+            if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(table):
+                raise DataError(f"{where}: trial {number!r} is not one of 1 to {len(table)}")
+            return number - 1
+        wanted = {
+            key: value if isinstance(value, int | float) else str(value)
+            for key in _PLACES
+            if (value := body.get(key)) is not None
+        }
+        if "item" not in wanted:
+            raise DataError(f"{where}: a label names its trial: 'trial', or 'item' with 'condition', 'model', …")
+        try:
+            rows = np.flatnonzero(table.mask(wanted))
+        except SpecError as error:
+            raise DataError(f"{where}: {error}") from None
+        if len(rows) != 1:
+            raise DataError(
+                f"{where}: {dict(wanted)} names {len(rows)} trials; say more of condition, model, temperature, repeat"
+            )
+        return int(rows[0])
+
+
+def _drawn(trial: int, stratum: str, numbers: Mapping[str, int | None], where: str) -> DrawnAnswer | None:
+    drawn, of = numbers["drawn"], numbers["of"]
+    if drawn is None and of is None:
+        return None
+    if drawn is None or of is None or not 1 <= drawn <= of:
+        raise DataError(
+            f"{where}: 'drawn' says how many of the 'of' answers of a stratum were drawn, not {drawn}, {of}"
+        )
+    return DrawnAnswer(trial, stratum, drawn, of)
+
+
+def _text(body: Mapping[str, JSON], key: str, where: str) -> str:
+    value = body.get(key)
+    if value is not None and not isinstance(value, str):
+        raise DataError(f"{where}: {key!r} must be a string, not {value!r:.80}")
+    return value or ""
+
+
+def _whole(body: Mapping[str, JSON], key: str, where: str) -> int | None:
+    value = body.get(key)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise DataError(f"{where}: {key!r} must be an integer, not {value!r:.80}")
+    return value
+
+
+def check_reader(name: str) -> str:
+    """A reader's name as it is written down: the person chooses it. A blank or long one is a SpecError."""
+    if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise SpecError(f"--reader {name!r:.100}: give a name of 1 to {_LONGEST_NAME} characters")
+    return name.strip()
+
+
+def sample_to_label(run: Run, rubric: Rubric, selection: Selection, by: str) -> tuple[list[DrawnAnswer], set[int]]:
+    """The answers that are to be labelled, in their order, and the trials of them that the reader has labelled already.
+
+    The same selection gives every reader the same answers. No answer that fits is a DataError.
+    """
+    trials = eligible(run, rubric, selection.where)
+    if not trials:
+        raise DataError(f"{run.directory}: no trial has an answer that {rubric.full_name} can be asked of")
+    drawn = draw(run.table, trials, selection)
+    done = {one.trial for one in read_labels(run) if one.by == by and one.rubric == rubric.full_name}
+    return drawn, done & {one.trial for one in drawn}
+
+
+def label_rows(path: Path, fields: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+    """('file:line', fields by the names of KEYS) of a JSONL or CSV file.
+
+    `fields` maps names of KEYS to the file's own; () takes the file's names as they are. A field that no line has is a
+    SpecError.
+    """
+    for key in fields:
+        if key not in KEYS:
+            raise SpecError(f"--map: unknown name {key!r}; {did_you_mean(key, KEYS)}")
+    seen: set[str] = set()
+    for where, body in _csv_rows(path) if path.suffix.lower() == ".csv" else json_lines(path):
+        seen |= body.keys()
+        mapped = {key: body[field] for key, field in fields.items() if field in body} if fields else dict(body)
+        yield where, {key: _counted(key, value) for key, value in mapped.items()}
+    for field in fields.values():
+        if field not in seen:
+            raise SpecError(f"{path}: no line has the field {field!r}; {did_you_mean(field, seen)}")
+
+
+def _counted(key: str, value: JSON) -> JSON:
+    return int(value) if key in _COUNTED and isinstance(value, str) and value.isdecimal() else value
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+    text = read_text(path)
+    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    try:
+        for row in reader:
+            where = f"{path}:{reader.line_num}"
+            if None in row or None in row.values():
+                raise DataError(f"{where}: another number of cells than the first line has")
+            yield where, dict(row)
+    except csv.Error as error:
+        raise DataError(f"{path}:{reader.line_num}: not CSV: {error}") from None
+
+
+def import_labels(
+    run: Run, rows: Iterator[tuple[str, Mapping[str, JSON]]], rubric: Rubric, by: str
+) -> list[HumanLabel]:
+    """Labels from elsewhere as labels by a rubric: ('file:line', fields) with the names of KEYS.
+
+    A row needs its trial and either `label`, an option of the rubric, or `value`, which stands for the first option of
+    that value (blank: the first without one). `by` counts where a row names no reader. One wrong row, and none is
+    taken.
+    """
+    reader = LabelReader(run)
+    labels = []
+    for where, given in rows:
+        body: dict[str, JSON] = {key: value for key, value in given.items() if value is not None and value != ""}
+        body = {"by": by, **body, "rubric": rubric.full_name, "rubric_sha256": rubric.sha256}
+        option = _option(body.get("label"), given.get("value"), rubric, where)
+        value = rubric.option(option).value
+        body |= {"label": option, "value": None if value is None else int(value)}
+        if rubric.measures:
+            body["scorer"] = rubric.measures
+        label = reader.read(body, where)
+        digest = reader.digests.get(label.trial)
+        if digest is None:
+            raise DataError(f"{where}: trial {label.trial} has no answer, so there is nothing to label")
+        labels.append(label if label.text_sha256 else replace(label, text_sha256=digest))
+    return labels
+
+
+def _option(label: JSON, value: JSON, rubric: Rubric, where: str) -> str:
+    names = [option.name for option in rubric.options]
+    if isinstance(label, str):
+        if label.strip().lower() not in names:
+            raise DataError(f"{where}: no option {label!r:.80} in {rubric.full_name}; {did_you_mean(label, names)}")
+        return label.strip().lower()
+    wanted = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0, "": None, "none": None}
+    text = str(value).strip().lower() if value is not None else ""
+    if text not in wanted:
+        raise DataError(f"{where}: 'value' must be 1, 0 or blank, not {value!r:.80}")
+    for option in rubric.options:
+        if option.value == wanted[text]:
+            return option.name
+    raise DataError(f"{where}: {rubric.full_name} has no option without a value; a label needs 1 or 0")
