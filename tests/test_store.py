@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from perpend.ask.conditions import asch, control, first_request
 from perpend.errors import DataError, StoreError
 from perpend.ledger.database import exclusive
 from perpend.ledger.plan import Appended, Dataset, Plan
+from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
 from perpend.types import ChoiceLogprob, Item, Response, Sampling, Score, Scorer, Usage
 
@@ -51,6 +53,23 @@ def test_the_plan_is_every_combination_in_a_fixed_order(store: Store) -> None:
         ("one", 0.0, "b", "control"),
     ]
     assert rows[2].item == ITEMS[1]
+
+
+def test_two_plans_are_the_same_when_parts_items_and_trials_are(tmp_path: Path) -> None:
+    other = replace(plan(), models=[("one", "mock/other", {}), ("two", "mock/two", {})])
+    made = {"as": (plan(), ITEMS), "same": (plan(), ITEMS), "model": (other, ITEMS), "fewer": (plan(), ITEMS[:2]),
+            "items": (plan(), [replace(ITEMS[0], prompt="Capital of Chile?"), *ITEMS[1:]])}  # fmt: skip
+    for name, (planned, items) in made.items():
+        with Store.create(tmp_path / name, "test") as ledger:
+            ledger.write_plan(planned, ((0, f"facts.jsonl:{n}", item) for n, item in enumerate(items)))
+
+    def is_same(name: str) -> bool:
+        with snapshot(tmp_path / "as") as mine, snapshot(tmp_path / name) as theirs:
+            return mine.same_plan(theirs)
+
+    assert {name: is_same(name) for name in made} == {
+        "as": True, "same": True, "model": False, "fewer": False, "items": False
+    }  # fmt: skip
 
 
 def test_an_id_used_twice_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
