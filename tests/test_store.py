@@ -103,6 +103,16 @@ def test_a_trial_that_only_failed_comes_with_its_failure(store: Store) -> None:
     assert [r.error for _, r in store.answers()] == ["boom"]
 
 
+def test_what_a_model_answered_can_be_looked_up_by_its_request(store: Store) -> None:
+    """What the replay model gives back: answers and no failures, of that model alone."""
+    store.append([answer(1, None), answer(1, "Lima", attempt=1), answer(2, "Cusco"), answer(13, "Quito")])
+    assert [(request, response.text) for request, response in store.recorded("one")] == [
+        ("ab" * 32, "Lima"),
+        ("ab" * 32, "Cusco"),
+    ]
+    assert [response.text for _, response in store.recorded("two")] == ["Quito"]
+
+
 def test_a_response_comes_back_as_it_went_in(store: Store) -> None:
     response = Response(
         text="nul \0 and \u202e",
