@@ -103,6 +103,12 @@ def test_a_trial_that_only_failed_comes_with_its_failure(store: Store) -> None:
     assert [r.error for _, r in store.answers()] == ["boom"]
 
 
+def test_texts_are_those_of_the_answers_with_the_time_that_each_took(store: Store) -> None:
+    unknown = Appended(3, 0, 0, "ab" * 32, Response(text="x", finish="stop"))
+    store.append([answer(1, None), answer(1, "Lima", attempt=1), answer(2, None), unknown])
+    assert list(store.texts()) == [(1, "Lima", 1.5), (3, "x", None)]
+
+
 def test_what_a_model_answered_can_be_looked_up_by_its_request(store: Store) -> None:
     """What the replay model gives back: answers and no failures, of that model alone."""
     store.append([answer(1, None), answer(1, "Lima", attempt=1), answer(2, "Cusco"), answer(13, "Quito")])
