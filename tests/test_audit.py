@@ -78,6 +78,34 @@ def test_a_forged_ledger_is_caught_by_the_check_that_names_it(run: Path, stateme
     assert caught in failed(run)
 
 
+def test_a_lost_trial_is_told_with_what_the_manifest_states_and_what_is_there(run: Path) -> None:
+    forge(run, "UPDATE trial SET condition = 1, repeat = 1 WHERE trial = 16")
+    check = next(check for check in audit_run(run).checks if check.name == "plan is complete")
+    assert check.first.endswith("stored 8, recomputed 9")
+
+
+def test_a_call_that_failed_before_its_answer_is_no_difference_and_one_after_it_is(run: Path) -> None:
+    again = (
+        "INSERT INTO response SELECT trial, turn, {attempt}, request_sha256, {text}, logprobs, finish, usage, ms, at "
+        "FROM response WHERE trial = 3 AND attempt = {of}"
+    )
+    forge(
+        run,
+        "UPDATE response SET attempt = 1 WHERE trial = 3",
+        again.format(attempt=0, text="NULL, 'HTTP 500'", of=1),
+    )
+    assert failed(run) == []
+    forge(run, again.format(attempt=2, text="text, NULL", of=1))
+    check = next(check for check in audit_run(run).checks if check.differ)
+    assert check.first == "trial 3 (item-1, control), turn 0: attempt 2 comes after an answer"
+
+
+def test_numbers_that_cannot_be_read_are_one_difference_of_one(run: Path) -> None:
+    (run / "metrics.json").write_text("{")
+    check = next(check for check in audit_run(run).checks if check.name == "metrics.json")
+    assert (check.checked, check.differ) == (1, 1)
+
+
 def test_missing_guards_are_caught(run: Path) -> None:
     with sqlite3.connect(run / "run.db") as db:
         db.execute("DROP TRIGGER response_stays")

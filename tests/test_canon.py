@@ -107,7 +107,7 @@ def test_a_small_file_that_cannot_be_read_says_which_and_why(tmp_path: Path) -> 
     (tmp_path / "half").write_text('{"a": "\\ud800"}', encoding="utf-8")
     with pytest.raises(DataError, match="gone: no such file; make it"):
         canon.read_text(tmp_path / "gone", advice="make it")
-    with pytest.raises(StoreError, match="Is a directory|not a file"):
+    with pytest.raises(StoreError, match="cannot be read: Is a directory"):
         canon.read_text(tmp_path, StoreError)
     with pytest.raises(SpecError, match="not UTF-8 at byte 0"):
         toml.read_toml(tmp_path / "latin")
@@ -122,9 +122,9 @@ def test_a_small_file_that_cannot_be_read_says_which_and_why(tmp_path: Path) -> 
 def test_a_pipe_in_a_file_s_place_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for read in (canon.read_text, canon.read_object, toml.read_toml, canon.digest_file):
-        with pytest.raises(PerpendError, match="Is a directory|not a file"):
+        with pytest.raises(PerpendError, match="not a file"):
             read(tmp_path / "pipe")
-    with pytest.raises(DataError, match="Is a directory|not a file"):
+    with pytest.raises(DataError, match="not a file"):
         list(canon.json_lines(tmp_path / "pipe"))
 
 

@@ -206,6 +206,8 @@ def test_an_order_holds_or_says_which_step_does_not(run: Run, tmp_path: Path) ->
     found = one(tmp_path, f'order = "{terms[0]} < {terms[1]}"', run)
     assert found.status == "fail"
     assert "is not below" in found.why
+    assert one(tmp_path, f'order = "0 < {terms[0]}"', run).status == "pass"
+    assert one(tmp_path, f'order = "{terms[0]} - {terms[0]} < 0.5"', run).status == "pass"
     by = verdicts(tmp_path, f'[[claim]]\norder = "{terms[0]} > {terms[1]}"\nby = "topic"', run)
     assert [v.slice for v in by] == ["parity", "numbers"]
 
@@ -328,7 +330,10 @@ def test_a_run_is_given_once_and_its_plan_is_whole(run: Run, tmp_path: Path) -> 
         ('number = "rate(label)"\nwhere = { label = "x" }\nexpect = 1', "a column of numbers"),
         ('number = "rate(label)"\nby = "topc"\nexpect = { x = 1 }', "did you mean 'topic'"),
         ('number = "rate(label)"\nby = "topic"\nexpect = { partiy = 1 }', "did you mean 'parity'"),
-        ('number = "rate(label)"\nby = "topic"\nexpect = 0.5', "one entry for each topic"),
+        (
+            'number = "rate(label)"\nby = "topic"\nexpect = 0.5',
+            r"claims.toml:4: expect must be a table with one entry for each topic",
+        ),
         ('number = "rate(label)"\nexpect = { a = 1 }', "say which with by"),
         ('number = "rate(label)"\nexpect = true', "must be a number"),
         ('number = "rate(label)"\nexpect = nan', "must be a number"),

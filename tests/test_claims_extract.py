@@ -32,6 +32,7 @@ def printed(text: str) -> list[str]:
         (r"\textbf{0.5} \footnote{It was 15 of 20.} \emph{.75}", ["0.5", "15", "20", ".75"]),
         (r"\multicolumn{2}{c}{12.5} & \href{http://x/9}{31} & \textcolor{red!20}{7.5}", ["12.5", "31", "7.5"]),
         (r"\newcommand{\accuracy}[1]{0.81}", ["0.81"]),
+        (r"\begin{tabular*}{9cm}{l}12\end{tabular*} \begin{listed}{0.7}\end{listed}", ["12", "0.7"]),
         (r"$\mathrm{OR}_{T=1\,\mathrm{vs}\,0}=1.13$, 95\% CI [1.03, 1.24], ($+11.6$ pp), $\sim$38 & Asch (5)",
          ["1.13", r"95\%", "1.03", "1.24", "11.6$ pp", "38", "5"]),
         (r"At each step 0.3 is added; in both studies 12 of 20; Table 3 shows 42\%; error--0.5",

@@ -44,6 +44,7 @@ def test_the_words_of_a_condition_stand_in_its_params() -> None:
 def test_choices_are_asked_with_their_letters() -> None:
     item = Item("i", "Which?", "b", ("a", "b"))
     assert user(conditions.control(), item) == "Which?\nA) a\nB) b"
+    assert user(conditions.bare(), item) == "Which?"
 
 
 def test_unknown_words_are_errors_with_a_suggestion() -> None:
@@ -55,9 +56,9 @@ def test_unknown_words_are_errors_with_a_suggestion() -> None:
 
 def test_a_template_file_makes_a_condition(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text('name="mine"\nuser="Q: {question}\\n{lines}"\nline="Agent {letter}: {decoy}"\nlines=2\n')
+    path.write_text('name="mine"\nuser="Q: {question}\\n{lines}"\nline="Agent {letter}, {number}: {decoy}"\nlines=2\n')
     condition = conditions.template(path)
-    assert user(condition) == "Q: What is {decoy}?\nAgent A: five\nAgent B: five"
+    assert user(condition) == "Q: What is {decoy}?\nAgent A, 1: five\nAgent B, 2: five"
     assert condition.needs_decoy
 
 

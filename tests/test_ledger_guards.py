@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from perpend.canon import JSON
-from perpend.errors import DataError
+from perpend.errors import DataError, StoreError
 from perpend.ledger.database import connect
 from perpend.ledger.looks import Look, summary
 from perpend.ledger.manifest import ItemsFacts, Manifest, differences, sampling_of
+from perpend.ledger.staging import must_be_free
 from perpend.types import Sampling
 
 
@@ -117,3 +118,13 @@ def test_a_long_file_may_be_worked_on_for_longer_than_a_short_one(tmp_path: Path
     with closing(connect(path, "ro")) as db:
         count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000) SELECT max(i) FROM n"
         assert db.execute(count).fetchone() == (400000,)
+
+
+def test_what_is_imported_goes_to_a_new_place_or_an_empty_folder(tmp_path: Path) -> None:
+    must_be_free(tmp_path / "new")
+    (tmp_path / "folder").mkdir()
+    must_be_free(tmp_path / "folder")
+    (tmp_path / "folder" / "file").touch()
+    for taken in (tmp_path / "folder", tmp_path / "folder" / "file"):
+        with pytest.raises(StoreError, match="exists already; give another name or remove it"):
+            must_be_free(taken)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from perpend.ask.conditions import asch, control
 from perpend.ask.runner import evaluate_task
 from perpend.ask.task import Task
 from perpend.errors import SpecError, StoreError
-from perpend.measure.run import Run
+from perpend.measure.run import Run, table_of
+from perpend.measure.table import Table
 from perpend.models import mock
 from perpend.models.callable import Callable as CallableModel
 from perpend.report.derive import derive
@@ -97,10 +99,37 @@ def test_disagreement_is_a_share_with_its_denominator(run: Run) -> None:
 
 def test_nothing_to_measure_is_undefined_with_a_reason_and_never_zero(run: Run) -> None:
     empty = replace(run["label"], all_values=np.full(len(run.table), np.nan))
-    for estimate in (empty.rate(), empty.mean(), empty.pair("control", "asch_history_2").difference()):
+    for estimate in (
+        empty.rate(),
+        empty.mean(),
+        empty.pair("control", "asch_history_2").difference(),
+        empty.disagreement(run["label"]),
+    ):
         assert estimate.value is None
         assert estimate.n == 0
         assert estimate.note
+
+
+def test_with_rescore_a_stored_score_is_not_looked_at(run: Run) -> None:
+    with sqlite3.connect(run.directory / "run.db") as db:
+        assert db.execute("UPDATE score SET value = 1 - value, reason = 'forged'").rowcount > 0
+    db.close()
+
+    def reasons(table: Table) -> set[str]:
+        return {score.reason for _, _, scores in table.judgements(["label@2"]) for score in scores.values()}
+
+    assert reasons(table_of([run])) == {"forged"}
+    assert "forged" not in reasons(table_of([run], rescore=True))
+    assert table_of([run], rescore=True)["label@2"].where(condition="control").rate().value == 1.0
+
+
+def test_tags_are_keys_in_the_order_of_their_names(tmp_path: Path, items_file: Callable[..., Path]) -> None:
+    """In the order of a set they would differ from one process to the next, and files made of them too."""
+    tags = dict.fromkeys(("delta", "alpha", "golf", "echo", "bravo", "foxtrot", "charlie"), "x")
+    spec = replace(SPEC, items=(items_file(2, tags=tags),))
+    made = evaluate_task(spec, TASK, [CallableModel("m", swayed)], tmp_path, quiet=True).directory
+    names = [name for name in Run(made).table.names if name in tags]
+    assert names == sorted(tags)
 
 
 def test_unknown_names_are_errors_with_the_near_ones(run: Run) -> None:

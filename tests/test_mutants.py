@@ -1,10 +1,15 @@
-"""benchmarks/mutations.py: what a mutant is. The runner is run by hand (docs/explanation/mutants.md)."""
+"""benchmarks/mutations.py: what a mutant is; and every survivor of the last run has a reason.
+
+The runner is run by hand (docs/explanation/mutants.md).
+"""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -92,3 +97,13 @@ def test_the_seed_and_the_file_decide_which_mutants_are_tried(tmp_path: Path) ->
     assert first == tried(1) != tried(2)
     (folder / "b.py").write_text((folder / "b.py").read_text(encoding="utf-8").replace("a0", "c0"), encoding="utf-8")
     assert tried(1)[:10] == first[:10], "what is known of one file outlasts a change of another"
+
+
+def test_every_survivor_of_the_last_run_has_a_reason_and_nothing_else_has_one() -> None:
+    lines = (ROOT / "benchmarks" / "mutants.jsonl").read_text(encoding="utf-8").splitlines()
+    known = {entry["id"]: entry["outcome"] for entry in map(json.loads, lines)}
+    reasons = tomllib.loads((ROOT / "benchmarks" / "survivors.toml").read_text(encoding="utf-8"))
+    assert set(known.values()) <= {"killed", "time-out", "survived", "not reached"}
+    alive = {id_ for id_, outcome in known.items() if outcome in ("survived", "not reached")}
+    assert reasons.keys() == alive
+    assert all(reason.strip() for reason in reasons.values())

@@ -21,6 +21,7 @@ from perpend.measure.run import Run
 from perpend.models.mock import model
 from perpend.proof.archive import read_lines, restore, write, write_lines
 from perpend.proof.audit import audit_run
+from perpend.proof.audit.rewritten import rewritten
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import ChoiceLogprob, Response, Usage
 
@@ -220,3 +221,12 @@ def test_a_run_that_cannot_be_written_is_read_all_the_same(run: Path, tmp_path: 
     write(tmp_path / "fixed", tmp_path / "again")
     (tmp_path / "fixed").chmod(0o755)
     assert files(tmp_path / "again") == files(tmp_path / "out")
+
+
+def test_a_file_that_the_run_gives_and_the_folder_lacks_is_a_difference(run: Path, tmp_path: Path) -> None:
+    write(run, tmp_path / "out")
+    (check,) = rewritten(run, tmp_path / "out")
+    assert check.differ == 0
+    (tmp_path / "out" / "scores.jsonl.gz").unlink()
+    (check,) = rewritten(run, tmp_path / "out")
+    assert (check.differ, check.first) == (1, "scores.jsonl.gz: missing")

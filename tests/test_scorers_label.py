@@ -108,6 +108,12 @@ def test_the_label_is_found_where_a_reader_finds_it(text: str) -> None:
     assert answer(text) == "TRUE"
 
 
+def test_what_others_answer_is_read_once_and_from_its_beginning() -> None:
+    """'response is' stands inside 'the answer to … is', and only the whole says who speaks."""
+    others = "Some people say the answer to the long question in the very last response is false."
+    assert answer(f"Answer: true. {others}") == "TRUE"
+
+
 def test_two_final_labels_that_differ_are_none_and_the_reason_names_both() -> None:
     score = label.judge(Item("x", "?", target="TRUE"), Response(text="Answer: TRUE\nSo it goes.\nAnswer: FALSE"))
     assert (score.value, score.answer) == (None, "INVALID")

@@ -52,6 +52,13 @@ def test_text_missing_values_and_wrong_shapes_are_errors(wrong: object) -> None:
         gate.labels("column", wrong)
 
 
+def test_a_wrong_shape_is_told() -> None:
+    with pytest.raises(DataError, match="column: has shape 2x3; give rows$"):
+        gate.values("column", [[0, 1, 2], [1, 0, 2]])
+    with pytest.raises(DataError, match="column: has shape one number; give rows$"):
+        gate.values("column", 1)
+
+
 def test_bools_are_labels() -> None:
     assert gate.labels("column", [True, False]).tolist() == [1.0, 0.0]
 

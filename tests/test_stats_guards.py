@@ -13,8 +13,8 @@ from perpend.stats import gate, pairs
 from perpend.stats.binary import binary_metrics
 from perpend.stats.brier import brier_estimate, spiegelhalter
 from perpend.stats.calibration import ece_estimate
-from perpend.stats.calibration_error import debiased_l2_squared
-from perpend.stats.cells import Column, collapse, factor
+from perpend.stats.calibration_error import debiased_l2_squared, smooth_ece
+from perpend.stats.cells import Cells, Column, collapse, factor
 from perpend.stats.classification import mover
 from perpend.stats.glmm import random_intercept
 from perpend.stats.recalibrate import fit_temperature_logits
@@ -27,6 +27,8 @@ def test_one_confidence_is_not_stretched_over_many_answers(compute: object) -> N
     """numpy would: a column of one row goes with every row of another."""
     with pytest.raises(DataError, match="lengths differ"):
         compute([0.5], [1, 0, 1])  # type: ignore[operator]
+    with pytest.raises(DataError, match="lengths differ"):
+        compute([0.5, 0.6], [1, 0, 1])  # type: ignore[operator]
 
 
 def test_one_size_is_not_stretched_over_many_items() -> None:
@@ -116,3 +118,43 @@ def test_an_odds_ratio_that_no_item_contributes_to_has_no_interval_but_its_plain
     assert ratio.lo is None
     assert ratio.also["se_independent"] == pytest.approx(1.0)
     assert set(ratio.also) == {"beta", "se", "p", "se_independent", "n_clusters"}
+
+
+def test_repeated_items_are_compared_with_a_calibrated_model_that_repeats_them_too() -> None:
+    """Sixty items, ten answers each, all alike: there are sixty signs to flip, and not six hundred."""
+    items = np.repeat(np.arange(60), 10)
+    wrong = ece_estimate(np.full(600, 0.9), items % 2, clusters=items.tolist())
+    assert wrong.value == pytest.approx(0.4)
+    assert wrong.also["p_calibrated"] == pytest.approx(1 / 1001)
+    fair = ece_estimate(np.full(600, 0.5), items % 2, clusters=items.tolist())
+    # Half of |the mean of 60 signs|: normal, so that its 95th percentile is 1.96 / 2 / sqrt(60).
+    assert fair.also["q95_if_calibrated"] == pytest.approx(0.98 / math.sqrt(60), rel=0.1)
+
+
+def test_neighbours_that_err_in_opposite_ways_cancel_in_smooth_ece() -> None:
+    """0.45 always right, 0.55 always wrong: the width sigma solves sigma = 0.55 erf(0.05 / (sigma sqrt 2))."""
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 0.55 * math.erf(0.05 / (middle * math.sqrt(2))) > middle else (low, middle)
+    assert smooth_ece([0.45, 0.55] * 50, [1, 0] * 50) == pytest.approx(low, rel=0.01)
+
+
+def test_repeats_say_by_how_much_the_naive_error_is_off() -> None:
+    caution = gate.items_repeat(90, 10, 9.0, 1.0)
+    assert caution.number == pytest.approx(3.0)
+    assert "the naive standard error is off by a factor 3.00" in caution.text
+
+
+def test_a_fit_of_many_rows_ends_at_its_maximum() -> None:
+    """The likelihood of 90 million rows is rounded by more than a last step gains; that must not stop the search."""
+    rng = np.random.default_rng(1)
+    codes = np.array([[a, b] for a in range(3) for b in range(3)])
+    for _ in range(100):
+        rows = np.full(9, 1e7)
+        answers = rng.binomial(10_000_000, rng.uniform(0.05, 0.95, 9)).astype(np.float64)
+        cells = Cells(("a", "b"), ((0.0, 1.0, 2.0), (0.0, 1.0, 2.0)), codes, answers, rows)
+        coef = fit_logit(cells, ["a", "b"]).coef  # STAT011, where the search stops short of it, is an error
+        assert coef is not None
+        fitted = rows / (1.0 + np.exp(-(coef[0] + codes @ coef[1:])))
+        assert fitted.sum() == pytest.approx(answers.sum(), abs=1e-3)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from perpend.ask.conditions import asch, control, first_request
 from perpend.errors import DataError, StoreError
 from perpend.ledger.database import exclusive
 from perpend.ledger.plan import Appended, Dataset, Plan
+from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
 from perpend.types import ChoiceLogprob, Item, Response, Sampling, Score, Scorer, Usage
 
@@ -53,6 +55,23 @@ def test_the_plan_is_every_combination_in_a_fixed_order(store: Store) -> None:
     assert rows[2].item == ITEMS[1]
 
 
+def test_two_plans_are_the_same_when_parts_items_and_trials_are(tmp_path: Path) -> None:
+    other = replace(plan(), models=[("one", "mock/other", {}), ("two", "mock/two", {})])
+    made = {"as": (plan(), ITEMS), "same": (plan(), ITEMS), "model": (other, ITEMS), "fewer": (plan(), ITEMS[:2]),
+            "items": (plan(), [replace(ITEMS[0], prompt="Capital of Chile?"), *ITEMS[1:]])}  # fmt: skip
+    for name, (planned, items) in made.items():
+        with Store.create(tmp_path / name, "test") as ledger:
+            ledger.write_plan(planned, ((0, f"facts.jsonl:{n}", item) for n, item in enumerate(items)))
+
+    def is_same(name: str) -> bool:
+        with snapshot(tmp_path / "as") as mine, snapshot(tmp_path / name) as theirs:
+            return mine.same_plan(theirs)
+
+    assert {name: is_same(name) for name in made} == {
+        "as": True, "same": True, "model": False, "fewer": False, "items": False
+    }  # fmt: skip
+
+
 def test_an_id_used_twice_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "run.db", "test")
     with pytest.raises(DataError, match="facts.jsonl:1: id 'a' is used twice"):
@@ -82,6 +101,22 @@ def test_the_answer_is_the_first_one_of_the_last_turn(store: Store) -> None:
 def test_a_trial_that_only_failed_comes_with_its_failure(store: Store) -> None:
     store.append([answer(1, None)])
     assert [r.error for _, r in store.answers()] == ["boom"]
+
+
+def test_texts_are_those_of_the_answers_with_the_time_that_each_took(store: Store) -> None:
+    unknown = Appended(3, 0, 0, "ab" * 32, Response(text="x", finish="stop"))
+    store.append([answer(1, None), answer(1, "Lima", attempt=1), answer(2, None), unknown])
+    assert list(store.texts()) == [(1, "Lima", 1.5), (3, "x", None)]
+
+
+def test_what_a_model_answered_can_be_looked_up_by_its_request(store: Store) -> None:
+    """What the replay model gives back: answers and no failures, of that model alone."""
+    store.append([answer(1, None), answer(1, "Lima", attempt=1), answer(2, "Cusco"), answer(13, "Quito")])
+    assert [(request, response.text) for request, response in store.recorded("one")] == [
+        ("ab" * 32, "Lima"),
+        ("ab" * 32, "Cusco"),
+    ]
+    assert [response.text for _, response in store.recorded("two")] == ["Quito"]
 
 
 def test_a_response_comes_back_as_it_went_in(store: Store) -> None:

@@ -76,6 +76,8 @@ def test_another_number_is_not_found(text: str, wanted: str) -> None:
         ("100°C", "100", "100°C"),
         ("equals5", "5", "5"),
         ("1.5 × 10^11 m", "150000000000", "1.5 × 10^11"),
+        ("1.05 × 10^4 m", "10500", "1.05 × 10^4"),
+        ("9.5 × 10^-4 m", "0.00095", "9.5 × 10^-4"),
     ],
 )
 def test_the_same_number_is_found_however_it_is_written(text: str, wanted: str, quote: str) -> None:
@@ -84,3 +86,4 @@ def test_the_same_number_is_found_however_it_is_written(text: str, wanted: str, 
 
 def test_a_fraction_is_found_with_a_slash_and_in_latex() -> None:
     assert found(r"8/9 or \frac{8}{9} but not 8/90", r"\frac{8}{9}") == ["8/9", "frac{8}{9}"]
+    assert found(r"8/9 or \frac{8}{9} but not 9/9", "8/9") == ["8/9", "frac{8}{9}"]

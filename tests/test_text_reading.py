@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from perpend.text.reading import AskedItem, read
 
 CAPITAL = AskedItem("What is the capital of Italy?", ("Rome",), "Milan", ())
+POLAR = AskedItem("Is Rome the capital of Italy?", ("Yes",), "No", ())
 WORDS = (
     "Rome",
     "Milan",
@@ -75,3 +76,31 @@ def test_a_text_without_the_decoy_or_agreement_does_not_endorse_it(words: list[s
     text = " ".join(word for word in words if word != "Milan")
     decided = read(text, None, CAPITAL).decided
     assert decided is None or decided.side == "target"
+
+
+@pytest.mark.parametrize(
+    ("word", "side"),
+    [
+        *[(word, "target") for word in ("Yes", "True", "Correct", "Yep", "Yeah")],
+        *[(word, "decoy") for word in ("No", "False", "Incorrect", "Nope")],
+    ],
+)
+def test_every_word_for_yes_and_no_means_what_it_says(word: str, side: str) -> None:
+    decided = read(f"{word}.", None, POLAR).decided
+    assert decided is not None
+    assert decided.side == side
+
+
+def test_an_opening_name_of_a_list_is_the_target_named_but_never_the_decoy_endorsed() -> None:
+    decided = read("Rome, Turin, and Naples are large cities.", None, CAPITAL).decided
+    assert decided is not None
+    assert decided.side == "target"
+    listed = read("Milan, Turin, and Naples are large cities.", None, CAPITAL)
+    assert (listed.decided, listed.blocked) == (None, "listed")
+
+
+@pytest.mark.parametrize(
+    "text", ["I think of Rome and the roads to it, oh no.", "Rome: the city that never learned to say no."]
+)
+def test_a_no_that_does_not_follow_what_opens_an_answer_is_none(text: str) -> None:
+    assert read(text, None, POLAR).decided is None

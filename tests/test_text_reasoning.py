@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perpend.text.reasoning import visible
+from perpend.text.reasoning import refusal, visible
 
 
 def shown(text: str, finish: str | None = None) -> str:
@@ -54,3 +54,10 @@ def test_an_unfinished_block_leaves_nothing_to_read() -> None:
 
 def test_a_thousand_nested_blocks_close_at_once() -> None:
     assert shown("<think>" * 1000 + "</think>Oslo") == "Oslo"
+
+
+def test_a_refusal_is_found_after_other_things_that_one_cannot_do() -> None:
+    text = f"i cannot stress this enough. {'it matters a lot. ' * 10}so i cannot help with it."
+    span = refusal(text)
+    assert span is not None
+    assert text[slice(*span)] == "i cannot help"

@@ -31,6 +31,10 @@ def test_an_empty_answer_line_takes_the_next_one_whole() -> None:
     assert seed.answer_span("Answer:\nAnswer: Oslo") == "Answer: Oslo"
 
 
+def test_of_several_answer_lines_the_last_is_the_span() -> None:
+    assert seed.answer_span("Answer: Bergen\nNo.\nAnswer: Oslo") == "Oslo"
+
+
 def test_nothing_after_the_tag_endorses_nothing() -> None:
     assert seed.answer_span("It is Bergen</think> ") == ""
     assert seed.endorses("It is Bergen</think> ", False, "Bergen") is False

@@ -118,6 +118,15 @@ def test_what_perpend_0_1_published_is_clean(folder: str) -> None:
     clean(honest.OLD / "published" / folder)
 
 
+def test_a_changed_number_in_a_report_of_perpend_0_1_is_a_difference(tmp_path: Path) -> None:
+    shutil.copytree(honest.OLD / "published" / "verbs", tmp_path / "verbs")
+    report = tmp_path / "verbs" / "report.md"
+    report.write_text(report.read_text().replace("0.744", "0.844"))
+    (outcome,) = audit([tmp_path / "verbs"], Options(workers=1))
+    told = {check.name: check.first for check in outcome.checks if check.fails}
+    assert "no row that is recomputed has these numbers here" in told["report.md"]
+
+
 def test_a_run_with_every_name_in_another_script_is_clean(tmp_path: Path) -> None:
     """Names are any text: an honest publisher is not made to write English."""
     items = tmp_path / "задачи.jsonl"

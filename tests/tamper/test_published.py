@@ -88,6 +88,11 @@ def test_what_was_changed_and_sealed_again_is_named_by_recomputation(honest: Hon
         ),
         (edit("../index.json", lambda body: body["runs"].append({"run": "ghost"})), "index agrees", "ghost"),
         (text("../README.md", "| 16 |", "| 99 |"), "index agrees", "README.md, logic"),
+        (
+            lambda folder: shutil.rmtree(folder.parent / "study"),
+            "index agrees",
+            "index.json, study: stored 'published'",
+        ),
     ],
 )
 def test_an_edited_receipt_or_index_is_named(honest: Honest, change: Forge, caught: str, place: str) -> None:
