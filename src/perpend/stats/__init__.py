@@ -1,5 +1,6 @@
 """Numbers only: arrays in, Estimates out. Knows nothing of language models."""
 
+from perpend.stats.agreement import ac1, alpha, kappa, raw_agreement
 from perpend.stats.binary import binary_metrics, confusion_metrics, paired_bootstrap
 from perpend.stats.classification import (
     Confusion,
@@ -44,11 +45,11 @@ from perpend.stats.pairs import (
 from perpend.stats.proportions import clopper_pearson, cohens_h, mean, proportion, risk_difference, wilson
 
 __all__ = [
-    "Confusion", "Family", "accuracy_bounds", "accuracy_effective", "accuracy_valid", "against_mde",
+    "Confusion", "Family", "ac1", "accuracy_bounds", "accuracy_effective", "accuracy_valid", "against_mde", "alpha",
     "balanced_accuracy", "balanced_accuracy_effective", "benjamini_hochberg", "bias", "binary_metrics",
     "bonferroni", "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion", "confusion_metrics", "coverage",
-    "excess", "family", "flip", "holm", "mcc", "mcnemar", "mcnemar_power", "mde_independent", "mde_paired", "mean",
-    "override", "pair_table", "paired_bootstrap", "paired_difference", "paired_odds_ratio", "paired_test",
-    "power_independent", "proportion", "rescue", "risk_difference", "sign_flip", "tnr", "tpr", "wilson",
-    "wilson_on_balanced_accuracy_as_in_the_run_plan",
+    "excess", "family", "flip", "holm", "kappa", "mcc", "mcnemar", "mcnemar_power", "mde_independent", "mde_paired",
+    "mean", "override", "pair_table", "paired_bootstrap", "paired_difference", "paired_odds_ratio", "paired_test",
+    "power_independent", "proportion", "raw_agreement", "rescue", "risk_difference", "sign_flip", "tnr", "tpr",
+    "wilson", "wilson_on_balanced_accuracy_as_in_the_run_plan",
 ]  # fmt: skip
