@@ -29,6 +29,7 @@ from perpend.stats.families import (
     mde_paired,
     power_independent,
 )
+from perpend.stats.judged import JudgedTrials, judge_rates, npv, precision, sensitivity, specificity
 from perpend.stats.pairs import (
     cluster_mcnemar,
     excess,
@@ -45,11 +46,12 @@ from perpend.stats.pairs import (
 from perpend.stats.proportions import clopper_pearson, cohens_h, mean, proportion, risk_difference, wilson
 
 __all__ = [
-    "Confusion", "Family", "ac1", "accuracy_bounds", "accuracy_effective", "accuracy_valid", "against_mde", "alpha",
-    "balanced_accuracy", "balanced_accuracy_effective", "benjamini_hochberg", "bias", "binary_metrics",
-    "bonferroni", "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion", "confusion_metrics", "coverage",
-    "excess", "family", "flip", "holm", "kappa", "mcc", "mcnemar", "mcnemar_power", "mde_independent", "mde_paired",
-    "mean", "override", "pair_table", "paired_bootstrap", "paired_difference", "paired_odds_ratio", "paired_test",
-    "power_independent", "proportion", "raw_agreement", "rescue", "risk_difference", "sign_flip", "tnr", "tpr",
-    "wilson", "wilson_on_balanced_accuracy_as_in_the_run_plan",
+    "Confusion", "Family", "JudgedTrials", "ac1", "accuracy_bounds", "accuracy_effective", "accuracy_valid",
+    "against_mde", "alpha", "balanced_accuracy", "balanced_accuracy_effective", "benjamini_hochberg", "bias",
+    "binary_metrics", "bonferroni", "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion",
+    "confusion_metrics", "coverage", "excess", "family", "flip", "holm", "judge_rates", "kappa", "mcc", "mcnemar",
+    "mcnemar_power", "mde_independent", "mde_paired", "mean", "npv", "override", "pair_table", "paired_bootstrap",
+    "paired_difference", "paired_odds_ratio", "paired_test", "power_independent", "precision", "proportion",
+    "raw_agreement", "rescue", "risk_difference", "sensitivity", "sign_flip", "specificity", "tnr", "tpr", "wilson",
+    "wilson_on_balanced_accuracy_as_in_the_run_plan",
 ]  # fmt: skip

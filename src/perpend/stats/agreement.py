@@ -335,7 +335,6 @@ def _delta(estimate: Estimate, by_cluster: FloatArray, statistic: _Statistic) ->
         return replace(estimate, lo=max(lo, -1.0), hi=1.0, method="Wilson on agreement", note=note)
     slope = _slope(statistic.value, total)
     parts = by_cluster @ slope
-    parts = parts - parts.mean()
     se = math.sqrt(size / (size - 1) * float(parts @ parts))
     if se <= 1e-12:
         return replace(estimate, note="no interval: every cluster gives the same value")
