@@ -17,6 +17,7 @@ from perpend.stats.classification import (
     tpr,
     wilson_on_balanced_accuracy_as_in_the_run_plan,
 )
+from perpend.stats.corrected import corrected_difference, corrected_rate
 from perpend.stats.families import (
     Family,
     against_mde,
@@ -44,14 +45,16 @@ from perpend.stats.pairs import (
     sign_flip,
 )
 from perpend.stats.proportions import clopper_pearson, cohens_h, mean, proportion, risk_difference, wilson
+from perpend.stats.unequal_errors import errs_differently
 
 __all__ = [
     "Confusion", "Family", "JudgedTrials", "ac1", "accuracy_bounds", "accuracy_effective", "accuracy_valid",
     "against_mde", "alpha", "balanced_accuracy", "balanced_accuracy_effective", "benjamini_hochberg", "bias",
     "binary_metrics", "bonferroni", "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion",
-    "confusion_metrics", "coverage", "excess", "family", "flip", "holm", "judge_rates", "kappa", "mcc", "mcnemar",
-    "mcnemar_power", "mde_independent", "mde_paired", "mean", "npv", "override", "pair_table", "paired_bootstrap",
-    "paired_difference", "paired_odds_ratio", "paired_test", "power_independent", "precision", "proportion",
-    "raw_agreement", "rescue", "risk_difference", "sensitivity", "sign_flip", "specificity", "tnr", "tpr", "wilson",
+    "confusion_metrics", "corrected_difference", "corrected_rate", "coverage", "errs_differently", "excess",
+    "family", "flip", "holm", "judge_rates", "kappa", "mcc", "mcnemar", "mcnemar_power", "mde_independent",
+    "mde_paired", "mean", "npv", "override", "pair_table", "paired_bootstrap", "paired_difference",
+    "paired_odds_ratio", "paired_test", "power_independent", "precision", "proportion", "raw_agreement", "rescue",
+    "risk_difference", "sensitivity", "sign_flip", "specificity", "tnr", "tpr", "wilson",
     "wilson_on_balanced_accuracy_as_in_the_run_plan",
 ]  # fmt: skip
