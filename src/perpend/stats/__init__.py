@@ -1,5 +1,6 @@
 """Numbers only: arrays in, Estimates out. Knows nothing of language models."""
 
+from perpend.stats.agreement import ac1, alpha, kappa, raw_agreement
 from perpend.stats.binary import binary_metrics, confusion_metrics, paired_bootstrap
 from perpend.stats.classification import (
     Confusion,
@@ -16,6 +17,7 @@ from perpend.stats.classification import (
     tpr,
     wilson_on_balanced_accuracy_as_in_the_run_plan,
 )
+from perpend.stats.corrected import corrected_difference, corrected_rate
 from perpend.stats.families import (
     Family,
     against_mde,
@@ -28,6 +30,7 @@ from perpend.stats.families import (
     mde_paired,
     power_independent,
 )
+from perpend.stats.judged import JudgedTrials, judge_rates, npv, precision, sensitivity, specificity
 from perpend.stats.pairs import (
     cluster_mcnemar,
     excess,
@@ -42,13 +45,16 @@ from perpend.stats.pairs import (
     sign_flip,
 )
 from perpend.stats.proportions import clopper_pearson, cohens_h, mean, proportion, risk_difference, wilson
+from perpend.stats.unequal_errors import errs_differently
 
 __all__ = [
-    "Confusion", "Family", "accuracy_bounds", "accuracy_effective", "accuracy_valid", "against_mde",
-    "balanced_accuracy", "balanced_accuracy_effective", "benjamini_hochberg", "bias", "binary_metrics",
-    "bonferroni", "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion", "confusion_metrics", "coverage",
-    "excess", "family", "flip", "holm", "mcc", "mcnemar", "mcnemar_power", "mde_independent", "mde_paired", "mean",
-    "override", "pair_table", "paired_bootstrap", "paired_difference", "paired_odds_ratio", "paired_test",
-    "power_independent", "proportion", "rescue", "risk_difference", "sign_flip", "tnr", "tpr", "wilson",
+    "Confusion", "Family", "JudgedTrials", "ac1", "accuracy_bounds", "accuracy_effective", "accuracy_valid",
+    "against_mde", "alpha", "balanced_accuracy", "balanced_accuracy_effective", "benjamini_hochberg", "bias",
+    "binary_metrics", "bonferroni", "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion",
+    "confusion_metrics", "corrected_difference", "corrected_rate", "coverage", "errs_differently", "excess",
+    "family", "flip", "holm", "judge_rates", "kappa", "mcc", "mcnemar", "mcnemar_power", "mde_independent",
+    "mde_paired", "mean", "npv", "override", "pair_table", "paired_bootstrap", "paired_difference",
+    "paired_odds_ratio", "paired_test", "power_independent", "precision", "proportion", "raw_agreement", "rescue",
+    "risk_difference", "sensitivity", "sign_flip", "specificity", "tnr", "tpr", "wilson",
     "wilson_on_balanced_accuracy_as_in_the_run_plan",
 ]  # fmt: skip

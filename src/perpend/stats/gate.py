@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.types import Caution
+from perpend.types import Caution, Number
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -328,3 +328,29 @@ def few_clusters(n_clusters: int) -> Caution:
 def clipped(rows: int) -> Caution:
     """STAT023. The number is how many probabilities lay one unit in the last place outside [0, 1]."""
     return Caution("STAT023", f"{rows} probabilities were one rounding unit outside [0, 1]: clipped", rows)
+
+
+def judge_errs_differently(p: float, errors: Mapping[str, Number]) -> Caution:
+    """STAT024. The number is p. `errors` has sensitivity and specificity under control and under pressure."""
+    first, second = (
+        f"{name} {_number(errors[f'{name}_control'])} and {_number(errors[f'{name}_pressure'])}"
+        for name in ("sensitivity", "specificity")
+    )
+    text = (
+        f"the judge errs differently under control and under pressure ({first}, {second}; p = {p:.2g}): the raw "
+        "difference is biased by it; quote the difference corrected by condition"
+    )
+    return Caution("STAT024", text, p)
+
+
+def judge_uninformative(informed: float, lo: float, hi: float) -> Caution:
+    """STAT025. The number is sensitivity + specificity - 1."""
+    text = (
+        f"sensitivity + specificity - 1 is {informed:.2f} [{lo:.2f}, {hi:.2f}], so the judge may tell nothing: use "
+        "method='ppi', label more trials or take a better judge"
+    )
+    return Caution("STAT025", text, informed)
+
+
+def _number(value: Number) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else "unknown"
