@@ -184,11 +184,12 @@ def test_a_scorer_that_a_task_names_is_the_copy_in_the_folder_and_no_other_file(
     assert not canary.exists()
 
 
-def test_files_that_only_the_code_could_explain_are_named_where_it_is_not_run(folder: Path) -> None:
+def test_a_file_that_no_study_gives_is_a_difference_also_where_the_code_is_not_run(folder: Path) -> None:
     (folder / "tables" / "setup.sh").write_text("echo hello\n")
     receipts.write(folder, "brief", {key: receipts.read(folder).body[key] for key in ("gates", "attempts", "code")})
-    missing = by_name(of(folder))["report.md, tables, figures"].missing
-    assert missing.endswith("--trust-code; nor can it be said what gives 'tables/setup.sh'")
+    outcome = of(folder)
+    assert not outcome.ok
+    assert by_name(outcome)["report.md, tables, figures"].first == "tables/setup.sh: no study gives such a file"
     assert not of(folder, trust_code=True).ok
 
 

@@ -6,6 +6,7 @@ gives; `audit` derives again and compares.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from perpend.canon import write_atomic
 from perpend.errors import SpecError
 from perpend.inert import markdown
+from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.missing import NO_ANSWER, NO_ANSWER_DIFFERENCE, no_answer_metrics
 from perpend.measure.run import Run, table_of
 from perpend.measure.study import (
@@ -28,6 +30,7 @@ from perpend.measure.study import (
     write_metrics,
 )
 from perpend.measure.table import Table
+from perpend.report.calibrated import believed
 from perpend.report.style import save
 from perpend.report.tables import as_csv, markdown_table
 from perpend.types import Estimate
@@ -202,14 +205,26 @@ def derive(runs: Sequence[Run], out: Path, *, figures: bool = True, draw: bool =
     study = study_of(runs)
     table = table_of(runs) if len(runs) > 1 else runs[0].table
     metrics = [*stated_metrics(table), *study.metrics(table)]
+    if len(runs) == 1:
+        metrics += calibration_metrics(runs[0])
     manifests = [run.manifest for run in runs]
     write_metrics(out, [run.name for run in runs], metrics, names_of(study, metrics, manifests))
     del metrics  # what the report sees is what was written, and memory holds it once
     # Through the file and back: a report can cite nothing but what metrics.json holds.
     numbers = numbers_of(read_metrics(out), manifests)
-    report = study.report(numbers, figures=figures)
+    report = believed(study.report(numbers, figures=figures), numbers)
     write_report(report, out, figures=figures and draw)
     return Derived(numbers, report, out / REPORT)
+
+
+_GIVEN = re.compile(
+    r"(?:tables/(?:[^/\s]+/)*)?[^/\s]+\.(?:csv|tsv|md|tex|txt)|figures/(?:[^/\s]+/)*[^/\s]+\.(?:png|pdf)"
+)
+
+
+def is_given(name: str) -> bool:
+    """Whether a study may give a file of that name: text at the top or below tables/, pictures below figures/."""
+    return _GIVEN.fullmatch(name) is not None
 
 
 def write_report(report: Report, out: Path, *, figures: bool = True) -> None:
@@ -217,6 +232,8 @@ def write_report(report: Report, out: Path, *, figures: bool = True) -> None:
     for table in report.tables:
         write_atomic(out / TABLES / f"{table.name}.csv", as_csv(table.columns, table.rows))
     for name, text in report.files.items():
+        if not is_given(name) or name.startswith(f"{FIGURES}/"):
+            raise SpecError(f"a study gives .csv, .tsv, .md, .tex or .txt, at the top or below {TABLES}/, not {name!r}")
         write_atomic(out / name, text)
     for figure in report.figures if figures else ():
         save(figure.draw(), out / FIGURES / figure.name)

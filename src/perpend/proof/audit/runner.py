@@ -92,8 +92,9 @@ def _without_study(
         check.compare(one, other, named(as_object(other)))
     check.missing = f"the study's own numbers, {why}"
     attempts = [] if facts is None else [stated_attempts(run.manifest, facts, now)]
-    others = "" if facts is None else beside(run.manifest, stored)
-    return [check, *attempts, Check(f"{REPORT}, {TABLES}, {FIGURES}", missing=f"{why}{others}")]
+    others = Check(f"{REPORT}, {TABLES}, {FIGURES}") if facts is None else beside(run.manifest, stored)
+    others.missing = why
+    return [check, *attempts, others]
 
 
 READABLE = "what is stored can be read"

@@ -18,13 +18,10 @@ from perpend.proof.archive import archived
 from perpend.proof.audit.bundle import VERIFY
 from perpend.proof.audit.checks import Check, first_difference, shown
 from perpend.proof.receipt import UNLISTED
-from perpend.report.derive import FIGURES, REPORT, TABLES
+from perpend.report.derive import FIGURES, REPORT, TABLES, is_given
 
 NOT_THERE = "not there; 'perpend score' writes it"
 _MISSING = "(no such line)"
-_PLAIN = re.compile(rf"{TABLES}/.*\.csv|{FIGURES}/.*\.(?:png|pdf)")
-"""What every study may give."""
-_NAMED = 5
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
@@ -55,15 +52,14 @@ def named(metric: Mapping[str, JSON]) -> str:
     return f"{metric.get('metric')} of {metric.get('scorer')} at {place}"
 
 
-def beside(manifest: Manifest, stored: Path) -> str:
-    """What a published folder holds beside its ledger, its tables and its figures, as the end of a sentence.
-
-    For a run whose study is not run: only its own code can say whether these files belong to it.
-    """
-    names = files_below(stored) - archived(manifest) - UNLISTED - {METRICS, REPORT, VERIFY}
-    odd = sorted(name for name in names if not _PLAIN.fullmatch(name))
-    more = f" and {len(odd) - _NAMED} more" if len(odd) > _NAMED else ""
-    return f"; nor can it be said what gives {', '.join(map(shown, odd[:_NAMED]))}{more}" if odd else ""
+def beside(manifest: Manifest, stored: Path) -> Check:
+    """What a folder holds beside its ledger, for a run whose study is not run: nothing that no study gives."""
+    check = Check(f"{REPORT}, {TABLES}, {FIGURES}")
+    for name in sorted(files_below(stored) - archived(manifest) - UNLISTED - {METRICS, REPORT, VERIFY}):
+        if not is_given(name):
+            check.checked += 1
+            check.miss(f"{name}: no study gives such a file")
+    return check
 
 
 class Trees:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from perpend.ask.rubric import ORDERS, find_rubric, rubric_of
 from perpend.ask.task import Task
 from perpend.canon import JSON
+from perpend.errors import SpecError
 
 if TYPE_CHECKING:
     from perpend.measure.study import Metric, Numbers, Report
@@ -23,10 +24,14 @@ def task(
 ) -> Task:
     """The rubric's question about each item, which quotes a stored answer; `perpend judge` makes the items.
 
-    `rubric` is a name, a TOML file or the whole text of one. `both_orders` asks a second time with the options
+    `rubric` is the name of a packaged one, or the whole text of one. `both_orders` asks a second time with the options
     reversed. `likelihoods` asks for the likelihood of each option instead of a word. `judged` says which answers of
     which run the items quote.
     """
+    if isinstance(rubric, str) and rubric.endswith(".toml"):  # a manifest is data: its names lead to no file
+        raise SpecError(
+            f"task judge: give the rubric {rubric!r} to 'perpend judge --rubric', which keeps its whole text"
+        )
     chosen = find_rubric(rubric) if isinstance(rubric, str) else rubric_of(rubric, "rubric")
     return Task(
         name="judge",

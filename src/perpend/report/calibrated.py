@@ -1,0 +1,166 @@
+"""What a reader may believe of rules and judges: their rates, corrected by labels, and how they err."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from perpend.inert import markdown
+from perpend.measure.calibrated import READERS
+from perpend.measure.study import Metric, Numbers, Report, Section, TableOf
+from perpend.report.tables import markdown_table, p_value
+from perpend.types import Estimate
+
+TITLE = "What the labels say"
+ERRORS = ("sensitivity", "specificity", "precision", "npv", "agreement", "kappa", "ac1")
+DIFFERENT = "STAT024"
+_EXPLAINED = """\
+The raw rate is the share of 1 among the trials with a verdict. Corrected, it is what the readers' labels would give
+over the same trials: PPI++ learns from the labels what a verdict is worth, Rogan and Gladen divide the errors out. Both
+intervals hold what the labels leave open. A rule or judge that errs differently under pressure moves a difference by
+itself: then believe only the corrected one."""
+
+
+def believed(report: Report, numbers: Numbers) -> Report:
+    """The report with the sentence, the section and the table about labels; as it is where there is no label."""
+    stems = [metric.scorer.partition(":")[2] for metric in numbers.find("labelled")]
+    rates = numbers.find("corrected_rate")
+    if not rates:
+        return report
+    sentences = [line for stem in stems for line in _sentences(numbers, stem)]
+    section = Section(TITLE, "\n\n".join([_EXPLAINED, *(part for stem in stems for part in _parts(numbers, stem))]))
+    return replace(
+        report,
+        headline="\n\n".join([report.headline, "\n".join(sentences)]),
+        sections=(*report.sections, section),
+        tables=(*report.tables, _table(numbers)),
+    )
+
+
+def _columns(numbers: Numbers, stem: str) -> list[str]:
+    """The rules and judges of one thing, rules first, oldest first."""
+    names = dict.fromkeys(metric.scorer for metric in numbers.find("corrected_rate", by="ppi"))
+    return [name for name in names if name.partition("@")[0] in (stem, f"judged:{stem}")]
+
+
+def _sentences(numbers: Numbers, stem: str) -> Iterator[str]:
+    """'by rule 12%, by judge 9%, corrected by 150 labels 10% [7, 14]', and where errors differ between conditions."""
+    columns = _columns(numbers, stem)
+    if not columns:
+        return
+    rules = [name for name in columns if not name.startswith("judged:")][-1:]
+    judges = [name for name in columns if name.startswith("judged:")]
+    corrected = _overall(numbers, (judges or rules)[-1])
+    raw = [f"by {_called(name)} {_percent(_overall(numbers, name).also.get('raw'))}" for name in (*rules, *judges)]
+    labels = numbers.cite("labelled", f"{READERS}:{stem}").also.get("k")
+    yield f"**{markdown(stem)}: {', '.join(raw)}, corrected by {labels} labels {_interval(corrected)}.**"
+    for name in columns:
+        for metric in numbers.find("errs_differently", name):
+            if any(caution.id == DIFFERENT for caution in metric.estimate.cautions) and "model" not in metric.where:
+                yield (
+                    f"**{markdown(name)} errs differently between {markdown(metric.where['condition'])}** "
+                    f"(p = {p_value(metric.estimate.value)}): its difference is not the subject's alone."
+                )
+
+
+def _called(name: str) -> str:
+    return f"judge {markdown(name.partition('@')[2])}" if name.startswith("judged:") else f"rule {markdown(name)}"
+
+
+def _overall(numbers: Numbers, name: str) -> Estimate:
+    return next(row.estimate for row in numbers.find("corrected_rate", name, by="ppi") if row.where.keys() == {"by"})
+
+
+def _parts(numbers: Numbers, stem: str) -> Iterator[str]:
+    columns = _columns(numbers, stem)
+    labelled = numbers.cite("labelled", f"{READERS}:{stem}")
+    also = labelled.also
+    by = f"{also['readers']} {'reader' if also['readers'] == 1 else 'readers'}"
+    yield (
+        f"**{markdown(stem)}**: {also['k']} of the {labelled.n} trials that {by} read have a label; "
+        f"{also['undecidable']} could not be decided."
+    )
+    agreements = [(name, numbers.get(name, f"{READERS}:{stem}")) for name in ("agreement", "kappa", "ac1", "alpha")]
+    shown = [f"{name} {_plain(one)}" for name, one in agreements if one is not None]
+    if shown:
+        yield f"The readers among themselves: {', '.join(shown)}."
+    rows = [[markdown(name), *(_plain(_of(numbers, kind, name)) for kind in ERRORS)] for name in columns]
+    yield markdown_table(["against the labels", *ERRORS], rows)
+    yield _rates(numbers, columns)
+    differences = _differences(numbers, columns)
+    if differences:
+        yield differences
+
+
+def _of(numbers: Numbers, kind: str, name: str) -> Estimate | None:
+    return next((row.estimate for row in numbers.find(kind, name) if not row.where), None)
+
+
+def _rates(numbers: Numbers, columns: Sequence[str]) -> str:
+    rows = []
+    for name in columns:
+        for row in numbers.find("corrected_rate", name, by="ppi"):
+            place = {key: value for key, value in row.where.items() if key != "by"}
+            other = next(
+                one.estimate
+                for one in numbers.find("corrected_rate", name, by="rogan-gladen")
+                if one.where == {**place, "by": "rogan-gladen"}
+            )
+            cells = (name, place.get("model", "all"), place.get("condition", "all"))
+            one = row.estimate
+            raw, labels = _percent(one.also.get("raw")), str(one.also.get("labels"))
+            rows.append([*map(markdown, cells), raw, labels, _interval(one), _interval(other)])
+    return markdown_table(["by", "model", "condition", "raw", "labels", "PPI++", "Rogan–Gladen"], rows)
+
+
+def _differences(numbers: Numbers, columns: Sequence[str]) -> str:
+    rows = []
+    for name in columns:
+        for row in numbers.find("corrected_difference", name, by="ppi"):
+            place = {key: value for key, value in row.where.items() if key != "by"}
+            tests = [one.estimate for one in numbers.find("errs_differently", name) if one.where == place]
+            one = row.estimate
+            p = p_value(tests[0].value if tests else None)
+            cells = (name, place.get("model", "all"), place["condition"])
+            rows.append([*map(markdown, cells), _percent(one.also.get("raw"), sign=True), _interval(one, sign=True), p])
+    head = ["by", "model", "pair", "raw difference", "corrected (PPI++)", "p that it errs alike"]
+    return markdown_table(head, rows) if rows else ""
+
+
+def _table(numbers: Numbers) -> TableOf:
+    """Every number about labels, at full precision."""
+    kinds = (*ERRORS, "corrected_rate", "corrected_difference", "errs_differently")
+    rows = [_row(metric) for metric in numbers.metrics if metric.name in kinds and _is_calibration(metric)]
+    head = ("by", "number", "model", "condition", "correction", "value", "lo", "hi", "n", "raw", "labels", "note")
+    return TableOf("labels", head, tuple(rows))
+
+
+def _is_calibration(metric: Metric) -> bool:
+    return metric.where.keys() <= {"model", "condition", "by"}
+
+
+def _row(metric: Metric) -> tuple[str | int | float | None, ...]:
+    one, where = metric.estimate, metric.where
+    place = (where.get("model", ""), where.get("condition", ""), where.get("by", ""))
+    raw, labels = one.also.get("raw"), one.also.get("labels")
+    return (metric.scorer, metric.name, *place, one.value, one.lo, one.hi, one.n, raw, labels, one.note)
+
+
+def _percent(value: object, *, sign: bool = False) -> str:
+    form = "+.1f" if sign else ".1f"
+    return f"{100 * value:{form}}%".replace("-", "−") if isinstance(value, float | int) else "NA"
+
+
+def _interval(one: Estimate, *, sign: bool = False) -> str:
+    if one.value is None:
+        return "NA"
+    form = "+.1f" if sign else ".1f"
+    ends = "" if one.lo is None or one.hi is None else f" [{100 * one.lo:{form}}, {100 * one.hi:{form}}]"
+    return f"{100 * one.value:{form}}%{ends}".replace("-", "−")
+
+
+def _plain(one: Estimate | None) -> str:
+    if one is None or one.value is None:
+        return "NA"
+    ends = "" if one.lo is None or one.hi is None else f" [{one.lo:.2f}, {one.hi:.2f}]"
+    return f"{one.value:.2f}{ends}"
