@@ -255,23 +255,25 @@ def sample_to_label(run: Run, rubric: Rubric, selection: Selection, by: str) -> 
     return drawn, done & {one.trial for one in drawn}
 
 
-def label_rows(path: Path, fields: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+def label_rows(path: Path, fields: Mapping[str, str]) -> list[tuple[str, Mapping[str, JSON]]]:
     """('file:line', fields by the names of KEYS) of a JSONL or CSV file.
 
-    `fields` maps names of KEYS to the file's own; () takes the file's names as they are. A field that no line has is a
-    SpecError.
+    `fields` maps names of KEYS to the file's own; an empty one takes the file's names as they are. A field that no line
+    has is a SpecError.
     """
     for key in fields:
         if key not in KEYS:
             raise SpecError(f"--map: unknown name {key!r}; {did_you_mean(key, KEYS)}")
-    seen: set[str] = set()
-    for where, body in _csv_rows(path) if path.suffix.lower() == ".csv" else json_lines(path):
-        seen |= body.keys()
-        mapped = {key: body[field] for key, field in fields.items() if field in body} if fields else dict(body)
-        yield where, {key: _counted(key, value) for key, value in mapped.items()}
+    rows = list(_csv_rows(path) if path.suffix.lower() == ".csv" else json_lines(path))
+    known = {key for _, body in rows for key in body}
     for field in fields.values():
-        if field not in seen:
-            raise SpecError(f"{path}: no line has the field {field!r}; {did_you_mean(field, seen)}")
+        if rows and field not in known:
+            raise SpecError(f"{path}: no line has the field {field!r}; {did_you_mean(field, known)}")
+    pairs = fields or {key: key for key in known}
+    return [
+        (where, {key: _counted(key, body[field]) for key, field in pairs.items() if field in body})
+        for where, body in rows
+    ]
 
 
 def _counted(key: str, value: JSON) -> JSON:
@@ -292,7 +294,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
 
 
 def import_labels(
-    run: Run, rows: Iterator[tuple[str, Mapping[str, JSON]]], rubric: Rubric, by: str
+    run: Run, rows: Sequence[tuple[str, Mapping[str, JSON]]], rubric: Rubric, by: str
 ) -> list[HumanLabel]:
     """Labels from elsewhere as labels by a rubric: ('file:line', fields) with the names of KEYS.
 
