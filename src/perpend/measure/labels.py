@@ -9,9 +9,7 @@ the answer was drawn. There a later line of the same reader about the same answe
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +17,7 @@ import numpy as np
 
 from perpend.ask.quoting import text_sha256
 from perpend.ask.rubric import Rubric, find_rubric, packaged_rubrics
-from perpend.canon import JSON, dumps, json_lines, read_text
+from perpend.canon import JSON, csv_rows, dumps, json_lines
 from perpend.disk import writing
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.judging import AnswerToJudge, DrawnAnswer, Selection, draw, eligible
@@ -264,7 +262,8 @@ def label_rows(path: Path, fields: Mapping[str, str]) -> list[tuple[str, Mapping
     for key in fields:
         if key not in KEYS:
             raise SpecError(f"--map: unknown name {key!r}; {did_you_mean(key, KEYS)}")
-    rows = list(_csv_rows(path) if path.suffix.lower() == ".csv" else json_lines(path))
+    is_csv = path.suffix.lower() == ".csv"
+    rows: list[tuple[str, Mapping[str, JSON]]] = [*csv_rows(path)] if is_csv else [*json_lines(path)]
     known = {key for _, body in rows for key in body}
     for field in fields.values():
         if rows and field not in known:
@@ -278,19 +277,6 @@ def label_rows(path: Path, fields: Mapping[str, str]) -> list[tuple[str, Mapping
 
 def _counted(key: str, value: JSON) -> JSON:
     return int(value) if key in _COUNTED and isinstance(value, str) and value.isdecimal() else value
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
-    text = read_text(path)
-    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-    try:
-        for row in reader:
-            where = f"{path}:{reader.line_num}"
-            if None in row or None in row.values():
-                raise DataError(f"{where}: another number of cells than the first line has")
-            yield where, dict(row)
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: not CSV: {error}") from None
 
 
 def import_labels(
