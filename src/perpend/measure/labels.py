@@ -131,7 +131,7 @@ class LabelReader:
                                                           "text_sha256", "stratum", "note")}  # fmt: skip
         numbers = {key: _whole(body, key, where) for key in ("turn", "drawn", "of", "seed")}
         value = body.get("value")
-        is_rated = isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
+        is_rated = isinstance(value, int | float) and value in (0, 1)
         if not (is_rated or (value is None and texts["label"])) or not (texts["scorer"] or texts["rubric"]):
             raise DataError(
                 f"{where}: a label needs a 'scorer' and a 'value' of 0 or 1, or a 'rubric' with the 'label' chosen"
