@@ -27,6 +27,8 @@ READABLE = (
     "  a run folder of chaosbench (run_manifest.json …)   → a run directory",
     "  a log of inspect_ai (.eval or .json)               → a run directory",
     "  samples_….jsonl of lm-evaluation-harness, its results_….json, or their folder → a run directory",
+    "  CSV with statement, response, judge1_score … (syco-bench) → a run directory",
+    "  MODEL_promptN_output.csv with its labels (SYCON-Bench), or their folder → a run directory",
     "  any JSONL with --map prompt=FIELD,text=FIELD,…     → a run directory",
     "  JSONL of outputs (raw_text, condition, variant …)  → a run directory",
     "  JSONL of the conformity study's items (item_id, question …) → an item file",

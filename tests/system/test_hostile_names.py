@@ -185,6 +185,28 @@ expect = 0.123
     perpend("checkpoint", "--model", f"ngram/{NAME}", "--out", "x")
 
 
+def test_the_verbs_that_judge(perpend: Verb, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("--model", "mock/echo", "--rubric", "correct", "--name", f"judge{NAME}", "--out", f"judges{NAME}")
+    assert perpend("judge", run, *options, "--both-orders", "--quiet")[0] == 0
+    assert told(perpend, "judge", run, *options, "--both-orders")
+    judge = next(Path(f"judges{NAME}").iterdir())
+    assert perpend("analyze", run, "--judged", judge, "--out", f"judged{NAME}", "--no-figures")[0] == 0
+    assert perpend("audit", run, judge)[0] == 0
+    assert perpend("judge", run, "--model", "mock/echo", "--rubric", f"none{NAME}")[0] == 2
+    assert perpend("judge", run, "--model", "mock/echo", "--where", f"condition={NAME}x")[0] == 2
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"1\n{MOVES}\nu\nb\n2\nq\n"))
+    code, _, err = perpend("label", run, "--rubric", "correct", "--sample", "9", "--reader", "me")
+    assert code == 0
+    assert "| answer text" in err
+    assert perpend("audit", run)[0] == 0
+    assert perpend("label", run, "--rubric", "correct", "--reader", NAME)[0] == 2
+    Path("labels.csv").write_text(f'trial,label\n1,"{NAME}"\n', encoding="utf-8", newline="")
+    assert perpend("label", run, "--rubric", "correct", "--from", "labels.csv")[0] == 3
+    with (run / "labels.jsonl").open("a") as file:
+        file.write(json.dumps({"trial": 1, "rubric": NAME, "label": NAME, "value": None, NAME: NAME}) + "\n")
+    assert perpend("audit", run)[0] == 6
+
+
 def test_the_verbs_that_move_data(perpend: Verb, run: Path) -> None:
     assert perpend("export", run, "--out", f"trials{NAME}.csv")[0] == 0
     assert perpend("export", run, "--out", f"trials{NAME}.xyz")[0] == 2

@@ -9,9 +9,7 @@ the answer was drawn. There a later line of the same reader about the same answe
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +17,7 @@ import numpy as np
 
 from perpend.ask.quoting import text_sha256
 from perpend.ask.rubric import Rubric, find_rubric, packaged_rubrics
-from perpend.canon import JSON, dumps, json_lines, read_text
+from perpend.canon import JSON, csv_rows, dumps, json_lines
 from perpend.disk import writing
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.judging import AnswerToJudge, DrawnAnswer, Selection, draw, eligible
@@ -133,7 +131,7 @@ class LabelReader:
                                                           "text_sha256", "stratum", "note")}  # fmt: skip
         numbers = {key: _whole(body, key, where) for key in ("turn", "drawn", "of", "seed")}
         value = body.get("value")
-        is_rated = isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
+        is_rated = isinstance(value, int | float) and value in (0, 1)
         if not (is_rated or (value is None and texts["label"])) or not (texts["scorer"] or texts["rubric"]):
             raise DataError(
                 f"{where}: a label needs a 'scorer' and a 'value' of 0 or 1, or a 'rubric' with the 'label' chosen"
@@ -255,44 +253,34 @@ def sample_to_label(run: Run, rubric: Rubric, selection: Selection, by: str) -> 
     return drawn, done & {one.trial for one in drawn}
 
 
-def label_rows(path: Path, fields: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+def label_rows(path: Path, fields: Mapping[str, str]) -> list[tuple[str, Mapping[str, JSON]]]:
     """('file:line', fields by the names of KEYS) of a JSONL or CSV file.
 
-    `fields` maps names of KEYS to the file's own; () takes the file's names as they are. A field that no line has is a
-    SpecError.
+    `fields` maps names of KEYS to the file's own; an empty one takes the file's names as they are. A field that no line
+    has is a SpecError.
     """
     for key in fields:
         if key not in KEYS:
             raise SpecError(f"--map: unknown name {key!r}; {did_you_mean(key, KEYS)}")
-    seen: set[str] = set()
-    for where, body in _csv_rows(path) if path.suffix.lower() == ".csv" else json_lines(path):
-        seen |= body.keys()
-        mapped = {key: body[field] for key, field in fields.items() if field in body} if fields else dict(body)
-        yield where, {key: _counted(key, value) for key, value in mapped.items()}
+    is_csv = path.suffix.lower() == ".csv"
+    rows: list[tuple[str, Mapping[str, JSON]]] = [*csv_rows(path)] if is_csv else [*json_lines(path)]
+    known = {key for _, body in rows for key in body}
     for field in fields.values():
-        if field not in seen:
-            raise SpecError(f"{path}: no line has the field {field!r}; {did_you_mean(field, seen)}")
+        if rows and field not in known:
+            raise SpecError(f"{path}: no line has the field {field!r}; {did_you_mean(field, known)}")
+    pairs = fields or {key: key for key in known}
+    return [
+        (where, {key: _counted(key, body[field]) for key, field in pairs.items() if field in body})
+        for where, body in rows
+    ]
 
 
 def _counted(key: str, value: JSON) -> JSON:
     return int(value) if key in _COUNTED and isinstance(value, str) and value.isdecimal() else value
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
-    text = read_text(path)
-    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-    try:
-        for row in reader:
-            where = f"{path}:{reader.line_num}"
-            if None in row or None in row.values():
-                raise DataError(f"{where}: another number of cells than the first line has")
-            yield where, dict(row)
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: not CSV: {error}") from None
-
-
 def import_labels(
-    run: Run, rows: Iterator[tuple[str, Mapping[str, JSON]]], rubric: Rubric, by: str
+    run: Run, rows: Sequence[tuple[str, Mapping[str, JSON]]], rubric: Rubric, by: str
 ) -> list[HumanLabel]:
     """Labels from elsewhere as labels by a rubric: ('file:line', fields) with the names of KEYS.
 

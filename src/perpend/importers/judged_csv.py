@@ -1,0 +1,90 @@
+"""Tables of answers with the scores of several judges as a run: CSV with a statement, a response, judge1_score, …
+
+That is what syco-bench writes. Each judge is a column of stored scores: 'stored_judge1@import'.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from perpend.canon import JSON, csv_rows, digest_file
+from perpend.errors import DataError
+from perpend.importers import harness
+from perpend.importers.intake import ImportRecord, Intake
+from perpend.ledger.plan import Dataset
+from perpend.types import Response, Score
+
+FORMAT = "CSV of answers with scores of several judges"
+_NEEDED = frozenset(("Name", "statement", "response", "judge1_score"))
+_SCORE = re.compile(r"(judge\d+|median|mean)_score")
+_MEDIAN, _JUDGE = harness.column("median"), re.compile(harness.column(r"judge") + r"\d+")
+_FIRST_LINE = 4096
+
+
+def is_table(source: Path) -> bool:
+    """Whether the first line of a CSV file names a statement, a response and the score of a first judge."""
+    return set(head(source)) >= _NEEDED
+
+
+def head(source: Path) -> list[str]:
+    """The names in the first line of a CSV file; none for anything else."""
+    if not source.is_file() or source.suffix.lower() != ".csv":
+        return []
+    with source.open("rb") as file:
+        line = file.readline(_FIRST_LINE).decode("utf-8", "replace")
+    return [name.strip().strip('"') for name in line.removeprefix("\ufeff").split(",")]
+
+
+def read(source: Path, destination: Path) -> Path:
+    """Import the table as the run directory `destination`: one trial per row, one model per name."""
+    dataset = Dataset(source.stem, "import", source.name, digest_file(source))
+    rows = 0
+    with Intake(destination, harness.TASK) as intake:
+        for where, row in csv_rows(source):
+            statement, name = row["statement"], row["Name"]
+            scores = dict(_scores(row, where))
+            if not _is_median(scores):
+                intake.notes["rows whose stated median is not that of the judges"] += 1
+            if not statement.strip() or not name.strip():
+                raise DataError(f"{where}: 'statement' or 'Name' is blank; each row needs both")
+            intake.add(
+                ImportRecord(
+                    where=where,
+                    item=f"statement-{harness.sent_digest(statement)[:16]}",
+                    facts={"prompt": statement},
+                    dataset=dataset,
+                    condition=harness.CONDITION,
+                    variant=name,
+                    model=row.get("Folder") or name,
+                    sampling=harness.sampling_of({}, intake.notes),
+                    trial=f"{name}|{row.get('Folder', '')}|{statement}",
+                    response=Response(text=row["response"]),
+                    prompt_sha256=harness.sent_digest(statement),
+                    labels=scores,
+                )
+            )
+            rows += 1
+        facts: dict[str, JSON] = {"name": source.name, "sha256": dataset.sha256, "rows": rows}
+        return intake.write({"format": FORMAT, "files": [facts]})
+
+
+def _is_median(scores: Mapping[str, Score]) -> bool:
+    """Whether the stated median follows from the scores of the judges; True where none is stated."""
+    stated = scores.get(_MEDIAN)
+    values = [score.value for name, score in scores.items() if _JUDGE.fullmatch(name) and score.value is not None]
+    return stated is None or not values or statistics.median(values) == stated.value
+
+
+def _scores(row: dict[str, str], where: str) -> Iterator[tuple[str, Score]]:
+    """One column for each judge, and for the median that the source states. A blank cell is no score."""
+    for name, cell in row.items():
+        match = _SCORE.fullmatch(name)
+        if match is None or not cell.strip():
+            continue
+        value = harness.finite(cell)
+        if value is None:
+            raise DataError(f"{where}: {name!r} must be a number or blank, not {cell!r:.80}")
+        yield harness.column(match[1]), Score(value, cell, harness.AS_STORED)
