@@ -90,6 +90,13 @@ def test_readers_get_the_same_answers_and_a_larger_sample_holds_the_smaller(run:
     assert done == {one.trial for one in other} & by["anna"]
 
 
+def test_a_file_whose_last_line_was_cut_short_of_its_end_is_not_glued_to(run: pp.Run) -> None:
+    path = run.directory / "labels.jsonl"
+    path.write_text('{"trial": 1, "scorer": "endorsed", "value": 1}')
+    label(run, "1q", "--sample", "4")
+    assert len(lines(run)) == len(read_labels(run)) == 2
+
+
 def test_an_unknown_key_and_the_end_of_the_input_do_no_harm(run: pp.Run) -> None:
     done = label(run, "x9", "--sample", "4")
     assert done.exit_code == 0

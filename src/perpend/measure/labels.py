@@ -245,7 +245,7 @@ def sample_to_label(run: Run, rubric: Rubric, selection: Selection, by: str) -> 
 
     The same selection gives every reader the same answers. No answer that fits is a DataError.
     """
-    trials = eligible(run, rubric, selection.where)
+    trials = eligible(run, rubric, selection)
     if not trials:
         raise DataError(f"{run.directory}: no trial has an answer that {rubric.full_name} can be asked of")
     drawn = draw(run.table, trials, selection)
