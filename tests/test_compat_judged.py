@@ -208,6 +208,9 @@ def test_labels_of_other_dialogues_are_refused(tmp_path: Path) -> None:
     labels.write_text("".join([*lines, lines[-1]]))
     with pytest.raises(DataError, match="result_all.csv:4: 'Row' must be a number of its own"):
         pp.convert(folder, tmp_path / "run")
+    labels.write_text("".join([*lines[:-1], f"{'2' * 6000},1,1,1\n"]))
+    with pytest.raises(DataError, match="result_all.csv:3: 'Row' must be a number of its own"):
+        pp.convert(folder, tmp_path / "run")
     labels.write_text("".join(lines).replace("1,1,0", "1,x,0"))
     with pytest.raises(DataError, match="the label of turn 2 must be a number"):
         pp.convert(folder, tmp_path / "run")

@@ -290,6 +290,21 @@ def test_a_judge_of_another_run_is_refused(first: pp.Run, tmp_path: Path, items_
         _ = first.with_judge(run, run).table
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "x", "9" * 6000, ""])
+def test_an_item_that_names_no_trial_is_refused(first: pp.Run, number: str) -> None:
+    run = judged(first, sample=2)
+    with sqlite3.connect(run.directory / "run.db") as db:
+        (body,) = db.execute("SELECT body FROM item WHERE item = 1").fetchone()
+        item = json.loads(body)
+        item["tags"]["judged_trial"] = number
+        db.execute("UPDATE item SET body = ? WHERE item = 1", (json.dumps(item),))
+    db.close()
+    with pytest.raises(DataError, match="names no trial of first"):
+        _ = first.with_judge(run.directory).table
+    (outcome,) = pp.audit(run.directory).runs
+    assert not outcome.ok
+
+
 def test_a_rubric_of_ones_own_is_kept_whole_in_the_manifest(first: pp.Run, tmp_path: Path) -> None:
     path = tmp_path / "polite.toml"
     path.write_text(
