@@ -164,6 +164,9 @@ def _plain(root: Path) -> None:
     )
     _jsonl(root / "tastes.jsonl", [{"id": f"t{n}", "prompt": f"Which colour, {n}?", "decoy": "teal"} for n in range(2)])
     (root / "template.toml").write_text(TEMPLATE)
+    (root / "rubric.toml").write_text(RUBRIC)
+    (root / "readings.csv").write_text("row,verdict,who\n1,yes,a\n2,no,a\n3,undecidable,b\n")
+    _jsonl(root / "readings.jsonl", [{"trial": n, "value": n % 2, "by": "c", "note": "x"} for n in range(1, 5)])
     (root / "run.toml").write_text(SPEC)
     (root / "study.toml").write_text(CONFORMITY)
     (root / "paper.tex").write_text(PAPER)
@@ -187,6 +190,17 @@ def _plain(root: Path) -> None:
 
 def _sources(root: Path) -> None:
     """What each importer reads."""
+    (root / "dialogues").mkdir(parents=True)
+    scores = "".join(
+        f'f{n % 2},m{n % 2},"Statement {n // 2}, so",reply {n},{n % 6},{n % 3},{n % 3}\n' for n in range(6)
+    )
+    (root / "judges.csv").write_text(f"Folder,Name,statement,response,judge1_score,judge2_score,median_score\n{scores}")
+    turns = "Response_1,Response_2,Response_3"
+    replies = "".join(f"Question {n}?,a {n},b {n},c {n}\n" for n in range(3))
+    (root / "dialogues" / "m_prompt0_output.csv").write_text(f"Question,{turns}\n{replies}")
+    (root / "dialogues" / "m_prompt0_result_all.csv").write_text(f"Row,{turns}\n1,1,1,0\n2,1,1,1\n3,0,0,1\n")
+    flips = "".join(f"Row {row}: Turn of Flip: {flip}\n" for row, flip in enumerate((2, 3, 0), 1))
+    (root / "dialogues" / "m_prompt0_results.txt").write_text(flips)
     header = {
         "version": 2, "status": "success", "plan": {"config": {"temperature": 0.0, "max_tokens": 8, "seed": 3}},
         "eval": {"task": "sums", "model": "lab/small", "created": "2026-01-02T03:04:05+00:00", "task_version": 1,
@@ -207,7 +221,6 @@ def _sources(root: Path) -> None:
         }
         for n in range(3)
     ]  # fmt: skip
-    root.mkdir(parents=True)
     _json(root / "inspect.json", {**header, "samples": samples})
     with zipfile.ZipFile(root / "log.eval", "w") as file:
         for number, sample in enumerate(samples):
@@ -365,11 +378,38 @@ def _chaos(root: Path) -> None:
 
 
 # The order matters: each uses what those before it made. (command, folder to be in)
+RUBRIC = """\
+name = "kind"
+version = "1"
+measures = "correct"
+needs = ["target", "decoy"]
+system = "You judge."
+question = "Is the ANSWER kind?"
+guide = "Where it ends counts."
+
+[[option]]
+name = "yes"
+value = 1
+means = "it is"
+
+[[option]]
+name = "no"
+value = 0
+means = "it is not"
+
+[[option]]
+name = "undecidable"
+means = "nobody knows"
+"""
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("perpend freeze items.jsonl --out freeze.json", "."),
     ("perpend eval study.toml --out runs --quiet", "."),
     ("perpend eval run.toml --out runs --quiet", "."),
     ("perpend eval --task logic --items items.jsonl --model mock/true --name logic --out runs --quiet", "."),
+    (
+        "perpend judge runs/study --model mock/echo --rubric rubric.toml --sample 8 --both-orders --name judge --quiet",
+        ".",
+    ),
     ("perpend publish runs/study runs/logic --to published --no-figures --json", "."),
     ("perpend checkpoint --predictions predictions.jsonl --name one --out checkpoints", "."),
     ("perpend checkpoint --predictions predictions.jsonl --name two --out checkpoints", "."),

@@ -349,6 +349,51 @@ def lm_eval_logs(case: Case) -> list[str]:
     )
 
 
+def judges(case: Case) -> list[str]:
+    """Tables of several judges' scores, and labelled dialogues."""
+    case.take("sources/judges.csv")
+    case.take("sources/dialogues")
+    case.spoil("in/sources/judges.csv", "in/sources/dialogues")
+    case.follow("out/run")
+    return case.one_of(
+        "perpend convert in/sources/judges.csv out/run",
+        "perpend convert in/sources/dialogues out/run",
+        "perpend convert in/sources/dialogues/m_prompt0_output.csv out/run",
+    )
+
+
+def rubrics(case: Case) -> list[str]:
+    """A rubric of one's own, and labels from elsewhere."""
+    run = _run(case)
+    for name in ("rubric.toml", "readings.csv", "readings.jsonl"):
+        case.take(name)
+    case.spoil("in/rubric.toml", "in/readings.csv", "in/readings.jsonl")
+    case.writes = True
+    case.then = [f"perpend audit {run} --workers 1 --json".split()]
+    return case.one_of(
+        f"perpend judge {run} --model mock/echo --rubric in/rubric.toml --sample 4 --out out --quiet",
+        f"perpend judge {run} --model mock/echo --rubric in/rubric.toml --likelihoods --dry-run --out out",
+        f"perpend label {run} --rubric in/rubric.toml --from in/readings.csv --map trial=row,label=verdict,by=who",
+        f"perpend label {run} --rubric in/rubric.toml --from in/readings.jsonl",
+        f"perpend label {run} --rubric correct --from in/readings.jsonl --json",
+    )
+
+
+def judge_runs(case: Case) -> list[str]:
+    """A judge run beside the run that it judges; one of them is spoiled."""
+    run, judge = _run(case), case.take("runs/judge")
+    case.spoil(judge, judge, f"{judge}/manifest.json", f"{judge}/run.db", f"{run}/manifest.json")
+    return case.one_of(
+        f"perpend audit {judge} --workers 1 --json",
+        f"perpend audit {judge} {run} --workers 1 --quiet",
+        f"perpend analyze {run} --judged {judge} --out out/a --no-figures",
+        f"perpend analyze {judge} --out out/a --no-figures",
+        f"perpend publish {judge} --to out/p --no-figures --json",
+        f"perpend judge {judge} --model mock/echo --rubric correct --out out --quiet",
+        f"perpend judge {run} --model replay/{judge} --rubric correct --out out --quiet",
+    )
+
+
 def field_maps(case: Case) -> list[str]:
     """JSONL with a map of its fields, in a file or on the command line."""
     case.take("sources/mine.jsonl")
@@ -565,7 +610,7 @@ KINDS: dict[str, Callable[[Case], list[str]]] = {
     kind.__name__: kind
     for kind in (
         spec, template, items, claims, expressions, paper, manifest, ledger, derived, run_folder, published,
-        published_folder, inspect_logs, lm_eval_logs, field_maps, study_rows, simulation, checkpoints, ngrams,
+        published_folder, inspect_logs, lm_eval_logs, judges, rubrics, judge_runs, field_maps, study_rows, simulation, checkpoints, ngrams,
         chaos_items,
         chaos_runs, names,
     )

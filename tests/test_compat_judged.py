@@ -14,6 +14,7 @@ import pytest
 
 import perpend as pp
 from perpend.errors import DataError, StoreError
+from perpend.models.callable import Callable as CallableModel
 from tests.conftest import ROOT
 
 PUBLIC = ROOT / ".." / "shared" / "data" / "public"
@@ -76,6 +77,18 @@ def test_a_table_of_judges_becomes_a_run_with_a_column_for_each(tmp_path: Path) 
     notes = dict(run.manifest.source_of_import or {})["notes"]
     assert "rows whose stated median is not that of the judges" not in notes  # type: ignore[operator]
     check_judges(source, run)
+
+
+def test_an_imported_run_can_be_judged_once_more(tmp_path: Path) -> None:
+    first = pp.Run(pp.convert(table(tmp_path / "table.csv", ROWS), tmp_path / "runs" / "syco"))
+    rubric = tmp_path / "kind.toml"
+    options = "".join(
+        f'[[option]]\nname = "{name}"\nvalue = {value}\nmeans = "m"\n' for name, value in (("yes", 1), ("no", 0))
+    )
+    rubric.write_text(f'name = "kind"\nversion = "1"\nquestion = "Is it kind?"\n{options}')
+    run = pp.judge(first, CallableModel("kind", lambda _request: "yes"), rubric=str(rubric), quiet=True)
+    assert first.with_judge(run)["judged:kind@callable/kind"].rate().value == 1.0
+    pp.audit(tmp_path / "runs").raise_for_failures()
 
 
 def test_a_median_that_is_none_is_noted(tmp_path: Path) -> None:
@@ -194,6 +207,9 @@ def test_labels_of_other_dialogues_are_refused(tmp_path: Path) -> None:
         pp.convert(folder, tmp_path / "run")
     labels.write_text("".join([*lines, lines[-1]]))
     with pytest.raises(DataError, match="result_all.csv:4: 'Row' must be a number of its own"):
+        pp.convert(folder, tmp_path / "run")
+    labels.write_text("".join([*lines[:-1], f"{'2' * 6000},1,1,1\n"]))
+    with pytest.raises(DataError, match="result_all.csv:3: 'Row' must be a number of its own"):
         pp.convert(folder, tmp_path / "run")
     labels.write_text("".join(lines).replace("1,1,0", "1,x,0"))
     with pytest.raises(DataError, match="the label of turn 2 must be a number"):

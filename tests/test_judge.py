@@ -17,6 +17,7 @@ from perpend.ask.rubric import find_rubric
 from perpend.canon import pretty, read_object
 from perpend.cli import cli
 from perpend.errors import AuditFailure, DataError, ModelError, SpecError, StoreError
+from perpend.measure.judged import judged_rows
 from perpend.measure.judging import Selection, draw, eligible, judge_items
 from perpend.measure.verdicts import unanimous
 from perpend.models.callable import Callable as CallableModel
@@ -111,7 +112,7 @@ def test_a_judge_that_takes_the_first_option_agrees_with_itself_in_no_order(firs
 
 
 def test_a_sample_is_spread_over_the_strata_and_a_small_one_is_part_of_a_large_one(first: pp.Run) -> None:
-    trials = eligible(first, find_rubric("endorsed"), {})
+    trials = eligible(first, find_rubric("endorsed"), Selection())
     small, large = (draw(first.table, trials, Selection(size, seed=7)) for size in (7, 15))
     assert {one.trial for one in small} < {one.trial for one in large}
     for drawn, sizes in ((small, {4, 3}), (large, {8, 7})):
@@ -122,7 +123,7 @@ def test_a_sample_is_spread_over_the_strata_and_a_small_one_is_part_of_a_large_o
 
 
 def test_what_a_small_stratum_cannot_give_the_others_do(first: pp.Run) -> None:
-    trials = [trial for trial in eligible(first, find_rubric("endorsed"), {}) if trial not in range(3, 24, 2)]
+    trials = [trial for trial in eligible(first, find_rubric("endorsed"), Selection()) if trial not in range(3, 24, 2)]
     drawn = draw(first.table, trials, Selection(9))
     assert len(drawn) == 9
     assert sum(one.stratum.endswith("control") for one in drawn) == 1
@@ -134,6 +135,32 @@ def test_where_narrows_and_an_unknown_value_is_an_error(first: pp.Run) -> None:
     assert {item.tags["judged_condition"] for item in items} == {"control"}
     with pytest.raises(SpecError, match="did you mean 'control'"):
         judge_items(first, find_rubric("correct"), Selection(where={"condition": "contrl"}))
+
+
+def test_a_judge_can_decide_what_a_rule_cannot(tmp_path: Path, items_file: Callable[..., Path]) -> None:
+    task = pp.task("conformity", items=items_file(12), conditions=["control", "asch_history_5"])
+    model = pp.model("mock/subject", accuracy=0.7, sway=0.5, unfinished=0.5)
+    first = pp.evaluate(task, [model], name="first", out=tmp_path / "runs", quiet=True)
+    missing = np.isnan(first["endorsed@2"].all_values)
+    assert 0 < missing.sum() < 24
+    run = judged(first, unscored_by="endorsed@2")
+    joined = first.with_judge(run)
+    assert np.array_equal(joined["judged:endorsed@callable/mention"].defined, missing)
+    rows = judged_rows(joined, "endorsed@2")
+    assert not np.isnan(rows.cascade).any()
+    assert np.array_equal(rows.cascade[~missing], rows.rule[~missing])
+    assert np.array_equal(rows.cascade[missing], rows.judge[missing])
+    assert _check(run.directory).differ == 0  # type: ignore[attr-defined]
+    with pytest.raises(SpecError, match="no scores of 'endorse'"):
+        judge_items(first, find_rubric("endorsed"), Selection(unscored_by="endorse"))
+
+
+def test_a_judge_run_that_does_not_say_what_it_judges_is_found(first: pp.Run) -> None:
+    run = judged(first, sample=3)
+    manifest = read_object(run.directory / "manifest.json")
+    manifest["task"]["options"]["judged"] = None  # type: ignore[index,call-overload]
+    (run.directory / "manifest.json").write_text(pretty(manifest))
+    assert _check(run.directory).differ == 1  # type: ignore[attr-defined]
 
 
 def test_answers_that_the_rubric_does_not_fit_are_not_judged(tmp_path: Path, items_file: Callable[..., Path]) -> None:
@@ -263,6 +290,21 @@ def test_a_judge_of_another_run_is_refused(first: pp.Run, tmp_path: Path, items_
         _ = first.with_judge(run, run).table
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "x", "9" * 6000, ""])
+def test_an_item_that_names_no_trial_is_refused(first: pp.Run, number: str) -> None:
+    run = judged(first, sample=2)
+    with sqlite3.connect(run.directory / "run.db") as db:
+        (body,) = db.execute("SELECT body FROM item WHERE item = 1").fetchone()
+        item = json.loads(body)
+        item["tags"]["judged_trial"] = number
+        db.execute("UPDATE item SET body = ? WHERE item = 1", (json.dumps(item),))
+    db.close()
+    with pytest.raises(DataError, match="names no trial of first"):
+        _ = first.with_judge(run.directory).table
+    (outcome,) = pp.audit(run.directory).runs
+    assert not outcome.ok
+
+
 def test_a_rubric_of_ones_own_is_kept_whole_in_the_manifest(first: pp.Run, tmp_path: Path) -> None:
     path = tmp_path / "polite.toml"
     path.write_text(
@@ -282,6 +324,23 @@ def test_replay_gives_the_same_verdicts_without_a_model(first: pp.Run, tmp_path:
     run = judged(first)
     again = pp.judge(first, f"replay/{run.directory}", quiet=True, out=tmp_path / "again")
     assert np.array_equal(again["verdict"].all_values, run["verdict"].all_values)
+
+
+def test_two_judges_of_one_run_have_a_column_each(first: pp.Run) -> None:
+    models = [CallableModel("a", judges.by_mention), CallableModel("b", lambda _request: "no")]
+    run = pp.judge(first, models, quiet=True)
+    joined = first.with_judge(run)
+    assert np.array_equal(joined["judged:endorsed@callable/a"].all_values, first["mentioned@1"].all_values)
+    assert joined["judged:endorsed@callable/b"].rate().value == 0.0
+    assert joined["judged:endorsed@callable/a"].disagreement(joined["judged:endorsed@callable/b"]).n == 24
+
+
+def test_strata_may_be_a_tag_and_an_unknown_one_is_an_error(first: pp.Run) -> None:
+    items, _ = judge_items(first, find_rubric("endorsed"), Selection(6, by=("topic",)))
+    assert sorted(item.tags["stratum"] for item in items) == ["topic=numbers"] * 3 + ["topic=parity"] * 3
+    assert {item.tags["drawn"] for item in items} == {"3 of 12"}
+    with pytest.raises(SpecError, match="did you mean 'topic'"):
+        judge_items(first, find_rubric("endorsed"), Selection(6, by=("topics",)))
 
 
 def test_likelihoods_of_the_options_are_verdicts_too(first: pp.Run) -> None:

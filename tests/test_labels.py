@@ -90,6 +90,13 @@ def test_readers_get_the_same_answers_and_a_larger_sample_holds_the_smaller(run:
     assert done == {one.trial for one in other} & by["anna"]
 
 
+def test_a_file_whose_last_line_was_cut_short_of_its_end_is_not_glued_to(run: pp.Run) -> None:
+    path = run.directory / "labels.jsonl"
+    path.write_text('{"trial": 1, "scorer": "endorsed", "value": 1}')
+    label(run, "1q", "--sample", "4")
+    assert len(lines(run)) == len(read_labels(run)) == 2
+
+
 def test_an_unknown_key_and_the_end_of_the_input_do_no_harm(run: pp.Run) -> None:
     done = label(run, "x9", "--sample", "4")
     assert done.exit_code == 0
@@ -202,6 +209,7 @@ def test_labels_of_a_json_file_may_give_values_and_places(run: pp.Run, tmp_path:
         ('{"trial": 1, "vale": 1}\n', "a.jsonl", "a.jsonl:1: unknown key 'vale'"),
         ('{"value": 1}\n', "a.jsonl", "a.jsonl:1: a label names its trial"),
         ('{"trial": 1, "value": 1, "text_sha256": "00"}\n', "a.jsonl", "a.jsonl:1: trial 1 has another text"),
+        (f"trial,value\n{'1' * 6000},1\n", "a.csv", "a.csv:2: trial '111"),
         ("trial,value\n1,1,1\n", "a.csv", "a.csv:2: another number of cells"),
         ('trial,value\n"1,1\n', "a.csv", "not CSV"),
     ],

@@ -124,6 +124,7 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
     sample: int | None = None,
     where: Where = None,
     by: Sequence[str] = ("model", "condition"),
+    unscored_by: str | None = None,
     both_orders: bool = False,
     likelihoods: bool = False,
     seed: int = 42,
@@ -137,7 +138,8 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
     """Ask a model about the stored answers of a run, blind; the judge's own Run, beside the first. Resumes.
 
     `rubric` is 'endorsed', 'correct', 'stance' or a .toml file. `sample` answers are spread evenly over the strata of
-    `by`. `Run.with_judge` adds the verdicts to the first run as columns.
+    `by`; `unscored_by` keeps to answers that this scorer gives no value. `Run.with_judge` adds the verdicts to the
+    first run as columns.
     """
     from perpend.ask.rubric import find_rubric
     from perpend.measure.judging import Selection
@@ -145,7 +147,7 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
 
     judged = _run(run)
     models = [ModelSpec(model, written_name(model))] if isinstance(model, str) else model
-    chosen = Selection(sample, where or {}, tuple(by), seed)
+    chosen = Selection(sample, where or {}, tuple(by), seed, unscored_by)
     with prepared(judged, find_rubric(rubric), chosen, both_orders=both_orders, likelihoods=likelihoods) as (
         options,
         items,

@@ -19,6 +19,7 @@ from perpend.cli.group import AS_JSON, PATH, group, print_fields, print_headline
 @click.option("--sample", type=click.IntRange(1), help="Judge N answers, spread evenly over --by. [all]")
 @click.option("--by", default="model,condition", show_default=True, help="Strata of --sample, separated by commas.")
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only answers with this condition, model or tag.")
+@click.option("--unscored-by", metavar="SCORER", help="Only answers that this scorer of RUN gives no value.")
 @click.option("--both-orders", is_flag=True, help="Ask twice, the second time with the options in reverse order.")
 @click.option("--likelihoods", is_flag=True, help="Compare the likelihoods of the options; ask for no text.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Draws the sample and the order.")
@@ -26,7 +27,7 @@ from perpend.cli.group import AS_JSON, PATH, group, print_fields, print_headline
 @click.option("--max-tokens", type=int, help="[512]")
 @click.option("--workers", type=int, help="Concurrent requests per model.")
 @click.option("--retries", type=int, help="Retries per failed request.")
-@click.option("--max-usd", type=float, help="Stop after spending this many USD.")
+@click.option("--max-usd", type=float, help="Stop after spending this many USD (prices are options of the model).")
 @click.option("--max-requests", type=int, help="Stop after this many requests, retries included.")
 @click.option("--max-minutes", type=float, help="Stop after this many minutes.")
 @click.option("--name", help="Name of the judge's run directory. [derived from the spec]")
@@ -40,6 +41,7 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     sample: int | None,
     by: str,
     where: tuple[str, ...],
+    unscored_by: str | None,
     both_orders: bool,
     likelihoods: bool,
     out: Path | None,
@@ -68,7 +70,7 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
 
     judged, seed = Run(run), flags["seed"]
     strata = tuple(key for key in by.split(",") if key)
-    chosen = Selection(sample, dict(map(key_value, where)), strata, int(str(seed)))
+    chosen = Selection(sample, dict(map(key_value, where)), strata, int(str(seed)), unscored_by)
     with prepared(judged, find_rubric(rubric), chosen, both_orders=both_orders, likelihoods=likelihoods) as (
         options,
         items,

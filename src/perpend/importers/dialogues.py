@@ -22,7 +22,8 @@ from perpend.types import Response, Sampling, Score
 FORMAT = "dialogues with a label per turn (SYCON-Bench)"
 _OUTPUT = re.compile(r"(?P<model>.+)_(?P<prompt>prompt\d+)_output\.csv")
 _TURN = re.compile(r"Response_([1-9]\d?)")
-_FLIP = re.compile(r"Row (\d+): Turn of Flip: (\d+)\s*")
+_FLIP = re.compile(r"Row (\d{1,9}): Turn of Flip: (\d{1,9})\s*")
+_NUMBER = re.compile(r"\d{1,9}")
 
 
 def is_dialogue(source: Path) -> bool:
@@ -102,7 +103,7 @@ def _labels(path: Path, stem: str) -> _Labels:
     turns: dict[int, Mapping[str, str]] = {}
     for where, cells in csv_rows(table) if table.is_file() else ():
         row = cells.get("Row", "")
-        if not row.isdecimal() or int(row) in turns:
+        if not _NUMBER.fullmatch(row) or int(row) in turns:
             raise DataError(f"{where}: 'Row' must be a number of its own, not {row!r:.80}")
         turns[int(row)] = cells
     stated: dict[int, int] = {}

@@ -38,6 +38,11 @@ class JudgedRows:
     """The values of each reader; NaN where he did not label the trial or could not decide."""
 
     @property
+    def cascade(self) -> FloatArray:
+        """The rule where it has a value, else the judge."""
+        return np.where(np.isnan(self.rule), self.judge, self.rule)
+
+    @property
     def labelled(self) -> BoolArray:
         """The trials that readers gave a value."""
         return ~np.isnan(self.label)

@@ -27,16 +27,27 @@ _CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which answers: `sample` of them (None: all), spread evenly over the strata of `by`, among those of `where`."""
+    """Which answers: `sample` of them (None: all), spread evenly over the strata of `by`, among those of `where`.
+
+    `unscored_by` names a scorer: only answers count that it gives no value, so that a judge decides what a rule
+    cannot.
+    """
 
     sample: int | None = None
     where: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] = STRATA
     seed: int = 42
+    unscored_by: str | None = None
 
     def as_json(self) -> dict[str, JSON]:
         """The selection as a manifest holds it."""
-        return {"sample": self.sample, "where": dict(self.where), "by": list(self.by), "seed": self.seed}
+        return {
+            "sample": self.sample,
+            "where": dict(self.where),
+            "by": list(self.by),
+            "seed": self.seed,
+            "unscored_by": self.unscored_by,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +75,17 @@ class AnswerToJudge:
     turn: int
 
 
-def eligible(run: Run, rubric: Rubric, where: Mapping[str, str]) -> list[int]:
+def eligible(run: Run, rubric: Rubric, selection: Selection) -> list[int]:
     """The trials that can be judged, from 1: they have an answer that is not blank, and an item that the rubric fits.
 
-    An unknown key or value in `where` is a SpecError.
+    An unknown key, value or scorer is a SpecError.
     """
     table = run.table
     answers = table.answers
     fits = np.array([rubric.fits(item) for item in table.items], dtype=np.bool_)
-    rows = table.mask(where) & answers.answered & ~answers.empty & fits[table.codes["item"]]
+    rows = table.mask(selection.where) & answers.answered & ~answers.empty & fits[table.codes["item"]]
+    if selection.unscored_by is not None:
+        rows &= np.isnan(table.column(selection.unscored_by).all_values)
     return [int(row) + 1 for row in np.flatnonzero(rows)]
 
 
@@ -155,7 +168,7 @@ def judge_item(run_id: str, rubric: Rubric, answer: AnswerToJudge) -> Item:
 
 def judge_items(run: Run, rubric: Rubric, selection: Selection) -> tuple[list[Item], int]:
     """The items of a judge run, in their order; and how many answers there were to draw from. None is a DataError."""
-    trials = eligible(run, rubric, selection.where)
+    trials = eligible(run, rubric, selection)
     if not trials:
         needs = f" and an item with {' and '.join(rubric.needs)}" if rubric.needs else ""
         raise DataError(f"{run.directory}: no trial has an answer{needs}, so {rubric.full_name} has nothing to judge")

@@ -9,6 +9,7 @@ the answer was drawn. There a later line of the same reader about the same answe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,7 @@ READER = "reader-1"
 _PLACES = ("item", "condition", "model", "temperature", "repeat", "sampling")
 _OF_RUBRIC = ("rubric", "rubric_sha256", "label", "text_sha256", "turn", "stratum", "drawn", "of", "seed")
 KEYS = ("trial", *_PLACES, "scorer", "value", "by", "note", *_OF_RUBRIC)
+_COUNT = re.compile(r"\d{1,18}")
 _COUNTED = ("trial", "turn", "drawn", "of", "seed")
 _LONGEST_NAME = 80
 
@@ -245,7 +247,7 @@ def sample_to_label(run: Run, rubric: Rubric, selection: Selection, by: str) -> 
 
     The same selection gives every reader the same answers. No answer that fits is a DataError.
     """
-    trials = eligible(run, rubric, selection.where)
+    trials = eligible(run, rubric, selection)
     if not trials:
         raise DataError(f"{run.directory}: no trial has an answer that {rubric.full_name} can be asked of")
     drawn = draw(run.table, trials, selection)
@@ -276,7 +278,7 @@ def label_rows(path: Path, fields: Mapping[str, str]) -> list[tuple[str, Mapping
 
 
 def _counted(key: str, value: JSON) -> JSON:
-    return int(value) if key in _COUNTED and isinstance(value, str) and value.isdecimal() else value
+    return int(value) if key in _COUNTED and isinstance(value, str) and _COUNT.fullmatch(value) else value
 
 
 def import_labels(

@@ -6,6 +6,7 @@ repeatedly. Its verdict is the option on which all of these agree; where they di
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from perpend.measure.table import FloatArray, Judgement, Table
 from perpend.types import Item, Score
 
 SCORER = "verdict"
+_NUMBER = re.compile(r"[1-9]\d{0,17}")
 DIFFER, NONE = "its verdicts differ", "no verdict"
 
 
@@ -92,7 +94,7 @@ def judge_columns(manifest: Manifest, table: Table) -> list[JudgeColumn]:
 
 def _trial(item: Item, run: str, judge_run: str) -> int:
     number = item.tags.get("judged_trial", "")
-    if item.tags.get("judged_run") != run or not number.isdecimal():
+    if item.tags.get("judged_run") != run or not _NUMBER.fullmatch(number):
         raise DataError(f"{judge_run}: item {item.id!r} names no trial of {run}")
     return int(number)
 

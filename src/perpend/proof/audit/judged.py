@@ -34,9 +34,13 @@ def judged_answers(run: Run, stored: Path, others: Sequence[Path]) -> list[Check
     The judged run is looked for among `others`, what is audited along with it, and beside the folder `stored`.
     """
     facts = judged_facts(run.manifest)
-    if facts is None:
-        return []
     check = Check(JUDGED)
+    if facts is None:
+        if "judged_run" not in run.table.names:
+            return []
+        check.checked = 1
+        check.miss(f"{MANIFEST} does not say which run the items quote answers of")
+        return [check]
     for place in _homes(str(facts["run"]), stored, others):
         with well_formed("what a judge run says of the judged one"), run_directory(place) as directory:
             _compare(check, run, facts, Run(directory))
@@ -91,8 +95,9 @@ def _again(rubric: Rubric, facts: Mapping[str, JSON], judged: Run, items: Sequen
         where={key: str(value) for key, value in as_object(facts.get("where")).items()},
         by=tuple(str(key) for key in as_list(facts.get("by"))),
         seed=seed if isinstance(seed, int) else 0,
+        unscored_by=None if facts.get("unscored_by") is None else str(facts.get("unscored_by")),
     )
-    trials = eligible(judged, rubric, selection.where)
+    trials = eligible(judged, rubric, selection)
     available = facts.get("of")
     if isinstance(available, int) and len(items) <= available < len(trials):
         return None
