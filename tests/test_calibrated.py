@@ -142,3 +142,33 @@ def test_without_labels_nothing_is_said(run: Run, tmp_path: Path) -> None:
     for name in ("run.db", "manifest.json"):
         (tmp_path / name).write_bytes((run.directory / name).read_bytes())
     assert not [*calibration_metrics(Run(tmp_path))]
+
+
+def test_a_judge_decides_what_the_rule_cannot_and_both_in_turn_are_calibrated(tmp_path: Path) -> None:
+    """Rule 2 gives no verdict on an answer that was cut off; the judge reads it all the same."""
+
+    def cut_off(request: Request) -> pp.Response:
+        text = subject(request)
+        return pp.Response(text=text, finish="length" if share(text, "cut") < 0.3 else "stop")
+
+    items = [{"id": f"i{n}", "prompt": f"What is {n}?", "target": f"right{n}", "decoy": f"wrong{n}"} for n in range(60)]
+    (tmp_path / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    task = pp.Task("cut", (pp.condition("control", "{question}"),), ("endorsed@2",), items=(tmp_path / "items.jsonl",))
+    first = pp.evaluate(task, [Callable("subject", cut_off)], name="first", out=tmp_path, quiet=True)
+    unscored = int(np.isnan(first["endorsed@2"].all_values).sum())
+    second = pp.judge(first, Callable("judge", judge), unscored_by="endorsed@2", name="judge", quiet=True)
+    assert len(second.table) == unscored > 5
+    rubric = find_rubric("endorsed")
+    drawn, _ = sample_to_label(first, rubric, Selection(60), "reader-1")
+    append_labels(
+        first,
+        [
+            label_of(rubric, one, "yes" if is_endorsed(one.trial.item.id, "control") else "no", "reader-1", 42)
+            for one in answers_to_judge(first, drawn)
+        ],
+    )
+    both = list(calibration_metrics(Run(first.directory).with_judge(second)))
+    name = "cascade:endorsed@callable/judge"
+    corrected = one(both, "corrected_rate", name, by="ppi")
+    assert corrected.n == 60, "the rule alone has a verdict on fewer"
+    assert corrected.value == pytest.approx(np.mean([is_endorsed(f"i{n}", "control") for n in range(60)]))

@@ -20,17 +20,19 @@ from perpend.types import Estimate
 
 CORRECTIONS: tuple[Correction, ...] = ("ppi", "rogan-gladen")
 READERS = "labels"
+CASCADE = "cascade"
+"""'cascade:endorsed@M': the newest rule where it has a verdict, else the judge M."""
 _AGREEMENTS = {"agreement": raw_agreement, "kappa": kappa, "ac1": ac1, "alpha": alpha}
 
 
 def calibration_metrics(run: Run) -> Iterator[Metric]:
     """For every rule and judge of what people labelled; nothing where there is no label.
 
-    Overall and by model and condition: sensitivity, specificity, precision, npv, agreement, kappa, ac1, and
-    `corrected_rate` by PPI++ and by Rogan and Gladen, with the uncorrected one in `also`. For each condition against
-    the first: `corrected_difference` over the same items, and `errs_differently`, the p of equal errors under both. Of
-    the readers: `labelled`, trials with a label / trials that somebody read, and their agreement where there are
-    several.
+    Where a judge has verdicts that the newest rule has not, also for both in turn, as 'cascade:endorsed@M'. Overall and
+    by model and condition: sensitivity, specificity, precision, npv, agreement, kappa, ac1, and `corrected_rate` by
+    PPI++ and by Rogan and Gladen, with the uncorrected one in `also`. For each condition against the first:
+    `corrected_difference` over the same items, and `errs_differently`, the p of equal errors under both. Of the
+    readers: `labelled`, trials with a label / trials that somebody read, and their agreement where there are several.
     """
     labels = read_labels(run)
     stems = dict.fromkeys(name.partition("@")[0] for one in labels for name in (one.scorer or one.rubric,))
@@ -52,7 +54,10 @@ def _columns(run: Run, rules: list[str], judges: list[str]) -> Iterator[tuple[_C
         yield _Column(name, run.table.column(name).digest(), rows.rule), rows
     for name in judges:
         rows = judged_rows(run, rules[-1], name)
+        digest = run.table.digest([rules[-1], name], np.ones(len(run.table), dtype=np.bool_))
         yield _Column(name, run.table.column(name).digest(), rows.judge), rows
+        if (np.isnan(rows.rule) & ~np.isnan(rows.judge)).any():
+            yield _Column(f"{CASCADE}:{name.partition(':')[2]}", digest, rows.cascade), rows
 
 
 @dataclass(frozen=True, slots=True)

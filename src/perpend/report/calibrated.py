@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from perpend.inert import markdown
-from perpend.measure.calibrated import READERS
+from perpend.measure.calibrated import CASCADE, READERS
 from perpend.measure.study import Metric, Numbers, Report, Section, TableOf
 from perpend.report.tables import markdown_table, p_value
 from perpend.types import Estimate
 
 TITLE = "What the labels say"
 ERRORS = ("sensitivity", "specificity", "precision", "npv", "agreement", "kappa", "ac1")
-DIFFERENT = "STAT024"
+DIFFERENT, JUDGED = "STAT024", "judged"
 _EXPLAINED = """\
 The raw rate is the share of 1 among the trials with a verdict. Corrected, it is what the readers' labels would give
 over the same trials: PPI++ learns from the labels what a verdict is worth, Rogan and Gladen divide the errors out. Both
@@ -40,7 +40,7 @@ def believed(report: Report, numbers: Numbers) -> Report:
 def _columns(numbers: Numbers, stem: str) -> list[str]:
     """The rules and judges of one thing, rules first, oldest first."""
     names = dict.fromkeys(metric.scorer for metric in numbers.find("corrected_rate", by="ppi"))
-    return [name for name in names if name.partition("@")[0] in (stem, f"judged:{stem}")]
+    return [name for name in names if name.partition("@")[0] in (stem, f"{JUDGED}:{stem}", f"{CASCADE}:{stem}")]
 
 
 def _sentences(numbers: Numbers, stem: str) -> Iterator[str]:
@@ -48,10 +48,10 @@ def _sentences(numbers: Numbers, stem: str) -> Iterator[str]:
     columns = _columns(numbers, stem)
     if not columns:
         return
-    rules = [name for name in columns if not name.startswith("judged:")][-1:]
-    judges = [name for name in columns if name.startswith("judged:")]
-    corrected = _overall(numbers, (judges or rules)[-1])
-    raw = [f"by {_called(name)} {_percent(_overall(numbers, name).also.get('raw'))}" for name in (*rules, *judges)]
+    rules = [name for name in columns if ":" not in name][-1:]
+    others = [name for name in columns if ":" in name]
+    corrected = _overall(numbers, (others or rules)[-1])
+    raw = [f"by {_called(name)} {_percent(_overall(numbers, name).also.get('raw'))}" for name in (*rules, *others)]
     labels = numbers.cite("labelled", f"{READERS}:{stem}").also.get("k")
     yield f"**{markdown(stem)}: {', '.join(raw)}, corrected by {labels} labels {_interval(corrected)}.**"
     for name in columns:
@@ -64,7 +64,9 @@ def _sentences(numbers: Numbers, stem: str) -> Iterator[str]:
 
 
 def _called(name: str) -> str:
-    return f"judge {markdown(name.partition('@')[2])}" if name.startswith("judged:") else f"rule {markdown(name)}"
+    kind, _, rest = name.partition(":")
+    judge = f"judge {markdown(rest.partition('@')[2])}"
+    return {JUDGED: judge, CASCADE: f"rule and {judge}"}.get(kind, f"rule {markdown(name)}")
 
 
 def _overall(numbers: Numbers, name: str) -> Estimate:
