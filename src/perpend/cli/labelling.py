@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from perpend.measure.run import Run
 
 _BACK, _QUIT, _UNDECIDABLE = "b", "q", "u"
-_INTERRUPTS = ("\x03", "\x04")
 
 
 def session(run: Run, rubric: Rubric, selection: Selection, reader: str) -> dict[str, JSON]:
@@ -85,8 +84,6 @@ def _key(known: Sequence[str]) -> str:
         else:
             line = sys.stdin.readline()
             text = line.strip() if line else _QUIT
-        if text in _INTERRUPTS:
-            return _QUIT
         if text.lower() in known:
             return text.lower()
         say(f"{text!r}: press one of {', '.join(known)}", err=True)
