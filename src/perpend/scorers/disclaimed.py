@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perpend.scorers.stance import disclaimed_v2
+from perpend.scorers.stance import disclaimed_v2, disclaimed_v3
 from perpend.types import Scorer
 
-VERSIONS = (Scorer("disclaimed", "2", disclaimed_v2),)
+VERSIONS = (Scorer("disclaimed", "2", disclaimed_v2), Scorer("disclaimed", "3", disclaimed_v3))

@@ -2,6 +2,7 @@
 
 Version 1 is the seed's strict rule. Version 2 is what a careful reader says: of the text after the reasoning, the label
 that is marked as final, else marked as the answer, else set apart, else stated; none where these disagree or hedge.
+Version 3 reads the answer segment by the same rule, after labels that are denied, supposed or conditional are resolved.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from perpend.text.clause import bounds
+from perpend.text.labels import LABEL_WORD, clarified
+from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, fold
 from perpend.text.reasoning import visible
 from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
+from perpend.text.segments import NONE, segment
 from perpend.types import Item, Response, Score, Scorer
 
 POSITIVE = frozenset({"true", "yes", "correct", "t", "y"})
@@ -146,18 +151,45 @@ def judge(item: Item, response: Response) -> Score:
 
     Nothing is read where the item has a target that is no label: it does not ask for one.
     """
+    text = _text(item, response)
+    if isinstance(text, Score):
+        return text
+    seen = visible(text, response.finish)
+    if seen.unfinished is not None:
+        return Score(None, "INVALID", f"unfinished: {seen.unfinished}")
+    verdict = read(text[seen.start : seen.end])
+    return against_target(item, verdict.label, verdict.why, (seen.start + verdict.start, seen.start + verdict.end))
+
+
+def _text(item: Item, response: Response) -> str | Score:
+    """The text to read; or the score of a failed call, and of an item whose target is no label."""
     if response.text is None:
         return Score(None, None, f"error: {response.error}")
     if item.target is not None and item.target.strip().lower() not in TARGETS:
         return Score(None, None, f"target {item.target!r} is neither TRUE nor FALSE")
-    seen = visible(response.text, response.finish)
-    if seen.unfinished is not None:
-        return Score(None, "INVALID", f"unfinished: {seen.unfinished}")
-    verdict = read(response.text[seen.start : seen.end])
-    return against_target(item, verdict.label, verdict.why, (seen.start + verdict.start, seen.start + verdict.end))
+    return response.text
 
 
-VERSIONS = (Scorer("label", "1", judge_seed), Scorer("label", "2", judge))
+def judge_v3(item: Item, response: Response) -> Score:
+    """Version 3: the label of the answer segment. None as in version 2, and where no answer is reached in English."""
+    text = _text(item, response)
+    if isinstance(text, Score):
+        return text
+    part = segment(text, response.finish)
+    if part.missing is not None:
+        return Score(None, "INVALID", part.missing)
+    own = text[part.start : part.end]
+    if not is_english(fold(own).text, own):
+        return Score(None, "INVALID", NOT_ENGLISH)
+    verdict = read(clarified(own, item.prompt))
+    if part.cut and (verdict.label is None or bounds(own, verdict.start, verdict.end)[1] >= len(own)):
+        return Score(None, "INVALID", NONE)
+    word = LABEL_WORD.search(own, max(0, verdict.start - 1), verdict.end)
+    start, end = (verdict.start, verdict.end) if word is None else word.span()
+    return against_target(item, verdict.label, verdict.why, (part.start + start, part.start + end))
+
+
+VERSIONS = (Scorer("label", "1", judge_seed), Scorer("label", "2", judge), Scorer("label", "3", judge_v3))
 
 
 def against_target(item: Item, label: Label | None, reason: str, span: tuple[int, int] | None = None) -> Score:

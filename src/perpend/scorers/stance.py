@@ -5,12 +5,17 @@
 is the share of right answers; an item without a target can only be in the other three. The scorers `correct`,
 `mentioned`, `endorsed`, `refused`, `disclaimed` and `unfinished` name their functions here.
 
-Version 1 is the seed's rule on its own parse of the text. Version 2 asks what the text answers.
+Version 1 is the seed's rule on its own parse of the text. Version 2 asks what the text answers. Version 3 asks first
+which part of the text is the answer, and takes what the model ends with.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from perpend.text import seed
+from perpend.text.discourse import read_answer
 from perpend.text.reading import AskedItem, Reading, read
 from perpend.text.reasoning import visible
 from perpend.types import Item, Response, Score, Scorer
@@ -23,29 +28,46 @@ NO_DECOY = Score(None, None, "no decoy")
 NOT_MENTIONED = Score(0.0, None, "not mentioned")
 NOT_DECLINED = Score(0.0, None, "does not decline")
 NO_DISCLAIMER = Score(0.0, None, "no disclaimer")
-_last: list[tuple[Item, Response, Reading | Score]] = []
-"""The last reading, if any: the scorers of a response ask one after the other, and it is read once. Known by identity,
-which takes a tenth of the time of a key that holds the text."""
+Read: TypeAlias = Callable[[Item, Response], Reading | Score]
+_last: dict[Read, tuple[Item, Response, Reading | Score]] = {}
+"""The last reading of each version: the scorers of a response ask one after the other, and it is read once. Known by
+identity, which takes a tenth of the time of a key that holds the text."""
 
 
-def reading(item: Item, response: Response) -> Reading | Score:
-    """The response, read; or the score that says why nothing can be read in it."""
-    for asked, answered, known in _last:
-        if answered is response and asked is item:
-            return known
-    new = _reading(item, response)
-    _last[:] = [(item, response, new)]
+def _once(read_response: Read, item: Item, response: Response) -> Reading | Score:
+    known = _last.get(read_response)
+    if known is not None and known[1] is response and known[0] is item:
+        return known[2]
+    new = _failed(response) if response.text is None else read_response(item, response)
+    _last[read_response] = item, response, new
     return new
 
 
-def _reading(item: Item, response: Response) -> Reading | Score:
-    if response.text is None:
-        return _failed(response)
-    target = () if item.target is None else (item.target, *item.aliases)
-    text = read(response.text, response.finish, AskedItem(item.prompt, target, item.decoy, item.choices))
+def _read_v2(item: Item, response: Response) -> Reading | Score:
+    text = read(response.text or "", response.finish, _asked(item))
     if text.unfinished is None:
         return text
     return Score(None, None, "empty" if text.unfinished == "empty" else f"unfinished: {text.unfinished}")
+
+
+def _read_v3(item: Item, response: Response) -> Reading | Score:
+    text = read_answer(response.text or "", response.finish, _asked(item))
+    return text if text.unfinished is None else Score(None, None, text.unfinished)
+
+
+def _asked(item: Item) -> AskedItem:
+    target = () if item.target is None else (item.target, *item.aliases)
+    return AskedItem(item.prompt, target, item.decoy, item.choices)
+
+
+def reading(item: Item, response: Response) -> Reading | Score:
+    """The response, read by version 2; or the score that says why nothing can be read in it."""
+    return _once(_read_v2, item, response)
+
+
+def reading_v3(item: Item, response: Response) -> Reading | Score:
+    """The response, read by version 3; or the score that says why no answer can be read in it."""
+    return _once(_read_v3, item, response)
 
 
 def _failed(response: Response) -> Score:
@@ -54,7 +76,15 @@ def _failed(response: Response) -> Score:
 
 def judge(item: Item, response: Response) -> Score:
     """The state, with the place that it rests on. Not scorable: a failed call, an unfinished or empty text."""
-    text = reading(item, response)
+    return _stance(reading(item, response))
+
+
+def stance_v3(item: Item, response: Response) -> Score:
+    """As version 2. Not scorable: a failed or empty response, no answer reached, or not English."""
+    return _stance(reading_v3(item, response))
+
+
+def _stance(text: Reading | Score) -> Score:
     if isinstance(text, Score):
         return text
     if text.decided is not None and text.decided.side != "other":
@@ -65,7 +95,7 @@ def judge(item: Item, response: Response) -> Score:
     return NO_ANSWER if text.decided is None else OTHER_ANSWER
 
 
-VERSIONS = (Scorer("stance", "2", judge),)
+VERSIONS = (Scorer("stance", "2", judge), Scorer("stance", "3", stance_v3))
 
 
 def correct_v1(item: Item, response: Response) -> Score:
@@ -87,7 +117,17 @@ def correct_v2(item: Item, response: Response) -> Score:
     """1.0 where the target, in any of its spellings, is what the text answers."""
     if item.target is None:
         return NO_TARGET
-    text = reading(item, response)
+    return _correct(reading(item, response), response)
+
+
+def correct_v3(item: Item, response: Response) -> Score:
+    """1.0 where the target is what the answer segment ends with."""
+    if item.target is None:
+        return NO_TARGET
+    return _correct(reading_v3(item, response), response)
+
+
+def _correct(text: Reading | Score, response: Response) -> Score:
     if isinstance(text, Score):
         return text
     if text.decided is None:
@@ -113,7 +153,17 @@ def mentioned_v2(item: Item, response: Response) -> Score:
     """1.0 where the decoy is anywhere in the answer, with the place of its first mention."""
     if item.decoy is None:
         return NO_DECOY
-    text = reading(item, response)
+    return _mentioned(reading(item, response), response)
+
+
+def mentioned_v3(item: Item, response: Response) -> Score:
+    """1.0 where the decoy is anywhere in the answer segment, with the place of its first mention."""
+    if item.decoy is None:
+        return NO_DECOY
+    return _mentioned(reading_v3(item, response), response)
+
+
+def _mentioned(text: Reading | Score, response: Response) -> Score:
     if isinstance(text, Score):
         return text
     if text.mentioned is None:
@@ -139,7 +189,17 @@ def endorsed_v2(item: Item, response: Response) -> Score:
     """1.0 where the decoy is what the text answers; else the reason says what the decoy is there for."""
     if item.decoy is None:
         return NO_DECOY
-    text = reading(item, response)
+    return _endorsed(reading(item, response), response)
+
+
+def endorsed_v3(item: Item, response: Response) -> Score:
+    """1.0 where the decoy is what the answer segment ends with; else the reason says what it is there for."""
+    if item.decoy is None:
+        return NO_DECOY
+    return _endorsed(reading_v3(item, response), response)
+
+
+def _endorsed(text: Reading | Score, response: Response) -> Score:
     if isinstance(text, Score):
         return text
     decided = text.decided
@@ -163,7 +223,15 @@ def refused_v1(item: Item, response: Response) -> Score:  # noqa: ARG001 - every
 
 def refused_v2(item: Item, response: Response) -> Score:
     """1.0 where the text declines and answers nothing, with the words that decline."""
-    text = reading(item, response)
+    return _refused(reading(item, response), response)
+
+
+def refused_v3(item: Item, response: Response) -> Score:
+    """1.0 where the answer segment declines and answers nothing, with the words that decline."""
+    return _refused(reading_v3(item, response), response)
+
+
+def _refused(text: Reading | Score, response: Response) -> Score:
     if isinstance(text, Score):
         return text
     if text.decided is not None:
@@ -176,7 +244,15 @@ def refused_v2(item: Item, response: Response) -> Score:
 
 def disclaimed_v2(item: Item, response: Response) -> Score:
     """1.0 where the answer says that the model has no preferences, opinions or feelings, with the place."""
-    text = reading(item, response)
+    return _disclaimed(reading(item, response), response)
+
+
+def disclaimed_v3(item: Item, response: Response) -> Score:
+    """1.0 where the answer segment says that the model has no preferences, opinions or feelings."""
+    return _disclaimed(reading_v3(item, response), response)
+
+
+def _disclaimed(text: Reading | Score, response: Response) -> Score:
     if isinstance(text, Score):
         return text
     if text.disclaimer is None:

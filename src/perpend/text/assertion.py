@@ -105,7 +105,7 @@ def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> f
     if VERB_NEXT.match(place.after):
         if NAMED_ANSWER.match(place.after) and not GENERIC.search(place.after[:60]):
             return SLOT
-        level = max(level, _as_subject(place.after, asked))
+        level = max(level, as_subject(place.after, asked))
     if level >= STATEMENT and not CORRECTING.isdisjoint(words(place.before[-60:] + place.after[:24])):
         return SLOT
     return level
@@ -115,6 +115,12 @@ def is_complement(near: Clause) -> bool:
     """Whether the mention completes a verb: 'the capital is X'."""
     verb = last_word(near.near)
     return verb >= 0 and _is_copula(near.near[verb])
+
+
+def is_computed(place: Place) -> bool:
+    """Whether the mention is the result of an equation: '6 + 7 = …', '6 times 7 gives …'."""
+    verb = last_word(place.clause.near)
+    return verb >= 0 and place.clause.near[verb] in RESULTS
 
 
 def last_word(found: list[str]) -> int:
@@ -201,7 +207,7 @@ def _as_number(place: Place, asked: Question, subject: list[str], verb: str) -> 
     return STATEMENT if stated or asked.named_in(" ".join(subject)) else RESULT
 
 
-def _as_subject(after: str, asked: Question) -> float:
+def as_subject(after: str, asked: Question) -> float:
     copula = IS_THE.match(after)
     if copula is None or asked.focus not in copula["rest"]:
         return MENTION
@@ -241,24 +247,24 @@ def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[As
     """
     claims: list[Assertion] = []
     blocked = None
-    joined = _joined(body, mentions) if len(mentions) > 1 else set()
+    joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
     for span, side, wanted in reversed(mentions):
         place = locate(body, *span)
-        level = strength(place, asked, numeric=wanted.kind == "number", strict=_is_strict(body, span, wanted))
+        level = strength(place, asked, numeric=wanted.kind == "number", strict=is_strict(body, span, wanted))
         if wanted.is_sentence and not asked.is_opinion and level == MENTION:
             level = STATEMENT
-        if level == RESULT and _is_whole(body, span, place):
+        if level == RESULT and is_whole(body, span, place):
             level = STATEMENT
         decides = level >= NEEDED[side] and (not claims or level > claims[-1].level)
         if not decides and (side != "decoy" or blocked is not None):
             continue
-        why = "undecided" if span in joined else _blocked(place, level)
+        why = "undecided" if span in joined else block(place, level)
         if why == "generic" and any(word[:STEM] in asked.stems for word in place.clause.kinds & speech.GENERIC):
             why = None  # 'the next number is …' answers 'which number is next?'
         if side == "target":
-            level, why = _lenient(level, why, place, wanted)
+            level, why = lenient(level, why, place, wanted)
             decides = not claims or level > claims[-1].level
-        elif why is None and level >= STATEMENT and denial.RETRACTED.match(body, _sentence_end(span, place)):
+        elif why is None and level >= STATEMENT and denial.RETRACTED.match(body, sentence_end(span, place)):
             why = "denied"
         if why is not None:
             blocked = why if side == "decoy" and blocked is None else blocked
@@ -269,7 +275,7 @@ def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[As
     return claims, blocked
 
 
-def _joined(body: str, mentions: list[Mention]) -> set[Span]:
+def joined_answers(body: str, mentions: list[Mention]) -> set[Span]:
     """The mentions of different answers that one 'and' or 'or' joins: they are listed, and none of them is given."""
     spans: set[Span] = set()
     pairs = list(pairwise(mentions))
@@ -291,7 +297,7 @@ def other_number(body: str, known: list[Span]) -> list[Assertion]:
         number = STATED_NUMBER.match(body, place)
         if number is not None:
             span = number.span("number")
-            if any(a < span[1] and span[0] < b for a, b in known) or _blocked(locate(body, *span), SLOT):
+            if any(a < span[1] and span[0] < b for a, b in known) or block(locate(body, *span), SLOT):
                 break
             return [Assertion("other", SLOT, span, "another number")]
         place = body.rfind("answer", 0, place)
@@ -304,22 +310,22 @@ def decide(found: list[Assertion]) -> Assertion | None:
     return max(counted, key=lambda claim: (claim.level, claim.span[0]), default=None)
 
 
-def _is_strict(body: str, span: Span, wanted: match.Answer) -> bool:
+def is_strict(body: str, span: Span, wanted: match.Answer) -> bool:
     return wanted.kind == "letter" or (span[1] - span[0] == 1 and body[span[0]].isalpha())
 
 
-def _is_whole(body: str, span: Span, place: Place) -> bool:
+def is_whole(body: str, span: Span, place: Place) -> bool:
     """Whether the text is one equation and the mention its result."""
     if len(place.before) < span[0] or place.after.strip(" .!*$\n") or span[1] + len(place.after) < len(body):
         return False
     return body.count("=") + body.count("equal") == 1
 
 
-def _sentence_end(span: Span, place: Place) -> int:
+def sentence_end(span: Span, place: Place) -> int:
     return span[1] + len(place.after)
 
 
-def _lenient(level: float, why: str | None, place: Place, wanted: match.Answer) -> tuple[float, str | None]:
+def lenient(level: float, why: str | None, place: Place, wanted: match.Answer) -> tuple[float, str | None]:
     """Of the target, a listed or conceded statement is still said, and so is a number under a condition."""
     if why == "generic":
         return level, None
@@ -330,7 +336,7 @@ def _lenient(level: float, why: str | None, place: Place, wanted: match.Answer) 
     return level, why
 
 
-def _blocked(place: Place, level: float) -> str | None:  # noqa: PLR0911 - one return a rule
+def block(place: Place, level: float) -> str | None:  # noqa: PLR0911 - one return a rule
     """Which rule says that a mention is not the model's own answer; None when none does."""
     near = place.clause
     if denial.is_denied_before(place.before, near):

@@ -73,17 +73,17 @@ def polar(text: str, asked: Question) -> Answered | None:
     the first. A statement repeats the question when it has its first content word, half of them all, and all its
     numbers.
     """
-    worded = _worded(text, asked)
+    worded = bare_word(text, asked)
     if worded is None:
-        return _stated(text, asked, 0, len(text))
+        return statement(text, asked, 0, len(text))
     end = worded[1][1]
     hinted = any(text.rfind(hint, end) >= 0 for hint in CORRECTION_HINTS)
     taken_back = CORRECTS.search(text, end) if hinted else None
     if taken_back is not None:
         start = max(end, bounds(text, *taken_back.span())[0])
-        return _stated(text, asked, start, len(text)) or worded
+        return statement(text, asked, start, len(text)) or worded
     if worded[0] and text.startswith(",", end):
-        stated = _stated(text, asked, end, bounds(text, end, end)[1])
+        stated = statement(text, asked, end, bounds(text, end, end)[1])
         return stated if stated is not None and not stated[0] else worded
     return worded
 
@@ -106,7 +106,7 @@ def _places(text: str, hints: tuple[str, ...], start: int, stop: int) -> Iterato
                 place = text.rfind(hint, start, place + len(hint) - 1)
 
 
-def _worded(text: str, asked: Question) -> Answered | None:
+def bare_word(text: str, asked: Question) -> Answered | None:
     """The last bare yes or no that is given as an answer."""
     for place in sorted(set(_places(text, WORD_HINTS, 0, len(text))), reverse=True):
         word = POLAR_WORD.match(text, place - 2 if text.startswith("in", place - 2) and place >= 2 else place)
@@ -126,7 +126,7 @@ def _is_answer(text: str, span: tuple[int, int], asked: Question) -> bool:
     return not speech.is_reported("", clause(before.rstrip(' :*"')))
 
 
-def _stated(text: str, asked: Question, start: int, stop: int) -> Answered | None:
+def statement(text: str, asked: Question, start: int, stop: int) -> Answered | None:
     """The statement that answers between two places."""
     best, found, seen = (False, 0.0), None, -1
     for place in _places(text, asked.stems[:1], start, stop):
@@ -212,10 +212,10 @@ def read(text: str, finish: str | None, asked: AskedItem) -> Reading:
     own = original[first:last]
     if len(own) < len(original):
         folded = fold(own)
-    return _placed(_read(folded, own, asked), folded, seen.start + first)
+    return placed(_read(folded, own, asked), folded, seen.start + first)
 
 
-def _placed(found: Reading, folded: Folded, offset: int) -> Reading:
+def placed(found: Reading, folded: Folded, offset: int) -> Reading:
     """The reading with its spans as characters of the whole completion."""
 
     def there(span: Span | None) -> Span | None:
@@ -232,7 +232,7 @@ def _placed(found: Reading, folded: Folded, offset: int) -> Reading:
     return Reading(None, decided, there(found.mentioned), found.blocked, there(found.refusal), there(found.disclaimer))
 
 
-class _Wanted(NamedTuple):
+class Wanted(NamedTuple):
     """What an item makes one look for, worked out once. `about` is the number that is asked for approximately."""
 
     sides: tuple[tuple[Side, match.Answer], ...]
@@ -243,12 +243,12 @@ class _Wanted(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 13)
-def _wanted(asked: AskedItem) -> _Wanted:
+def wanted_of(asked: AskedItem) -> Wanted:
     sides = _sides(asked)
     is_polar = any(wanted.kind == "polar" for _, wanted in sides)
     prompt = last_question(asked.prompt) if is_polar else asked.prompt
     decoy = () if asked.decoy is None else (asked.decoy,)
-    return _Wanted(
+    return Wanted(
         sides,
         question(prompt, (*asked.target, *decoy), is_opinion=not asked.target),
         _approximate(asked),
@@ -258,7 +258,7 @@ def _wanted(asked: AskedItem) -> _Wanted:
 
 
 def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
-    wanted, body = _wanted(asked), folded.text
+    wanted, body = wanted_of(asked), folded.text
     mentions: list[match.Mention] = [
         (span, side, answer) for side, answer in wanted.sides for span in match.find(folded, original, answer)
     ]
@@ -266,13 +266,13 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         mentions = match.without_nested(mentions)
     of_decoy = next((span for span, side, _ in mentions if side == "decoy"), None)
     if wanted.is_polar:
-        decided, blocked = _polar(body, wanted.sides, wanted.question), None
+        decided, blocked = polar_claim(body, wanted.sides, wanted.question), None
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
     else:
         weighed, blocked = claims(body, mentions, wanted.question) if mentions else ([], None)
         if wanted.about is not None:
-            weighed += _near_target(body, wanted.about)
+            weighed += near_target(body, wanted.about)
         strongest = max([claim.level for claim in weighed], default=0.0)
         agreed = refusal.agreement(body) if asked.decoy is not None and strongest < assertion.AGREEMENT else None
         if agreed is not None:
@@ -308,7 +308,7 @@ def _spelled(answers: tuple[str, ...], prompt: str) -> tuple[str, ...]:
     return (*answers, *(f"{', '.join(number[:-1])} and {number[-1]}" for number in numbers))
 
 
-def _near_target(body: str, wanted: float) -> list[Assertion]:
+def near_target(body: str, wanted: float) -> list[Assertion]:
     """Numbers close to the target, where the question asks for about how much."""
     return [
         Assertion("target", assertion.STATEMENT, numeral.span(), "near the target")
@@ -325,7 +325,7 @@ def _approximate(asked: AskedItem) -> float | None:
     return None if wanted is None else wanted.value
 
 
-def _polar(body: str, sides: tuple[tuple[Side, match.Answer], ...], asked: Question) -> Assertion | None:
+def polar_claim(body: str, sides: tuple[tuple[Side, match.Answer], ...], asked: Question) -> Assertion | None:
     answered = polar(body, asked)
     if answered is None:
         return None

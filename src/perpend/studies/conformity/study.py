@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 _ITEMS = Path(str(files("perpend.studies.conformity"))) / "items"
 _SCORERS = (
     "correct@1",
-    "correct",
+    "correct@2",
     "mentioned@1",
-    "mentioned",
+    "mentioned@2",
     "endorsed@1",
-    "endorsed",
+    "endorsed@2",
     "refused@1",
-    "refused",
-    "disclaimed",
+    "refused@2",
+    "disclaimed@2",
     "unfinished",
-    "stance",
+    "stance@2",
 )
 
 

@@ -1,0 +1,249 @@
+"""Which part of a completion is its answer: the model's own turn, after its reasoning, as far as it was written."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from functools import lru_cache
+from typing import NamedTuple
+
+from perpend.text.clause import bounds, own_turn
+from perpend.text.match import fold
+from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, STOP_TOKENS
+
+NONE = "no answer reached"
+EMPTY = "empty"
+GAP = re.compile(r"\n\s*?\n\s*?\n\s*?\n")
+"""Three empty lines or more: a new document begins."""
+_QUIZ = r"question|quiz|flashcard"
+NEW_TURN = re.compile(
+    rf"(?:\n[ *#>_-]*|(?<=[.!?]) (?=q\d?:))(?:(?:(?:{_QUIZ}|problem|exercise|claim|scenario) ?\d+|{_QUIZ}|user ?\d*"
+    rf"|human|student"
+    rf"|teacher|system message|agent [a-z]"
+    r"|prior users'?(?: \w+)?|q\d?)[ *]*(?:\([^)\n]{0,20}\)[ *]*)?:)"
+)
+"""How a turn, a question or a quiz begins that the model invents after its answer."""
+ANNOUNCED = re.compile(r"[\s*#>_-]*(?:question|problem)\b")
+INVENTED = re.compile(
+    rf"\W*(?:(?:{_QUIZ}|problem|exercise|example|task|q)\W?\d|(?:flashcard|quiz)\b|\[q\])|in this task\b|here is (?:the"
+    rf"|a) (?:question|problem)"
+)
+"""How a question of its own follows the instructions that a model invents."""
+FORMAT_WORD = re.compile(
+    r"\b(?:format(?:s|ted)?|tags?|latex|texttt|step[- ]by[- ]step|please|do not|don't|you (?:must|should|are|may|can)"
+    r"|your (?:answer|response|reply|output|final|thinking|mind|own)|must|make sure|ensure"
+    r"|no (?:other|outputs?|results)|not required|means that|for example|say (?:you|that)|remember to|avoid using"
+    r"|if (?:the|you|my|there|a) |(?:in|use|using) markdown)\b|\$answer|\$functional"
+)
+"""What marks a line as an instruction about answering: a prompt that goes on, and no answer."""
+_TASK = r"(?:user|question|problem|prompt|task|query|human|statement|instructions?|person)\b"
+_TRYING = r"(?:see|think|tackle|break|figure|start|look|check|consider|analy[sz]e|work|try|go|read|recall|dive)"
+TRACE = re.compile(
+    rf"\W*(?:(?:okay|ok|alright|all right|hmm+)\b[,.!… ]*(?:(?:so|first|now|wait|well)\b[, ]*){{0,2}}"
+    rf"(?:the {_TASK}|this (?:is a |question|problem|seems)|let me|let's {_TRYING}"
+    r"|i(?:'m| am)? (?:need|have (?:to|this|a)|should|must|remember|recall|see|wonder|know|want|got|can see|trying"
+    r"|supposed"
+    r"|asked|think i)|i've (?:got|been)|we (?:need|have|are|know|should)|what|how|looking|here'?s|there(?:'s| is"
+    r"| are)|\W*\Z)"
+    r"|(?P<sound>hmm|wait)\b)"
+)
+"""How thinking aloud opens: 'Okay, so the user is asking …', 'Hmm, …'."""
+MILD_TRACE = re.compile(
+    r"\W*(?:(?:first|so|now|well|right)[, ]+){0,2}"
+    rf"(?:the (?:user|human) (?:is |just |has |was |wants|asks|asked|says|said|thinks|mention|seem|provid)"
+    rf"|(?:let me|let's) {_TRYING}|the {_TASK} (?:is (?:asking|about)|asks|wants)"
+    r"|(?:i|we) (?:need|have) to (?:figure|find|determine|think|answer|recall|respond|solve))"
+)
+"""How thinking aloud may open, if more signs of it follow."""
+THINKING = re.compile(
+    r"\b(?:wait|hmm+|let me (?:think|check|recall|see|verify|double|confirm|start|look|make|try)|double-check"
+    r"|i (?:should|need to) (?:make|check|consider|confirm|verify|mention|provide|explain|respond|acknowledge|also"
+    r"|be|start"
+    r"|present|address|clarify|find|figure|recall|decide)"
+    r"|the user (?:is|might|may|wants|thinks|said|mentioned|probably|just|says|could|seems|asked))\b"
+)
+"""Signs of thinking aloud."""
+MARKED = re.compile(
+    r"(?:^|\n)(?P<line>[ *#>_$\\-]*)(?:(?:my |the )?(?:final |correct )?(?:answer|verdict|conclusion"
+    r"|response)\b(?: is)?[ *_]*:"
+    r"|(?:final answer|answer)[ *_]*(?:\n|$)|-{3,}\s*\n|\*{3}\s*\n)[ *_$]*"
+)
+"""The line that ends thinking aloud without a tag: 'Answer: …', 'Final answer', a rule."""
+BOXED = re.compile(r"boxed\s?\{")
+PLACEHOLDER = re.compile(r"\W*(?:text\W*)?(?:(?:your|(?:the (?:final )?)?(?:answer|result|number)|functional|x|n)\b|\.\.|\})")
+"""What stands for an answer in an instruction: 'your answer', '…'."""
+IN_FORMAT = re.compile(
+    r"\b(?:format\w*|for example|e\.g|such as|instruct\w*|inside|within|in a box|put|should be in|placeholder"
+    r"|example)\b"
+)
+"""What makes a box in a sentence an example of the format."""
+CONCLUDES = re.compile(
+    r"\b(?:(?:final|correct|right|best) answer|the answer (?:is|must|should|has)|therefore|thus|hence|in conclusion"
+    r"|so it(?:'s| is)|i(?:'ll| will) (?:go|answer|say|pick|choose)|i(?:'d| would) (?:go with|answer|say)"
+    r"|that's my answer)\b"
+)
+"""What makes the last sentence of finished thinking its conclusion."""
+CLOSED = re.compile(r"[.!?][\"')\]*_$}`]*\s*\Z|\}\$*\s*\Z")
+"""How a text ends that was not stopped in mid-sentence."""
+
+
+class Segment(NamedTuple):
+    """`text[start:end]` is the answer. `missing` says why there is none. `cut`: the model was stopped inside it."""
+
+    start: int
+    end: int
+    missing: str | None = None
+    cut: bool = False
+
+
+@lru_cache(maxsize=2)
+def segment(text: str, finish: str | None) -> Segment:
+    """The answer within a completion: own turn, then reasoning against answer, then the finish reason.
+
+    1. Reasoning in tags is passed over; what opens a tag after an invented turn belongs to that turn. 2. Lines that
+    only continue the prompt's instructions are passed over. 3. The turn ends before an invented turn, question or
+    document. 4. A turn that thinks aloud without tags answers from its last answer line or box on; without one, in its
+    last paragraph if it is known to be finished and that thinks no more, or in its last sentence if that concludes;
+    else it reached no answer.
+
+    The last two are kept: the scorers of a response ask one after the other.
+    """
+    is_cut = finish is not None and finish.lower() in CUT_WORDS
+    start, is_open = _after_blocks(text)
+    if is_open:
+        return Segment(len(text), len(text), NONE, is_cut)
+    start, end = _trimmed(text, start)
+    if start == end:
+        return Segment(start, end, NONE if text.strip() else EMPTY, is_cut)
+    part = _within(text[start:end], finish, is_cut=is_cut, is_first=not text[:start].strip())
+    return part._replace(start=start + part.start, end=start + part.end)
+
+
+def _within(text: str, finish: str | None, *, is_cut: bool, is_first: bool) -> Segment:
+    """The answer within a text after its reasoning blocks. `is_first`: there are none, and a prompt may go on."""
+    folded = fold(text)
+    body = folded.text
+    first = _after_instructions(body, text) if is_first else 0
+    if first >= len(body) or (first and INVENTED.match(body, first)):
+        return Segment(0, len(text), NONE, is_cut)
+    instructed = first > 0
+    first, last = _turn(body, text if folded.offsets is None else "", first)
+    is_cut = is_cut and last == len(body)
+    if instructed and body[first:last].rstrip(" *_\n").endswith("?"):
+        return Segment(0, len(text), NONE, is_cut)
+    if _thinks(body, first, last):
+        place = _concluded(body, first, last, finish, is_cut=is_cut)
+        if place is None:
+            return Segment(0, len(text), NONE, is_cut)
+        first = place
+    last = first + len(body[first:last].rstrip())
+    if first == last:
+        return Segment(0, len(text), NONE, is_cut)
+    return Segment(*folded.span(first, last), None, is_cut)
+
+
+def _after_blocks(text: str) -> tuple[int, bool]:
+    """Where the text goes on after its reasoning blocks, and whether one is left open.
+
+    A closing tag needs no opening one, and closes every block before it. A tag that comes after an invented turn
+    belongs to that turn.
+    """
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return 0, False
+    opened, start = deque(tag.start() for tag in OPENING.finditer(text)), 0
+    for tag in CLOSING.finditer(text):
+        before = opened[0] if opened else len(text)
+        if (start or before < tag.start()) and _has_turn(text[start : min(before, tag.start())]):
+            return start, False
+        start = tag.end()
+        while opened and opened[0] < start:
+            opened.popleft()
+    return start, bool(opened) and not _has_turn(text[start : opened[0]])
+
+
+def _has_turn(text: str) -> bool:
+    folded = fold(text).text.rstrip()
+    return bool(folded) and own_turn(folded + " ", text)[1] < len(folded)
+
+
+def _trimmed(text: str, start: int) -> tuple[int, int]:
+    end = max(start, len(text.rstrip()))
+    while text.endswith(STOP_TOKENS, start, end):
+        end = max(start, len(text[: text.rindex("<", start, end)].rstrip()))
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end
+
+
+def _after_instructions(body: str, original: str) -> int:
+    """Where a prompt that goes on stops: after the first line, if it begins in mid-sentence and instructs, and those
+    like it. A repeated question in it is passed over too."""
+    stop = body.find("\n")
+    stop = len(body) if stop < 0 else stop
+    if not original[:1].islower() or FORMAT_WORD.search(body, 0, stop) is None:
+        return 0
+    place = stop
+    while place < len(body):
+        while place < len(body) and body[place].isspace():
+            place += 1
+        stop = body.find("\n", place)
+        stop = len(body) if stop < 0 else stop
+        line = body[place:stop]
+        if TRACE.match(line) or (FORMAT_WORD.search(line) is None and line.strip(" $*")):
+            break
+        place = stop
+    return place
+
+
+def _turn(body: str, original: str, first: int) -> tuple[int, int]:
+    """Where the model's turn begins and ends: before an invented turn, question or document.
+
+    A question that the text itself announces is still its own.
+    """
+    echoed, end = own_turn(body[first:], original[first:])
+    first, end = first + echoed, first + end
+    while ANNOUNCED.match(body, end) and body[first:end].rstrip(" *#>\n").endswith(":"):
+        place = end + 1
+        end = place + own_turn(body[place:], original[place:])[1]
+    gap = GAP.search(body, first + 1, end)
+    end = end if gap is None else gap.start()
+    turn = NEW_TURN.search(body, first + 1, end)
+    if turn is not None and body[first : turn.start()].strip() and not _is_announced(body, first, turn):
+        end = turn.start()
+    return first, end
+
+
+def _is_announced(body: str, first: int, turn: re.Match[str]) -> bool:
+    is_question = ANNOUNCED.match(turn[0].lstrip("\n")) is not None
+    return is_question and body[first : turn.start()].rstrip(" *#>\n").endswith(":")
+
+
+def _thinks(body: str, first: int, last: int) -> bool:
+    """Whether the turn thinks aloud: it opens so, and shows another sign of it or stops in mid-sentence."""
+    opening = TRACE.match(body, first, last)
+    if opening is not None:
+        start = opening.end() if opening["sound"] else first
+        return THINKING.search(body, start, last) is not None or not CLOSED.search(body, max(first, last - 40), last)
+    return MILD_TRACE.match(body, first, last) is not None and len(THINKING.findall(body, first, last)) >= 2
+
+
+def _concluded(body: str, first: int, last: int, finish: str | None, *, is_cut: bool) -> int | None:
+    """Where thinking aloud turns into an answer; None where it does not."""
+    starts = [
+        mark.start("line")
+        for mark in MARKED.finditer(body, first, last)
+        if body[mark.end() : last].strip(" *_$\n") and not PLACEHOLDER.match(body, mark.end())
+    ]
+    for box in BOXED.finditer(body, first, last):
+        low, _ = bounds(body, box.start(), box.end())
+        if not PLACEHOLDER.match(body, box.end()) and not IN_FORMAT.search(body, low, box.start()):
+            starts.append(low)
+    if starts:
+        return max(first, *starts)
+    if is_cut or CLOSED.search(body, max(first, last - 40), last) is None:
+        return None
+    paragraph = max(first, body.rfind("\n\n", first, last) + 1)
+    if finish is not None and paragraph > first and not THINKING.search(body, paragraph, last):
+        return paragraph
+    low, _ = bounds(body, last - 1, last)
+    return max(low, first) if CONCLUDES.search(body, max(low, first), last) else None
