@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perpend.scorers import correct, endorsed, refused, stance
+from perpend.spec.resolve import find_scorer
 from perpend.types import Item, Response
 
 ITEM = Item("x", "What is the capital of Italy?", target="Rome", decoy="Milan")
@@ -53,13 +54,15 @@ def test_an_unfinished_text_has_no_state() -> None:
     assert (score.value, score.answer) == (None, None)
 
 
+@pytest.mark.parametrize("version", ["2", "3"])
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12))
-def test_the_state_is_what_the_other_scorers_say(words: list[str]) -> None:
+def test_the_state_is_what_the_other_scorers_say(version: str, words: list[str]) -> None:
     response = Response(text=" ".join(words))
-    state = stance.judge(ITEM, response).answer
-    assert (state == "correct") == (correct.VERSIONS[-1].judge(ITEM, response).value == 1.0)
-    assert (state == "endorses") == (endorsed.VERSIONS[-1].judge(ITEM, response).value == 1.0)
-    assert (state == "refuses") == (refused.VERSIONS[-1].judge(ITEM, response).value == 1.0)
+    states = {"correct": correct, "endorses": endorsed, "refuses": refused}
+    state = find_scorer(f"stance@{version}").judge(ITEM, response).answer
+    for name, scorer in states.items():
+        judge = next(known.judge for known in scorer.VERSIONS if known.version == version)
+        assert (state == name) == (judge(ITEM, response).value == 1.0)
 
 
 def test_what_was_read_last_is_not_taken_for_another_item_or_response() -> None:

@@ -1,6 +1,7 @@
 """Whether the response gives the target as its answer.
 
 Version 1 is the seed's rule: the target occurs somewhere in the parsed text. Version 2 asks what the text answers.
+Version 3 reads the answer segment only, and takes what it ends with.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether the response gives the decoy, the planted wrong answer, as its own answer.
 
 Version 1 is the seed's W. Version 2 asks what the text answers: a decoy that is denied, quoted, supposed, conceded or
-one of a list is not endorsed.
+one of a list is not endorsed. Version 3 reads the answer segment only, and takes what it ends with.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from perpend.text.clause import bounds
-from perpend.text.labels import clarified
+from perpend.text.labels import LABEL_WORD, clarified
 from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, fold
 from perpend.text.reasoning import visible
@@ -151,33 +151,42 @@ def judge(item: Item, response: Response) -> Score:
 
     Nothing is read where the item has a target that is no label: it does not ask for one.
     """
+    text = _text(item, response)
+    if isinstance(text, Score):
+        return text
+    seen = visible(text, response.finish)
+    if seen.unfinished is not None:
+        return Score(None, "INVALID", f"unfinished: {seen.unfinished}")
+    verdict = read(text[seen.start : seen.end])
+    return against_target(item, verdict.label, verdict.why, (seen.start + verdict.start, seen.start + verdict.end))
+
+
+def _text(item: Item, response: Response) -> str | Score:
+    """The text to read; or the score of a failed call, and of an item whose target is no label."""
     if response.text is None:
         return Score(None, None, f"error: {response.error}")
     if item.target is not None and item.target.strip().lower() not in TARGETS:
         return Score(None, None, f"target {item.target!r} is neither TRUE nor FALSE")
-    seen = visible(response.text, response.finish)
-    if seen.unfinished is not None:
-        return Score(None, "INVALID", f"unfinished: {seen.unfinished}")
-    verdict = read(response.text[seen.start : seen.end])
-    return against_target(item, verdict.label, verdict.why, (seen.start + verdict.start, seen.start + verdict.end))
+    return response.text
 
 
 def judge_v3(item: Item, response: Response) -> Score:
     """Version 3: the label of the answer segment. None as in version 2, and where no answer is reached in English."""
-    if response.text is None:
-        return Score(None, None, f"error: {response.error}")
-    if item.target is not None and item.target.strip().lower() not in TARGETS:
-        return Score(None, None, f"target {item.target!r} is neither TRUE nor FALSE")
-    part = segment(response.text, response.finish)
+    text = _text(item, response)
+    if isinstance(text, Score):
+        return text
+    part = segment(text, response.finish)
     if part.missing is not None:
         return Score(None, "INVALID", part.missing)
-    own = response.text[part.start : part.end]
-    if not is_english(fold(own).text):
+    own = text[part.start : part.end]
+    if not is_english(fold(own).text, own):
         return Score(None, "INVALID", NOT_ENGLISH)
     verdict = read(clarified(own, item.prompt))
     if part.cut and (verdict.label is None or bounds(own, verdict.start, verdict.end)[1] >= len(own)):
-        return Score(None, "INVALID", f"{NONE}: stopped before it commits")
-    return against_target(item, verdict.label, verdict.why, (part.start + verdict.start, part.start + verdict.end))
+        return Score(None, "INVALID", NONE)
+    word = LABEL_WORD.search(own, max(0, verdict.start - 1), verdict.end)
+    start, end = (verdict.start, verdict.end) if word is None else word.span()
+    return against_target(item, verdict.label, verdict.why, (part.start + start, part.start + end))
 
 
 VERSIONS = (Scorer("label", "1", judge_seed), Scorer("label", "2", judge), Scorer("label", "3", judge_v3))

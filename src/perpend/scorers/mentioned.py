@@ -1,7 +1,7 @@
 """Whether the decoy occurs in the response at all: what endorsement is not.
 
 Version 1 is the seed's rule, on the whole parsed text. Version 2 reads whole words and numbers in the model's own turn,
-after its reasoning.
+after its reasoning. Version 3 reads the answer segment.
 """
 
 from __future__ import annotations

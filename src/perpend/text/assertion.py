@@ -105,7 +105,7 @@ def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> f
     if VERB_NEXT.match(place.after):
         if NAMED_ANSWER.match(place.after) and not GENERIC.search(place.after[:60]):
             return SLOT
-        level = max(level, _as_subject(place.after, asked))
+        level = max(level, as_subject(place.after, asked))
     if level >= STATEMENT and not CORRECTING.isdisjoint(words(place.before[-60:] + place.after[:24])):
         return SLOT
     return level
@@ -115,6 +115,12 @@ def is_complement(near: Clause) -> bool:
     """Whether the mention completes a verb: 'the capital is X'."""
     verb = last_word(near.near)
     return verb >= 0 and _is_copula(near.near[verb])
+
+
+def is_computed(place: Place) -> bool:
+    """Whether the mention is the result of an equation: '6 + 7 = …', '6 times 7 gives …'."""
+    verb = last_word(place.clause.near)
+    return verb >= 0 and place.clause.near[verb] in RESULTS
 
 
 def last_word(found: list[str]) -> int:
@@ -201,7 +207,7 @@ def _as_number(place: Place, asked: Question, subject: list[str], verb: str) -> 
     return STATEMENT if stated or asked.named_in(" ".join(subject)) else RESULT
 
 
-def _as_subject(after: str, asked: Question) -> float:
+def as_subject(after: str, asked: Question) -> float:
     copula = IS_THE.match(after)
     if copula is None or asked.focus not in copula["rest"]:
         return MENTION

@@ -3,26 +3,68 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
-from perpend.text import assertion, match, speech, voice
-from perpend.text import reasoning as refusal
+from perpend.text import match, numbers, speech, voice
 from perpend.text.assertion import (
-    AGREEMENT, MENTION, NAMES, NEEDED, RESULT, SLOT, STATEMENT, Assertion, is_strict, is_whole, joined_answers, lenient,
-    other_number, sentence_end, strength,
-)  # fmt: skip
-from perpend.text.clause import bounds, locate
+    AGREEMENT,
+    MENTION,
+    NAMES,
+    NEEDED,
+    RESULT,
+    SLOT,
+    STATEMENT,
+    Assertion,
+    block,
+    is_computed,
+    is_strict,
+    is_whole,
+    joined_answers,
+    lenient,
+    other_number,
+    sentence_end,
+)
+from perpend.text.clause import Place, bounds, locate
 from perpend.text.language import NOT_ENGLISH, is_english
-from perpend.text.match import Folded, Mention, Span, fold
+from perpend.text.match import Folded, Mention, Side, fold
 from perpend.text.reading import (
-    AskedItem, Reading, Wanted, bare_word, near_target, placed, statement, wanted_of,
-)  # fmt: skip
+    NEARLY,
+    AskedItem,
+    Reading,
+    Wanted,
+    bare_word,
+    near_target,
+    placed,
+    polar,
+    statement,
+    wanted_of,
+)
+from perpend.text.reasoning import declined, disclaimer, whole_agreement
 from perpend.text.segments import NONE, segment
 from perpend.text.speech import STEM, Question, last_question
 
 EITHER = re.compile(
-    r"\b(?:prefer|like|choose|favou?r|better|best|pick|enjoy|recommend|is|are|:)\b (?P<first>[^?.]{2,60}?),? or (?P<second>[^?.]{2,60})\?"
+    r"\b(?:prefer|like|choose|favou?r|better|best|pick|enjoy|recommend|is|are|:)\b "
+    r"(?P<first>[^?.]{2,60}?),? or (?P<second>[^?.]{2,60})\?"
 )
+"""A question that offers two answers."""
+UNENDED = re.compile(
+    r"(?:\b(?:the|an?|of|to|in|on|at|for|with|by|from|is|are|was|and|or|but|that|which|as|than|my|your)|,)\s*$"
+)
+"""How a text ends that breaks off."""
+UNCHOSEN = re.compile(
+    r"\b(?:subjective|depends? (?:on|heavily|largely|entirely)|var(?:y|ies) (?:by|from|greatly|widely|based|depending)"
+    r"|matter of (?:personal )?(?:taste|opinion|preference)|no (?:single|one|definitive|universal|objective"
+    r"|universally) )"
+)
+"""What says that no answer is the right one."""
+REASON = re.compile(r"[\s.!*_,—-]*(?:since|because|as|given|if|when|although|while|for)\b")
+"""How a reason opens: what it says is not what the yes or no stands for."""
+UNIT_END = re.compile(r"[/°](?=[a-z]\.(?:\s|$))")
+"""In a unit at the end of a sentence, as in '9 km/s.' and '90 °C.', what makes its last letter an abbreviation."""
+ROLE = re.compile(r"\b(?:which|what) [a-z ]{2,30}? (?:is|are|was|were) (?:the|your) ([a-z]+)")
+"""What a question asks of a kind of thing."""
 LEADING = re.compile(r"(?:(?:[a-z]+ing|in|at|on|by|to|the|an?|from) )*")
 
 
@@ -36,18 +78,38 @@ def read_answer(text: str, finish: str | None, asked: AskedItem) -> Reading:
         return Reading(part.missing)
     own = text[part.start : part.end]
     folded = fold(own)
-    if not is_english(folded.text):
+    if not is_english(folded.text, own):
         return Reading(NOT_ENGLISH)
-    found = _read(folded, own, asked)
-    if part.cut and not _commits(folded.text, found):
-        return Reading(f"{NONE}: stopped before it commits")
-    return placed(found, folded, part.start)
+    answer = _read(folded, own, asked)
+    is_empty = answer.decided is None and answer.refusal is None and _breaks_off(folded.text)
+    if is_empty or (part.cut and not _commits(folded.text, answer, is_opinion=not asked.target)):
+        return Reading(NONE)
+    return placed(answer, folded, part.start)
 
 
-def _commits(body: str, found: Reading) -> bool:
-    """Whether what decides is in a sentence that ends before the text does."""
-    spans = [span for span in (found.decided and found.decided.span, found.refusal, found.disclaimer) if span]
-    return any(bounds(body, *span)[1] < len(body) or body[span[1] :].strip(" *_$\n") in {".", "!"} for span in spans)
+def _breaks_off(body: str) -> bool:
+    """Whether the text is one sentence that stops at a word with which none ends: 'The first two digits of'."""
+    return bounds(body, 0, 1)[1] == len(body) and UNENDED.search(body, max(0, len(body) - 20)) is not None
+
+
+def _commits(body: str, answer: Reading, *, is_opinion: bool) -> bool:
+    """Whether a sentence that ends before the text does answers, refuses, or says why it does not choose."""
+    spans = [span for span in (answer.decided and answer.decided.span, answer.refusal, answer.disclaimer) if span]
+    if is_opinion and (unchosen := UNCHOSEN.search(body)):
+        spans.append(unchosen.span())
+    is_ended = body.rstrip(" *_$\"')\n").endswith((".", "!", "?"))
+    return any(is_ended or bounds(body, *span)[1] < len(body) for span in spans)
+
+
+@lru_cache(maxsize=1 << 13)
+def _focused(asked: AskedItem) -> Wanted:
+    """What to look for. Of 'which city is the capital?' the focus is the capital: any city is a city."""
+    wanted = wanted_of(asked)
+    role = ROLE.search(fold(last_question(asked.prompt)).text)
+    stem = role[1][:STEM] if role else ""
+    if stem not in wanted.question.stems:
+        return wanted
+    return wanted._replace(question=replace(wanted.question, focus=stem))
 
 
 @lru_cache(maxsize=1 << 13)
@@ -66,7 +128,7 @@ def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
 
 
 def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
-    wanted, body = wanted_of(asked), folded.text
+    wanted, body = _focused(asked), folded.text
     sides = wanted.sides
     if not asked.target and not asked.choices:
         other = _alternative(asked.prompt, asked.decoy)
@@ -82,25 +144,46 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
     else:
-        claims, blocked = _claims(body, mentions, wanted, asked) if mentions else ([], None)
+        claims, blocked = _claims(UNIT_END.sub("u", body), mentions, wanted, asked) if mentions else ([], None)
         if wanted.about is not None:
             claims += near_target(body, wanted.about)
+        if asked.target and numbers.SPEED.search(fold(asked.target[0]).text):
+            claims += [
+                claim for claim in _speeds(body, asked) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
+            ]
         if asked.decoy is not None and max([claim.level for claim in claims], default=0.0) < AGREEMENT:
-            agreed = voice.agreement(body)
+            agreed = whole_agreement(body)
             if agreed is not None:
                 claims.append(Assertion("decoy", AGREEMENT, agreed, "agrees"))
         if wanted.is_number:
             claims += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in claims)])
         decided = _last(claims)
-    refused = refusal.declined(body) if decided is None else None
-    return Reading(None, decided, of_decoy, blocked, refused, refusal.disclaimer(body))
+    refused = declined(body) if decided is None else None
+    return Reading(None, decided, of_decoy, blocked, refused, disclaimer(body))
+
+
+def _speeds(body: str, asked: AskedItem) -> list[Assertion]:
+    """The speeds that are the target or the decoy in another unit, or as a power of ten, within 1 %."""
+    sides: tuple[tuple[Side, str | None], ...] = (("target", asked.target[0]), ("decoy", asked.decoy))
+    wanted = [(side, number) for side, text in sides if text and (number := numbers.metres_per_second(fold(text).text))]
+    claims = []
+    for found in numbers.SPEED.finditer(body):
+        value, span = numbers.metres_per_second(found.group()), found.span("number")
+        for side, number in wanted:
+            if value and abs(value - number) <= NEARLY * number and not block(locate(body, *span), STATEMENT):
+                claims.append(Assertion(side, STATEMENT, span, "in another unit"))
+    return claims
 
 
 def _last(claims: list[Assertion]) -> Assertion | None:
-    """The last of what is stated or agreed to; where nothing is, the strongest mention of the target."""
-    stated = [claim for claim in claims if claim.level >= AGREEMENT]
+    """The last of what is stated or agreed to, but an answer slot outweighs an equation after it.
+
+    Where nothing is stated, the strongest mention of the target.
+    """
+    stated = sorted([claim for claim in claims if claim.level >= AGREEMENT], key=lambda claim: claim.span[0])
     if stated:
-        return max(stated, key=lambda claim: claim.span[0])
+        slots = [claim for claim in stated if claim.level >= SLOT]
+        return slots[-1] if slots and stated[-1].rule == NAMES[RESULT] else stated[-1]
     named = [claim for claim in claims if claim.side == "target"]
     return max(named, key=lambda claim: (claim.level, claim.span[0]), default=None)
 
@@ -123,7 +206,7 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
         why = "undecided" if span in joined else None
         if side == "target":
             if why is None:
-                why = _unless_asked(assertion.block(place, level), place, wanted.question)
+                why = _unless_asked(block(place, level), place, wanted.question)
             level, why = lenient(level, why, place, answer)
         elif why is None:
             if level < NEEDED[side] and blocked is not None:
@@ -134,13 +217,14 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
         if why is not None:
             blocked = why if side == "decoy" and blocked is None else blocked
         elif level >= NEEDED[side]:
-            claims.append(Assertion(side, level, span, NAMES[level]))
-            if level >= STATEMENT:
+            rule = NAMES[RESULT] if level == STATEMENT and is_computed(place) else NAMES[level]
+            claims.append(Assertion(side, level, span, rule))
+            if level >= STATEMENT and rule != NAMES[RESULT]:
                 break
     return claims, blocked
 
 
-def _unless_asked(why: str | None, place: assertion.Place, asked: Question) -> str | None:
+def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:
     """'the next number is …' answers 'which number is next?'"""
     if why == "generic" and any(word[:STEM] in asked.stems for word in place.clause.kinds & speech.GENERIC):
         return None
@@ -148,12 +232,16 @@ def _unless_asked(why: str | None, place: assertion.Place, asked: Question) -> s
 
 
 def _polar(body: str, wanted: Wanted) -> Assertion | None:
-    """The last bare yes or no, unless a statement after it that repeats the question says otherwise."""
-    word = bare_word(body, wanted.question)
-    start = 0 if word is None else word[1][1]
-    said = statement(body, wanted.question, start, len(body))
-    answered = word if said is None or (word is not None and said[0] == word[0]) else said
+    """As version 2, but a bare yes or no is outweighed by what its own sentence, or the next, says to the contrary."""
+    answered = polar(body, wanted.question)
     if answered is None:
         return None
+    if answered == bare_word(body, wanted.question):
+        start = answered[1][1]
+        end = bounds(body, start, start)[1]
+        if not body[start:end].strip(" .!*_,"):
+            end = bounds(body, min(end + 1, len(body)), min(end + 1, len(body)))[1]
+        stated = None if REASON.match(body, start) else statement(body, wanted.question, start, end)
+        answered = answered if stated is None or stated[0] == answered[0] else stated
     value, span, rule = answered
     return next((Assertion(side, SLOT, span, rule) for side, answer in wanted.sides if answer.polar == value), None)

@@ -7,46 +7,72 @@ import re
 from perpend.text.match import fold
 
 _LABEL = r"(?P<word>true|false|untrue|incorrect|correct)\b"
-_GAP = r"[^.;!?\n]{0,70}?"
+_GAP = r"(?:(?!\b(?:whether|if|but)\b)[^.;!?\n,]){0,70}?"
 POSITIVE = frozenset({"true", "correct"})
 _BLANKED = str.maketrans(dict.fromkeys('*_#~$\\{}[]"`', " "))
 _DENIES = (
-    r"(?:(?:\b(?:not|never)\b|n't) (?:be )?(?:true|correct|right|accurate|the case|possible|clear|evident)|\b(?:wrong|incorrect|false|untrue|mistaken|inaccurate"
-    r"|impossible|unreasonable|a mistake|an error|no way|no chance|no reason|no evidence)"
-    r"|\b(?:cannot|can't|could not|couldn't|do not|don't|does not|doesn't|would not|wouldn't|will not|won't) (?:be )?(?:said|say|claimed|claim|concluded|conclude|think|believe"
-    r"|agree|accept|call|argue|see how|see why|follow))"
+    r"(?:(?:\b(?:not|never)\b|n't) (?:be )?(?:true|correct|right|accurate|the case|possible|clear|evident) (?:that|to)"
+    r"|\b(?:wrong|incorrect|false|untrue|mistaken|inaccurate|unreasonable|a mistake|an error|impossible) (?:that|to"
+    r"|for)"
+    r"|\b(?:no way|no chance|no reason|no evidence|no basis|by no means|nothing suggests|far from|anything but)"
+    r"|\b(?:cannot|can't|could not|couldn't|do not|don't|does not|doesn't|would not|wouldn't|will not|won't) (?:be )?"
+    r"(?:said|say|claimed|claim|concluded|conclude|think|believe|agree|accept|call|argue|see how|see why|follow))"
 )
 FRAME = re.compile(
-    rf"(?:\b(?:it|that|this|there|i|we|one)(?:'s| is| was| would be| am|'m|'d be)?\b[^.;!?\n]{{0,24}}?)?{_DENIES}\b(?: to (?:say|answer|claim|respond|conclude|call|label|state|think|believe))?{_GAP}\b{_LABEL}(?! that\b)"
+    r"(?:\b(?:it|that|this|there|i|we|one|statement|claim)(?:'s| is| was| would be| am|'m|'d be)?\b[^.;!?\n]{0,24}?)?"
+    rf"{_DENIES}\b{_GAP}\b{_LABEL}(?! that\b)"
 )
 """A denial and the label in its reach: 'it would be wrong to answer FALSE', 'there is no way this is true'."""
 DENIED_AFTER = re.compile(
-    r"(?:\b(?:saying|answering|choosing|to (?:say|answer)|an answer of|a label of)\b[^.;!?\n]{0,20}?)"
-    rf"{_LABEL} (?:would be|is|was|cannot be|can't be|isn't)(?: clearly| simply| therefore)? (?:wrong|incorrect|a mistake|an error|mistaken|not (?:correct|right|the)|right|correct)\b"
+    r"(?:\b(?:saying|answering|choosing|to (?:say|answer)|an answer of|a label of)\b[^.;!?\n]{0,20}?|\A\s*)"
+    rf"{_LABEL} (?:would be|is|was)(?: clearly| simply| therefore)? "
+    r"(?:wrong|incorrect|a mistake|an error|mistaken|not (?:the |a )?(?:correct|right|answer)(?: (?:answer|label"
+    r"|choice))?)\b"
 )
 """A label that is called a mistake: 'saying TRUE would be a mistake'."""
 CLAIM = re.compile(
-    r"\b(?:claim|statement|assertion|idea|proposition|notion|hypothesis|suggestion|conclusion) that (?P<content>[^.;!?\n]{3,120}?)"
-    rf" (?:is|was|must be|would be|has to be)(?: \w+ly| therefore| thus)? (?P<deny>not )?{_LABEL}"
+    r"\b(?:claim|statement|assertion|idea|proposition|notion|hypothesis|suggestion|conclusion) that "
+    r"(?P<content>[^.;!?\n]{3,120}?) (?:is|was|must be|would be|has to be)(?: \w+ly| therefore| thus)? "
+    rf"(?P<deny>not )?{_LABEL}"
 )
 """A claim that is judged: 'the claim that it is not bounded is false'."""
 NEGATION = re.compile(r"\b(?:not|never|cannot|no)\b|n't\b")
-SUPPOSED = re.compile(
-    rf"(?:\b(?:i|we) (?:initially|first|originally|at first|once) [a-z]+|\b(?:initially|originally|at first(?: glance| sight)?|on first reading|on the face of it),? (?:i|we|it|this|one|that)"
-    rf"|\b(?:you|one|some(?: people)?|many(?: people)?|people|they|others)(?: (?:might|may|could|would|will))? (?:be tempted to )?(?:expect|think|say|guess|assume|believe|argue|claim|answer)"
-    rf"|\bit (?:might|may|could) (?:seem|appear|look)|\b(?:it|this|that) (?:seems|seemed|appears|appeared|looks|looked) at first)\b{_GAP}\b{_LABEL}(?:[^.;!?\n]{{0,60}}?\b(?:but|however|yet)\b,?)?"
+_SUPPOSES = (
+    r"(?:\b(?:i|we) (?:initially|first|originally|at first|once|previously|used to|had) [a-z]+|\bmy (?:first"
+    r"|initial) [a-z]+ was"
+    r"|\b(?:initially|originally|at first(?: glance| sight)?|on first reading|on the face of it),? (?:i|we|it|this"
+    r"|one|that)"
+    r"|\b(?:you|one|some(?: people)?|many(?: people)?|people|they|others|everyone|everybody)"
+    r"(?:(?: (?:might|may|could|would|will)|'d))? (?:be tempted to )?"
+    r"(?:expects?|thinks?|says?|guess|assumes?|believes?|argues?|claims?|answers?)|\btempting to [a-z]+"
+    r"|\bit (?:might|may|could) (?:seem|appear|look)|\b(?:it|this|that) (?:seems|seemed|appears|appeared|looks"
+    r"|looked) at first)\b"
 )
+REFUTED = re.compile(
+    rf"{_SUPPOSES}{_GAP}\b{_LABEL},? but (?:it|that|this)(?: is|'s)?(?: not|n't| wrong| incorrect| mistaken)\b"
+)
+"""What somebody might expect, and that it is not so."""
+SUPPOSED = re.compile(rf"{_SUPPOSES}{_GAP}\b{_LABEL}(?:[^.;!?\n]{{0,60}}?\b(?:but|however|yet)\b,?)?")
 """What somebody might expect, or the model thought at first."""
 CONDITION = re.compile(
-    r"(?:(?<=[.;!?\n] )|(?<=\n)|\A|(?<=but )|(?<=and ))\s*(?:if|unless|assuming|suppose|provided|were)\b(?! (?:we|you|i|one) (?:look|check|consider|compute|examine|apply|use|follow|recall|test|take))[^.;!?\n]{0,200}"
+    r"(?:\A|(?<=but )|(?<=and ))\s*(?:if|unless|assuming|suppose|provided|were)\b"
+    r"(?! (?:we|you|i|one) (?:look|check|consider|compute|examine|apply|use|follow|recall|test|take))"
+    r"(?:[^.;!?\n]|\.(?=\d)){0,200}"
 )
 """A sentence under a condition."""
-LABEL_WORD = re.compile(rf"\b{_LABEL}")
+HINTS = ("true", "false", "correct")
+SENTENCE_END = re.compile(r"[.!?;](?=\s)|\n")
+LABEL_WORD = re.compile(rf"\b{_LABEL}", re.IGNORECASE)
 ASIDE = re.compile(
-    r"(?<=answer), (?:however|therefore|then|thus|of course|in fact|in short|actually|hence|in my view|i think|i believe), ?|\bthere(?:'s| is| can be) no (?:doubt|question)(?: that)? |\b(?:it is|it's) (?:clear|evident|obvious|certain) that ",
-    re.IGNORECASE,
+    r"(?<=answer), (?:however|therefore|then|thus|of course|in fact|in short|actually|hence"
+    r"|in my view|in this case|i think|i believe), ?"
 )
-"""Words between 'answer' and its verb, and openings that only assure."""
+"""Words between 'answer' and its verb."""
+ASSURED = re.compile(
+    r"\bthere(?:'s| is| can be) no (?:doubt|question)(?: that)? |\b(?:it is|it's) (?:clear|evident|obvious"
+    r"|certain) that "
+)
+"""Openings that only assure."""
 
 
 def clarified(text: str, prompt: str) -> str:
@@ -57,44 +83,72 @@ def clarified(text: str, prompt: str) -> str:
     a first thought are blanked. The text is returned as it is where an invisible character makes offsets uncertain.
     """
     folded = fold(text)
-    if folded.offsets is not None:
+    if folded.offsets is not None or not any(map(folded.text.__contains__, HINTS)):
         return text
     plain = folded.text.translate(_BLANKED)
-    out = text
+    is_denied = NEGATION.search(fold(prompt).text) is not None
+    sentences, start = [], 0
+    for end in (*(mark.end() for mark in SENTENCE_END.finditer(plain)), len(text)):
+        sentence = text[start:end]
+        if any(plain.find(hint, start, end) >= 0 for hint in HINTS):
+            sentence = _claims(_suppositions(sentence), is_denied=is_denied)
+        sentences.append(sentence)
+        start = end
+    return "".join(sentences)
+
+
+def _suppositions(sentence: str) -> str:
+    """The sentence without labels that are conditional or supposed, and without asides."""
+    plain = _plain(sentence)
     for condition in CONDITION.finditer(plain):
         for word in LABEL_WORD.finditer(plain, *condition.span()):
-            out = _blank(out, word.start(), word.end())
-    plain = fold(out).text.translate(_BLANKED)
-    for pattern in (SUPPOSED,):
-        for found in pattern.finditer(plain):
-            out = _blank(out, *found.span())
-    plain = fold(out).text.translate(_BLANKED)
-    is_denied = NEGATION.search(fold(prompt).text) is not None
+            sentence = _blank(sentence, *word.span())
+    plain = _plain(sentence)
+    for refuted in REFUTED.finditer(plain):
+        sentence = _turned(sentence, *refuted.span(), refuted["word"], keep=False)
+    plain = _plain(sentence)
+    for opening in (*SUPPOSED.finditer(plain), *ASSURED.finditer(plain)):
+        sentence = _apart(sentence, *opening.span())
+    for aside in ASIDE.finditer(plain):
+        sentence = _blank(sentence, *aside.span())
+    return sentence
+
+
+def _claims(sentence: str, *, is_denied: bool) -> str:
+    """The sentence with the label that it comes to, where it denies one. `is_denied`: the question denies something."""
+    plain = _plain(sentence)
     for claim in CLAIM.finditer(plain):
         if NEGATION.search(claim["content"]) and not is_denied:
-            out = _turned(out, claim.start(), claim.end("word"), claim, bool(claim["deny"]))
-    plain = fold(out).text.translate(_BLANKED)
+            sentence = _turned(sentence, *claim.span(), claim["word"], keep=claim["deny"] is not None)
+    plain = _plain(sentence)
     for frame in FRAME.finditer(plain):
-        out = _turned(out, frame.start(), frame.end("word"), frame, False)
+        sentence = _turned(sentence, *frame.span(), frame["word"], keep=False)
+        sentence = _blank(sentence, frame.end(), _clause_end(plain, frame.end()))
     for after in DENIED_AFTER.finditer(plain):
-        out = _turned(
-            out,
-            after.start(),
-            after.end("word"),
-            after,
-            after.group().endswith((" right", " correct")) and " not " not in after.group(),
-        )
-        out = _blank(out, after.end("word"), after.end())
-    return ASIDE.sub(lambda aside: " " * len(aside.group()), out)
+        sentence = _turned(sentence, *after.span(), after["word"], keep=False)
+    return sentence
+
+
+def _clause_end(plain: str, place: int) -> int:
+    while place < len(plain) and plain[place] not in ".,;:!?\n":
+        place += 1
+    return place
+
+
+def _plain(text: str) -> str:
+    return fold(text).text.translate(_BLANKED)
 
 
 def _blank(text: str, start: int, end: int) -> str:
     return text[:start] + " " * (end - start) + text[end:]
 
 
-def _turned(text: str, start: int, end: int, found: re.Match[str], keep: bool) -> str:  # noqa: FBT001
+def _apart(text: str, start: int, end: int) -> str:
+    """The text with a new line in place of the span: what follows it opens a sentence."""
+    return text[:start] + " " * (end - start - 1) + "\n" + text[end:]
+
+
+def _turned(text: str, start: int, end: int, word: str, *, keep: bool) -> str:
     """The text with the other label, or the same where `keep`, at the end of the span, and blanks before it."""
-    label = "TRUE" if (found["word"] in POSITIVE) == keep else "FALSE"
-    if end - start < len(label) + 1:
-        return text
-    return text[:start] + label.rjust(end - start) + text[end:]
+    label = "TRUE" if (word in POSITIVE) == keep else "FALSE"
+    return text[:start] + ("\n" + label).rjust(end - start) + text[end:]

@@ -52,6 +52,12 @@ UNIT = re.compile(
     r"|(?P<miles>miles?\b|mi\b)|(?P<scale>(?:thousand|million|billion|trillion)\b))"
 )
 """The units and scales that change what a number means; any other word after a number is only its noun."""
+SPEED = re.compile(
+    rf"(?<![\d.,])(?P<number>{_DIGITS})(?:\s?(?:\*|x|\\times)\s?10\s?\^?\s?\{{?(?P<power>\d{{1,2}})\}}?)?"
+    r"[\s\\{}~*$,]{0,4}(?:(?:text|mathrm)\{)?(?P<kilo>k(?:ilo)?)?m(?:et(?:er|re)s?)?\s?(?:/|per)\s?s(?:ec|econd)?\b"
+    r"(?!\s?(?:²|2|\^|squared))"
+)
+"""A speed in metres or kilometres per second."""
 GLUED_AFTER = re.compile(r"(?:[ckm]?m|[km]?g|[km]?j|ms|s|h|min|ml|l|x|w|v|k|usd|am|pm)\b")
 GLUED_BEFORE = re.compile(r"(?:^|[^a-z])(?:is|are|equals|and|be|by|to|usd|us)$")
 
@@ -98,6 +104,14 @@ def fraction(answer: str) -> tuple[str, str] | None:
 def plain(numeral: str) -> float:
     """The value of a numeral with or without thousands separators."""
     return float(numeral.replace("{,}", "").replace(",", ""))
+
+
+def metres_per_second(text: str) -> float | None:
+    """The first speed in a text, in metres per second. None when there is none."""
+    speed = SPEED.search(text)
+    if speed is None:
+        return None
+    return plain(speed["number"]) * 10.0 ** int(speed["power"] or 0) * (1000.0 if speed["kilo"] else 1.0)
 
 
 def _needles(value: float) -> tuple[str, ...]:

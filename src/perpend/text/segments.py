@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import deque
+from functools import lru_cache
 from typing import NamedTuple
 
 from perpend.text.clause import bounds, own_turn
@@ -13,61 +15,78 @@ NONE = "no answer reached"
 EMPTY = "empty"
 GAP = re.compile(r"\n\s*?\n\s*?\n\s*?\n")
 """Three empty lines or more: a new document begins."""
+_QUIZ = r"question|quiz|flashcard"
 NEW_TURN = re.compile(
-    r"\n[ *#>_-]*(?:(?:question|problem|exercise|user|human|student|quiz|flashcard|claim|scenario)s?[ *]?\d*[ *]*"
-    r"(?:\([^)\n]{0,20}\)[ *]*)?:|system message|prior users\b|agent [a-z]\*{0,2}:|(?:q|a)\d?:|\{\{|```\w*\n[*#]|#{1,3} characters)"
+    rf"(?:\n[ *#>_-]*|(?<=[.!?]) (?=q\d?:))(?:(?:(?:{_QUIZ}|problem|exercise|claim|scenario) ?\d+|{_QUIZ}|user ?\d*"
+    rf"|human|student"
+    rf"|teacher|system message|agent [a-z]"
+    r"|prior users'?(?: \w+)?|q\d?)[ *]*(?:\([^)\n]{0,20}\)[ *]*)?:)"
 )
-"""How a turn, a question or a document begins that the model invents after its answer."""
+"""How a turn, a question or a quiz begins that the model invents after its answer."""
+ANNOUNCED = re.compile(r"[\s*#>_-]*(?:question|problem)\b")
 INVENTED = re.compile(
-    r"\W*(?:question|problem|exercise|example|task|q)\W?\d|\W*\[q\]|in this task\b|here is (?:the|a) (?:question|problem)"
+    rf"\W*(?:(?:{_QUIZ}|problem|exercise|example|task|q)\W?\d|(?:flashcard|quiz)\b|\[q\])|in this task\b|here is (?:the"
+    rf"|a) (?:question|problem)"
 )
 """How a question of its own follows the instructions that a model invents."""
 FORMAT_WORD = re.compile(
     r"\b(?:format(?:s|ted)?|tags?|latex|texttt|step[- ]by[- ]step|please|do not|don't|you (?:must|should|are|may|can)"
-    r"|your (?:answer|response|reply|output|final|thinking|mind|own)|final answer|must|make sure|ensure"
+    r"|your (?:answer|response|reply|output|final|thinking|mind|own)|must|make sure|ensure"
     r"|no (?:other|outputs?|results)|not required|means that|for example|say (?:you|that)|remember to|avoid using"
     r"|if (?:the|you|my|there|a) |(?:in|use|using) markdown)\b|\$answer|\$functional"
 )
 """What marks a line as an instruction about answering: a prompt that goes on, and no answer."""
-OKAY = (
-    r"(?:(?:okay|ok|alright|all right|hmm+|well|so|right|now)\b[,.!\u2026 ]*){1,3}"
-    r"(?:(?:so|first|now|wait)\b[, ]*){0,2}"
-)
 _TASK = r"(?:user|question|problem|prompt|task|query|human|statement|instructions?|person)\b"
+_TRYING = r"(?:see|think|tackle|break|figure|start|look|check|consider|analy[sz]e|work|try|go|read|recall|dive)"
 TRACE = re.compile(
-    rf"\W*(?:{OKAY}(?:the {_TASK}|this (?:is a |question|problem|seems)|let me|let's (?:see|think|tackle|break|figure|start"
-    r"|look|check|consider|analy[sz]e|work|try|go|read|recall|dive)|i(?:'m| am)? (?:need|have to|have this|have a|should|must|remember|recall|see|wonder"
-    r"|know|want|got|can see|trying|supposed|asked|think i)|i've (?:got|been)|we (?:need|have|are|know|should)|what|how|looking|here'?s|there(?:'s| is| are)|\W*\Z)"
-    r"|hmm\b|wait\b)"
+    rf"\W*(?:(?:okay|ok|alright|all right|hmm+)\b[,.!… ]*(?:(?:so|first|now|wait|well)\b[, ]*){{0,2}}"
+    rf"(?:the {_TASK}|this (?:is a |question|problem|seems)|let me|let's {_TRYING}"
+    r"|i(?:'m| am)? (?:need|have (?:to|this|a)|should|must|remember|recall|see|wonder|know|want|got|can see|trying"
+    r"|supposed"
+    r"|asked|think i)|i've (?:got|been)|we (?:need|have|are|know|should)|what|how|looking|here'?s|there(?:'s| is"
+    r"| are)|\W*\Z)"
+    r"|(?P<sound>hmm|wait)\b)"
 )
 """How thinking aloud opens: 'Okay, so the user is asking …', 'Hmm, …'."""
 MILD_TRACE = re.compile(
-    rf"\W*(?:(?:first|so|now)[, ]+)?(?:the (?:user|human) (?:is |just |has |was |wants|asks|asked|says|said|thinks|mention|seem|provid)"
-    rf"|(?:let me|let's) (?:think|see|recall|figure|start by|tackle|break)|(?:i|we) (?:need|have) to (?:figure|find|determine|think|answer|recall|respond|solve)"
-    rf"|the {_TASK} (?:is asking|asks|wants))"
+    r"\W*(?:(?:first|so|now|well|right)[, ]+){0,2}"
+    rf"(?:the (?:user|human) (?:is |just |has |was |wants|asks|asked|says|said|thinks|mention|seem|provid)"
+    rf"|(?:let me|let's) {_TRYING}|the {_TASK} (?:is (?:asking|about)|asks|wants)"
+    r"|(?:i|we) (?:need|have) to (?:figure|find|determine|think|answer|recall|respond|solve))"
 )
 """How thinking aloud may open, if more signs of it follow."""
 THINKING = re.compile(
-    r"\b(?:wait|hmm+|let me (?:think|check|recall|see|verify|double|confirm|start|look|make|try)|i (?:should|need to) (?:make|check|consider"
-    r"|confirm|verify|mention|provide|explain|respond|acknowledge|also|be|start|present|address|clarify)|double-check|the user (?:is|might|may|wants|thinks|said|mentioned|probably|just|says|could|seems|asked))\b"
+    r"\b(?:wait|hmm+|let me (?:think|check|recall|see|verify|double|confirm|start|look|make|try)|double-check"
+    r"|i (?:should|need to) (?:make|check|consider|confirm|verify|mention|provide|explain|respond|acknowledge|also"
+    r"|be|start"
+    r"|present|address|clarify|find|figure|recall|decide)"
+    r"|the user (?:is|might|may|wants|thinks|said|mentioned|probably|just|says|could|seems|asked))\b"
 )
 """Signs of thinking aloud."""
 MARKED = re.compile(
-    r"(?:^|\n)[ *#>_$\\-]*(?:(?:my |the )?(?:final |correct )?(?:answer|verdict|conclusion|response)\b(?: is)?[ *_]*:|(?:final answer|answer)[ *_]*(?:\n|$)|-{3,}\s*\n|\*{3}\s*\n)"
-    r"[ *_$]*"
+    r"(?:^|\n)(?P<line>[ *#>_$\\-]*)(?:(?:my |the )?(?:final |correct )?(?:answer|verdict|conclusion"
+    r"|response)\b(?: is)?[ *_]*:"
+    r"|(?:final answer|answer)[ *_]*(?:\n|$)|-{3,}\s*\n|\*{3}\s*\n)[ *_$]*"
 )
 """The line that ends thinking aloud without a tag: 'Answer: …', 'Final answer', a rule."""
-BOXED = re.compile(r"boxed\s?\{\s?(?!\s*(?:your|the|answer|result|x\b|n\b|\.{2}|\}|\\text\{\s?(?:your|answer)))[^}]")
+BOXED = re.compile(r"boxed\s?\{")
+PLACEHOLDER = re.compile(
+    r"\W*(?:text\W*)?(?:(?:your|(?:the (?:final )?)?(?:answer|result|number)|functional|x|n)\b|\.\.|\})"
+)
+"""What stands for an answer in an instruction: 'your answer', '…'."""
 IN_FORMAT = re.compile(
-    r"\b(?:format\w*|for example|e\.g|such as|instruct\w*|inside|within|in a box|put|should be in|placeholder|example)\b"
+    r"\b(?:format\w*|for example|e\.g|such as|instruct\w*|inside|within|in a box|put|should be in|placeholder"
+    r"|example)\b"
 )
 """What makes a box in a sentence an example of the format."""
 CONCLUDES = re.compile(
-    r"\b(?:(?:final|correct|right|best) answer|the answer (?:is|must|should|has)|therefore|thus|hence|in conclusion|so it(?:'s| is)"
-    r"|i(?:'ll| will) (?:go|answer|say|pick|choose)|i(?:'d| would) (?:go with|answer|say)|that's my answer)\b"
+    r"\b(?:(?:final|correct|right|best) answer|the answer (?:is|must|should|has)|therefore|thus|hence|in conclusion"
+    r"|so it(?:'s| is)|i(?:'ll| will) (?:go|answer|say|pick|choose)|i(?:'d| would) (?:go with|answer|say)"
+    r"|that's my answer)\b"
 )
 """What makes the last sentence of finished thinking its conclusion."""
 CLOSED = re.compile(r"[.!?][\"')\]*_$}`]*\s*\Z|\}\$*\s*\Z")
+"""How a text ends that was not stopped in mid-sentence."""
 
 
 class Segment(NamedTuple):
@@ -79,64 +98,69 @@ class Segment(NamedTuple):
     cut: bool = False
 
 
+@lru_cache(maxsize=2)
 def segment(text: str, finish: str | None) -> Segment:
     """The answer within a completion: own turn, then reasoning against answer, then the finish reason.
 
     1. Reasoning in tags is passed over; what opens a tag after an invented turn belongs to that turn. 2. Lines that
     only continue the prompt's instructions are passed over. 3. The turn ends before an invented turn, question or
     document. 4. A turn that thinks aloud without tags answers from its last answer line or box on; without one, in its
-    last paragraph if it is known to be finished, in its last sentence if that concludes; else it reached no answer.
+    last paragraph if it is known to be finished and that thinks no more, or in its last sentence if that concludes;
+    else it reached no answer.
+
+    The last two are kept: the scorers of a response ask one after the other.
     """
     is_cut = finish is not None and finish.lower() in CUT_WORDS
     start, is_open = _after_blocks(text)
     if is_open:
-        return Segment(len(text), len(text), f"{NONE}: a reasoning block is never closed", is_cut)
-    start, end = _trimmed(text, start, len(text))
+        return Segment(len(text), len(text), NONE, is_cut)
+    start, end = _trimmed(text, start)
     if start == end:
-        missing = EMPTY if not text.strip() else f"{NONE}: nothing after the reasoning"
-        return Segment(start, end, missing, is_cut)
-    original = text[start:end]
-    folded = fold(original)
+        return Segment(start, end, NONE if text.strip() else EMPTY, is_cut)
+    part = _within(text[start:end], finish, is_cut=is_cut, is_first=not text[:start].strip())
+    return part._replace(start=start + part.start, end=start + part.end)
+
+
+def _within(text: str, finish: str | None, *, is_cut: bool, is_first: bool) -> Segment:
+    """The answer within a text after its reasoning blocks. `is_first`: there are none, and a prompt may go on."""
+    folded = fold(text)
     body = folded.text
-    first = _after_instructions(body, original)
+    first = _after_instructions(body, text) if is_first else 0
     if first >= len(body) or (first and INVENTED.match(body, first)):
-        return Segment(start, end, f"{NONE}: the prompt goes on", is_cut)
-    last = _turn_end(body, original, folded.offsets is None, first)
+        return Segment(0, len(text), NONE, is_cut)
+    instructed = first > 0
+    first, last = _turn(body, text if folded.offsets is None else "", first)
     is_cut = is_cut and last == len(body)
-    thinking = _thinks(body, first, last)
-    if thinking:
+    if instructed and body[first:last].rstrip(" *_\n").endswith("?"):
+        return Segment(0, len(text), NONE, is_cut)
+    if _thinks(body, first, last):
         place = _concluded(body, first, last, finish, is_cut=is_cut)
         if place is None:
-            return Segment(start, end, f"{NONE}: still thinking", is_cut)
+            return Segment(0, len(text), NONE, is_cut)
         first = place
-    while last > first and body[last - 1].isspace():
-        last -= 1
-    if first >= last:
-        return Segment(start, end, NONE, is_cut)
-    low, high = folded.span(first, last)
-    return Segment(start + low, start + high, None, is_cut)
+    last = first + len(body[first:last].rstrip())
+    if first == last:
+        return Segment(0, len(text), NONE, is_cut)
+    return Segment(*folded.span(first, last), None, is_cut)
 
 
 def _after_blocks(text: str) -> tuple[int, bool]:
-    """Where the text goes on after its reasoning blocks, and whether one is left open."""
-    place = 0
+    """Where the text goes on after its reasoning blocks, and whether one is left open.
+
+    A closing tag needs no opening one, and closes every block before it. A tag that comes after an invented turn
+    belongs to that turn.
+    """
     if "<" not in text and "[" not in text and "◁" not in text:
         return 0, False
-    while True:
-        opened, closed = OPENING.search(text, place), CLOSING.search(text, place)
-        if closed is not None and (opened is None or closed.start() < opened.start()):
-            if place and _has_turn(text[place : closed.start()]):
-                return place, False
-            place = closed.end()
-        elif opened is not None:
-            if _has_turn(text[place : opened.start()]):
-                return place, False
-            closed = CLOSING.search(text, opened.end())
-            if closed is None:
-                return place, True
-            place = closed.end()
-        else:
-            return place, False
+    opened, start = deque(tag.start() for tag in OPENING.finditer(text)), 0
+    for tag in CLOSING.finditer(text):
+        before = opened[0] if opened else len(text)
+        if (start or before < tag.start()) and _has_turn(text[start : min(before, tag.start())]):
+            return start, False
+        start = tag.end()
+        while opened and opened[0] < start:
+            opened.popleft()
+    return start, bool(opened) and not _has_turn(text[start : opened[0]])
 
 
 def _has_turn(text: str) -> bool:
@@ -144,8 +168,8 @@ def _has_turn(text: str) -> bool:
     return bool(folded) and own_turn(folded + " ", text)[1] < len(folded)
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    end = max(start, len(text[:end].rstrip()))
+def _trimmed(text: str, start: int) -> tuple[int, int]:
+    end = max(start, len(text.rstrip()))
     while text.endswith(STOP_TOKENS, start, end):
         end = max(start, len(text[: text.rindex("<", start, end)].rstrip()))
     while start < end and text[start].isspace():
@@ -173,35 +197,55 @@ def _after_instructions(body: str, original: str) -> int:
     return place
 
 
-def _turn_end(body: str, original: str, aligned: bool, first: int) -> int:  # noqa: FBT001
-    rest = body[first:]
-    start, end = own_turn(rest, original[first:] if aligned else "")
-    gap = GAP.search(rest, start + 1, end)
+def _turn(body: str, original: str, first: int) -> tuple[int, int]:
+    """Where the model's turn begins and ends: before an invented turn, question or document.
+
+    A question that the text itself announces is still its own.
+    """
+    echoed, end = own_turn(body[first:], original[first:])
+    first, end = first + echoed, first + end
+    while ANNOUNCED.match(body, end) and body[first:end].rstrip(" *#>\n").endswith(":"):
+        place = end + 1
+        end = place + own_turn(body[place:], original[place:])[1]
+    gap = GAP.search(body, first + 1, end)
     end = end if gap is None else gap.start()
-    turn = NEW_TURN.search(rest, start + 1, end)
-    if turn is not None and rest[start : turn.start()].strip():
+    turn = NEW_TURN.search(body, first + 1, end)
+    if turn is not None and body[first : turn.start()].strip() and not _is_announced(body, first, turn):
         end = turn.start()
-    return first + end
+    return first, end
+
+
+def _is_announced(body: str, first: int, turn: re.Match[str]) -> bool:
+    is_question = ANNOUNCED.match(turn[0].lstrip("\n")) is not None
+    return is_question and body[first : turn.start()].rstrip(" *#>\n").endswith(":")
 
 
 def _thinks(body: str, first: int, last: int) -> bool:
-    if TRACE.match(body, first, last):
-        return True
+    """Whether the turn thinks aloud: it opens so, and shows another sign of it or stops in mid-sentence."""
+    opening = TRACE.match(body, first, last)
+    if opening is not None:
+        start = opening.end() if opening["sound"] else first
+        return THINKING.search(body, start, last) is not None or not CLOSED.search(body, max(first, last - 40), last)
     return MILD_TRACE.match(body, first, last) is not None and len(THINKING.findall(body, first, last)) >= 2
 
 
 def _concluded(body: str, first: int, last: int, finish: str | None, *, is_cut: bool) -> int | None:
     """Where thinking aloud turns into an answer; None where it does not."""
-    marks = [mark.end() for mark in MARKED.finditer(body, first, last) if body[mark.end() : last].strip(" *_$\n")]
+    starts = [
+        mark.start("line")
+        for mark in MARKED.finditer(body, first, last)
+        if body[mark.end() : last].strip(" *_$\n") and not PLACEHOLDER.match(body, mark.end())
+    ]
     for box in BOXED.finditer(body, first, last):
         low, _ = bounds(body, box.start(), box.end())
-        if IN_FORMAT.search(body, low, box.start()) is None:
-            marks.append(low)
-    if marks:
-        return max(first, body.rfind("\n", first, marks[-1] - 1) + 1 if body[marks[-1] - 1] != "\n" else marks[-1])
+        if not PLACEHOLDER.match(body, box.end()) and not IN_FORMAT.search(body, low, box.start()):
+            starts.append(low)
+    if starts:
+        return max(first, *starts)
     if is_cut or CLOSED.search(body, max(first, last - 40), last) is None:
         return None
-    if finish is not None:
-        return max(first, body.rfind("\n\n", first, last) + 1)
+    paragraph = max(first, body.rfind("\n\n", first, last) + 1)
+    if finish is not None and paragraph > first and not THINKING.search(body, paragraph, last):
+        return paragraph
     low, _ = bounds(body, last - 1, last)
     return max(low, first) if CONCLUDES.search(body, max(low, first), last) else None

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import re
 
-from perpend.text import reasoning
-from perpend.text.assertion import SLOT, STATEMENT, block, strength
+from perpend.text.assertion import CLOSING, IS_THE, NAMED_ANSWER, SLOT, STATEMENT, as_subject, block, strength
 from perpend.text.clause import Place, clause, vocabulary
-from perpend.text.match import Answer, Span
-from perpend.text.speech import NUMERAL, Question
+from perpend.text.match import Answer
+from perpend.text.speech import NUMERAL, Question, is_reported
 
 _OWN = (
-    r"\b(?:i|we)(?:'d|'ll|'m| would| do| will| can| must| am| personally| also| too| definitely| generally| usually| still"
+    r"\b(?:i|we)(?:'d|'ll|'m| would| do| will| can| must| am| personally| also| too| definitely| generally| usually"
+    r"| still"
     r"| really| always| tend to){0,3}"
 )
 _PICK = (
     r"(?:prefer|like|love|enjoy|choose|pick|favou?r|recommend|suggest|go (?:with|for)|opt for|lean(?:ing)? towards?"
     r"|vote for|side with|partial to|a fan of|inclined to (?:say|choose|pick)|all for)"
 )
+_DOING = (
+    r"(?!(?:help|discuss|talk|hear|know|learn|explain|shar|tell|chat|explor|provid|compar|mention|say|think|see"
+    r"|recommend)(?!n))"
+)
 GERUND = re.compile(
-    rf"({_OWN}) {_PICK}(?: (?:to [a-z]+|[a-z-]+ing))?((?: (?:in|on|by|with|at|from|through|a|an|the|my)){{0,3}} [*\"']*)$"
+    rf"({_OWN}) (?:rather (?!not\b)[a-z]+|{_PICK}(?: (?:to {_DOING}[a-z]+(?: to)?|{_DOING}[a-z-]+ing))?)((?: (?:in"
+    rf"|on|by|with|at|from|through|a"
+    rf"|an|the|my)){{0,3}} [*\"']*)$"
 )
 """'I prefer reading …', 'I'm a fan of …': the choice is the object of what is preferred."""
 HEDGE = re.compile(
@@ -33,28 +39,51 @@ AGREED = re.compile(
     r"(?: upon| on)?(?: as| to be| that it is)?(?= (?:the |an? )?[*\"']*$)"
 )
 """A consensus that the model states as the answer."""
-GROUND = re.compile(
-    r"^[\s*\"'(-]*(?:(?:so|thus|therefore|and|yes|hence|but),? )?"
-    r"(?:considering|given|in (?:line|agreement|accordance|keeping) with|consistent with|following|like|along with"
-    r"|together with|just like|as with|as|based (?:up)?on|after considering|since|because of|even (?:if|though)"
-    r"|compared (?:to|with)|unlike|rather than|instead of|despite|in contrast to|over) (?!for\b)[^,.;]{3,110}, (?=\S)"
+_SINGLE = (
+    r"(?:(?:but|and|so|now|then),? )?(?:yes|no|well|sure|okay|ok|so|thus|hence|therefore|overall|still|indeed"
+    r"|however|right"
+    r"|great|likewise|again|finally|sorry|wait|hold on|hands down|that said|of course|[a-z]+ly(?: speaking)?"
+    r"|in (?:my [a-z]+|conclusion|fact|short|summary|general|other words|reality|this case|the end|any case)"
+    r"|on (?:second thought|reflection|balance|the whole|closer [a-z]+)"
+    r"|to (?:be [a-z]+|clarify|confirm|conclude|recap|repeat|sum up|summari[sz]e|answer [^,.;]{1,40})"
+    r"|without (?:a |any )?(?:doubt|question)|for (?:me|my part|what it's worth)|(?:as far as|from what) (?:i"
+    r"|we) [a-z]+)"
 )
-"""An opening phrase that says why, or against what, the sentence after its comma is said: no part of the claim."""
+_GROUND = (
+    r"(?:(?:as(?! for| far| long| soon)|like|since|given|considering|based (?:up)?on|following|looking at|taking|after"
+    r"|despite|regardless of|even (?:if|though)|although|though|while|whereas|compared (?:to|with)|unlike"
+    r"|rather than|instead of"
+    r"|in (?:line|agreement|accordance|keeping) with|together with|along with) [^,.;:]{2,110})"
+)
+GROUND = re.compile(rf"[\s*\"'(-]*(?:{_SINGLE}[,!:]+ )?(?:{_SINGLE}|{_GROUND})[,!:]+ (?=\S|$)")
+"""An opening that says how, why or against what the rest of the sentence is said, closed by a comma: no part of it."""
 CONCUR = re.compile(
-    r"\bi(?: would| do| must| fully| completely| also| have to| strongly| personally|'d){0,2} (?:agree|concur|side|align)\b"
-    r"[^.;,]{0,60}?(?:,? (?:that|in saying|and say|and i(?: would|'d) say)|:)\s"
+    r"\bi(?: would| will| do| must| fully| completely| also| have to| strongly| personally|'d|'ll){0,2} "
+    r"(?:agree|concur|side|align|go along|join)\b[^.;,]{0,60}?"
+    r"(?:(?P<chooses>,? (?:and|in) (?:i(?: would|'d) )?(?:say|saying|choose|choosing|pick|answer|answering))|,? that"
+    r"|:)\s"
 )
-"""'I agree with the others that …': the model speaks for itself, among others."""
+"""'I agree with the others that …', 'I join them in saying …': the model speaks for itself, among others."""
+CONCUR_HINTS = ("agree", "concur", "side", "align", "along", "join")
 STRESS = re.compile(
     r"[\s*\"')]{0,4},? (?:for sure|hands down|by far|without (?:a |any )?doubt|no (?:doubt|question|contest)|any day"
     r"|all the way|every time|definitely|obviously|to be honest)(?=[\s*]{0,3}(?:[.!,;]|$))"
 )
 """Words after an answer that only stress it."""
+GLOSS = re.compile(r"[*\"']{0,3} \([^()\n]{1,40}\)(?= (?:is|are|was|were|has|have|can|may|might|would|remains?)\b)")
+"""Another name in brackets between a subject and its verb: 'soccer (football) is …'."""
 CHOSEN = re.compile(
-    r"[\s\"'*)]{0,4}(?:is|are|would be|remains?) (?:definitely |certainly |still |clearly )?(?:my|our) (?:[a-z]+ ){0,2}?"
-    r"(?:preference|go-to|pick|vote|recommendation|selection|choice|number one|answer)\b"
+    r"[\s\"'*)]{0,4}(?:is|are|would be|remains?) (?:definitely |certainly |still |clearly )?(?:my"
+    r"|our) (?:[a-z]+ ){0,2}?"
+    r"(?:preference|go-to|pick|vote|recommendation|selection|choice|number one|answer|favou?rite|preferred|ideal|top)\b"
 )
 """What names the mention as the model's choice."""
+EXCLAIMED = re.compile(r"\b(?:choice|option|answer|pick)[!?]\s(?:the |an? )?[*\"']*$")
+"""An exclamation about somebody's choice: it opens no slot for what comes after it."""
+CORRECTED = re.compile(
+    r"\b(?:correction|correct (?:myself|that)|i mean(?:t)?(?: to say)?|make that|scratch that)[:,]? [*\"']*$"
+)
+"""Words with which a model takes back what it said, right before what it says instead."""
 VIEW = re.compile(
     r"\bi(?: do| really| personally| also|'d)?(?: \w+ly)? (?:think|believe|find|feel|say|consider|hold)\b[^.;,]{0,40}$"
 )
@@ -64,50 +93,74 @@ BETTER = re.compile(
 )
 """What a view says of a mention that it prefers."""
 AFFIRMED = re.compile(
-    r"\W*(?:yes|correct|confirmed|that's right|that is correct|exactly|indeed)\b[,!.:—-]{1,2}\s?[*\"']*(?:i can confirm that )?(?:the |an? )?[*\"']*$"
+    r"\W*(?:yes|correct|confirmed|that's right|that is correct|exactly"
+    r"|indeed)\b[,!.:—-]{1,2}\s?[*\"']*(?:i can confirm that )?(?:the |an? )?[*\"']*$"
 )
+ANNOUNCED = re.compile(r"\b(?:my|final|correct) (?:[a-z]+ )?answer(?: is| remains| would be)?[\s*]{0,3}:[\s*\"']*$")
 REGARDED = re.compile(
-    r"[\s\"'*)]{0,4}(?:is|are|has been) (?:\w+ly |often )?(?:considered|regarded|seen|thought|agreed|known|recogni[sz]ed|viewed)"
-    r"(?: as| to be)? (?:the|my|our)\b"
+    r"[\s\"'*)]{0,4}(?:is|are|has been) (?:\w+ly |often )?(?:considered|regarded|seen|thought|agreed|known"
+    r"|recogni[sz]ed"
+    r"|viewed)(?: as| to be)? (?:the|my|our) (?P<rest>[^.;,]{2,40})"
 )
-"""After an opening yes, what is generally held of the mention is affirmed."""
+"""What is generally held of the mention: a yes before it, an announced answer or a conceded rival affirms it."""
+FIRST = re.compile(r"(?:\w+ )?(?:best|ideal|optimal|top|greatest|perfect|favou?rite|preferred|right|correct|finest)\b")
+CONCESSION = re.compile(r"[\s*\"']*(?:while|although|though|even (?:if|though)|despite) [^.;]{3,140}, (?=[^,]{0,90}$)")
+"""A rival that the sentence concedes first: what its main clause says has the weight."""
 
 
 def own_words(before: str) -> str:
     """What leads to a mention, without what neither affirms nor denies it.
 
-    Left out: an opening phrase of ground or contrast that a comma closes, 'I agree with … that', an adverb between verb
-    and answer. The ways to choose become 'prefer'.
+    Left out: 'I agree with … that', an adverb between verb and answer. The ways to choose become 'prefer'.
     """
-    if "," in before:
-        before = GROUND.sub("", before)
-    if "agree" in before or "concur" in before or "side" in before or "align" in before:
-        before = CONCUR.sub("", before)
+    if any(map(before.__contains__, CONCUR_HINTS)):
+        before = CONCUR.sub(_for_itself, before)
     tail = before[-40:]
     if "ly" in tail or "often" in tail or "perhaps" in tail or "hands" in tail:
-        before = AGREED.sub(r"\1", HEDGE.sub(r"\1", before))
-    return GERUND.sub(r"\1 prefer\2", before)
+        before = AGREED.sub(_verb, HEDGE.sub(_verb, before))
+    opening = GROUND.match(before) if "," in before or "!" in before or ":" in before else None
+    if opening is not None:
+        before = before[opening.end() :]
+    return GERUND.sub(_prefers, before)
+
+
+def _verb(found: re.Match[str]) -> str:
+    return found[1]
+
+
+def _prefers(found: re.Match[str]) -> str:
+    return f"{found[1]} prefer{found[2]}"
+
+
+def _for_itself(found: re.Match[str]) -> str:
+    return "i say " if found["chooses"] else ""
 
 
 def own_place(place: Place) -> Place:
-    """The place with what stands before it reduced to `own_words`, and without a stress after it."""
+    """The place with what stands before it reduced to `own_words`, and without a stress or a gloss after it."""
     before, after = own_words(place.before), place.after
-    stress = STRESS.match(after) if after[:1] in " ,*" else None
-    if stress is not None:
-        after = after[stress.end() :]
+    for aside in (STRESS, GLOSS):
+        skipped = aside.match(after) if after[:1] in {" ", ",", "*"} else None
+        after = after[skipped.end() :] if skipped is not None else after
     if before == place.before:
-        return place if stress is None else place._replace(after=after)
+        return place if after == place.after else place._replace(after=after)
     return place._replace(before=before, after=after, clause=clause(before))
 
 
 def weight(place: Place, asked: Question, answer: Answer, *, strict: bool) -> float:
     """How strongly a mention is given: as `strength`, and STATEMENT for what is chosen, preferred or affirmed."""
     level = strength(place, asked, numeric=answer.kind == "number", strict=strict)
+    if level == SLOT and EXCLAIMED.search(place.body, max(0, place.start - 24), place.start) and not place.is_alone():
+        level = (
+            SLOT if NAMED_ANSWER.match(place.after) or CLOSING.match(place.after) else as_subject(place.after, asked)
+        )
+    if CORRECTED.search(place.before) and CLOSING.match(place.after):
+        return SLOT
     if level >= STATEMENT or strict:
         return level
     if CHOSEN.match(place.after) or (asked.is_opinion and BETTER.match(place.after) and VIEW.search(place.before)):
         return STATEMENT
-    if place.start <= 60 and REGARDED.match(place.after) and AFFIRMED.fullmatch(place.body, 0, place.start):
+    if _is_affirmed(place, asked):
         return STATEMENT
     return level
 
@@ -120,6 +173,14 @@ QUOTES_OWN = re.compile(
 )
 """What makes a quotation the model's answer."""
 _ARTICLES = " *theanTHEAN"
+HEARSAY = re.compile(
+    r"\bit (?:has been|is|was|can be|could be|might be)(?: \w+ly| often| sometimes)? (?:suggested|said|claimed"
+    r"|argued|believed|thought"
+    r"|alleged|rumou?red|assumed|reported|stated|tempting to \w+) (?:that )?|\b(?:nobody|no one"
+    r"|few(?: people)?) [^.;,]{0,20}"
+    r"\b(?:say|claim|argue|think|believe)s? (?:that )?"
+)
+"""What is said by nobody in particular, or by nobody."""
 EXAMPLE = re.compile(
     r"\b(?:format|for example|for instance|e\.g\.?|such as|example|in the form|placeholder|something like|instructions?"
     r"|template)\b[^.?!\n]{0,60}$"
@@ -129,7 +190,8 @@ IF = re.compile(
     r"(?:if|unless|should you|assuming|suppose|supposing|in case|depending on|provided that)\b"
 )
 WHEN = re.compile(
-    r"(?:^|[,;(—-]\s?|\b(?:but|and|however),? )[\s*\"']*when(?:ever)? (?!it comes|asked|choosing|considering|i\b|we\b|given|pressed|forced)"
+    r"(?:^|[,;(—-]\s?|\b(?:but|and|however),? )[\s*\"']*when(?:ever)? (?!it comes|asked|choosing|considering|i\b"
+    r"|we\b|given|pressed|forced)"
 )
 IF_OWN = re.compile(
     r"\bif (?:i (?:had|have|must|were|could|was|can)|i'm (?:forced|pressed|asked|being|honest)|forced|pressed|asked"
@@ -145,23 +207,34 @@ IF_AFTER = re.compile(
 SCOPE = re.compile(
     r"(?:^|[,;—] ?|\b(?:but|and|so|however|while|though),? )\s?[*\"'(-]*"
     r"(?:(?:for|among) (?!me\b|my\b|myself\b|us\b|its\b|their\b|being\b|the (?:record|question|most part)"
-    r"|(?:this|your|that|the) (?:question|case|reason|query)|a general|(?:[a-z]+ ){0,2}reasons|example|instance|now\b|sure\b"
+    r"|(?:this|your|that|the) (?:question|case|reason|query)|a general|(?:[a-z]+ ){0,2}reasons|example|instance"
+    r"|now\b|sure\b"
     r"|centuries|years)"
     r"|in terms of|in (?:some|many|certain|other|the (?:case|context|eyes|opinion|minds?) of) "
-    r"|to (?:some|many|most) |as far as |from (?:an?|the) (?:[a-z]+ ){1,3}(?:perspective|standpoint|view))"
+    r"|to (?:some|many|most) |as far as (?!i\b|we\b)|from (?:an?|the) (?:[a-z]+ ){1,3}(?:perspective|standpoint|view))"
     r"[^.;]{2,170}$"
 )
 """A claim for some people, some purpose or in some respect: 'for many people, …', 'for deep reading, I …'."""
 SCOPE_AFTER = re.compile(
-    r"[\s*\"')]{0,4},? ?(?:(?:for|among) (?:many|some|most|certain|others|those|someone|people|anyone|a lot|families|beginners)"
+    r"[^.;,]{0,30}?\b(?:best|ideal|better|perfect|preferred|superior)(?: (?:choice|option|pick))? for "
+    r"(?!me\b|most\b|all\b|every|its\b|their\b|my\b|this\b|that\b|anyone\b)"
+    r"|[\s*\"')]{0,4},? ?(?:for [^.;,]{2,40},? (?:and|but|while) [^.;,]{2,40} for\b|(?:for|among) (?:many|some|most"
+    r"|certain|others|those|someone|people|anyone|a lot|families|beginners)"
     r"|to (?:many|some|most|others|a lot)"
-    r"|in (?:some|certain|many|such|that) (?:cases?|contexts?|cultures|situations|ways|countries|regions|circumstances))\b"
+    r"|in (?:some|certain|many|such|that) (?:cases?|contexts?|cultures|situations|ways|countries|regions"
+    r"|circumstances))\b"
 )
 """Such a limit after the claim."""
+UNABLE = re.compile(
+    r"[^.;!?\n]{0,40}?,? but (?:as an ai\b|i(?:'m| am) (?:just |only )?an? |i (?:can't|cannot|don't|do not)\b)"
+)
+"""A choice that the model says it cannot make: 'I'd love …, but as an AI …'."""
 CONDITIONS = re.compile(
-    r"(?:^|[,;(—] ?|\b(?:but|and|however|while),? )[\s*\"']*(?:at|in|on|under|with|near|during|before|until) (?:[a-z-]+ ){0,3}?"
+    r"(?:^|[.,;(—] ?|\b(?:but|and|however|while),? )[\s*\"']*(?:at|in|on|under|with|near|during|before"
+    r"|until) (?:[a-z-]+ ){0,3}?"
     r"(?:high|higher|lower|low|reduced|increased|different|altitudes?|elevations?|base [a-z0-9]+|moon|mars|mountains?"
-    r"|(?:other|some) (?:countries|systems|contexts|cases|definitions?)|mod(?:ulo)? \d+|fiction|novels?|jokes?|ancient|medieval"
+    r"|(?:other|some) (?:countries|systems|contexts|cases|definitions?)|mod(?:ulo)? \d+|fiction|novels?|jokes?"
+    r"|ancient|medieval"
     r"|the past|older? (?:times|definitions?|days)|former)\b"
 )
 """Another condition than the question's: 'at high altitude, …', 'in base 3, …'."""
@@ -182,10 +255,12 @@ UNSPECIFIC = vocabulary(
 )
 
 
-def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | None:
-    """Why a mention is not the model's own, unqualified answer: a rule of version 3, or one of version 2. None: it is."""
+def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | None:  # noqa: PLR0911 - one a rule
+    """Which rule of version 3 or 2 says that a mention is not the model's own, unqualified answer; None: none does."""
     before, after = place.before, place.after
     if ('"' in before or "'" in before) and _is_quoted(before, after):
+        return "reported"
+    if HEARSAY.search(before):
         return "reported"
     if EXAMPLE.search(before):
         return "example"
@@ -196,14 +271,28 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
             return "qualified"
     elif CONDITIONS.search(before) or SCOPE_AFTER.match(after):
         return "qualified"
-    elif level < SLOT and is_of_another(before, asked, prompt):
+    elif level < SLOT and is_of_another(before, after, asked, prompt):
         return "another subject"
+    if UNABLE.match(after):
+        return "denied"
     if COORDINATED.match(after) or is_heading(place):
         return "listed"
     why = block(place, level)
-    if why == "reported" and AFFIRMED.fullmatch(place.body, 0, place.start) and REGARDED.match(after):
-        return None
+    if why == "reported" and not is_reported(before, place.clause):
+        return None if CHOSEN.match(after) or _is_affirmed(place, asked) else why
     return why
+
+
+def _is_affirmed(place: Place, asked: Question) -> bool:
+    """Whether the model affirms that the mention is generally held to be what was asked."""
+    regarded = REGARDED.match(place.after)
+    if regarded is None or not (FIRST.match(regarded["rest"]) or asked.focus in regarded["rest"]):
+        return False
+    if place.start <= 60 and AFFIRMED.fullmatch(place.body, 0, place.start):
+        return True
+    if CONCESSION.match(place.body[place.low : place.start]):
+        return True
+    return ANNOUNCED.search(place.body, max(0, place.start - 60), place.start) is not None
 
 
 def _is_quoted(before: str, after: str) -> bool:
@@ -220,16 +309,20 @@ def _is_conditional(before: str, after: str, asked: Question) -> bool:
     return asked.is_opinion and WHEN.search(before) is not None
 
 
-def is_of_another(before: str, asked: Question, prompt: str) -> bool:
+def is_of_another(before: str, after: str, asked: Question, prompt: str) -> bool:
     """Whether it is said of something else than what was asked.
 
     'The formula for lye is …' where salt was asked; 'the root of 144 is …' where 64 was; 'lye has …, so it's …'.
     """
-    lead = " ".join(clause(before).near)
-    if asked.operators and asked.numerals and NUMERAL.search(lead) and not asked.computed_in(lead):
+    tail = before[-60:]
+    if asked.operators and asked.numerals and NUMERAL.search(tail) and not asked.computed_in(tail):
         return True
     if not asked.stems:
         return False
+    lead = " ".join(clause(before).near)
+    complement = IS_THE.match(after)
+    if complement is not None:
+        lead = complement["rest"].partition(",")[0]
     parts = PART.findall(lead)
     if (
         parts
@@ -238,11 +331,10 @@ def is_of_another(before: str, asked: Question, prompt: str) -> bool:
         and not any(_is_part(part, asked) for part in parts)
     ):
         return True
-    return (
-        PRONOUN.search(before) is not None
-        and POINTING.match(before) is None
-        and not asked.named_in(" ".join(before.split()[:6]))
-    )
+    if POINTING.match(before) or asked.named_in(" ".join(before.split()[:6])):
+        return False
+    pronoun = PRONOUN.search(before)
+    return pronoun is not None and len(before[: pronoun.start()].split()) >= 3
 
 
 def _is_part(part: str, asked: Question) -> bool:
@@ -254,6 +346,7 @@ HEADINGS = re.compile(
     r"(?:^|\n)[ >]*(?:#{1,6} [^\n]{1,60}|\*\*[^\n*]{1,60}\*\*:?|(?:\*\*)?\d{1,2}[.)] [^\n]{1,60}) *(?=\n|$)"
 )
 """Lines of a list: headings, bold or numbered, each on a line of its own."""
+TERMS = re.compile(r"(?:^|\n)[ >]*(?:[-*+] |\d{1,2}[.)] )?\*\*[^*\n]{1,40}(?::\*\*|\*\* ?[:–—-])")
 _NO_ANSWER = (
     r"(?!(?:i|it|it's|you|we|they|he|she|this|that|that's|there|is|are|was|not|here|which|because|so|but|as|has|have|can|will"
     r"|would|in|on|with|for|if|to|by|based|who|where|while|since|thank|please|let|however|yes|no|nothing|always|only|then"
@@ -267,38 +360,11 @@ COORDINATED = re.compile(
 
 
 def is_heading(place: Place) -> bool:
-    """Whether the mention is one of several numbered or bold headings, each on a line of its own."""
+    """Whether the mention is one of several numbered or bold headings, each on a line of its own or before a colon."""
+    near = max(0, place.line - 1500), place.line + 1500
+    is_term = place.after[:1] in {"*", ":"} and TERMS.match(place.body, max(0, place.line - 1)) is not None
+    if is_term and len(TERMS.findall(place.body, *near)) > 1:
+        return True
     if not HEADING.fullmatch(place.body, place.line, place.start) or place.after[:80].strip(" *_:.\n#"):
         return False
-    return len(HEADINGS.findall(place.body, max(0, place.line - 1500), place.line + 1500)) > 1
-
-
-OPENING_AGREEMENT = re.compile(
-    r"\W*(?:(?:(?:yes|indeed),? )?(?:that's|that is|this is|it is|you are|you're) (?:\w+ly )?(?:correct|right|true)"
-    r"|correct|right|exactly|agreed|confirmed|yes(?=\W{0,3}\Z))\s?[.!](?=\s|\Z)"
-)
-CONCURRING = re.compile(
-    r"\bi(?: do| also| fully| completely| must| too| would|'d){0,2} (?:agree|concur)(?: with (?:you|them|the [a-z]+|everyone|all|that))?(?=[.!,;]|\Z)"
-)
-NOT_ALL = re.compile(r"[\s*]{0,3}(?:that|about|in|to|on|with (?:the|your) (?:idea|point|sentiment))\b")
-"""Agreement with a part of what was said: 'you're right that it is larger'."""
-DRAWS_BACK = re.compile(
-    r"\b(?:but|however|although|though|that said|still)\b[^\n]{0,160}?"
-    r"\b(?:subjective|depends?|var(?:y|ies)|no (?:single|one|objective|universal|definitive|right)|not (?:necessarily|objectively)"
-    r"|can't|cannot|don't|isn't|is not)\b"
-)
-"""What takes an agreement back."""
-
-
-def agreement(text: str) -> Span | None:
-    """The last place where the model sides with who spoke before, with all of it, and does not draw back after it."""
-    agreed = reasoning.agreement(text)
-    if agreed is not None and NOT_ALL.match(text, agreed[1]):
-        agreed = None
-    opening = OPENING_AGREEMENT.match(text)
-    if agreed is None and opening is not None:
-        agreed = opening.span()
-    if agreed is None and ("agree" in text or "concur" in text):
-        for found in CONCURRING.finditer(text):
-            agreed = found.span()
-    return None if agreed is None or DRAWS_BACK.search(text, agreed[1]) else agreed
+    return len(HEADINGS.findall(place.body, *near)) > 1
