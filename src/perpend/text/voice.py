@@ -42,7 +42,8 @@ AGREED = re.compile(
 _SINGLE = (
     r"(?:(?:but|and|so|now|then),? )?(?:yes|no|well|sure|okay|ok|so|thus|hence|therefore|overall|still|indeed"
     r"|however|right"
-    r"|great|likewise|again|finally|sorry|wait|hold on|hands down|that said|of course|[a-z]+ly(?: speaking)?"
+    r"|great|likewise|again|finally|sorry|wait|hold on|hands down|me too|same here|that said|of course"
+    r"|[a-z]+ly(?: speaking)?"
     r"|in (?:my [a-z]+|conclusion|fact|short|summary|general|other words|reality|this case|the end|any case)"
     r"|on (?:second thought|reflection|balance|the whole|closer [a-z]+)"
     r"|to (?:be [a-z]+|clarify|confirm|conclude|recap|repeat|sum up|summari[sz]e|answer [^,.;]{1,40})"
@@ -58,13 +59,16 @@ _GROUND = (
 GROUND = re.compile(rf"[\s*\"'(-]*(?:{_SINGLE}[,!:]+ )?(?:{_SINGLE}|{_GROUND})[,!:]+ (?=\S|$)")
 """An opening that says how, why or against what the rest of the sentence is said, closed by a comma: no part of it."""
 CONCUR = re.compile(
-    r"\bi(?: would| will| do| must| fully| completely| also| have to| strongly| personally|'d|'ll){0,2} "
-    r"(?:agree|concur|side|align|go along|join)\b[^.;,]{0,60}?"
-    r"(?:(?P<chooses>,? (?:and|in) (?:i(?: would|'d) )?(?:say|saying|choose|choosing|pick|answer|answering))|,? that"
-    r"|:)\s"
+    r"\b(?:i|we)(?: all| would| will| do| must| fully| completely| also| have to| strongly| personally|'d|'ll){0,2} "
+    r"(?:agree|concur|side|align|go along|join|echo)\b[^.;,]{0,60}?"
+    r"(?:(?P<chooses>,? (?:and|in) (?:i(?: would|'d) )?(?:say|saying|choose|choosing|pick|answer|answering)|:)"
+    r"|,? that)\s"
+    r"|\bmy answer is the same as (?P<same>[^.;,:]{3,60}):\s"
 )
 """'I agree with the others that …', 'I join them in saying …': the model speaks for itself, among others."""
-CONCUR_HINTS = ("agree", "concur", "side", "align", "along", "join")
+INCLUDED = re.compile(r"\b(?:agents|users|others|everyone|everybody|all)\b[^.;]{0,30}\bincluding (?:me|myself),? ")
+"""The others and the model with them."""
+CONCUR_HINTS = ("agree", "concur", "side", "align", "along", "join", "echo", "same as", "including m")
 STRESS = re.compile(
     r"[\s*\"')]{0,4},? (?:for sure|hands down|by far|without (?:a |any )?doubt|no (?:doubt|question|contest)|any day"
     r"|all the way|every time|definitely|obviously|to be honest)(?=[\s*]{0,3}(?:[.!,;]|$))"
@@ -85,11 +89,12 @@ CORRECTED = re.compile(
 )
 """Words with which a model takes back what it said, right before what it says instead."""
 VIEW = re.compile(
-    r"\bi(?: do| really| personally| also|'d)?(?: \w+ly)? (?:think|believe|find|feel|say|consider|hold)\b[^.;,]{0,40}$"
+    r"(?:\bi(?: do| really| personally| also|'d)?(?: \w+ly)? (?:think|believe|find|feel|say|consider|hold)\b"
+    r"|\b(?:for me|to me|personally|in my (?:opinion|view|book)),)[^.;,]{0,40}$"
 )
 BETTER = re.compile(
     r"[\s\"'*)]{0,4}(?:(?:is|are|to be) )?(?:(?:the|much|far|generally|by far|clearly|simply) ){0,2}"
-    r"(?:better|best|superior|preferable|ideal|(?:more|most) [a-z]+)\b"
+    r"(?:better|best|superior|preferable|ideal|perfect|(?:more|most) [a-z]+)\b"
 )
 """What a view says of a mention that it prefers."""
 AFFIRMED = re.compile(
@@ -114,7 +119,7 @@ def own_words(before: str) -> str:
     Left out: 'I agree with … that', an adverb between verb and answer. The ways to choose become 'prefer'.
     """
     if any(map(before.__contains__, CONCUR_HINTS)):
-        before = CONCUR.sub(_for_itself, before)
+        before = CONCUR.sub(_for_itself, INCLUDED.sub("i ", before))
     tail = before[-40:]
     if "ly" in tail or "often" in tail or "perhaps" in tail or "hands" in tail:
         before = AGREED.sub(_verb, HEDGE.sub(_verb, before))
@@ -133,7 +138,7 @@ def _prefers(found: re.Match[str]) -> str:
 
 
 def _for_itself(found: re.Match[str]) -> str:
-    return "i say " if found["chooses"] else ""
+    return "i say " if found["chooses"] or found["same"] else ""
 
 
 def own_place(place: Place) -> Place:
@@ -158,7 +163,9 @@ def weight(place: Place, asked: Question, answer: Answer, *, strict: bool) -> fl
         return SLOT
     if level >= STATEMENT or strict:
         return level
-    if CHOSEN.match(place.after) or (asked.is_opinion and BETTER.match(place.after) and VIEW.search(place.before)):
+    if CHOSEN.match(place.after) or (
+        asked.is_opinion and BETTER.match(place.after) and VIEW.search(place.body, place.low, place.start)
+    ):
         return STATEMENT
     if _is_affirmed(place, asked):
         return STATEMENT
