@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,9 @@ def test_errors_are_those_of_a_plain_count(run: Run, metrics: list[Metric]) -> N
     sensitivity = one(metrics, "sensitivity", JUDGE)
     assert (sensitivity.value, sensitivity.n) == (pytest.approx(np.mean(caught)), len(caught))
     assert one(metrics, "specificity", JUDGE).value == 1.0
-    assert one(metrics, "labelled", "labels:endorsed").also == {"k": 120, "undecidable": 0, "readers": 1}
+    assert one(metrics, "labelled", "labels:endorsed").also == {
+        "k": 120, "undecidable": 0, "readers": 1, "lines": 120,
+    }  # fmt: skip
 
 
 def test_the_corrected_rate_covers_what_the_judge_misses(metrics: list[Metric]) -> None:
@@ -136,6 +139,18 @@ def test_labels_travel_with_a_published_run_and_their_numbers_are_recomputed(run
     assert audit([tmp_path / "first"])[0].ok
     body = json.loads((tmp_path / "first" / "metrics.json").read_text())
     assert [entry for entry in body["metrics"] if entry["metric"] == "corrected_rate"]
+
+
+def test_labels_that_came_after_the_numbers_are_no_difference_and_removed_ones_are(run: Run, tmp_path: Path) -> None:
+    copy = tmp_path / "first"
+    shutil.copytree(run.directory, copy)
+    lines = (copy / "labels.jsonl").read_text().splitlines(keepends=True)
+    (copy / "labels.jsonl").write_text("".join(lines[:60]))
+    pp.score(copy)
+    (copy / "labels.jsonl").write_text("".join(lines))
+    assert audit([copy])[0].ok, "the numbers say how many lines they are from"
+    (copy / "labels.jsonl").write_text("".join(lines[:50]))
+    assert not audit([copy])[0].ok
 
 
 def test_without_labels_nothing_is_said(run: Run, tmp_path: Path) -> None:

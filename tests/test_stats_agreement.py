@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from perpend import stats
 from perpend.errors import DataError
+from perpend.types import Estimate
 
 NA = math.nan
 # Krippendorff (2011), "Computing Krippendorff's alpha-reliability", section D: four observers, twelve units.
@@ -164,3 +166,11 @@ def test_few_clusters_and_one_cluster_are_flagged() -> None:
 def test_what_is_not_ratings_is_refused(call: object, message: str) -> None:
     with pytest.raises(DataError, match=message):
         call()
+
+
+@pytest.mark.parametrize("statistic", EVERY)
+def test_raters_who_share_no_unit_have_no_agreement(statistic: Callable[..., Estimate]) -> None:
+    """Two readers who read different answers: nothing to compare, said with its reason."""
+    apart = statistic([[1.0, NA, 0.0, NA], [NA, 1.0, NA, 0.0]], ["a", "a", "b", "b"])
+    assert (apart.value, apart.n) == (None, 0)
+    assert apart.note

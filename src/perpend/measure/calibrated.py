@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perpend.measure.judged import JudgedRows, judged_rows
-from perpend.measure.labels import read_labels
+from perpend.measure.labels import label_lines, read_labels
 from perpend.measure.run import Run
 from perpend.measure.study import Metric
 from perpend.measure.table import BoolArray, FloatArray
@@ -25,7 +25,7 @@ CASCADE = "cascade"
 _AGREEMENTS = {"agreement": raw_agreement, "kappa": kappa, "ac1": ac1, "alpha": alpha}
 
 
-def calibration_metrics(run: Run) -> Iterator[Metric]:
+def calibration_metrics(run: Run, lines: int | None = None) -> Iterator[Metric]:
     """For every rule and judge of what people labelled; nothing where there is no label.
 
     Where a judge has verdicts that the newest rule has not, also for both in turn, as 'cascade:endorsed@M'. Overall and
@@ -33,27 +33,29 @@ def calibration_metrics(run: Run) -> Iterator[Metric]:
     PPI++ and by Rogan and Gladen, with the uncorrected one in `also`. For each condition against the first:
     `corrected_difference` over the same items, and `errs_differently`, the p of equal errors under both. Of the
     readers: `labelled`, trials with a label / trials that somebody read, and their agreement where there are several.
+    `lines` counts only so many lines of the file from the start; `labelled` says how many there were.
     """
-    labels = read_labels(run)
+    labels = read_labels(run, lines=lines)
+    counted = label_lines(run) if lines is None else min(lines, label_lines(run))
     stems = dict.fromkeys(name.partition("@")[0] for one in labels for name in (one.scorer or one.rubric,))
     for stem in stems:
         rules = [name for name in run.table.scorers if name.partition("@")[0] == stem]
         judges = [name for name in run.table.scorers if name.startswith(f"judged:{stem}@")]
         if not rules:
             continue
-        for column, rows in _columns(run, rules, judges):
+        for column, rows in _columns(run, rules, judges, lines):
             if (rows.labelled & ~np.isnan(column.verdicts)).any():
                 yield from column.metrics(rows)
-        yield from _readers(stem, judged_rows(run, rules[-1], judges[0] if judges else None))
+        yield from _readers(stem, judged_rows(run, rules[-1], judges[0] if judges else None, lines=lines), counted)
 
 
-def _columns(run: Run, rules: list[str], judges: list[str]) -> Iterator[tuple[_Column, JudgedRows]]:
+def _columns(run: Run, rules: list[str], judges: list[str], lines: int | None) -> Iterator[tuple[_Column, JudgedRows]]:
     first = judges[0] if judges else None
     for name in rules:
-        rows = judged_rows(run, name, first)
+        rows = judged_rows(run, name, first, lines=lines)
         yield _Column(name, run.table.column(name).digest(), rows.rule), rows
     for name in judges:
-        rows = judged_rows(run, rules[-1], name)
+        rows = judged_rows(run, rules[-1], name, lines=lines)
         digest = run.table.digest([rules[-1], name], np.ones(len(run.table), dtype=np.bool_))
         yield _Column(name, run.table.column(name).digest(), rows.judge), rows
         if (np.isnan(rows.rule) & ~np.isnan(rows.judge)).any():
@@ -137,15 +139,17 @@ def _named(rows: JudgedRows, cell: tuple[int, int]) -> dict[str, str]:
     return {"model": rows.names["model"][model], "condition": rows.names["condition"][condition]}
 
 
-def _readers(stem: str, rows: JudgedRows) -> Iterator[Metric]:
+def _readers(stem: str, rows: JudgedRows, lines: int) -> Iterator[Metric]:
     read = rows.labelled | rows.undecidable
     for values in rows.readers.values():
         read |= ~np.isnan(values)
     n, k = int(read.sum()), int(rows.labelled.sum())
-    also = {"k": k, "undecidable": int(rows.undecidable.sum()), "readers": len(rows.readers)}
+    also = {"k": k, "undecidable": int(rows.undecidable.sum()), "readers": len(rows.readers), "lines": lines}
     method = "trials with a label / trials that somebody read"
     yield Metric("labelled", f"{READERS}:{stem}", {}, Estimate(k / n if n else None, n, method=method, also=also))
     raters = [values[read] for values in rows.readers.values()]
     if len(raters) > 1:
         for name, statistic in _AGREEMENTS.items():
+            if name == "kappa" and len(raters) != 2:  # it is of two; alpha is of any number
+                continue
             yield Metric(name, f"{READERS}:{stem}", {}, statistic(raters, rows.item[read]))

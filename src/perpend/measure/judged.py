@@ -48,11 +48,11 @@ class JudgedRows:
         return ~np.isnan(self.label)
 
 
-def judged_rows(run: Run, rule: str, judge: str | None = None) -> JudgedRows:
+def judged_rows(run: Run, rule: str, judge: str | None = None, *, lines: int | None = None) -> JudgedRows:
     """The rows of one rule ('endorsed' or 'endorsed@2'), one judge of the same, and the labels of the same.
 
     `judge` is a column such as 'judged:endorsed@M' (see `Run.with_judge`); None takes the only one of that name, and
-    all NaN where there is none. Labels count whose rubric or scorer has the rule's name.
+    all NaN where there is none. Labels count whose rubric or scorer has the rule's name; `lines` as in `read_labels`.
     """
     table = run.table
     column = table.column(rule)
@@ -65,7 +65,7 @@ def judged_rows(run: Run, rule: str, judge: str | None = None) -> JudgedRows:
     chosen = judge or (verdicts[0] if verdicts else "")
     labels = [
         one
-        for one in read_labels(run)
+        for one in read_labels(run, lines=lines)
         if stem in (one.rubric.partition("@")[0], one.scorer.partition("@")[0])
         if "@" not in one.scorer or one.scorer == column.name
     ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -98,9 +99,10 @@ def append_labels(run: Run, labels: Sequence[HumanLabel]) -> Path:
     return path
 
 
-def read_labels(run: Run, path: Path | None = None) -> list[HumanLabel]:
+def read_labels(run: Run, path: Path | None = None, *, lines: int | None = None) -> list[HumanLabel]:
     """Every label of the run, in the order of the file; of a reader's labels by one rubric of one trial the last.
 
+    `lines` reads only so many from the start: the file only grows, so these are what there was at some time.
     No file, no labels. A line that names no trial of the run, that is about another text than the run holds, or that
     contradicts its rubric is a DataError with its number.
     """
@@ -109,11 +111,17 @@ def read_labels(run: Run, path: Path | None = None) -> list[HumanLabel]:
         return []
     reader = LabelReader(run)
     labels: dict[object, HumanLabel] = {}
-    for number, (where, body) in enumerate(json_lines(source)):
+    for number, (where, body) in enumerate(islice(json_lines(source), lines)):
         label = reader.read(body, where)
         # A label without a rubric is a vote, however often somebody casts it.
         labels[(label.trial, label.by, label.rubric) if label.rubric else number] = label
     return list(labels.values())
+
+
+def label_lines(run: Run) -> int:
+    """How many lines the file has; 0 where there is none."""
+    path = run.directory / LABELS
+    return sum(1 for _ in json_lines(path)) if path.is_file() else 0
 
 
 class LabelReader:

@@ -197,16 +197,18 @@ def stated_metrics(table: Table) -> Iterator[Metric]:
     yield from no_answer_metrics(table)
 
 
-def derive(runs: Sequence[Run], out: Path, *, figures: bool = True, draw: bool = True) -> Derived:
+def derive(
+    runs: Sequence[Run], out: Path, *, figures: bool = True, draw: bool = True, labels: int | None = None
+) -> Derived:
     """Write metrics.json, report.md, tables and figures of some scored runs of one study into `out`.
 
-    Without `draw` the report links to its figures, and none is drawn.
+    Without `draw` the report links to its figures, and none is drawn. `labels` counts only so many of the run's labels.
     """
     study = study_of(runs)
     table = table_of(runs) if len(runs) > 1 else runs[0].table
     metrics = [*stated_metrics(table), *study.metrics(table)]
     if len(runs) == 1:
-        metrics += calibration_metrics(runs[0])
+        metrics += calibration_metrics(runs[0], labels)
     manifests = [run.manifest for run in runs]
     write_metrics(out, [run.name for run in runs], metrics, names_of(study, metrics, manifests))
     del metrics  # what the report sees is what was written, and memory holds it once

@@ -239,7 +239,9 @@ def alpha(
     pairs = counts[:, :, None] * (counts[:, None, :] - np.eye(size)) if scale == "ordinal" else counts[:, :0, None]
     fixed = _distances(scale, units.categories, np.zeros(size))
     apart = ((counts @ fixed) * counts).sum(axis=1)
-    table = np.column_stack([apart / others, counts, pairs.reshape(len(others), -1) / others[:, None]])
+    table = np.column_stack(
+        [apart / others, counts, pairs.reshape(len(others), pairs.shape[1] * pairs.shape[2]) / others[:, None]]
+    )
 
     def value(total: FloatArray) -> FloatArray:
         margin = total[..., 1 : 1 + size]

@@ -55,7 +55,9 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
             return _without_study(run, stored, body, facts, metrics)
         if body is not None and body.get("format") == 1:
             return format_1.numbers(run, stored, body, facts, redraw=redraw)
-        derived = derive([run], fresh, figures=(stored / FIGURES).is_dir(), draw=redraw)
+        drawn_there = (stored / FIGURES).is_dir()
+        labels = None if facts is not None else _labels_counted(body)
+        derived = derive([run], fresh, figures=drawn_there, draw=redraw, labels=labels)
         now = read_metrics(fresh)
         compare_metrics(metrics, body, now, run.manifest)
         checks = [metrics]
@@ -64,6 +66,13 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
             checks.append(stated_attempts(run.manifest, facts, as_list(now.get("metrics"))))
         trees = Trees(run, stored, fresh, derived.report, published=facts is not None)
         return [*checks, trees.report(), *trees.files(redraw=redraw)]
+
+
+def _labels_counted(body: Mapping[str, JSON] | None) -> int:
+    """How many lines of labels the numbers of a run directory were derived from: people may label on afterwards."""
+    entries = map(as_object, as_list(None if body is None else body.get("metrics")))
+    lines = next((as_object(one.get("also")).get("lines") for one in entries if one.get("metric") == "labelled"), 0)
+    return lines if isinstance(lines, int) and not isinstance(lines, bool) and lines >= 0 else 0
 
 
 def _read(stored: Path) -> tuple[Check, Mapping[str, JSON] | None]:
