@@ -12,6 +12,7 @@ import pytest
 
 import perpend as pp
 from perpend.ask.rubric import find_rubric
+from perpend.errors import SpecError
 from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.judging import Selection, answers_to_judge
 from perpend.measure.labels import append_labels, label_of, sample_to_label
@@ -151,6 +152,13 @@ def test_labels_that_came_after_the_numbers_are_no_difference_and_removed_ones_a
     assert audit([copy])[0].ok, "the numbers say how many lines they are from"
     (copy / "labels.jsonl").write_text("".join(lines[:50]))
     assert not audit([copy])[0].ok
+
+
+def test_what_is_written_of_a_run_follows_from_it_alone(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="has verdicts of judge"):
+        pp.score(run)
+    with pytest.raises(SpecError, match="'analyze' shows them"):
+        publish([run], tmp_path, {})
 
 
 def test_without_labels_nothing_is_said(run: Run, tmp_path: Path) -> None:

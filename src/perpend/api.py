@@ -172,7 +172,7 @@ def score(run: Place, only: Sequence[str] = (), *, trust_code: bool = False) -> 
     """
     from perpend.report.derive import derive
 
-    opened = _run(run, trust_code=trust_code)
+    opened = _run(run, trust_code=trust_code).alone()
     opened.score(only)
     return derive([opened], opened.directory, figures=False)
 

@@ -38,7 +38,7 @@ class Run:
         self.directory = Path(directory)
         self.manifest: Manifest = read_manifest(self.directory)
         self._code, self._trust_code = code, trust_code
-        self._judges: tuple[Run, ...] = ()
+        self.judges: tuple[Run, ...] = ()
 
     @property
     def name(self) -> str:
@@ -66,16 +66,23 @@ class Run:
     def table(self) -> Table:
         """Its trials as columns, with the stored scores and the verdicts of its judges."""
         table = table_of([self])
-        if not self._judges:
+        if not self.judges:
             return table
         with self.open() as store:
             texts = {trial: text_sha256(text) for trial, text, _ in store.texts()}
-        return with_verdicts(table, self.manifest.run, [(one.manifest, one.table) for one in self._judges], texts)
+        return with_verdicts(table, self.manifest.run, [(one.manifest, one.table) for one in self.judges], texts)
+
+    def alone(self) -> Run:
+        """This run; an error where it has verdicts of judges: what is written of a run must follow from it alone."""
+        if self.judges:
+            names = ", ".join(judge.name for judge in self.judges)
+            raise SpecError(f"{self.name}: has verdicts of {names}; 'analyze' shows them, this takes the run by itself")
+        return self
 
     def with_judge(self, *judges: str | Path | Run) -> Run:
         """This run with the verdicts of judge runs as columns, such as 'judged:endorsed@M'. Nothing is written."""
         run = Run(self.directory, code=self._code, trust_code=self._trust_code)
-        run._judges = (*self._judges, *(one if isinstance(one, Run) else Run(one) for one in judges))
+        run.judges = (*self.judges, *(one if isinstance(one, Run) else Run(one) for one in judges))
         return run
 
     def __getitem__(self, name: str) -> Column:

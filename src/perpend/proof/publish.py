@@ -135,7 +135,7 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
             raise SpecError(f"--accept {name}: no such gate; {did_you_mean(name, NAMES)}")
         if not because.strip():
             raise SpecError(f"--accept {name}: say why, with --because")
-    opened = [run if isinstance(run, Run) else Run(run, trust_code=trust_code) for run in runs]
+    opened = [run.alone() if isinstance(run, Run) else Run(run, trust_code=trust_code) for run in runs]
     _check_names(opened, to)
     _entries(to)  # a folder that the index could not list is reported before anything is written
     checked = [_judged(gates(run, quiet=quiet), accept) for run in opened]
