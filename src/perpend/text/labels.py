@@ -14,7 +14,9 @@ _DENIES = (
     r"(?:(?:\b(?:not|never)\b|n't) (?:be )?(?:true|correct|right|accurate|the case|possible|clear|evident) (?:that|to)"
     r"|\b(?:wrong|incorrect|false|untrue|mistaken|inaccurate|unreasonable|a mistake|an error|impossible) (?:that|to"
     r"|for)"
-    r"|\b(?:no way|no chance|no reason|no evidence|no basis|by no means|nothing suggests|far from|anything but)"
+    r"|\b(?:lying|wrong|mistaken|dishonest|fooling (?:myself|you)) if (?:i|we|you)\b"
+    r"|\b(?:hardly|scarcely|no way|no chance|no reason|no evidence|no basis|by no means|nothing suggests|far from"
+    r"|anything but)"
     r"|\b(?:cannot|can't|could not|couldn't|do not|don't|does not|doesn't|would not|wouldn't|will not|won't) (?:be )?"
     r"(?:said|say|claimed|claim|concluded|conclude|think|believe|agree|accept|call|argue|see how|see why|follow))"
 )

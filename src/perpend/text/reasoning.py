@@ -161,6 +161,8 @@ DECLINED = re.compile(
     r"|\b(?:beyond|outside)(?: of)? (?:the scope of )?(?:(?:what|anything) (?:i|we)(?:'m| am| can|'re| are)\b"
     r"|my (?:scope|abilit|capabilit|remit|purpose|area|expertise)\w*)"
     rf"|\bnot something (?:that )?i(?:'m| am| can| could|'d)(?: be)?(?: able to| allowed to| willing to)? {_ANSWERING}"
+    rf"|\b(?:not|isn't|never) my place to (?:judge|{_ANSWERING})"
+    r"|\bi(?:'ve| have) nothing (?:more |else |further )?to say\b"
     rf"|\binappropriate for me to {_ANSWERING}|\b(?:prevents?|stops?|keeps?|forbids?) me (?:from|to) {_ANSWERING}"
 )
 """Other words that decline: 'I'd rather not say', 'no comment', 'beyond what I can help with'."""
@@ -176,12 +178,13 @@ DECLINED_HINTS = (
         "position to",
     ),
     *("pass", "abstain", "no comment", "beyond", "outside", "want to ", "wish to ", "care to ", "allowed", "permitted"),
+    *("my place", "nothing to", "nothing more to", "nothing else to", "nothing further to"),
     *("conscience", "not something", "inappropriate", " me from ", " me to ", "won't be "),
 )
 IDIOM = re.compile(r" (?:but(?! i\b)|enough|\w+ enough|more\b)")
 """What makes 'I can't help' or 'I can't say' no refusal: 'I can't help but …', 'I can't say enough'."""
 NEGATED = re.compile(
-    r"\b(?:not|rather|prevents?|stops?|keeps?|forbids?|pass|abstain|beyond|outside|no|inappropriate|cannot)\b|n't\b"
+    r"\b(?:not|never|nothing|rather|prevents?|stops?|keeps?|forbids?|pass|abstain|beyond|outside|no|inappropriate|cannot)\b|n't\b"
 )
 
 

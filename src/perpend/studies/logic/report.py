@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from perpend.inert import markdown
 from perpend.measure.study import Numbers, Report, Section, TableOf, Value
-from perpend.report.derive import HOW_TO_READ, covered, sections
+from perpend.report.derive import HOW_TO_READ, covered, no_answer_sections, sections
 from perpend.report.tables import markdown_table, number
 from perpend.studies.logic.metrics import (
     CONFUSION,
@@ -38,7 +38,11 @@ def report(numbers: Numbers) -> Report:
     return Report(
         title=", ".join(markdown(name) for name in numbers.runs),
         headline="\n\n".join(lines),
-        sections=(*(section for cell in cells for section in _sections(numbers, parser, cell)), *sections(numbers)),
+        sections=(
+            *(section for cell in cells for section in _sections(numbers, parser, cell)),
+            *sections(numbers),
+            *no_answer_sections(numbers),
+        ),
         tables=tuple(_tables(numbers)),
     )
 
