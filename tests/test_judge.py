@@ -405,3 +405,14 @@ def test_the_verb_judges_analyses_and_counts(first: pp.Run, tmp_path: Path, monk
     wrong = runner.invoke(cli, ["judge", "runs/first", "--model", "mock/echo", "--rubric", "endorse"])
     assert isinstance(wrong.exception, SpecError)
     assert "did you mean 'endorsed@1'" in str(wrong.exception)
+
+
+def test_the_report_of_a_study_shows_what_judges_say_and_that_nobody_measured_them(
+    first: pp.Run, tmp_path: Path
+) -> None:
+    page = pp.analyze(first.with_judge(judged(first)), tmp_path / "analysis", figures=False).read_text()
+    assert "## What judges say" in page
+    assert "| judged\\:endorsed\\@callable/mention | mock/subject | 0 | control | rate |" in page
+    assert "Nobody has measured these judges" in page
+    alone = pp.analyze(first, tmp_path / "alone", figures=False).read_text()
+    assert "What judges say" not in alone

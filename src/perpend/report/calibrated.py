@@ -22,10 +22,13 @@ itself: then believe only the corrected one."""
 
 
 def believed(report: Report, numbers: Numbers) -> Report:
-    """The report with the sentence, the section and the table about labels; as it is where there is no label."""
+    """The report with what judges say, and with the sentence, the section and the table about labels.
+
+    As it is where there is neither a judge nor a label.
+    """
+    report = _with_judges(report, numbers)
     stems = [metric.scorer.partition(":")[2] for metric in numbers.find("labelled")]
-    rates = numbers.find("corrected_rate")
-    if not rates:
+    if not numbers.find("corrected_rate"):
         return report
     sentences = [line for stem in stems for line in _sentences(numbers, stem)]
     section = Section(TITLE, "\n\n".join([_EXPLAINED, *(part for stem in stems for part in _parts(numbers, stem))]))
@@ -35,6 +38,30 @@ def believed(report: Report, numbers: Numbers) -> Report:
         sections=(*report.sections, section),
         tables=(*report.tables, _table(numbers)),
     )
+
+
+def _with_judges(report: Report, numbers: Numbers) -> Report:
+    """The report with the rates and differences that judges give; a study's own sections are about its rules."""
+    metrics = [metric for metric in numbers.metrics if metric.scorer.startswith(f"{JUDGED}:")]
+    rows = []
+    for metric in metrics:
+        if metric.name in ("rate", "difference"):
+            p = metric.estimate.also.get("p") if metric.name == "difference" else None
+            place = (metric.scorer, metric.where["model"], metric.where["temperature"], metric.where["condition"])
+            shown = _interval(metric.estimate, sign=metric.name == "difference")
+            rows.append(
+                [*map(markdown, place), metric.name, shown, str(metric.estimate.n), "" if p is None else p_value(p)]
+            )
+    if not rows:
+        return report
+    head = ["judge", "model", "temperature", "condition", "number", "value", "n", "p"]
+    unmeasured = (
+        ""
+        if numbers.find("labelled")
+        else "\n\nNobody has measured these judges on answers of this run: `perpend label`."
+    )
+    section = Section("What judges say", markdown_table(head, rows) + unmeasured)
+    return replace(report, sections=(*report.sections, section))
 
 
 def _columns(numbers: Numbers, stem: str) -> list[str]:
