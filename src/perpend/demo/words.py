@@ -7,7 +7,7 @@ LEAD = """Three small studies of `{model}`: every answer is kept, every run is p
 recomputes everything after the raw answers.{simulated}"""
 SIMULATED = " It is a simulated subject with planted effects, not a language model."
 HOW_TO_READ = """Each value is shown with its 95% interval and n, the number of answers behind it. The first three are
-at temperature 0. An answer that was cut off at the token limit is counted and never judged, so n can be smaller than
+at temperature 0. An answer that was cut off before it was one is counted and never judged, so n can be smaller than
 the number of questions."""
 
 SAMPLED = """{facts} factual and {opinions} opinion questions, sampled with seed {seed} from perpend's own (facts that
