@@ -207,6 +207,8 @@ def in_child(corpus: Path, at: Path, seed: int, outcome: Outcome, report: Callab
         (at / name).mkdir()
     case = Case(corpus, at, random.Random(f"{seed} {outcome.kind} {outcome.number}"))
     program, *arguments = KINDS[outcome.kind](case)
+    # A path at the root of this machine that a spoiled argument happens to name is made below the case's own folder.
+    arguments = [f".{one}" if one.startswith("/") and not os.path.lexists(one) else one for one in arguments]
     outcome.command, outcome.spoiled = shlex.join([program, *arguments]), "; ".join(case.spoiled)
     before = {} if case.writes else seal(at / "in")
     report(outcome)

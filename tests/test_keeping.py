@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -9,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import perpend as pp
 from perpend.ask.conditions import control
 from perpend.ask.runner import Keeping, evaluate_task
 from perpend.ask.task import Task
-from perpend.errors import StoreError
+from perpend.canon import inside
+from perpend.errors import DataError, StoreError
+from perpend.ledger.database import translated
 from perpend.ledger.journal import JOURNAL, acknowledged
 from perpend.ledger.plan import Appended
 from perpend.ledger.store import Store
@@ -175,3 +179,37 @@ def test_reading_a_ledger_leaves_nothing_beside_it(ask: Callable[..., Path], tmp
     with Store.open(tmp_path / "copy" / "run.db") as store:
         assert store.responses() == 8
         assert [path.name for path in (tmp_path / "copy").iterdir()] == ["run.db"]
+
+
+@pytest.mark.parametrize("left", [b"", b"\n", b"x" * 511])
+@pytest.mark.parametrize("write", [False, True])
+def test_a_ledger_that_lost_its_content_does_not_cost_its_log(
+    ask: Callable[..., Path], left: bytes, write: bool
+) -> None:
+    """SQLite takes the log of so small a file for a left-over and deletes it, also when it only reads."""
+    directory = ask()
+    (directory / "run.db").write_bytes(left)
+    (directory / "run.db-wal").write_bytes(b"what was answered")
+    with pytest.raises(StoreError, match="run.db-wal is still there"):
+        Store.open(directory / "run.db", write=write)
+    with pytest.raises(StoreError):
+        pp.score(directory)
+    assert not audit_run(directory).ok
+    assert (directory / "run.db-wal").read_bytes() == b"what was answered"
+
+
+def test_a_journal_that_is_a_pipe_is_none(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / JOURNAL)
+    assert acknowledged(tmp_path) is None
+
+
+def test_text_in_a_ledger_that_is_not_utf_8_is_said_to_be_damage(tmp_path: Path) -> None:
+    """Python raises this error itself, without a number of SQLite's."""
+    with pytest.raises(StoreError, match="decode"), translated(tmp_path / "run.db"):
+        raise sqlite3.OperationalError("Could not decode to UTF-8 column 'text'")
+
+
+def test_a_link_that_leads_back_to_itself_is_no_path_below_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(DataError, match="is a link"):
+        inside(tmp_path, "loop", "suite.json")

@@ -77,7 +77,11 @@ def inside(folder: Path, name: str, where: str) -> Path:
     if not name or parts[0] in ("", "~") or _DRIVE.match(name) or ".." in parts or "\0" in name:
         raise DataError(f"{where}: {name!r:.200} is no path below its folder; write it relative, without '..'")
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()):
+    try:
+        is_inside = path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a link that leads back to itself; Python 3.13 has an OSError of its own for it
+        is_inside = False
+    if not is_inside:
         raise DataError(f"{where}: {name!r:.200} is a link to another folder; put the file itself there")
     if path.exists() and not path.is_file() and not path.is_dir():
         raise DataError(f"{where}: {name!r:.200} is a pipe or a device, not a file")

@@ -16,6 +16,8 @@ _LEAST_WORK, _WORK_PER_BYTE = 50_000_000, 100
 """What reading may cost, in steps of SQLite's machine: the largest honest statement takes about one per byte of its
 file. A bound in steps, not in seconds, is the same on a slow machine."""
 _LONGEST_VALUE = 1 << 26
+_LEAST_PAGE = 512
+"""The smallest page of a SQLite file: what is smaller holds nothing, and SQLite takes its log for a left-over."""
 
 
 @contextmanager
@@ -45,7 +47,7 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         message = str(error)
         # By its number: a stranger's file may call anything 'full', and must not pass for our disk.
-        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+        if _code(error) == sqlite3.SQLITE_FULL:
             raise DiskError(
                 f"{path}: the disk is full ({message}); what was written is kept: free space, then run again"
             ) from error
@@ -70,10 +72,15 @@ def translated(path: Path) -> Iterator[None]:
         raise (DiskError if error.errno in FULL else StoreError)(refusal(path, error)) from error
 
 
+def _code(error: sqlite3.Error) -> int | None:
+    """SQLite's number of an error; None for one that Python raised itself, as for text that is not UTF-8."""
+    return getattr(error, "sqlite_errorcode", None)
+
+
 def _failing(error: sqlite3.Error) -> type[StoreError]:
     """A disk that cannot be written is ours; what cannot be read may be the fault of a stranger's file."""
     codes = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE)
-    return DiskError if error.sqlite_errorcode in (*codes, sqlite3.SQLITE_IOERR_SHMSIZE) else StoreError
+    return DiskError if _code(error) in (*codes, sqlite3.SQLITE_IOERR_SHMSIZE) else StoreError
 
 
 def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connection:
@@ -83,6 +90,7 @@ def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connecti
     """
     uri = path.resolve().as_uri()
     log = path.with_name(path.name + "-wal")
+    _keep_log(path, log)
     # What keeps a log and has none is written by nobody, and reading must leave no log beside it.
     options = "immutable=1" if mode == "ro" and not log.exists() and _keeps_log(path) else f"mode={mode}"
     try:
@@ -103,6 +111,16 @@ def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connecti
         connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
         connection.execute("PRAGMA journal_mode=WAL")
     return connection
+
+
+def _keep_log(path: Path, log: Path) -> None:
+    """Refuse a file that has lost its content while its log still holds some: SQLite would delete the log."""
+    size = path.stat().st_size if path.is_file() else _LEAST_PAGE
+    if size < _LEAST_PAGE and log.is_file() and log.stat().st_size:
+        raise StoreError(
+            f"{path}: cut to {size} bytes, and {log.name} is still there; nothing was opened, so that nothing is lost. "
+            f"Put a copy of {path.name} back beside it."
+        )
 
 
 def _keeps_log(path: Path) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from perpend.canon import opened
 from perpend.errors import StoreError
 
 JOURNAL = "manifest.journal"
@@ -21,7 +22,8 @@ def acknowledged(directory: Path) -> int | None:
     A process that was killed while it made the journal leaves an empty one.
     """
     try:
-        match = _LINE.fullmatch((directory / JOURNAL).read_bytes()[:64])
+        with opened(directory / JOURNAL) as file:
+            match = _LINE.fullmatch(file.read(64))
     except OSError:
         return None
     return None if match is None else int(match[1])

@@ -175,7 +175,7 @@ class _Reader:
                     path = (folder / name).resolve()
                     if path.is_relative_to(self.folder) and path.is_file():
                         return path
-                except (OSError, ValueError):  # too long, a null byte, a loop of links
+                except (OSError, RuntimeError, ValueError):  # too long, a null byte, a loop of links
                     return None
         return None
 
