@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from perpend.ask.task import make_model, make_task
 from perpend.errors import SpecError
 from perpend.spec.runspec import ModelSpec, RunSpec, parse_spec, read_spec, spec_with_flags, written_name
 from perpend.types import Sampling
@@ -123,3 +124,12 @@ def test_a_missing_or_broken_file_is_a_spec_error(tmp_path: Path) -> None:
         read_spec(tmp_path / "none.toml")
     with pytest.raises(SpecError, match="not TOML"):
         read_spec(spec_file(tmp_path, "task ="))
+
+
+@pytest.mark.parametrize("name", ["./mock", ".", "..", ".mock", "a..b", ":x", "1.x:y", "a b.c"])
+def test_what_is_no_name_of_a_module_is_an_unknown_name(name: str) -> None:
+    """'.' would be a relative import, which has no meaning here."""
+    with pytest.raises(SpecError, match="unknown"):
+        make_model(name, {})
+    with pytest.raises(SpecError, match="unknown"):
+        make_task(name, {})

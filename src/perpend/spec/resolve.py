@@ -62,7 +62,7 @@ def module_of(kind: Kind, name: str) -> ModuleType:
         for entry in installed(kind, where):
             return importlib.import_module(entry.module)
         return importlib.import_module(f"{_HOMES[kind]}.{where}")
-    if "." in where or ":" in name:
+    if ("." in where or ":" in name) and all(part.isidentifier() for part in where.split(".")):
         try:
             return importlib.import_module(where)
         except ModuleNotFoundError as error:
