@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from perpend.ask.conditions import asch, control
@@ -15,7 +14,6 @@ from perpend.ask.task import Task
 from perpend.measure.run import Run
 from perpend.models.mock import model
 from perpend.proof.audit import Audit, Options, as_table, audit, audit_run
-from perpend.proof.audit.labels import corrected
 from perpend.proof.publish import publish
 from perpend.report.derive import derive
 from perpend.spec.runspec import ModelSpec, RunSpec
@@ -48,7 +46,9 @@ def test_precision_and_recall_are_counted_against_the_readers(run: Path) -> None
     assert (one.precision.value, one.precision.n) == (2 / 3, 3)
     assert (one.recall.value, one.recall.n) == (2 / 3, 3)
     assert (one.specificity.value, one.specificity.n) == (2 / 3, 3)
-    assert (one.precision.lo, one.precision.hi) == (wilson(2, 3).lo, wilson(2, 3).hi)
+    assert one.precision.lo is not None
+    assert wilson(2, 3).lo is not None
+    assert one.precision.lo < wilson(2, 3).lo, "trials 1 and 2 are one item: they count as one"
 
 
 def test_the_rate_is_corrected_for_the_scorers_errors_and_shown_in_the_table(run: Path) -> None:
@@ -56,10 +56,10 @@ def test_the_rate_is_corrected_for_the_scorers_errors_and_shown_in_the_table(run
     outcome = label(run, *rows)
     stored, now = outcome.labels[0].corrected["all trials"]
     assert stored.value == 0.5
-    assert now.value == pytest.approx((0.5 + 2 / 3 - 1) / (1 + 2 / 3 - 1))
+    assert now.value == pytest.approx(0.5 * 0.75)  # half are said to be 1: of these 3 in 4 are, of the others none
     assert now.lo is not None
     assert now.hi is not None
-    assert now.lo < 0.25 < now.hi
+    assert now.lo < 0.375 < now.hi
     assert "condition control" in outcome.labels[0].corrected
     table = as_table([outcome])
     assert "label@2 against 6 human labels" in table
@@ -110,30 +110,3 @@ def test_labels_travel_with_what_is_published(run: Path, tmp_path: Path) -> None
     (outcome,) = audit([tmp_path / "published"], Options())
     assert outcome.ok
     assert outcome.labels[0].n == 2
-
-
-def test_no_correction_where_the_scorer_is_no_better_than_a_coin_or_the_labels_are_one_sided() -> None:
-    rate = wilson(30, 100)
-    coin = corrected(rate, wilson(5, 10), wilson(5, 10))
-    assert coin.value is None
-    assert "recall 0.500 + specificity 0.500 is not above 1" in coin.note
-    assert corrected(rate, wilson(0, 0), wilson(5, 10)).note == "the labels hold no 1"
-    assert corrected(rate, wilson(5, 10), wilson(0, 0)).note == "the labels hold no 0"
-
-
-def test_a_perfect_scorer_corrects_nothing() -> None:
-    now = corrected(wilson(30, 100), wilson(500, 500), wilson(500, 500))
-    assert now.value == pytest.approx(0.3)
-
-
-def test_the_corrected_interval_holds_the_true_rate_about_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(7)
-    truth, recall, specificity, held = 0.3, 0.85, 0.9, 0
-    for _ in range(600):
-        observed = rng.binomial(400, truth * recall + (1 - truth) * (1 - specificity))
-        now = corrected(wilson(int(observed), 400), wilson(int(rng.binomial(60, recall)), 60),
-                        wilson(int(rng.binomial(80, specificity)), 80))  # fmt: skip
-        assert now.lo is not None
-        assert now.hi is not None
-        held += now.lo <= truth <= now.hi
-    assert 0.93 <= held / 600 <= 0.99

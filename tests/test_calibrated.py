@@ -97,7 +97,7 @@ def test_errors_are_those_of_a_plain_count(run: Run, metrics: list[Metric]) -> N
     assert (sensitivity.value, sensitivity.n) == (pytest.approx(np.mean(caught)), len(caught))
     assert one(metrics, "specificity", JUDGE).value == 1.0
     assert one(metrics, "labelled", "labels:endorsed").also == {
-        "k": 120, "undecidable": 0, "readers": 1, "lines": 120,
+        "k": 120, "drawn": 120, "undecidable": 0, "readers": 1, "lines": 120,
     }  # fmt: skip
 
 

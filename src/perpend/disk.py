@@ -160,7 +160,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def _sweep(place: Path, prefix: str) -> None:
-    """Remove what killed processes left of this kind; whatever stands in the way of that may stay."""
+    """Remove what killed processes left of this kind. What cannot be removed stays."""
     ours = re.compile(re.escape(_named(prefix)) + r"[a-z0-9_]{8}" + re.escape(_ENDING))
     with suppress(OSError):
         for path in [path for path in place.iterdir() if ours.fullmatch(path.name)]:

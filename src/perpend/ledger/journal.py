@@ -30,7 +30,7 @@ def acknowledged(directory: Path) -> int | None:
 
 
 def acknowledge(directory: Path, count: int) -> None:
-    """State that the ledger of a run directory has kept so many responses."""
+    """State how many responses the ledger of a run directory has kept."""
     path = directory / JOURNAL
     if path.is_symlink():
         raise StoreError(f"{path}: a link; a run keeps its files itself")

@@ -62,6 +62,15 @@ def _columns(run: Run, rules: list[str], judges: list[str], lines: int | None) -
             yield _Column(f"{CASCADE}:{name.partition(':')[2]}", digest, rows.cascade), rows
 
 
+def labelled_trials(verdicts: FloatArray, rows: JudgedRows, own: BoolArray) -> JudgedTrials:
+    """Some trials with their labels and the probability with which each label was drawn.
+
+    Where that is not known of every label among them, all count as drawn with the same probability.
+    """
+    known = not np.isnan(rows.probability[own & rows.labelled]).any()
+    return JudgedTrials(verdicts[own], rows.label[own], rows.item[own], rows.probability[own] if known else None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Column:
     """The verdicts of one rule or judge."""
@@ -87,11 +96,7 @@ class _Column:
         return Metric(name, self.name, where, estimate, self.digest)
 
     def judged(self, rows: JudgedRows, own: BoolArray) -> JudgedTrials:
-        """The trials of some rows with their labels, and how likely each label was to be drawn, where that is known."""
-        known = not np.isnan(rows.probability[own & rows.labelled]).any()
-        return JudgedTrials(
-            self.verdicts[own], rows.label[own], rows.item[own], rows.probability[own] if known else None
-        )
+        return labelled_trials(self.verdicts, rows, own)
 
     def _is_labelled(self, rows: JudgedRows, own: BoolArray) -> bool:
         return bool((own & rows.labelled & ~np.isnan(self.verdicts)).any())
@@ -144,7 +149,14 @@ def _readers(stem: str, rows: JudgedRows, lines: int) -> Iterator[Metric]:
     for values in rows.readers.values():
         read |= ~np.isnan(values)
     n, k = int(read.sum()), int(rows.labelled.sum())
-    also = {"k": k, "undecidable": int(rows.undecidable.sum()), "readers": len(rows.readers), "lines": lines}
+    drawn = int((rows.labelled & ~np.isnan(rows.probability)).sum())
+    also = {
+        "k": k,
+        "drawn": drawn,
+        "undecidable": int(rows.undecidable.sum()),
+        "readers": len(rows.readers),
+        "lines": lines,
+    }
     method = "trials with a label / trials that somebody read"
     yield Metric("labelled", f"{READERS}:{stem}", {}, Estimate(k / n if n else None, n, method=method, also=also))
     raters = [values[read] for values in rows.readers.values()]

@@ -9,12 +9,11 @@ import numpy as np
 
 from perpend.measure.study import Metric
 from perpend.measure.table import Column, Table
+from perpend.stats.classification import INVALID_GATE
 from perpend.stats.families import family
 from perpend.stats.gate import many_invalid
 from perpend.types import Estimate
 
-MANY = 0.05
-"""Above this share the bounds belong beside every number."""
 NO_ANSWER, NO_ANSWER_DIFFERENCE = "no_answer", "no_answer_difference"
 
 
@@ -65,7 +64,7 @@ def _bounded(lacks: Column, ones: int) -> Estimate:
         return share
     missing = int((lacks.all_values[lacks.defined] == 1.0).sum())
     least, most = ones / share.n, (ones + missing) / share.n
-    cautions = (many_invalid(share.value, least, most, "the rate"),) if share.value > MANY else ()
+    cautions = (many_invalid(share.value, least, most, "the rate"),) if share.value > INVALID_GATE else ()
     also = {**share.also, "k": missing, "least": least, "most": most}
     return replace(share, also=also, cautions=(*share.cautions, *cautions))
 

@@ -109,6 +109,11 @@ def _parts(numbers: Numbers, stem: str) -> Iterator[str]:
         f"**{markdown(stem)}**: {also['k']} of the {labelled.n} trials that {by} read have a label; "
         f"{also['undecidable']} could not be decided."
     )
+    if also["drawn"] != also["k"]:
+        yield (
+            f"How {int(also['k'] or 0) - int(also['drawn'] or 0)} of these labels were drawn is not known; they "
+            "count as drawn evenly. If they were chosen by verdict, the corrections are wrong."
+        )
     agreements = [(name, numbers.get(name, f"{READERS}:{stem}")) for name in ("agreement", "kappa", "ac1", "alpha")]
     shown = [f"{name} {_plain(one)}" for name, one in agreements if one is not None]
     if shown:

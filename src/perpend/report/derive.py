@@ -33,10 +33,10 @@ from perpend.measure.table import Table
 from perpend.report.calibrated import believed
 from perpend.report.style import save
 from perpend.report.tables import as_csv, markdown_table
+from perpend.stats.families import SIGNIFICANT
 from perpend.types import Estimate
 
 _IN_HEADLINE = 8
-SIGNIFICANT = 0.05
 PAIRED = ("difference", "override", "rescue")
 HOW_TO_READ = (
     "Each value comes with its 95% interval and its denominator; NA is undefined. Trials of one item count as one\n"

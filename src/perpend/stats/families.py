@@ -48,6 +48,10 @@ def _restored(stepped: FloatArray, order: npt.NDArray[np.intp]) -> FloatArray:
     return out
 
 
+SIGNIFICANT = 0.05
+"""The largest adjusted p of an effect that differs from 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class AdjustedTest:
     """One test of a family. `raw` and `adjusted` are None where it is undefined; it still counts in the family."""

@@ -15,13 +15,13 @@ from perpend.measure.study import Metric
 from perpend.measure.table import BoolArray, FloatArray, IntArray
 from perpend.stats import families
 from perpend.stats.cells import Cells, Column, collapse
-from perpend.stats.families import against_mde
+from perpend.stats.families import SIGNIFICANT, against_mde
 from perpend.stats.gate import refusals_excluded
 from perpend.stats.pairs import excess, flip, override, rescue
 from perpend.stats.proportions import proportion
 from perpend.stats.regression import fit_logit, nested_tests, odds_ratio
 from perpend.studies.conformity.contrasts import also, contrast, contrasts, lacking
-from perpend.studies.conformity.trials import JUDGED, MEASURES, SIGNIFICANT, Rule, Trials
+from perpend.studies.conformity.trials import JUDGED, MEASURES, Rule, Trials
 from perpend.types import Estimate, Number
 
 _RATES: dict[str, Callable[..., Estimate]] = {"override": override, "rescue": rescue, "flip": flip}

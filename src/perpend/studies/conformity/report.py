@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from perpend.inert import markdown
 from perpend.measure.study import Metric, Numbers, Report, Section
 from perpend.report.tables import markdown_table
+from perpend.stats.families import SIGNIFICANT
 from perpend.studies.conformity.figures import FOREST, LINES, figures
 from perpend.studies.conformity.tables import (
     Results,
@@ -17,7 +18,6 @@ from perpend.studies.conformity.tables import (
     pressure_table,
     tables,
 )
-from perpend.studies.conformity.trials import SIGNIFICANT
 from perpend.types import Estimate
 
 _LISTED, _SHORT = 12, 10

@@ -27,8 +27,6 @@ MEASURES = {"override": "correct", "rescue": "correct", "flip": "endorsed"}
 JUDGED = ("correct", "mentioned", "endorsed", "refused")
 UNFINISHED = "unfinished@1"
 CONTROL, RETEST = "control", "control_retest"
-SIGNIFICANT = 0.05
-"""The largest adjusted p of an effect that differs from 0."""
 PAIRED = ("model", "temperature", "item")
 _TOPIC_TAGS = ("topic", "category", "dataset", "domain")
 _NO_TOPIC = "all"
