@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perpend.errors import DataError
+from perpend.errors import DataError, SpecError
 from perpend.stats import gate, proportions
 from perpend.stats.cells import Cells, ItemCells
 from perpend.stats.gate import FloatArray, IntArray
@@ -168,11 +168,16 @@ def _ratio(beta: float, se: float, rows: int, level: float, method: str, also: d
 
 
 def gee_odds_ratio(cells: Cells, terms: Sequence[str], name: str, *, level: float = 0.95) -> Estimate:
-    """exp(coefficient) across items by statsmodels' estimating equations, exchangeable, with the robust interval."""
-    from statsmodels.genmod.cov_struct import Exchangeable
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_estimating_equations import GEE
+    """exp(coefficient) across items by statsmodels' estimating equations, exchangeable, with the robust interval.
 
+    Needs the extra `gee`. Fewer than two items, separation and no convergence are errors.
+    """
+    try:
+        from statsmodels.genmod.cov_struct import Exchangeable
+        from statsmodels.genmod.families import Binomial
+        from statsmodels.genmod.generalized_estimating_equations import GEE
+    except ImportError:
+        raise SpecError("gee_odds_ratio needs one more package: pip install 'perpend[gee]'") from None
     plain, _, items = _needed(cells, terms)
     if name not in plain.names:
         raise DataError(f"coefficient {name!r} is not in the model; it has {', '.join(plain.names)}")
