@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test docs browser clean
+.PHONY: demo test install docs browser clean
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "perpend needs Python 3.11 or newer: make PYTHON=python3.11 …")'
@@ -32,6 +32,10 @@ test: .venv/for-test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist loadgroup
+
+# Everything, also what the benchmarks run beside us.
+install: .venv/for-test
+	$(INSTALL) --editable '.[test,bench]'
 
 docs: .venv/for-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
