@@ -314,3 +314,9 @@ def stored_labels_of(study: Study) -> Mapping[str, str]:
     """The stored columns that must agree with a scorer of ours; none unless the study says so as `stored_labels`."""
     labels: Mapping[str, str] = getattr(study, "stored_labels", {})
     return labels
+
+
+def reference_labels_of(study: Study) -> Mapping[str, str]:
+    """As `stored_labels_of`, for columns that only some rows state; none unless it says so as `reference_labels`."""
+    labels: Mapping[str, str] = getattr(study, "reference_labels", {})
+    return labels
