@@ -264,6 +264,7 @@ def compare(
     return compare_directories(*sides, None if out is None else Path(out), columns)
 
 
+@overload
 def convert(
     source: str | Path,
     destination: str | Path,
@@ -271,13 +272,37 @@ def convert(
     fields: str | None = None,
     metadata: str | Path | None = None,
     runs_dir: str | Path | None = None,
-) -> Path:
-    """Import what another tool recorded as a run, or write a run in another format; returns the path written."""
-    from perpend._convert import convert as convert_files
+) -> Path: ...
+@overload
+def convert(
+    source: Sequence[Path] | list[str] | tuple[str, ...],
+    destination: str | Path,
+    *,
+    fields: str | None = None,
+    metadata: str | Path | None = None,
+    runs_dir: str | Path | None = None,
+) -> list[Path]: ...
+def convert(
+    source: str | Path | Sequence[Path] | list[str] | tuple[str, ...],
+    destination: str | Path,
+    *,
+    fields: str | None = None,
+    metadata: str | Path | None = None,
+    runs_dir: str | Path | None = None,
+) -> Path | list[Path]:
+    """Import what another tool recorded as a run, or write a run in another format; returns the path written.
+
+    A folder of several logs gives a folder of runs at `destination`. A list of sources does too, and returns the path
+    of each.
+    """
+    from perpend._convert import convert as convert_one
+    from perpend._convert import convert_each
 
     places = {"metadata": metadata, "runs_dir": runs_dir}
     given = {name: None if place is None else Path(place) for name, place in places.items()}
-    return convert_files(Path(source), Path(destination), fields, **given)
+    if isinstance(source, str | Path):
+        return convert_one(Path(source), Path(destination), fields, **given)
+    return list(convert_each([Path(one) for one in source], Path(destination), fields, **given))
 
 
 @overload

@@ -290,12 +290,14 @@ class Study(Protocol):
 class Format:
     """A format of files that a study, or an importer, reads as runs: how it is known, and how it is read.
 
-    `read` makes a run directory at its second argument and returns it.
+    `read` makes a run directory at its second argument and returns it. `parts` says of a folder that is one, which
+    files in it are runs of their own, by the names that these get.
     """
 
     name: str
     is_one: Callable[[Path], bool]
     read: Callable[[Path, Path], Path]
+    parts: Callable[[Path], Mapping[str, Path]] = lambda folder: {folder.name: folder}
 
 
 def formats_of(study: Study) -> Sequence[Format]:
