@@ -245,7 +245,7 @@ def audit(
     return Audited(tuple(outcomes), tuple(verdicts))
 
 
-def compare(
+def compare(  # noqa: PLR0913  each is one flag of the verb
     first: Place,
     second: Place,
     out: str | Path | None = None,
@@ -253,15 +253,19 @@ def compare(
     first_where: Where = None,
     second_where: Where = None,
     columns: Sequence[str] = (),
+    figures: bool = True,
 ) -> RunComparison:
-    """The second run against the first, on the trials that both have; with `out`, the page and the tables too.
+    """The second run against the first, on the trials that both have; with `out`, page, tables and figures too.
+
+    A published folder, or a log that `convert` reads, is imported for the time of the comparison.
 
     `first_where` and `second_where` narrow each to a part, such as {'model': 'small'} or {'rule': '1'}.
     """
-    from perpend.report.compare import compare_directories, side
+    from perpend._compare import compare_any
 
-    sides = side(_run(first), first_where), side(_run(second), second_where)
-    return compare_directories(*sides, None if out is None else Path(out), columns)
+    one, other = (Path(place) if isinstance(place, str) else place for place in (first, second))
+    folder = None if out is None else Path(out)
+    return compare_any((one, first_where or {}), (other, second_where or {}), folder, columns=columns, figures=figures)
 
 
 @overload
