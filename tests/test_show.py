@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.cells import cell_len
 
 import perpend as pp
 from perpend.ask.conditions import asch, control
@@ -100,6 +101,19 @@ def test_a_run_that_was_not_scored_says_so(run: Path, tmp_path: Path, items_file
     task = Task("t", (control(),), ("correct",))
     evaluate_task(spec, task, [CallableModel("m", lambda _: Response(text="x"))], tmp_path, quiet=True)
     assert "none; 'perpend score' adds ours" in shown(tmp_path / "r")
+    assert "run 'perpend score' first" in refused(tmp_path / "r", "--where", "correct=0")
+
+
+def test_long_and_wide_names_do_not_make_a_line_wider(tmp_path: Path) -> None:
+    name, wide = "stored_" + "long_" * 30, "東京の首都" * 20
+    rows = [{"q": f"{wide} {n}?", "t": wide, "m": f"{wide}{n}", "c": f"{wide}{n}", "s": n % 2} for n in range(4)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fields = f"prompt=q,text=t,target=t,model=m,condition=c,score.{name}=s,tag.topic=q,finish=c"
+    run = pp.convert(path, tmp_path / "run", fields=fields)
+    for options in ([], ["--limit", "4"], ["--limit", "1", "--messages"]):
+        page = shown(run, *options)
+        assert all(cell_len(line) <= 100 for line in page.splitlines()), page
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
             return
         is_page = as_json or out_md is not None
         most = _IN_TERMINAL if limit is None and n_per_group is None and not is_page else limit
-        filters = [case_filter(written, opened.table) for written in where]
+        filters = [case_filter(written, opened) for written in where]
         wanted = CaseSelection(filters, by, n_per_group, seed, most, messages)
         shown, title = names or newest(opened), f"Cases of {opened.name}"
         if flipped:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from perpend.errors import SpecError, did_you_mean
 from perpend.ledger.plan import Trial
+from perpend.measure.run import Run
 from perpend.measure.table import Table
 from perpend.types import Response, Score
 
@@ -91,11 +92,11 @@ def plan_of(trial: Trial) -> dict[str, str]:
     }
 
 
-def case_filter(written: str, table: Table) -> CaseFilter:
+def case_filter(written: str, run: Run) -> CaseFilter:
     """What a user wrote, against what the run has. A key, and a value of the plan or of a tag, that no trial has is an
     error that names the near ones; so is anything else than KEY=VALUE, KEY!=VALUE and KEY~TEXT.
     """
-    match = _WRITTEN.fullmatch(written)
+    table, match = run.table, _WRITTEN.fullmatch(written)
     if match is None:
         raise SpecError(f"{written!r}: write KEY=VALUE, KEY!=VALUE or KEY~TEXT, such as correct=0 or answer~Paris")
     key, operator, text = match["key"].strip(), match["operator"], match["text"]
@@ -106,6 +107,9 @@ def case_filter(written: str, table: Table) -> CaseFilter:
         return CaseFilter(key, operator, text if operator == "~" else _known_value(key, text, table))
     if table.has(key):
         return CaseFilter(key, operator, text, table.full_name(key))
+    stem = key.partition("@")[0]
+    if not table.has(stem) and stem in [name.partition("@")[0] for name in run.manifest.scorers]:
+        raise SpecError(f"{run.name}: has no scores of {key!r} yet; run 'perpend score' first")
     scorers = [*table.scorers, *(name.partition("@")[0] for name in table.scorers)]
     known = [*PLAN, *_ANSWER, *_ITEM, _REASON, *tags, *scorers]
     raise SpecError(f"no trial has {key!r}; {did_you_mean(key, dict.fromkeys(known))}")

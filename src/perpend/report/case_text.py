@@ -9,7 +9,7 @@ from perpend.canon import parse
 from perpend.inert import fenced, markdown, one_line, terminal
 from perpend.report.cases import Case, FlippedCase, keys
 from perpend.report.sent import SentTurn
-from perpend.report.tables import terminal_width
+from perpend.report.tables import terminal_width, wrapped
 from perpend.types import Item, Response, Score
 
 _EXCERPT, _SHORT, _TAG = 600, 160, 40
@@ -30,11 +30,11 @@ def flips_as_text(flips: Sequence[FlippedCase], scorers: Sequence[str] = ()) -> 
         ways = [f"{side.trial.condition}: {value}" for side, value in ((flip.first, one), (flip.second, other))]
         head = one_line(f"Flip {number}: {flip.scorer} is {one} under {flip.first.trial.condition}, {other} under "
                         f"{flip.second.trial.condition}")  # fmt: skip
-        lines = [*_wrapped(head, ""), *_place(flip.second, ("condition",)), *_question(flip.second.trial.item)]
+        lines = [*wrapped(head, ""), *_place(flip.second, ("condition",)), *_question(flip.second.trial.item)]
         for case, way in zip((flip.first, flip.second), ways, strict=True):
             lines += [
                 "",
-                *_wrapped(one_line(f"  {way}"), "  "),
+                *wrapped(one_line(f"  {way}"), "  "),
                 *_sent(case.sent),
                 *_answer(case),
                 *_scores(case, scorers or [flip.scorer]),
@@ -63,7 +63,7 @@ def _place(case: Case, without: Sequence[str] = ()) -> Iterator[str]:
     }
     for name, text in facts.items():
         if text is not None and name not in without:
-            yield from _wrapped(f"  {name:<10} {one_line(text)}", " " * 13)
+            yield from wrapped(f"  {name:<10} {one_line(text)}", " " * 13)
 
 
 def _question(item: Item) -> Iterator[str]:
@@ -76,14 +76,14 @@ def _sent(sent: Sequence[SentTurn]) -> Iterator[str]:
     for turn in sent:
         words = {"same digest": "as sent; the digest of the request is the same", "": "not known"}
         proof = words.get(turn.proof, turn.proof)
-        yield from _wrapped(f"  messages of turn {turn.turn + 1} ({proof})", "    ")
+        yield from wrapped(f"  messages of turn {turn.turn + 1} ({proof})", "    ")
         if turn.note:
-            yield from _wrapped(f"    {one_line(turn.note)}", "    ")
+            yield from wrapped(f"    {one_line(turn.note)}", "    ")
         is_longer = bool(before) and turn.messages[: len(before)] == before
         if is_longer:
             yield "    the same as before, then"
         for role, text in turn.messages[len(before) if is_longer else 0 :]:
-            yield f"    {one_line(role)}"
+            yield from wrapped(f"    {one_line(role)}", "    ")
             yield from _quoted(text, excerpt=False)
         before = turn.messages
 
@@ -99,15 +99,15 @@ def _answer(case: Case) -> Iterator[str]:
     if choices:
         yield "  choices, with their log-likelihoods"
         for line in choices:
-            yield from _wrapped(f"    {one_line(line)}", "      ")
+            yield from wrapped(f"    {one_line(line)}", "      ")
     elif item.choices:
         yield "  choices"
         for n, choice in enumerate(item.choices):
             mark = "  ← target" if choice == item.target else ""
-            yield from _wrapped(f"    {chr(65 + n)}) {one_line(choice)}{mark}", "       ")
+            yield from wrapped(f"    {chr(65 + n)}) {one_line(choice)}{mark}", "       ")
     if response.text.strip() or not choices:
         finish = f" (finish: {one_line(response.finish)})" if response.finish not in (None, "stop") else ""
-        yield f"  answer{finish}" if response.text.strip() else f"  answer{finish}: an empty text"
+        yield from wrapped(f"  answer{finish}" + ("" if response.text.strip() else ": an empty text"), "  ")
         if response.text.strip():
             yield from _quoted(response.text)
 
@@ -149,21 +149,18 @@ def _scores(case: Case, scorers: Sequence[str]) -> Iterator[str]:
     for name, score in own.items():
         read = "" if score.answer is None else f"'{_shortened(score.answer)}'; "
         line = f"    {one_line(name):<{widest}}  {_value(score):<5} {one_line(read + score.reason)}"
-        yield from _wrapped(line, " " * (widest + 12))
+        yield from wrapped(line, " " * (widest + 12))
 
 
 def _value(score: Score) -> str:
-    return "–" if score.value is None else f"{score.value:g}"
+    if score.value is None:
+        return "–"
+    short = f"{score.value:.3f}".rstrip("0").rstrip(".")
+    return short if abs(score.value) >= 0.001 or not score.value else f"{score.value:.2g}"
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
-
-
-def _wrapped(line: str, indent: str) -> list[str]:
-    return textwrap.wrap(
-        line, terminal_width(), subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True
-    ) or [line]
 
 
 def _quoted(text: str, *, excerpt: bool = True) -> Iterator[str]:

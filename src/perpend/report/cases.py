@@ -171,8 +171,10 @@ def flips(run: Run, wanted: CaseSelection, scorer: str | None = None) -> tuple[l
         differ = np.flatnonzero(column.all_values[pair.rows] != column.all_values[pair.partners])
         pairs += [(int(pair.rows[n]), int(pair.partners[n])) for n in differ]
     with run.open() as store:
-        fitting = {case.trial.trial: case for case in _fitting(store, wanted.where)}
-        pairs = sorted(pair for pair in pairs if pair[1] + 1 in fitting)
+        if wanted.where:
+            fitting = {case.trial.trial for case in _fitting(store, wanted.where)}
+            pairs = [pair for pair in pairs if pair[1] + 1 in fitting]
+        pairs.sort()
         shown = pairs[: wanted.limit]
         at = {row + 1 for pair in shown for row in pair}
         cases = _complete(store, [Case(*asked, {}) for asked in store.answers() if asked[0].trial in at])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perpend.inert import one_line
 from perpend.report.compare_runs import RunComparison
-from perpend.report.tables import number, p_value, terminal_table, terminal_width
+from perpend.report.tables import number, p_value, terminal_table, wrapped
 from perpend.types import Estimate
 
 _MOST = 40
@@ -62,8 +61,7 @@ def text_of(
 
 
 def _wrapped(text: str) -> str:
-    words = one_line(text)
-    return "\n".join(textwrap.wrap(words, terminal_width(), break_on_hyphens=False)) or words
+    return "\n".join(wrapped(one_line(text)))
 
 
 def _signed(value: float | None) -> str:

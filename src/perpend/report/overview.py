@@ -13,7 +13,7 @@ from perpend.inert import one_line
 from perpend.ledger.plan import read_sampling
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.table import Column, Table
-from perpend.report.tables import WIDEST, terminal_table
+from perpend.report.tables import LONGEST, WIDEST, terminal_table, wrapped
 from perpend.types import Estimate
 
 _MOST, _NAMED, _SCORES = 8, 8, 5
@@ -64,7 +64,8 @@ class Overview:
         """Facts, then tables no wider than the terminal."""
         widest = max(map(len, self.facts))
         lines = [f"{name:<{widest}}  {one_line(text)}" for name, text in self.facts.items()]
-        return "\n".join([*_folded(lines, widest + 2), "", *self._tables()]) + "\n"
+        folded = [part for line in lines for part in wrapped(line, " " * (widest + 2))]
+        return "\n".join([*folded, "", *self._tables()]) + "\n"
 
     def _tables(self) -> Iterable[str]:
         has_several = [len({getattr(row, key) for row in self.rows}) > 1 for key in ("model", "temperature")]
@@ -75,7 +76,7 @@ class Overview:
         cells = [[_rate(row.rates[name], is_share=name in self.shares) for row in self.rows] for name in shown]
         head, rows, numbers = [*keys, "answered", "failed"], [a + b for a, b in zip(names, counts, strict=True)], 2
         room = WIDEST - _width(head, rows)
-        for name, column in zip(shown, cells, strict=True):
+        for name, column in zip(map(_shortened, shown), cells, strict=True):
             needed = max(len(name), *map(len, column)) + 2
             if needed > room and numbers:
                 yield terminal_table(head, rows, numbers) + "\n"
@@ -88,17 +89,16 @@ class Overview:
             yield f"{len(self.scorers) - _MOST} more scorers: name one with --scorer."
         if self.scorers:
             yield "A rate is the share of 1 among the n trials that have a score, with its 95% interval."
+        if set(shown) - self.shares:
+            yield "Of scores other than 0 and 1 it is the mean."
 
 
 def _width(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    return sum(min(34, max(len(name), *(len(row[n]) for row in rows))) + 2 for n, name in enumerate(head))
+    return sum(min(LONGEST, max(len(name), *(len(row[n]) for row in rows))) + 2 for n, name in enumerate(head))
 
 
-def _folded(lines: Iterable[str], indent: int) -> Iterable[str]:
-    import textwrap
-
-    for line in lines:
-        yield from textwrap.wrap(line, WIDEST, subsequent_indent=" " * indent, break_on_hyphens=False)
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}…{name[1 - LONGEST // 2 :]}"
 
 
 def overview(run: Run, scorers: Sequence[str] = ()) -> Overview:

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import shutil
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -50,13 +51,21 @@ def p_value(p: object) -> str:
 
 
 WIDEST, _NARROWEST = 100, 40
-_LONGEST = 34
+LONGEST = 34
 """Of a terminal: no line is wider than this, and no name takes more of it than that."""
 
 
 def terminal_width() -> int:
     """Columns to write in: those of the terminal, at most 100."""
     return max(_NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
+
+
+def wrapped(line: str, indent: str = "") -> list[str]:
+    """A line as lines of the terminal's width, the later ones indented. Letters of double width count as two."""
+    from rich.cells import cell_len
+
+    width = terminal_width() // (1 if cell_len(line) <= len(line) else 2)
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [line]
 
 
 def terminal_table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0) -> str:
@@ -76,7 +85,7 @@ def terminal_table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: 
             justify="right" if is_number else "left",
             overflow="fold",
             no_wrap=is_number,
-            max_width=None if is_number else _LONGEST,
+            max_width=None if is_number else LONGEST,
         )
     for row in rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))
