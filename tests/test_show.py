@@ -205,6 +205,7 @@ def test_flips_are_verdicts_that_the_other_condition_turns(run: Path) -> None:
     assert "| It is Lima." in page
     assert "| It is Cusco." in page
     assert page.endswith("1 of 1 flip\n")
+    assert show(run, "--flips", "--n-per-group", "1").exit_code == 2
 
 
 def test_flips_of_one_condition_are_an_error_that_says_what_to_do(

@@ -45,9 +45,10 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
     out_md: Path | None,
     as_json: bool,
 ) -> None:
-    """Show a run as a table; with any of the options but --scorer and --json, raw answers and how each was scored.
+    """Show a run as a table, or its raw answers and how each was scored.
 
-    RUN is a run directory, a published folder, or a log that 'perpend import' reads.
+    Without options, or with --scorer alone, it is the table. RUN is a run directory, a published folder, or a log that
+    'perpend import' reads.
 
     \b
     perpend show runs/RUN
@@ -62,6 +63,8 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
     from perpend.report.cases import CaseSelection, flips, select
     from perpend.report.overview import newest, overview
 
+    if flipped and (by or n_per_group):
+        raise click.UsageError("--flips shows pairs of trials: use --where and --limit, not --by or --n-per-group")
     with as_run(run) as opened:
         names = [opened.table.full_name(name) for name in scorers]
         if not (where or flipped or messages or by or n_per_group or limit or out_md):

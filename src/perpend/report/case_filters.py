@@ -14,6 +14,7 @@ from perpend.errors import SpecError, did_you_mean
 from perpend.ledger.plan import Trial
 from perpend.measure.run import Run
 from perpend.measure.table import Table
+from perpend.report.overview import newest
 from perpend.types import Response, Score
 
 PLAN = ("item", "condition", "model", "temperature", "repeat")
@@ -29,25 +30,25 @@ _MOST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class CaseFilter:
-    """One condition on a trial. `scorer` is the 'name@version' whose score it is about; '' where it is about none."""
+    """One condition on a trial. `scorers` are the 'name@version' whose scores it is about: one, or for a reason all."""
 
     key: str
     operator: str
     text: str
-    scorer: str = ""
+    scorers: tuple[str, ...] = ()
 
     @property
     def needs_scores(self) -> bool:
         """Whether it can be decided only with the scores of a trial."""
-        return bool(self.scorer) or self.key == _REASON
+        return bool(self.scorers)
 
     def holds(self, trial: Trial, response: Response, scores: Mapping[str, Score]) -> bool:
         """Whether a trial is meant."""
-        if self.scorer:
-            score = scores.get(self.scorer)
-            return self._compare(score) if self.operator != "~" else self._is_in(_words(score))
         if self.key == _REASON:
-            return self._is_in(score.reason for score in scores.values())
+            return self._is_in(scores[name].reason for name in self.scorers if name in scores)
+        if self.scorers:
+            score = scores.get(self.scorers[0])
+            return self._compare(score) if self.operator != "~" else self._is_in(_words(score))
         return self._is_in([values_of(trial, response, self.key)])
 
     def _compare(self, score: Score | None) -> bool:
@@ -102,11 +103,11 @@ def case_filter(written: str, run: Run) -> CaseFilter:
     key, operator, text = match["key"].strip(), match["operator"], match["text"]
     tags = [name for name in table.names if name not in (*PLAN, "sampling", "run")]
     if key in (*_ANSWER, *_ITEM, _REASON):
-        return CaseFilter(key, operator, text)
+        return CaseFilter(key, operator, text, tuple(newest(run)) if key == _REASON else ())
     if key in PLAN or key.removeprefix(TAG) in tags:
         return CaseFilter(key, operator, text if operator == "~" else _known_value(key, text, table))
     if table.has(key):
-        return CaseFilter(key, operator, text, table.full_name(key))
+        return CaseFilter(key, operator, text, (table.full_name(key),))
     stem = key.partition("@")[0]
     if not table.has(stem) and stem in [name.partition("@")[0] for name in run.manifest.scorers]:
         raise SpecError(f"{run.name}: has no scores of {key!r} yet; run 'perpend score' first")
