@@ -119,6 +119,10 @@ def test_nothing_is_overwritten_and_what_holds_nothing_is_an_error(tmp_path: Pat
     pp.convert(tmp_path / "logs", tmp_path / "runs")
     with pytest.raises(PerpendError, match="2 of 2 sources could not be imported"):
         pp.convert(tmp_path / "logs", tmp_path / "runs")
+    with pytest.raises(PerpendError, match="is a run itself"):
+        pp.convert(tmp_path / "logs", tmp_path / "runs" / "a")
+    with pytest.raises(PerpendError, match="in its place"):
+        pp.convert(tmp_path / "logs", tmp_path / "logs" / "a.json")
     (tmp_path / "nothing" / "inner").mkdir(parents=True)
     with pytest.raises(DataError, match="a folder without a run"):
         pp.convert(tmp_path / "nothing", tmp_path / "x")

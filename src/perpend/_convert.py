@@ -87,6 +87,8 @@ def convert_each(
     if len(parts) == 1:
         yield _readable(parts[0][1], partial(_one, parts[0][1], destination, fields))
         return
+    if (destination / "run.db").exists():
+        raise StoreError(f"{destination}: is a run itself; give a folder for {len(parts)} runs")
     errors: list[tuple[Path, PerpendError]] = []
     for name, part in _named(parts):
         try:

@@ -10,8 +10,8 @@ from perpend.canon import pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, group
 from perpend.inert import say, say_page
 
-_IN_TERMINAL = 10
-"""Cases that a terminal is shown unless more are asked for."""
+_IN_TERMINAL, _READ_AT_ONCE = 10, 100
+"""Cases that a terminal is shown unless more are asked for, and those that a file is better for."""
 
 
 @group.command()
@@ -91,7 +91,8 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
         say(f"{len(body)} {noun}{'s' * (len(body) != 1)} in {out_md}")
     else:
         say_page(page)
-        left = f"; --limit {count} shows all" if len(body) < count else ""
+        way = f"--limit {count} shows all" if count <= _READ_AT_ONCE else "--out-md FILE writes all"
+        left = f"; {way}" if len(body) < count else ""
         say(f"{len(body)} of {count} {noun}{'s' * (count != 1)}{left}" if count else f"No {noun} fits.")
 
 
