@@ -152,8 +152,12 @@ def test_hostile_answers_are_inert_on_the_page(tmp_path: Path) -> None:
         str(tmp_path / "runs"),
     )
     assert done.exit_code == 0, done.output
-    page = call("show", run_name(tmp_path / "runs"), "--n-per-group", "1").output
+    page = tmp_path / "cases.md"
+    shown = call("show", run_name(tmp_path / "runs"), "--n-per-group", "1").output
+    call("show", run_name(tmp_path / "runs"), "--n-per-group", "1", "--out-md", str(page))
     for dangerous in ("\x1b", "\u202e", "\x00"):
-        assert dangerous not in page
-    assert "../../x\\|y" in page
-    assert page.count("````") == 2
+        assert dangerous not in shown + page.read_text()
+    assert "../../x\\|y" in page.read_text()
+    assert page.read_text().count("````") == 2
+    assert "../../x|y" in shown, "the terminal is not Markdown"
+    assert "\n    | # heading" in shown, "no line of an answer can pass for one of ours"

@@ -245,7 +245,7 @@ def audit(
     return Audited(tuple(outcomes), tuple(verdicts))
 
 
-def compare(
+def compare(  # noqa: PLR0913  each is one flag of the verb
     first: Place,
     second: Place,
     out: str | Path | None = None,
@@ -253,17 +253,22 @@ def compare(
     first_where: Where = None,
     second_where: Where = None,
     columns: Sequence[str] = (),
+    figures: bool = True,
 ) -> RunComparison:
-    """The second run against the first, on the trials that both have; with `out`, the page and the tables too.
+    """The second run against the first, on the trials that both have; with `out`, page, tables and figures too.
+
+    A published folder, or a log that `convert` reads, is imported for the time of the comparison.
 
     `first_where` and `second_where` narrow each to a part, such as {'model': 'small'} or {'rule': '1'}.
     """
-    from perpend.report.compare import compare_directories, side
+    from perpend._compare import compare_any
 
-    sides = side(_run(first), first_where), side(_run(second), second_where)
-    return compare_directories(*sides, None if out is None else Path(out), columns)
+    one, other = (Path(place) if isinstance(place, str) else place for place in (first, second))
+    folder = None if out is None else Path(out)
+    return compare_any((one, first_where or {}), (other, second_where or {}), folder, columns=columns, figures=figures)
 
 
+@overload
 def convert(
     source: str | Path,
     destination: str | Path,
@@ -271,13 +276,37 @@ def convert(
     fields: str | None = None,
     metadata: str | Path | None = None,
     runs_dir: str | Path | None = None,
-) -> Path:
-    """Import what another tool recorded as a run, or write a run in another format; returns the path written."""
-    from perpend._convert import convert as convert_files
+) -> Path: ...
+@overload
+def convert(
+    source: Sequence[Path] | list[str] | tuple[str, ...],
+    destination: str | Path,
+    *,
+    fields: str | None = None,
+    metadata: str | Path | None = None,
+    runs_dir: str | Path | None = None,
+) -> list[Path]: ...
+def convert(
+    source: str | Path | Sequence[Path] | list[str] | tuple[str, ...],
+    destination: str | Path,
+    *,
+    fields: str | None = None,
+    metadata: str | Path | None = None,
+    runs_dir: str | Path | None = None,
+) -> Path | list[Path]:
+    """Import what another tool recorded as a run, or write a run in another format; returns the path written.
+
+    A folder of several logs gives a folder of runs at `destination`. A list of sources does too, and returns the path
+    of each.
+    """
+    from perpend._convert import convert as convert_one
+    from perpend._convert import convert_each
 
     places = {"metadata": metadata, "runs_dir": runs_dir}
     given = {name: None if place is None else Path(place) for name, place in places.items()}
-    return convert_files(Path(source), Path(destination), fields, **given)
+    if isinstance(source, str | Path):
+        return convert_one(Path(source), Path(destination), fields, **given)
+    return list(convert_each([Path(one) for one in source], Path(destination), fields, **given))
 
 
 @overload

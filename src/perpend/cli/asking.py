@@ -1,4 +1,4 @@
-"""Verbs that make answers and scores: eval, freeze, score, show."""
+"""Verbs that make answers and scores: eval, freeze, score."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_fields, print_headline
 from perpend.errors import ModelError
-from perpend.inert import say, say_page
+from perpend.inert import say
 
 if TYPE_CHECKING:
     from perpend.ask.runner import Outcome
@@ -165,53 +165,3 @@ def score(runs: tuple[Path, ...], only: tuple[str, ...], trust_code: bool, as_js
         score_run(run, only)
         scored[directory.as_posix()] = list(run.table.scorers)
     print_fields(scored, as_json)
-
-
-@group.command()
-@click.argument("run", type=PATH)
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Only trials with this condition, model, item, temperature or tag.",
-)
-@click.option("--by", multiple=True, help="Group by this. [model, condition, topic]")
-@click.option("--n-per-group", type=int, help="Show N cases per group.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--out-md", type=PATH, help="Write the page to this file instead of printing it.")
-@AS_JSON
-def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
-    run: Path,
-    where: tuple[str, ...],
-    by: tuple[str, ...],
-    n_per_group: int | None,
-    seed: int,
-    out_md: Path | None,
-    as_json: bool,
-) -> None:
-    """Show the state of a run or, with --where or --n-per-group, raw answers and how each was scored.
-
-    \b
-    perpend show runs/RUN
-    perpend show runs/RUN --where condition=control --where item=capital_canada
-    perpend show runs/RUN --n-per-group 1 --out-md cases.md
-    """
-    from perpend.ledger.store import Store
-    from perpend.measure.run import Run
-    from perpend.report.cases import as_markdown, sample
-    from perpend.spec.runspec import key_value
-
-    if not where and n_per_group is None:
-        print_fields(Run(run).status(), as_json)
-        return
-    with Store.open(run / "run.db") as store:
-        cases = sample(store, where=dict(map(key_value, where)), by=by, n_per_group=n_per_group, seed=seed)
-    if as_json:
-        say_page(pretty([case.as_json() for case in cases]))
-        return
-    page = as_markdown(cases, f"Cases of {run.name}")
-    if out_md is not None:
-        write_atomic(out_md, page)
-        say(f"{len(cases)} case{'s' * (len(cases) != 1)} in {out_md}")
-    else:
-        say_page(page + "\n")

@@ -1,4 +1,4 @@
-"""Verbs that derive from answers: analyze, checkpoint, compare, claims."""
+"""Verbs that derive from answers: analyze, checkpoint, claims."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from perpend.canon import pretty, read_object
+from perpend.canon import pretty
 from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_headline
 from perpend.inert import say, say_page
 
@@ -73,58 +73,6 @@ def checkpoint(
         say(report_model(model, out, label=name, raw=raw, corpus=corpus) / "REPORT.md")
     elif predictions is not None:
         say(report_predictions(predictions, out, name=name) / "REPORT.md")
-
-
-@group.command()
-@click.argument("first", type=PATH)
-@click.argument("second", type=PATH)
-@click.option(
-    "--first",
-    "first_where",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Only this part of FIRST; rule=1 picks a scorer version.",
-)
-@click.option("--second", "second_where", multiple=True, metavar="KEY=VALUE", help="Only this part of SECOND.")
-@click.option("--column", "columns", multiple=True, help="Only this column, such as 'correct' or 'correct@1'.")
-@click.option("--out", type=PATH, help="Directory for COMPARE.md, COMPARE.json and the tables.")
-@AS_JSON
-def compare(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
-    first: Path,
-    second: Path,
-    first_where: tuple[str, ...],
-    second_where: tuple[str, ...],
-    columns: tuple[str, ...],
-    out: Path | None,
-    as_json: bool,
-) -> None:
-    """Compare two runs, parts of runs, or two checkpoints on the same items: paired differences, tests, a verdict.
-
-    \b
-    perpend compare runs/before runs/after --out comparison
-    perpend compare runs/RUN runs/RUN --first model=small --second model=large --column correct --out comparison
-    perpend compare checkpoints/early checkpoints/final --out checkpoints
-    """
-    from perpend.report.compare import compare_directories, is_run, side
-    from perpend.spec.runspec import key_value
-
-    if not is_run(first) and not is_run(second):
-        from perpend.studies.verbs.checkpoint import compare_checkpoints
-
-        if out is None:
-            raise click.UsageError("two checkpoints need --out")
-        verdict = compare_checkpoints(first, second, out)
-        if as_json:
-            say_page(pretty(read_object(out / "COMPARE.json")))
-        else:
-            say(verdict)
-        return
-    sides = side(first, dict(map(key_value, first_where))), side(second, dict(map(key_value, second_where)))
-    comparison = compare_directories(*sides, out, columns)
-    if as_json:
-        say_page(pretty(comparison.as_json()))
-    else:
-        say(comparison.verdict)
 
 
 @group.group()

@@ -101,6 +101,22 @@ def read(source: Path, destination: Path) -> Path:
         )
 
 
+def parts(folder: Path) -> dict[str, Path]:
+    """What a folder holds by the time of its runs: itself where there is one, else the results of each.
+
+    Samples whose results are not there are taken file by file.
+    """
+    times = {path: match["time"] for path in sorted(folder.iterdir()) if (match := _FILE.match(path.name))}
+    if len(set(times.values())) == 1:
+        return {folder.resolve().name: folder}
+    runs: dict[str, Path] = {}
+    for path, time in times.items():
+        results = folder / f"results_{time}.json"
+        name = f"{folder.resolve().name}_{time}" if results.is_file() else path.stem
+        runs[name] = results if results.is_file() else path
+    return runs
+
+
 def _files(source: Path) -> list[Path]:
     if source.is_file() and source.suffix == ".jsonl":
         return [source]

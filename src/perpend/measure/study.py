@@ -290,12 +290,14 @@ class Study(Protocol):
 class Format:
     """A format of files that a study, or an importer, reads as runs: how it is known, and how it is read.
 
-    `read` makes a run directory at its second argument and returns it.
+    `read` makes a run directory at its second argument and returns it. `parts` says of a folder that is one, which
+    files in it are runs of their own, by the names that these get.
     """
 
     name: str
     is_one: Callable[[Path], bool]
     read: Callable[[Path, Path], Path]
+    parts: Callable[[Path], Mapping[str, Path]] = lambda folder: {folder.name: folder}
 
 
 def formats_of(study: Study) -> Sequence[Format]:
@@ -313,4 +315,10 @@ def names_of(study: Study, metrics: Sequence[Metric], manifests: Sequence[Manife
 def stored_labels_of(study: Study) -> Mapping[str, str]:
     """The stored columns that must agree with a scorer of ours; none unless the study says so as `stored_labels`."""
     labels: Mapping[str, str] = getattr(study, "stored_labels", {})
+    return labels
+
+
+def reference_labels_of(study: Study) -> Mapping[str, str]:
+    """As `stored_labels_of`, for columns that only some rows state; none unless it says so as `reference_labels`."""
+    labels: Mapping[str, str] = getattr(study, "reference_labels", {})
     return labels

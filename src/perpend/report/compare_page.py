@@ -7,6 +7,7 @@ from pathlib import Path
 
 from perpend.canon import pretty, write_atomic
 from perpend.inert import markdown
+from perpend.report.compare_forest import NAME, DifferenceRow, write_forest
 from perpend.report.compare_runs import RunComparison, RunContrast
 from perpend.report.tables import as_csv, interval, markdown_table, number, p_value
 
@@ -21,13 +22,30 @@ _FLIP = ("column", "item", "condition", "model", "temperature", "repeat", "first
 _NUMBERS = ("n", "b", "c", "p", "p_adjusted", "mde", "incomplete", "n_clusters")
 
 
-def write_comparison(comparison: RunComparison, out: Path) -> Path:
-    """Write the four files into the folder `out` and return the path of the page."""
+def write_comparison(comparison: RunComparison, out: Path, *, figures: bool = True) -> Path:
+    """Write page, JSON and tables, and unless `figures` is False the forest, into `out`; return the page's path."""
     write_atomic(out / "COMPARE.json", pretty(comparison.as_json()))
     write_atomic(out / "differences.csv", differences_csv(comparison.contrasts))
     write_atomic(out / "flips.csv", flips_csv(comparison))
-    write_atomic(out / "COMPARE.md", comparison_report(comparison))
+    page = comparison_report(comparison)
+    if figures:
+        write_forest(difference_rows(comparison), f"{comparison.first} → {comparison.second}", out)
+        page += f"\n## Figure\n\n![Every difference with its 95% interval](figures/{NAME}_double.png)\n"
+    write_atomic(out / "COMPARE.md", page)
     return out / "COMPARE.md"
+
+
+def difference_rows(comparison: RunComparison) -> list[DifferenceRow]:
+    """The rows of the forest: each column under each condition."""
+    return [
+        DifferenceRow(
+            f"{one.column}, {one.condition}" if one.condition else one.column,
+            one.difference,
+            one.is_detected,
+            is_share="discordance" in one.difference.also,
+        )
+        for one in comparison.contrasts
+    ]
 
 
 def comparison_report(comparison: RunComparison) -> str:

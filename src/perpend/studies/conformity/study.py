@@ -95,6 +95,11 @@ class ConformityStudy:
     }
     """What the study's own files store of an answer, and the scorer that must say the same of its raw text."""
 
+    reference_labels: Mapping[str, str] = {
+        f"ref_{name}@import": f"{name}@1" for name in ("correct", "mentioned", "endorsed")
+    }
+    """What the reference's rules said of an answer, where a row states it, and the scorer that must say the same."""
+
     reported_in_format_1 = True
     """Runs that perpend 0.1 published have this study's report and tables beside plain metrics."""
 

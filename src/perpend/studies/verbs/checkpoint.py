@@ -11,10 +11,11 @@ from perpend.measure.run import Run
 from perpend.measure.study import Numbers
 from perpend.models.hf import Transformers
 from perpend.models.ngram import Provider
+from perpend.report.compare_forest import write_forest
 from perpend.report.derive import derive
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
 from perpend.studies.verbs.compare import compare
-from perpend.studies.verbs.compare_page import write_compare
+from perpend.studies.verbs.compare_page import difference_rows, write_compare
 from perpend.studies.verbs.folder import (
     CheckpointFolder,
     checkpoint_of,
@@ -25,7 +26,7 @@ from perpend.studies.verbs.folder import (
 from perpend.studies.verbs.perplexity import Sentence
 from perpend.studies.verbs.predictions import from_table, judgements_of, load_predictions
 from perpend.studies.verbs.probes import ADVERSARIAL, CORE, check_leaks, load_heldout, load_probes
-from perpend.studies.verbs.report import provenance_of, verdict_of
+from perpend.studies.verbs.report import provenance_of
 
 
 def report_model(
@@ -68,12 +69,21 @@ def report_predictions(path: Path, out: Path, *, name: str | None = None) -> Pat
     return write_checkpoint(checkpoint_of(load_predictions(path), name=name or path.stem), out)
 
 
-def compare_checkpoints(first: Path, second: Path, out: Path) -> str:
-    """Compare two report folders on the probes that both scored; write COMPARE.md and return its verdict."""
+def compared_checkpoints(
+    first: Path, second: Path, out: Path | None = None, *, figures: bool = True
+) -> tuple[Numbers, tuple[str, str]]:
+    """Compare two report folders on the probes that both scored: the numbers, and the names of both.
+
+    With `out`, write COMPARE.md, COMPARE.json and, unless `figures` is False, the forest of the differences.
+    """
     sides = load_checkpoint(first), load_checkpoint(second)
+    names = sides[0].name, sides[1].name
     numbers = compare(*sides)
-    write_compare(numbers, (sides[0].name, sides[1].name), out)
-    return verdict_of(numbers, "comparison")
+    if out is not None:
+        write_compare(numbers, names, out)
+        if figures:
+            write_forest(difference_rows(numbers), f"{names[0]} → {names[1]}", out)
+    return numbers, names
 
 
 def heldout_sentences(model: object) -> tuple[Sentence, ...]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.inert import markdown
 from perpend.measure.study import Metric, Numbers
+from perpend.report.compare_forest import DifferenceRow
+from perpend.report.compare_text import DifferenceLine, text_of
 from perpend.report.tables import interval, markdown_table, number, p_value
 from perpend.studies.verbs.compare import LOST, WON
 from perpend.studies.verbs.contrasts import is_detected
@@ -45,6 +47,26 @@ def compare_body(numbers: Numbers, names: tuple[str, str]) -> dict[str, JSON]:
         **{way: [one.where["item"] for one in numbers.find("flip", direction=way)] for way in (LOST, WON)},
         "verdict": verdict_of(numbers, "comparison"),
     }
+
+
+def compare_text(numbers: Numbers, names: tuple[str, str]) -> str:
+    """The comparison as the terminal shows it."""
+    lines = [
+        DifferenceLine((one.where["measure"],), one.estimate.also.get("first"), one.estimate.also.get("second"),
+                       one.estimate)
+        for one in numbers.find("contrast")
+    ]  # fmt: skip
+    left = ", ".join(f"{one.estimate.n} {one.where['category']}" for one in numbers.find("unpaired")) or "none"
+    paired = f"{numbers.cite('comparison').n} probes that both answered; without a partner: {left}"
+    return text_of(verdict_of(numbers, "comparison"), names, (("metric",), lines), [paired])
+
+
+def difference_rows(numbers: Numbers) -> list[DifferenceRow]:
+    """The rows of the forest: every metric, in its own units."""
+    return [
+        DifferenceRow(one.where["measure"], one.estimate, is_detected(one.estimate), is_share=False)
+        for one in numbers.find("contrast")
+    ]
 
 
 def _entry(metric: Metric) -> dict[str, JSON]:
