@@ -21,7 +21,7 @@ NUMBER = re.compile(r"(?<![\w.])[-−+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])"
 # Levels, versions of rules and scorers, ids, times and paths: words that hold digits, not results.
 FIXED = re.compile(
     r"95%|80%|\b5%|rules? [12]|@[12]|STAT\d+|temperature 0\b|`[^`]*`|\([^)]*\.csv\)|Date: .*|-0\d+\b|20\d\d-\S+"
-    r"|per \+1\.0 of|measured coverage 0\.90 to 0\.99|< 0\.0001"
+    r"|per \+1\.0 of|p \\?< 0\.001|measured coverage 0\.90 to 0\.99|< 0\.0001"
 )
 MARKED = re.compile(r"[-−+]?⟦[^⟧]*⟧")
 DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
