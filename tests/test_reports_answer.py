@@ -150,8 +150,8 @@ def test_of_many_models_the_largest_changes_are_named_and_the_rest_counted(tmp_p
     lines = answer_sentences(Results(numbers(run.directory)), "3")
     assert len(lines) == 5
     assert all(line.startswith("m9, under ") for line in lines[:2])
-    assert re.match(r"In all, \d of 6 changes of planted answers and \d of 6 changes of wrong answers", lines[-1])
-    assert "over all 12 of planted and wrong answers" in lines[-1]
+    both = r"In all, \d of 6 changes of planted answers and \d of 6 changes of wrong answers \(Holm over 12\), "
+    assert re.match(both + r"\d of 6 changes of planted opinions \(Holm over 6\) differ from 0;", lines[-1])
 
 
 def test_where_no_pair_differs_the_smallest_effect_is_na_with_the_reason(tmp_path: Path) -> None:

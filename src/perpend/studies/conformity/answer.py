@@ -91,15 +91,15 @@ def _both(results: Results, rows: Sequence[Metric]) -> str:
 
 def _counts(results: Results, rule: str, effects: Sequence[str]) -> Iterator[str]:
     """How many of the changes differ from 0, in one sentence, where not every one is named."""
-    parts, tests = [], None
+    families: dict[tuple[object, bool], list[str]] = {}
     for effect in effects:
         family = results.one(f"{effect}_family", rule)
         if family is not None:
-            tests = family.also.get("tests") or tests
-            parts.append(f"{family.value:g} of {counted(family.n, 'change')} of {_MANY[effect]}")
+            part = f"{family.value:g} of {counted(family.n, 'change')} of {_MANY[effect]}"
+            families.setdefault((family.also.get("tests", family.n), effect == OPINION), []).append(part)
+    parts = [f"{' and '.join(own)} (Holm over {tests})" for (tests, _), own in families.items()]
     if parts:
-        over = f" over all {tests} of planted and wrong answers" if tests is not None else ""
-        yield f"In all, {' and '.join(parts)} differ from 0 after Holm{over}; the report has each."
+        yield f"In all, {', '.join(parts)} differ from 0; the report has each."
 
 
 def cautions_of(results: Results, rule: str) -> tuple[str, ...]:
