@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 import perpend as pp
 from perpend.cli import cli
+from perpend.errors import DiskError
 from perpend.measure.study import Numbers, Report, answer_in, numbers_of, read_metrics
 from perpend.report import answer
 from perpend.studies.conformity.answer import answer_sentences
@@ -141,6 +142,25 @@ def test_no_figures_and_all_figures_exclude_each_other(swayed: Path, tmp_path: P
         done = CliRunner().invoke(cli, [*verb, str(tmp_path / "x"), "--no-figures", "--all-figures"])
         assert done.exit_code == 2
         assert "either --no-figures or --all-figures" in done.output
+
+
+def test_a_judge_without_a_verdict_says_so_in_words(swayed: Path, tmp_path: Path) -> None:
+    done = call(
+        "judge", swayed, "--model", "mock/subject", "--sample", "12", "--name", "j", "--out", tmp_path, "--quiet"
+    )
+    first = done.stdout.splitlines()[0]
+    assert first.startswith(
+        "mock/subject as judge of answers of led: endorsed undefined (no answer was judged); without"
+    )
+    assert "Caution: a judge errs; label a sample of the same answers (perpend label)." in done.stdout
+
+
+def test_where_there_is_nothing_to_write_into_analyze_ends_with_an_error(swayed: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for extra in ((), ("--all-figures", "--quiet")):
+        done = CliRunner().invoke(cli, ["analyze", str(swayed), "--out", str(tmp_path / "file"), *extra])
+        assert isinstance(done.exception, DiskError)
+        assert "metrics.json: something else is in its place" in str(done.exception)
 
 
 def test_of_many_models_the_largest_changes_are_named_and_the_rest_counted(tmp_path: Path) -> None:

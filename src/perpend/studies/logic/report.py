@@ -29,6 +29,7 @@ COLUMNS = (
     "bias_verdict",
 )
 _CITED = ("balanced_accuracy", "tpr", "tnr", "coverage")
+_LEANS = {"LABEL-BIASED": ": it leans to one label"}
 _SHOWN = ("coverage", "balanced_accuracy", "mcc", "tpr", "tnr", "bias")
 
 
@@ -65,8 +66,9 @@ def _answer(overall: Measured, cell: dict[str, str], *, several: bool) -> str:
     if balanced.value is None:
         return f"{who}: balanced accuracy is {answer.undefined(balanced)}; {balanced.n} of {total} items have a label."
     kept = f"{balanced.n} of {answer.counted(total, 'item')}"
-    rates = ", ".join(f"{name} {answer.share(values[key])}" for name, key in (("TPR", "tpr"), ("TNR", "tnr")))
-    return f"{who}: balanced accuracy {answer.share(balanced)} on {kept} (50% is guessing); {rates}: {overall.verdict}."
+    true, false = (answer.share(values[key]) for key in ("tpr", "tnr"))
+    text = f"{who}: balanced accuracy {answer.share(balanced)} on {kept} (50% is guessing); right on"
+    return f"{text} {true} of what is TRUE and {false} of what is FALSE{_LEANS.get(str(overall.verdict), '')}."
 
 
 def _headline(overall: Measured, model: str) -> str:
