@@ -177,8 +177,13 @@ def score(run: Place, only: Sequence[str] = (), *, trust_code: bool = False) -> 
     return derive([opened], opened.directory, figures=False)
 
 
-def analyze(runs: Place | Sequence[Place], out: str | Path, *, figures: bool = True, trust_code: bool = False) -> Path:
-    """Write metrics.json, report.md, tables and figures of one run, or of several as one sweep; the report's path."""
+def analyze(
+    runs: Place | Sequence[Place], out: str | Path, *, figures: bool | Literal["all"] = True, trust_code: bool = False
+) -> Path:
+    """Write metrics.json, report.md, tables and figures of one run, or of several as one sweep; the report's path.
+
+    `figures` are the few that answer the study's question; 'all' draws every one that the study has.
+    """
     from perpend.report.derive import derive
 
     opened = [_run(run, trust_code=trust_code) for run in _several(runs)]
@@ -191,7 +196,7 @@ def publish(
     *,
     accept: Mapping[str, str] | None = None,
     sign: str | Path | None = None,
-    figures: bool = True,
+    figures: bool | Literal["all"] = True,
     trust_code: bool = False,
 ) -> list[Published]:
     """Check runs at the gates and publish copies that a stranger can verify. A gate that fails is an AuditFailure.

@@ -162,6 +162,9 @@ def score(runs: tuple[Path, ...], only: tuple[str, ...], trust_code: bool, as_js
     scored: dict[str, JSON] = {}
     for directory in runs:
         run = Run(directory, trust_code=trust_code)
-        score_run(run, only)
+        derived = score_run(run, only)
         scored[directory.as_posix()] = list(run.table.scorers)
-    print_fields(scored, as_json)
+        if not as_json:
+            print_headline(derived)
+    if as_json:
+        print_fields(scored, as_json)

@@ -88,6 +88,7 @@ def _to_stderr(line: str) -> None:
 @click.option("--because", multiple=True, metavar="TEXT", help="Reason, one per --accept. The report shows it.")
 @click.option("--sign", type=PATH, help="Sign the receipt with this SSH key (ssh-keygen).")
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
+@click.option("--all-figures", is_flag=True, help="Draw every figure of the study, not only the main ones.")
 @TRUST_CODE
 @AS_JSON
 def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
@@ -97,6 +98,7 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     because: tuple[str, ...],
     sign: Path | None,
     no_figures: bool,
+    all_figures: bool,
     trust_code: bool,
     as_json: bool,
 ) -> None:
@@ -106,13 +108,17 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     perpend publish runs/RUN --to published
     perpend publish runs/RUN --accept plan --because "a pilot: 30 of 80 trials"
     """
+    from perpend.measure.study import Drawn
     from perpend.proof.gates import as_table
     from perpend.proof.publish import publish as publish_runs
 
     if len(accept) != len(because):
         raise click.UsageError("give one --because for each --accept")
+    if no_figures and all_figures:
+        raise click.UsageError("give either --no-figures or --all-figures")
+    figures: Drawn = "all" if all_figures else not no_figures
     reasons = dict(zip(accept, because, strict=True))
-    published = publish_runs(runs, to, reasons, sign, figures=not no_figures, quiet=as_json, trust_code=trust_code)
+    published = publish_runs(runs, to, reasons, sign, figures=figures, quiet=as_json, trust_code=trust_code)
     if as_json:
         say_page(pretty([one.as_json() for one in published]))
         return

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from perpend.canon import JSON, VERSION, pretty
-from perpend.inert import plain, say, say_page
+from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
     from perpend.report.derive import Derived
@@ -37,8 +38,11 @@ def group() -> None:
 
 
 def print_headline(derived: Derived) -> None:
-    """The answer in a few lines, and where the whole report is."""
-    say_page(plain(derived.report.headline) + "\n")
+    """The answer in a few lines, its cautions, and where the whole report is."""
+    from perpend.report.answer import terminal_lines
+
+    for line in terminal_lines(derived.report, shutil.get_terminal_size((100, 24)).columns):
+        say(line)
     say(f"Report: {derived.path.as_posix()}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -15,6 +16,10 @@ from perpend.inert import say, say_page
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=PATH, required=True, help="Directory for tables, figures and report.")
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
+@click.option(
+    "--all-figures", is_flag=True, help="Draw every figure of the study, on all cores, not only the main ones."
+)
+@click.option("--quiet", is_flag=True, help="Hide progress.")
 @click.option("--judged", "judges", multiple=True, type=PATH, help="Add the verdicts of this judge run as columns.")
 @click.option("--tex", type=PATH, help="Write every headline number as a LaTeX command to this file.")
 @click.option("--claims", "claims_file", type=PATH, help="With --tex: add the numbers recomputed for these claims.")
@@ -23,6 +28,8 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     runs: tuple[Path, ...],
     out: Path,
     no_figures: bool,
+    all_figures: bool,
+    quiet: bool,
     judges: tuple[Path, ...],
     tex: Path | None,
     claims_file: Path | None,
@@ -32,12 +39,15 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
 
     \b
     perpend analyze runs/RUN --out analysis
-    perpend analyze runs/T0 runs/T1 --out analysis --no-figures
+    perpend analyze runs/T0 runs/T1 --out analysis --all-figures
     perpend analyze runs/RUN --judged runs/JUDGE --out analysis
     """
     from perpend.measure.run import Run
+    from perpend.measure.study import Drawn
     from perpend.report.derive import derive
 
+    if no_figures and all_figures:
+        raise click.UsageError("give either --no-figures or --all-figures")
     if judges and len(runs) != 1:
         raise click.UsageError("--judged is for one run; analyse each run with its judges by itself")
     opened = [Run(directory, trust_code=trust_code).with_judge(*judges) for directory in runs]
@@ -46,7 +56,8 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
         from perpend.proof.macros import write_macros
 
         write_macros(opened, tex, () if claims_file is None else check(claims_file, opened, quiet=False))
-    print_headline(derive(opened, out, figures=not no_figures))
+    figures: Drawn = "all" if all_figures else not no_figures
+    print_headline(derive(opened, out, figures=figures, workers=os.cpu_count() or 1, quiet=quiet))
 
 
 @group.command()

@@ -6,10 +6,11 @@ Reports cite, they do not compute: `metrics` states every number that anybody wi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from perpend.canon import (
     write_atomic,
 )
 from perpend.errors import DataError, SpecError, StoreError, did_you_mean
+from perpend.inert import markdown, plain
 from perpend.ledger.manifest import Manifest
 from perpend.measure.table import Column, Table
 from perpend.types import Caution, Estimate, Number
@@ -226,6 +228,8 @@ def _of_column(column: Column) -> Iterator[Metric]:
                     yield Metric(name, column.name, where, estimate, digest)
 
 
+Drawn: TypeAlias = bool | Literal["all"]
+"""Which figures are drawn: none, the few that answer the question, or all that the study has."""
 Value: TypeAlias = str | int | float | bool | None
 
 
@@ -254,11 +258,16 @@ class Section:
     text: str
 
 
+ANSWER_LINES = 5
+"""So many sentences are an answer; more are a report."""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a study says: the answer in a sentence or two, sections, tables, figures, and other text files by name.
+    """What a study says: the answer, then Markdown, tables, figures, and other text files by name.
 
-    `headline` is Markdown; the terminal shows it too.
+    `answer` is up to five sentences of plain text, the numbers in them cited; the terminal shows them, report.md begins
+    with them. `cautions` are sentences of plain text, too. `headline` is Markdown.
     """
 
     title: str
@@ -267,11 +276,21 @@ class Report:
     tables: tuple[TableOf, ...] = ()
     figures: tuple[FigureOf, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    answer: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
 
     def page(self) -> str:
         """report.md."""
-        parts = [f"# {self.title}\n\n{self.headline}", *(f"## {part.title}\n\n{part.text}" for part in self.sections)]
-        return "\n\n".join(parts) + "\n"
+        answer = "\n".join(f"- {markdown(sentence)}" for sentence in self.answer)
+        parts = [f"# {self.title}", answer, self.headline]
+        parts += [f"## {part.title}\n\n{part.text}" for part in self.sections]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def answer_in(page: str) -> list[str]:
+    """The answer that a report.md begins with, as plain text; nothing where it begins otherwise."""
+    lines = page.split("\n", 2 + ANSWER_LINES)[2 : 2 + ANSWER_LINES]
+    return [plain(line.removeprefix("- ")) for line in itertools.takewhile(lambda line: line.startswith("- "), lines)]
 
 
 class Study(Protocol):
@@ -304,6 +323,12 @@ def formats_of(study: Study) -> Sequence[Format]:
     """The formats that a study reads; none unless it says so as `formats`."""
     formats: Sequence[Format] = getattr(study, "formats", ())
     return formats
+
+
+def all_figures_of(study: Study, numbers: Numbers) -> tuple[FigureOf, ...]:
+    """The figures that are drawn on request, beside those of the report; none unless the study has `all_figures`."""
+    maker: Callable[[Numbers], Iterable[FigureOf]] | None = getattr(study, "all_figures", None)
+    return () if maker is None else tuple(maker(numbers))
 
 
 def names_of(study: Study, metrics: Sequence[Metric], manifests: Sequence[Manifest]) -> Mapping[str, JSON]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import JSON, digest, digest_file, pretty, read_object, write_atomic
+from perpend.canon import JSON, as_object, digest, digest_file, pretty, read_object, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import SpecError, StoreError
 
@@ -165,3 +165,8 @@ def _checked(key: Path, command: list[str]) -> str:
     if done.returncode:
         raise SpecError(f"{key}: ssh-keygen cannot sign with it: {done.stderr.strip()[:200]}")
     return done.stdout
+
+
+def is_of_0_1(stated: Mapping[str, JSON]) -> bool:
+    """Whether a receipt says that perpend 0.1 published the folder: its words are other ones."""
+    return str(as_object(stated.get("code")).get("perpend")).startswith("0.1.")

@@ -18,7 +18,7 @@ from perpend.proof.audit import words_0_1 as format_1
 from perpend.proof.audit.checks import Check, canonical
 from perpend.proof.gates import NAMES, gates, headline, sentence
 from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, write_index
-from perpend.proof.receipt import RECEIPT, SIGNATURE, SIGNER, digests, read
+from perpend.proof.receipt import RECEIPT, SIGNATURE, SIGNER, digests, is_of_0_1, read
 from perpend.report.derive import REPORT
 
 _NEEDED = (*NEEDED, METRICS, REPORT)
@@ -98,7 +98,7 @@ def _index(folder: Path) -> Check:
         check.note = f"there is no {INDEX} beside the folder"
         return check
     with temporary_folder("audit") as alone:
-        for file in (RECEIPT, SIGNATURE, MANIFEST):
+        for file in (RECEIPT, SIGNATURE, MANIFEST, REPORT):
             if (folder / file).is_file():
                 write_atomic(alone / name / file, (folder / file).read_bytes())
         write_index(alone)
@@ -126,11 +126,6 @@ def _index(folder: Path) -> Check:
 
 def _lines(path: Path) -> list[str]:
     return read_text(path, StoreError).split("\n") if path.is_file() else []
-
-
-def is_of_0_1(stated: Mapping[str, JSON]) -> bool:
-    """Whether a receipt says that perpend 0.1 published the folder: its words are other ones."""
-    return str(as_object(stated.get("code")).get("perpend")).startswith("0.1.")
 
 
 def accepted_gates(stated: Mapping[str, JSON]) -> dict[str, str]:

@@ -42,7 +42,7 @@ from perpend.proof.audit.places import AuditPlace, places, run_directory, scored
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
 from perpend.proof.publish import close_report
-from perpend.report.derive import FIGURES, REPORT, TABLES, derive, stated_metrics
+from perpend.report.derive import FIGURES, REPORT, TABLES, derive, drawn_in, stated_metrics
 
 
 def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw: bool = False) -> list[Check]:
@@ -62,9 +62,8 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
             return _without_study(run, stored, body, facts, metrics)
         if body is not None and body.get("format") == 1:
             return format_1.numbers(run, stored, body, facts, redraw=redraw)
-        drawn_there = (stored / FIGURES).is_dir()
         labels = None if facts is not None else _labels_counted(body)
-        derived = derive([run], fresh, figures=drawn_there, draw=redraw, labels=labels)
+        derived = derive([run], fresh, figures=drawn_in(stored), draw=redraw, labels=labels)
         now = read_metrics(fresh)
         compare_metrics(metrics, body, now, run.manifest)
         checks = [metrics]

@@ -15,6 +15,7 @@ from perpend.canon import JSON, pretty
 from perpend.inert import markdown
 from perpend.ledger.manifest import Manifest
 from perpend.measure.study import Metric, Numbers, TableOf
+from perpend.report import answer as plainly
 from perpend.report.tables import interval, markdown_table, number, p_value
 from perpend.stats.adversarial import LOW_SAMPLE
 from perpend.studies.verbs.slices import ALPHA
@@ -164,6 +165,16 @@ def answer(numbers: Numbers) -> str:
         f"{interval(tricks)} on {tricks.n} adversarial ones; ECE {number(numbers.cite('ece', category='core').value)}: "
         f"{verdict_of(numbers, 'calibration', category='core')}."
     )
+
+
+def sentence(numbers: Numbers, name: str) -> str:
+    """The answer as plain text: accuracy on the core probes and on the tricks, calibration in words."""
+    core, tricks = (numbers.cite("accuracy", category=category) for category in ("core", "adversarial"))
+    ece = numbers.cite("ece", category="core")
+    text = f"{plainly.name(name)}: accuracy {plainly.share(core)} on {plainly.counted(core.n, 'core probe')}"
+    if tricks.n:
+        text += f", {plainly.share(tricks)} on {plainly.counted(tricks.n, 'adversarial one')}"
+    return f"{text}; ECE {plainly.value(ece, 3)}: {verdict_of(numbers, 'calibration', category='core')}."
 
 
 def verdict_of(numbers: Numbers, name: str, **where: str) -> str:
