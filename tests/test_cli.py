@@ -28,14 +28,14 @@ def run_name(out: Path) -> str:
 
 
 def conform(out: Path, *more: str) -> Result:
-    options = ("--task", "conformity", "--model", "mock/subject", "--model-option", "sway=0.5", "--quiet")
+    options = ("--task", "conformity", "--model", "mock/subject", "--model-option", "sway=0.5")
     return call("eval", *options, "--out", str(out), *more)
 
 
 def test_eval_asks_scores_and_reports(tmp_path: Path) -> None:
     done = conform(tmp_path)
     assert done.exit_code == 0, done.output
-    assert f"answered: {TRIALS}" in done.output
+    assert f"{TRIALS:,} of {TRIALS:,} answered" in done.output
     assert "Report: " in done.output
     assert "\\" not in done.output, "the terminal is not Markdown"
     assert {"manifest.json", "run.db", "metrics.json", "report.md"} <= {

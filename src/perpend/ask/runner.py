@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.ask.conditions import first_request, request, template
+from perpend.ask.asking import Outcome, ask_all
+from perpend.ask.conditions import first_request, template
 from perpend.ask.guarded import Guarded
-from perpend.ask.progress import Progress
-from perpend.ask.task import CODE, Planned, Reprompt, Task, intent, make_model, make_task, source_files
+from perpend.ask.spending import check_prices
+from perpend.ask.task import CODE, Planned, Task, intent, make_model, make_task, source_files
 from perpend.canon import digest_file, write_atomic
 from perpend.disk import temporary_folder
-from perpend.errors import DataError, ModelError, SpecError, StoreError
+from perpend.errors import DataError, SpecError, StoreError
 from perpend.ledger.database import exclusive
 from perpend.ledger.items import check_freeze, read_items
 from perpend.ledger.manifest import (
@@ -25,29 +26,15 @@ from perpend.ledger.manifest import (
     read_manifest,
     write_manifest,
 )
-from perpend.ledger.plan import Appended, Dataset, OpenTrials, Plan, Trial
+from perpend.ledger.plan import Dataset, Plan
 from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
 from perpend.spec.keys import note_variables
-from perpend.spec.model import Budget, Model
-from perpend.spec.runspec import ModelSpec, RunSpec, written_name
-from perpend.types import Item, Request, Response
+from perpend.spec.model import Model
+from perpend.spec.runspec import RunSpec, written_name
+from perpend.types import Item
 
 _CHECKED_REQUESTS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How an evaluation ended: of `planned` trials `answered` have an answer and `failed` only failures."""
-
-    directory: Path
-    planned: int
-    answered: int
-    failed: int
-    sent: int
-    usd: float
-    stopped: str | None = None
-    """Why it stopped before all was asked, in words; None when every trial was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +76,7 @@ def evaluate_task(
     paths = spec.items or task.items
     if not paths:
         raise SpecError(f'task {task.name!r} has no items of its own; give items = ["…jsonl"] or --items')
+    check_prices(spec)
     # What the task made of its options, so that a default and the same value given by hand are one question.
     spec = replace(spec, task=task.name, options=task.options, items=paths)
     directory = out / spec.run_name()
@@ -107,7 +95,7 @@ def evaluate_task(
             if not keeping.accept_loss:
                 _check_loss(store)
             _check_rendering(store, task)
-            return _ask_all(store, spec, task, guarded, quiet=quiet)
+            return ask_all(store, spec, task, guarded, quiet=quiet)
 
 
 def task_of(spec: RunSpec) -> Task:
@@ -247,112 +235,6 @@ def _check_rendering(store: Store, task: Task) -> None:
                     f"{store.path.parent}: trial {number} (item {trial.item.id!r}, {trial.condition}) would now be "
                     "asked differently than it was: the task's code has changed. Give the new run another --name."
                 )
-
-
-def _ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *, quiet: bool) -> Outcome:
-    budget = Budget(spec.limits.max_requests, spec.limits.max_usd, spec.limits.max_minutes)
-    tallies = [_Tally(store.open_trials(model.label)) for model in spec.models]
-    stopped: str | None = None
-    try:
-        for model_spec, model, tally in zip(spec.models, models, tallies, strict=True):
-            budget.usd_per_input = model_spec.usd_per_million_input / 1e6
-            budget.usd_per_output = model_spec.usd_per_million_output / 1e6
-            budget.answered = tally.answered
-            with Progress(model_spec.label, tally.pending.total, tally.answered, quiet=quiet) as progress:
-                _ask(store, task, model, budget, (tally, progress))
-            tally.check_answered(model_spec.label)
-            if task.reprompt is not None:
-                _ask_again(store, task, task.reprompt, (model_spec, model), budget)
-    except KeyboardInterrupt:
-        stopped = "interrupted"
-    planned, answered = sum(tally.pending.total for tally in tallies), sum(tally.answered for tally in tallies)
-    failed = sum(len(tally.failed) for tally in tallies)
-    if stopped is None and answered + failed < planned:
-        stopped = budget.spent()
-    return Outcome(store.path.parent, planned, answered, failed, budget.sent, budget.usd, stopped)
-
-
-class _Tally:
-    """How far one model is: answers so far, the trials that only failed, and what came in this time."""
-
-    def __init__(self, pending: OpenTrials) -> None:
-        self.pending = pending
-        self.answered = pending.total - len(pending)
-        self.failed = set(pending.attempts)
-        self.seen = self.unusable = 0
-        self.error = ""
-
-    def count(self, trial: int, response: Response, *, unusable: bool) -> None:
-        """Take one response in."""
-        self.seen += 1
-        self.unusable += unusable
-        if response.error is not None:
-            self.error = response.error
-            self.failed.add(trial)
-        else:
-            self.answered += 1
-            self.failed.discard(trial)
-
-    def check_answered(self, model: str) -> None:
-        """ModelError where the model was asked and has not answered anything, now or before: that is no result."""
-        if self.seen and not self.answered:
-            raise ModelError(
-                f"{model}: {self.seen} trial{'s' * (self.seen != 1)} asked, none answered; the last failure: "
-                f"{self.error}. The failures are stored. Look at the model or its server, or wait if it asks for fewer "
-                "requests; run the same command again to resume"
-            )
-
-
-def _ask(store: Store, task: Task, model: Model, budget: Budget, watch: tuple[_Tally, Progress]) -> None:
-    """The first turn of every trial of one model that has no answer yet."""
-    tally, progress = watch
-    asked: dict[int, tuple[Trial, Request]] = {}
-
-    def requests() -> Iterator[tuple[int, Request]]:
-        for trial in tally.pending:
-            question = first_request(trial, task.condition(trial.condition), choices_scored=task.choices_scored)
-            asked[trial.trial] = (trial, question)
-            yield trial.trial, question
-
-    for batch in model.answer(requests(), budget):
-        rows = []
-        for key, response in batch:
-            trial, question = asked.pop(key)
-            rows.append(Appended(key, 0, trial.attempt, question.digest, response))
-            tally.count(key, response, unusable=_unusable(task.reprompt, trial.item, response))
-        store.append(rows)
-        cost = f"; ${budget.usd:.2f}" if budget.usd else ""
-        progress.advance(len(rows), f"{len(tally.failed)} failed; {tally.unusable / tally.seen:.0%} unusable{cost}")
-
-
-def _ask_again(store: Store, task: Task, reprompt: Reprompt, who: tuple[ModelSpec, Model], budget: Budget) -> None:
-    """The second turn, for first replies that cannot be used. A failed second turn is asked again on resume."""
-    spec, model = who
-    done, failures = store.answered_turns(1), store.failures(1)
-    asked: dict[int, Request] = {}
-
-    def requests() -> Iterator[tuple[int, Request]]:
-        wanted = [
-            (trial, response)
-            for trial, response in store.answers(last_turn=0)
-            if trial.model == spec.label and trial.trial not in done
-            if response.text is not None and reprompt.wanted(trial.item, response)
-        ]
-        for trial, response in wanted:
-            messages = reprompt.render(task.condition(trial.condition).render(trial.item), response)
-            asked[trial.trial] = request(trial, messages, choices_scored=False)
-            yield trial.trial, asked[trial.trial]
-
-    for batch in model.answer(requests(), budget):
-        store.append(Appended(key, 1, failures.get(key, 0), asked.pop(key).digest, response) for key, response in batch)
-
-
-def _unusable(reprompt: Reprompt | None, item: Item, response: Response) -> bool:
-    if response.text is None:
-        return False
-    if reprompt is not None:
-        return reprompt.wanted(item, response)
-    return response.finish == "length" or not response.text.strip()
 
 
 def _selected(spec: RunSpec, task: Task, paths: Sequence[Path]) -> Iterator[tuple[int, str, Item]]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from perpend.canon import JSON, pretty, write_atomic
-from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_fields, print_headline
+from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_fields, print_headline
 from perpend.errors import ModelError
 from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
-    from perpend.ask.runner import Outcome
+    from perpend.ask.asking import Outcome
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -40,9 +40,9 @@ def _run_options(command: F) -> F:
             click.option("--seed", type=int, help="[42]"),
             click.option("--workers", type=int, help="Concurrent requests per model."),
             click.option("--retries", type=int, help="Retries per failed request."),
-            click.option("--max-usd", type=float, help="Stop after spending this many USD (prices from run.toml)."),
+            click.option("--max-usd", type=float, help="Stop after spending this many USD; needs prices."),
             click.option("--max-requests", type=int, help="Stop after this many requests, retries included."),
-            click.option("--max-minutes", type=float, help="Stop after this many minutes."),
+            click.option("--max-minutes", type=float, help="Stop this invocation after so many minutes."),
         )
     ):
         command = option(command)
@@ -57,7 +57,7 @@ def _run_options(command: F) -> F:
 @click.option("--no-score", is_flag=True, help="Ask only; score later with 'perpend score'.")
 @click.option("--durable", is_flag=True, help="Wait for the disk at every commit: a power cut costs no answer.")
 @click.option("--accept-loss", is_flag=True, help="Resume although answers are missing that were kept; ask them again.")
-@click.option("--quiet", is_flag=True, help="Hide progress.")
+@QUIET
 @AS_JSON
 def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     spec_file: Path | None,
@@ -89,34 +89,73 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         return
     keeping = Keeping(durable, accept_loss)
     outcome, derived = evaluate_spec(spec, out, keeping=keeping, scored=not no_score, quiet=quiet or as_json)
-    if derived is not None and not as_json:
+    if derived is not None and not as_json and not quiet:
         print_headline(derived)
-    finish(outcome, as_json)
+    finish(outcome, as_json=as_json, quiet=quiet)
 
 
-def finish(outcome: Outcome, as_json: bool) -> None:
-    """Say how an evaluation ended; what stopped it and what is left go to standard error."""
-    body: dict[str, JSON] = {
-        "run": outcome.directory.as_posix(),
-        "planned": outcome.planned,
-        "answered": outcome.answered,
-        "failed": outcome.failed,
-        "requests": outcome.sent,
-        "usd": outcome.usd,
-        "stopped": outcome.stopped,
-    }
-    print_fields(body, as_json)
+def finish(outcome: Outcome, *, as_json: bool = False, quiet: bool = False) -> None:
+    """Say how an evaluation ended, in two lines; why it stopped and what to do next go to standard error."""
+    if as_json:
+        print_fields(_ending(outcome), as_json=True)
+    elif not quiet:
+        say(f"{counts(outcome)}. {spending(outcome)}.")
+        say(f"Run: {outcome.directory.as_posix()}")
     if outcome.stopped is not None:
-        say(f"stopped: {outcome.stopped}. Run the same command again to resume.", err=True)
+        say(f"Stopped: {outcome.stopped}. {next_step(outcome.stopped)}", err=True)
         if outcome.stopped == "interrupted":
             raise click.exceptions.Exit(130)
         if not outcome.answered:
             raise ModelError("nothing was answered, so there is nothing to report. Allow more, then run it again.")
     elif outcome.failed:
-        say(
-            f"{outcome.failed} trial{'s' * (outcome.failed != 1)} got no answer. Run the same command to retry.",
-            err=True,
-        )
+        trials = "1 trial" if outcome.failed == 1 else f"{outcome.failed:,} trials"
+        say(f"{trials} got no answer. Run the same command again to ask once more.", err=True)
+
+
+def _ending(outcome: Outcome) -> dict[str, JSON]:
+    return {
+        "run": outcome.directory.as_posix(),
+        "planned": outcome.planned,
+        "answered": outcome.answered,
+        "failed": outcome.failed,
+        "requests": outcome.sent,
+        "requests_total": outcome.spent.requests,
+        "tokens_in": outcome.spent.input,
+        "tokens_out": outcome.spent.output,
+        "usd": outcome.usd,
+        "usd_note": outcome.usd_note,
+        "stopped": outcome.stopped,
+    }
+
+
+def counts(outcome: Outcome) -> str:
+    """'38 of 40 answered, 2 failed'."""
+    failed = f", {outcome.failed:,} failed" if outcome.failed else ""
+    return f"{outcome.answered:,} of {outcome.planned:,} answered{failed}"
+
+
+def spending(outcome: Outcome) -> str:
+    """What the run came to, over all its invocations: requests, tokens and cost, or why the cost is unknown."""
+    spent = outcome.spent
+    requests = "1 request" if spent.requests == 1 else f"{spent.requests:,} requests"
+    tokens = f"{spent.input:,} tokens in, {spent.output:,} out"
+    if spent.uncounted:
+        tokens += f" (not counted in {spent.uncounted:,} answer{'s' * (spent.uncounted != 1)})"
+    return f"{requests}, {tokens}, {dollars(outcome.usd, outcome.usd_note)}"
+
+
+def dollars(usd: float | None, note: str) -> str:
+    """'cost $0.0123', or 'cost unknown' and why."""
+    return f"cost unknown ({note})" if usd is None else f"cost ${usd:,.4f}"
+
+
+def next_step(stopped: str) -> str:
+    """What a user can do about a run that stopped before its end."""
+    if "cannot be kept" in stopped:
+        return "Leave --max-usd out, or limit the run by --max-requests; then run the same command again."
+    if stopped.startswith(("--max-usd", "--max-requests")):
+        return "What earlier invocations spent counts. To go on, raise it and run the same command again."
+    return "Run the same command again to go on."
 
 
 @group.command()

@@ -66,8 +66,8 @@ _EVAL_OPTIONS = (
     click.option("--phase", help="A word of your own for the manifest."),
     click.option("--truncate-pred-text", type=int, help="Shorten texts in predictions.jsonl to N characters."),
     click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the two prices."),
-    click.option("--usd-per-million-input", type=float, default=0.0, show_default=True),
-    click.option("--usd-per-million-output", type=float, default=0.0, show_default=True),
+    click.option("--usd-per-million-input", type=float, help="Price of a million tokens in. [unknown]"),
+    click.option("--usd-per-million-output", type=float, help="Price of a million tokens out. [unknown]"),
     click.option("--base-url", help="Address of the server, where it is not the provider's own."),
     click.option("--quiet", is_flag=True, help="Show no progress."),
 )

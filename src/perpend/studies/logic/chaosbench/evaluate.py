@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from perpend.ask.asking import Outcome
 from perpend.ask.guarded import Guarded
-from perpend.ask.runner import Outcome, evaluate_task
+from perpend.ask.runner import evaluate_task
 from perpend.ask.task import make_model, make_task
 from perpend.canon import JSON, digest_file, dumps, object_of, write_atomic
 from perpend.errors import DataError, PerpendError, SpecError, StoreError
@@ -139,7 +140,7 @@ def ask(directory: Path, settings: Settings, *, quiet: bool = False) -> Outcome:
     model = make_model(spec.models[0].name, spec.models[0].options, spec.items)
     begun = time.monotonic()
     outcome = evaluate_task(spec, task, [model], directory.parent, quiet=quiet)
-    finish(directory, Ending(outcome.stopped, time.monotonic() - begun, outcome.usd))
+    finish(directory, Ending(outcome.stopped, time.monotonic() - begun, outcome.usd, outcome.usd_note))
     return outcome
 
 

@@ -83,7 +83,9 @@ class Ending:
 
     stopped: str | None
     seconds: float
-    usd: float
+    usd: float | None
+    """What the whole run cost; None where that is unknown, and `usd_note` says why."""
+    usd_note: str = ""
 
 
 def run_predictions(run: Run, parser: str) -> list[Prediction]:
@@ -113,6 +115,7 @@ def finish(directory: Path, ending: Ending | None = None) -> None:
             "status": "completed" if ending.stopped is None else f"stopped: {ending.stopped}",
             "wall_seconds": ending.seconds + (before if isinstance(before, int | float) else 0.0),
             "usd": ending.usd,
+            "usd_note": ending.usd_note,
         }
     write_json(directory / RUN_MANIFEST, manifest)
     write_atomic(directory / SUMMARY_PAGE, summary_page(manifest, body))

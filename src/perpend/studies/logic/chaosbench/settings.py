@@ -73,8 +73,8 @@ class Settings:
     phase: str | None = None
     truncate_pred_text: int | None = None
     max_usd: float | None = None
-    usd_per_million_input: float = 0.0
-    usd_per_million_output: float = 0.0
+    usd_per_million_input: float | None = None
+    usd_per_million_output: float | None = None
     base_url: str | None = None
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class Settings:
                 raise SpecError(f"--{name.replace('_', '-')} must be {least} or more, not {value}")
         if not (math.isfinite(self.temperature) and self.temperature >= 0.0):
             raise SpecError(f"--temperature must be a number of at least 0, not {self.temperature}")
-        if self.max_usd is not None and not (self.usd_per_million_input or self.usd_per_million_output):
+        if self.max_usd is not None and None in (self.usd_per_million_input, self.usd_per_million_output):
             raise SpecError(
                 "--max-usd needs prices: give --usd-per-million-input and --usd-per-million-output for this model"
             )
@@ -191,8 +191,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("model", "phase", "base_url"), (str, *_MAYBE)),
     **dict.fromkeys(("seed", "workers", "retries", "max_tokens"), (int,)),
     **dict.fromkeys(("max_items", "shuffle_seed", "truncate_pred_text"), (int, *_MAYBE)),
-    **dict.fromkeys(("temperature", "usd_per_million_input", "usd_per_million_output"), (int, float)),
-    "max_usd": (int, float, *_MAYBE),
+    "temperature": (int, float),
+    **dict.fromkeys(("max_usd", "usd_per_million_input", "usd_per_million_output"), (int, float, *_MAYBE)),
 }
 
 
