@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from perpend.ask.asking import Outcome, ask_all
 from perpend.ask.conditions import first_request, template
 from perpend.ask.guarded import Guarded
 from perpend.ask.spending import check_prices
+from perpend.ask.starting import new_folders, withdrawn
 from perpend.ask.task import CODE, Planned, Task, intent, make_model, make_task, source_files
 from perpend.canon import digest_file, write_atomic
 from perpend.disk import temporary_folder
@@ -80,15 +82,11 @@ def evaluate_task(
     # What the task made of its options, so that a default and the same value given by hand are one question.
     spec = replace(spec, task=task.name, options=task.options, items=paths)
     directory = out / spec.run_name()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{directory}: cannot be created: {error.strerror}; choose another --out") from None
     guarded = [
         Guarded(model, (*entry.key_variables, *getattr(model, "key_variables", ())))
         for entry, model in zip(spec.models, models, strict=True)
     ]
-    with exclusive(directory):
+    with new_folders(directory), _held(directory), withdrawn(directory):
         _prepare(directory, spec, task, guarded)
         note_variables(directory, [name for model in guarded for name in model.key_variables])
         with Store.open(directory / "run.db", write=True, durable=keeping.durable) as store:
@@ -96,6 +94,17 @@ def evaluate_task(
                 _check_loss(store)
             _check_rendering(store, task)
             return ask_all(store, spec, task, guarded, quiet=quiet)
+
+
+@contextmanager
+def _held(directory: Path) -> Iterator[None]:
+    """A run's folder, made where it is missing, for this process alone."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{directory}: cannot be created: {error.strerror}; choose another --out") from None
+    with exclusive(directory):
+        yield
 
 
 def task_of(spec: RunSpec) -> Task:
@@ -152,9 +161,9 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
             trials = store.write_plan(plan, _digesting(_selected(spec, task, spec.items), digest))
         if digest.count == 0:
             raise DataError(f"no items in {', '.join(path.name for path in spec.items)}")
+        planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
+        manifest = intent(directory.name, spec, task, models, planned)  # the first contact with a server
         _place(whole, directory)
-    planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
-    manifest = intent(directory.name, spec, task, models, planned)
     for _, path in source_files(spec, task):
         write_atomic(directory / CODE / path.name, path.read_bytes())
     write_manifest(directory, manifest)

@@ -69,7 +69,7 @@ _EVAL_OPTIONS = (
     click.option("--usd-per-million-input", type=float, help="Price of a million tokens in. [unknown]"),
     click.option("--usd-per-million-output", type=float, help="Price of a million tokens out. [unknown]"),
     click.option("--base-url", help="Address of the server, where it is not the provider's own."),
-    click.option("--quiet", is_flag=True, help="Show no progress."),
+    click.option("--quiet", is_flag=True, help="Print errors only."),
 )
 
 
@@ -101,7 +101,7 @@ def eval_(context: click.Context, /, **flags: object) -> None:
         _resume(str(flags["resume"]), Path(str(flags["output_dir"])), given)
         return
     for one in _runs_of(flags):
-        _evaluate(one)
+        _evaluate(one, given)
 
 
 def _runs_of(flags: Mapping[str, object]) -> list[dict[str, object]]:
@@ -130,8 +130,8 @@ def _settings(flags: Mapping[str, object]) -> dict[str, object]:
     return picked
 
 
-def _evaluate(flags: Mapping[str, object]) -> None:
-    from perpend.studies.logic.chaosbench.evaluate import begin
+def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
+    from perpend.studies.logic.chaosbench.evaluate import new_run
     from perpend.studies.logic.chaosbench.settings import settings_from
     from perpend.studies.logic.chaosbench.sources import open_source
 
@@ -140,10 +140,10 @@ def _evaluate(flags: Mapping[str, object]) -> None:
     settings = settings_from(_settings(flags), "the command line")
     subset = flags["subset"]
     source = open_source(subset if isinstance(subset, Path) else None, str(flags["dataset"]))
-    if source.note:
+    if source.note and not flags["quiet"]:
         say(f"note: {source.path}: {source.note}; the run cannot be published as canonical", err=True)
-    directory = begin(source, settings, Path(str(flags["output_dir"])))
-    _ask(directory, settings, quiet=bool(flags["quiet"]))
+    with new_run(source, settings, Path(str(flags["output_dir"]))) as directory:
+        _ask(directory, settings, given)
 
 
 def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
@@ -153,25 +153,35 @@ def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
     directory = find_run(name, out)
     settings = resumed(settings_of(directory), _settings(given), str(directory))
     mark_resumed(directory)
-    _ask(directory, settings, quiet=bool(given.get("quiet")))
+    _ask(directory, settings, given)
 
 
-def _ask(directory: Path, settings: Settings, *, quiet: bool) -> None:
+def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> None:
+    from perpend.ask.starting import has_response
+    from perpend.cli.asking import counts, spending
     from perpend.studies.logic.chaosbench.evaluate import ask
+    from perpend.studies.logic.chaosbench.settings import resume_command
 
-    again = f"chaosbench eval --resume {directory}"
+    again, quiet = resume_command(directory, settings, given), bool(given.get("quiet"))
     try:
         outcome = ask(directory, settings, quiet=quiet)
     except PerpendError:
-        say(f"The answers so far are kept. To resume: {again}", err=True)
+        if has_response(directory):
+            say(f"The answers so far are kept. To resume: {again}", err=True)
         raise
-    say_page(read_text(directory / "summary.md") + "\n")
-    say(f"run: {directory}")
+    if not quiet:
+        say_page(read_text(directory / "summary.md") + "\n")
+        say(f"{counts(outcome)}. {spending(outcome)}.")
+        say(f"Run: {directory}")
     if outcome.failed:
         items = "1 item" if outcome.failed == 1 else f"{outcome.failed} items"
         say(f"{items} got no reply. To ask again: {again}", err=True)
     if outcome.stopped is not None:
-        say(f"stopped: {outcome.stopped}. To resume: {again}", err=True)
+        if outcome.stopped.startswith("--max-usd"):
+            more = resume_command(directory, settings, {**given, "max_usd": None})
+            say(f"Stopped: {outcome.stopped}. To go on, add a higher --max-usd to: {more}", err=True)
+        else:
+            say(f"Stopped: {outcome.stopped}. To resume: {again}", err=True)
         raise click.exceptions.Exit(130 if outcome.stopped == "interrupted" else 1)
 
 

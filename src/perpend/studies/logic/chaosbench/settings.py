@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -203,7 +204,8 @@ def resumed(before: Settings, given: Mapping[str, object], where: str) -> Settin
     """
     stated = {key: value for key, value in given.items() if key in _TYPES}
     # A model that is a file has to be named again: the run folder does not hold its path. Its digest is checked.
-    free = RESUMABLE | ({"model"} if before.provider in FILES else set())
+    is_same = written_name(f"{before.provider}/{stated.get('model')}") == before.provider_name
+    free = RESUMABLE | ({"model"} if before.provider in FILES or is_same else set())
     differ = [
         f"--{key.replace('_', '-')} {getattr(before, key)} → {value}"
         for key, value in stated.items()
@@ -212,6 +214,23 @@ def resumed(before: Settings, given: Mapping[str, object], where: str) -> Settin
     if differ:
         raise SpecError(f"{where}: the run was begun otherwise: {', '.join(differ)}. Leave these out, or start anew.")
     return settings_from({**before.as_json(), **stated}, where)
+
+
+def resume_command(directory: Path, settings: Settings, given: Mapping[str, object]) -> str:
+    """What a shell takes to resume a run: its folder, and what was given now and the folder does not keep.
+
+    A server's address and a model that is a file are not written into a run's folder; speed and budget may have been
+    given anew. No flag holds a secret: keys are in the environment.
+    """
+    is_file = settings.provider in FILES or settings.as_json()["model"] != settings.model
+    named = RESUMABLE | ({"model"} if is_file else set())
+    flags = [
+        word
+        for key, value in given.items()
+        if key in named and value is not None
+        for word in (f"--{key.replace('_', '-')}", str(value))
+    ]
+    return shlex.join(["chaosbench", "eval", "--resume", str(directory), *flags])
 
 
 def prompt_hash(task: Task) -> str:
