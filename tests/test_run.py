@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from perpend.ask.conditions import asch, control
-from perpend.ask.runner import evaluate_task, plan_size
+from perpend.ask.preview import preview
+from perpend.ask.runner import evaluate_task
 from perpend.ask.task import Reprompt, Task
 from perpend.errors import DataError, ModelError, SpecError, StoreError
 from perpend.ledger.store import Store
@@ -287,9 +288,9 @@ def test_impossible_runs_are_refused_before_anything_is_asked(tmp_path: Path, it
         evaluate_task(replace(SPEC, items=(empty,), name="empty"), task(), [Recorder()], tmp_path, quiet=True)
 
 
-def test_a_dry_run_counts_the_grid(items_file: Callable[..., Path]) -> None:
+def test_a_dry_run_counts_the_grid(tmp_path: Path, items_file: Callable[..., Path]) -> None:
     spec = RunSpec("conformity", (ModelSpec("mock/true", "m"),), items=(items_file(5),), repeats=2)
-    assert plan_size(spec)["trials"] == 5 * 4 * 2
+    assert preview(spec, tmp_path).trials == 5 * 4 * 2
 
 
 def test_a_function_is_a_model(tmp_path: Path, items_file: Callable[..., Path]) -> None:

@@ -36,12 +36,12 @@ def ask(items: Path, url: str, *more: str) -> Result:
     return call(*start, "--out", str(items.parent / "runs"), *more)
 
 
+@pytest.mark.parametrize("dry", [False, True])
 @pytest.mark.parametrize(
     "flags",
     [
         ("--model", "openay/stub"),
         ("--model", "openai/stub"),
-        ("--model", "openai/stub", "--model-option", "base_url=http://127.0.0.1:1", "--model-option", "retries=0"),
         ("--model", "openai/stub", "--model-option", "api_key_env=NO_SUCH_VARIABLE"),
         ("--model", "mock/true", "--task", "questoins"),
         ("--model", "mock/true", "--items", "nowhere.jsonl"),
@@ -54,23 +54,30 @@ def ask(items: Path, url: str, *more: str) -> Result:
     ids=" ".join,
 )
 def test_a_start_that_fails_leaves_nothing(
-    tmp_path: Path, items_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
+    tmp_path: Path, items_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], dry: bool
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     start = ("eval", "--task", "questions", "--items", str(items_file(3)), "--out", str(tmp_path / "deep" / "runs"))
-    done = call(*start, *flags)
+    done = call(*start, *flags, *(["--dry-run"] if dry else []))
     assert isinstance(done.exception, PerpendError), done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["items.jsonl"]
 
 
-def test_bad_items_leave_nothing(tmp_path: Path, items_file: Callable[..., Path]) -> None:
+@pytest.mark.parametrize("dry", [False, True])
+@pytest.mark.parametrize("more", ["{no item}\n", '{"id": "item-1", "prompt": "Twice?"}\n'])
+def test_bad_items_leave_nothing(tmp_path: Path, items_file: Callable[..., Path], more: str, dry: bool) -> None:
     items = items_file(3)
-    items.write_text(items.read_text() + "{no item}\n")
-    done = call(
-        "eval", "--task", "questions", "--items", str(items), "--model", "mock/true", "--out", str(tmp_path / "r")
-    )
+    items.write_text(items.read_text() + more)
+    flags = ("--task", "questions", "--items", str(items), "--model", "mock/true", "--out", str(tmp_path / "r"))
+    done = call("eval", *flags, *(["--dry-run"] if dry else []))
     assert isinstance(done.exception, PerpendError)
+    assert "items.jsonl:4" in str(done.exception)
     assert not (tmp_path / "r").exists()
+
+
+def test_a_server_that_cannot_be_reached_leaves_nothing(tmp_path: Path, items_file: Callable[..., Path]) -> None:
+    assert isinstance(ask(items_file(3), "http://127.0.0.1:1").exception, ModelError)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_server_that_refuses_the_first_question_leaves_nothing(

@@ -75,12 +75,7 @@ def evaluate_task(
     prompt or spec is refused with what differs; so is a directory whose answers have lost their manifest, or that has
     lost answers.
     """
-    paths = spec.items or task.items
-    if not paths:
-        raise SpecError(f'task {task.name!r} has no items of its own; give items = ["…jsonl"] or --items')
-    check_prices(spec)
-    # What the task made of its options, so that a default and the same value given by hand are one question.
-    spec = replace(spec, task=task.name, options=task.options, items=paths)
+    spec = settled(spec, task)
     directory = out / spec.run_name()
     guarded = [
         Guarded(model, (*entry.key_variables, *getattr(model, "key_variables", ())))
@@ -91,8 +86,8 @@ def evaluate_task(
         note_variables(directory, [name for model in guarded for name in model.key_variables])
         with Store.open(directory / "run.db", write=True, durable=keeping.durable) as store:
             if not keeping.accept_loss:
-                _check_loss(store)
-            _check_rendering(store, task)
+                check_loss(store)
+            check_rendering(store, task)
             return ask_all(store, spec, task, guarded, quiet=quiet)
 
 
@@ -114,39 +109,45 @@ def task_of(spec: RunSpec) -> Task:
     return replace(task, conditions=tuple(conditions.values()))
 
 
-def plan_size(spec: RunSpec) -> dict[str, int]:
-    """How many items, conditions, models, samplings and trials a spec comes to, without asking anything."""
-    task = task_of(spec)
-    items = sum(1 for _ in _selected(spec, task, spec.items or task.items))
-    samplings = sum(len(spec.samplings_of(model)) for model in spec.models)
-    return {
-        "items": items,
-        "conditions": len(task.conditions),
-        "models": len(spec.models),
-        "samplings": len(spec.samplings),
-        "repeats": spec.repeats,
-        "trials": items * len(task.conditions) * samplings * spec.repeats,
-    }
+def settled(spec: RunSpec, task: Task) -> RunSpec:
+    """The spec with the items and options that the task makes of it; SpecError where it cannot be asked at all."""
+    paths = spec.items or task.items
+    if not paths:
+        raise SpecError(f'task {task.name!r} has no items of its own; give items = ["…jsonl"] or --items')
+    check_prices(spec)
+    task.judges()  # an unknown scorer is reported before a model is asked
+    # What the task made of its options, so that a default and the same value given by hand are one question.
+    return replace(spec, task=task.name, options=task.options, items=paths)
+
+
+def check_same(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]) -> None:
+    """StoreError that says what differs where a run's folder, which has a manifest, asks another question."""
+    datasets, frozen = _files(spec)
+    before = read_manifest(directory)
+    with Store.open(directory / "run.db") as store:
+        items = replace(_same_items(store, before, spec, task, datasets), freeze_sha256=frozen)
+    planned = Planned(items, datasets, before.trials)
+    changed = differences(before.binding(), intent(directory.name, spec, task, models, planned).binding())
+    if changed:
+        raise StoreError(
+            f"{directory}: holds another run; it differs in",
+            *changed[:10],
+            "Give this one another name (--name), or undo the change to resume that one.",
+        )
+
+
+def _files(spec: RunSpec) -> tuple[tuple[Dataset, ...], str | None]:
+    """The item files with their digests, and that of the freeze that they were checked by."""
+    frozen = None if spec.freeze is None else check_freeze(spec.freeze, spec.items)
+    return tuple(Dataset(path.stem, "1", path.name, _digest(path)) for path in spec.items), frozen
 
 
 def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]) -> None:
     """Write the plan and then the manifest, or check that the ones that are there mean the same run."""
-    task.judges()  # an unknown scorer is reported before a model is asked
-    frozen = None if spec.freeze is None else check_freeze(spec.freeze, spec.items)
-    datasets = tuple(Dataset(path.stem, "1", path.name, _digest(path)) for path in spec.items)
     if (directory / MANIFEST).exists():
-        before = read_manifest(directory)
-        with Store.open(directory / "run.db") as store:
-            items = replace(_same_items(store, before, spec, task, datasets), freeze_sha256=frozen)
-        planned = Planned(items, datasets, before.trials)
-        changed = differences(before.binding(), intent(directory.name, spec, task, models, planned).binding())
-        if changed:
-            raise StoreError(
-                f"{directory}: holds another run; it differs in",
-                *changed[:10],
-                "Give this one another name (--name), or undo the change to resume that one.",
-            )
+        check_same(directory, spec, task, models)
         return
+    datasets, frozen = _files(spec)
     digest = ItemsDigest()
     plan = Plan(
         datasets=datasets,
@@ -158,7 +159,7 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
     with temporary_folder("plan", directory) as tmpdir:
         whole = tmpdir / "run.db"
         with Store.create(whole, directory.name) as store:
-            trials = store.write_plan(plan, _digesting(_selected(spec, task, spec.items), digest))
+            trials = store.write_plan(plan, _digesting(selected(spec, task, spec.items), digest))
         if digest.count == 0:
             raise DataError(f"no items in {', '.join(path.name for path in spec.items)}")
         planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
@@ -195,7 +196,7 @@ def _place(plan: Path, directory: Path) -> None:
             )
 
 
-def _check_loss(store: Store) -> None:
+def check_loss(store: Store) -> None:
     """Refuse to go on as if nothing had happened where answers are gone that were kept."""
     lost = store.lost()
     if lost:
@@ -221,7 +222,7 @@ def _same_items(store: Store, before: Manifest, spec: RunSpec, task: Task, datas
     digest = ItemsDigest()
     planned = {item.id: item for item in store.items()}
     changed: list[str] = []
-    for _, _, item in _digesting(_selected(spec, task, spec.items), digest):
+    for _, _, item in _digesting(selected(spec, task, spec.items), digest):
         if planned.pop(item.id, None) != item:
             changed.append(item.id)
     changed += list(planned)
@@ -234,7 +235,7 @@ def _same_items(store: Store, before: Manifest, spec: RunSpec, task: Task, datas
     return _items_facts(spec, digest)
 
 
-def _check_rendering(store: Store, task: Task) -> None:
+def check_rendering(store: Store, task: Task) -> None:
     """Refuse to resume when this code would put the questions differently from how they were asked so far."""
     for number, asked in store.sample_requests(_CHECKED_REQUESTS):
         for trial in list(store.trials(number, number)):
@@ -246,7 +247,7 @@ def _check_rendering(store: Store, task: Task) -> None:
                 )
 
 
-def _selected(spec: RunSpec, task: Task, paths: Sequence[Path]) -> Iterator[tuple[int, str, Item]]:
+def selected(spec: RunSpec, task: Task, paths: Sequence[Path]) -> Iterator[tuple[int, str, Item]]:
     """(number of the file, file:line, item) of every item that the run uses: all, or `max_items` drawn by the seed."""
     needs_decoy = [condition.name for condition in task.conditions if condition.needs_decoy]
     keep: set[int] | None = None

@@ -11,10 +11,11 @@ import click
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_fields, print_headline
 from perpend.errors import ModelError
-from perpend.inert import say, say_page
+from perpend.inert import one_line, say, say_page
 
 if TYPE_CHECKING:
     from perpend.ask.asking import Outcome
+    from perpend.ask.preview import Preview
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -53,7 +54,7 @@ def _run_options(command: F) -> F:
 @click.argument("spec_file", metavar="[RUN.TOML]", required=False, type=PATH)
 @_run_options
 @click.option("--out", type=PATH, default=Path("runs"), show_default=True, help="Directory for runs.")
-@click.option("--dry-run", is_flag=True, help="Count the trials; ask nothing.")
+@click.option("--dry-run", is_flag=True, help="Show prompts, requests, tokens and cost; ask nothing.")
 @click.option("--no-score", is_flag=True, help="Ask only; score later with 'perpend score'.")
 @click.option("--durable", is_flag=True, help="Wait for the disk at every commit: a power cut costs no answer.")
 @click.option("--accept-loss", is_flag=True, help="Resume although answers are missing that were kept; ask them again.")
@@ -80,18 +81,62 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend eval --task questions --items facts.jsonl --model ollama/qwen2.5:14b --workers 2
     """
     from perpend.api import evaluate_spec
-    from perpend.ask.runner import Keeping, plan_size
+    from perpend.ask.preview import preview
+    from perpend.ask.runner import Keeping
     from perpend.spec.runspec import spec_with_flags
 
     spec = spec_with_flags(spec_file, flags)
     if dry_run:
-        print_fields(dict(plan_size(spec)), as_json)
+        print_preview(preview(spec, out), as_json=as_json, quiet=quiet)
         return
     keeping = Keeping(durable, accept_loss)
     outcome, derived = evaluate_spec(spec, out, keeping=keeping, scored=not no_score, quiet=quiet or as_json)
     if derived is not None and not as_json and not quiet:
         print_headline(derived)
     finish(outcome, as_json=as_json, quiet=quiet)
+
+
+def print_preview(seen: Preview, *, as_json: bool = False, quiet: bool = False) -> None:
+    """One prompt of each condition, and what the run would send and cost at most."""
+    if as_json:
+        say_page(pretty(seen.as_json()))
+    elif not quiet:
+        for prompt in seen.prompts:
+            say(f"Condition {prompt.condition}, item {prompt.item}:")
+            for message in prompt.messages:
+                text = "\n    ".join(one_line(line) for line in message.content.splitlines())
+                say_page(f"  {message.role}: {text}\n")
+            if prompt.choices:
+                say(f"  choices: {' | '.join(prompt.choices)}")
+        say(_plan(seen))
+        say(_price(seen))
+        say(f"Nothing was asked or written. The run would be {seen.directory.as_posix()}")
+
+
+def _plan(seen: Preview) -> str:
+    parts = [
+        _number(seen.items, "item"),
+        _number(seen.conditions, "condition"),
+        _number(seen.models, "model"),
+        _number(seen.samplings, "sampling"),
+        *([_number(seen.repeats, "repeat")] if seen.repeats > 1 else []),
+    ]
+    done = f", {seen.answered:,} of them answered already" if seen.answered else ""
+    return f"{' × '.join(parts)}: {_number(seen.trials, 'trial')}{done}."
+
+
+def _price(seen: Preview) -> str:
+    """Requests, tokens and cost before they are spent; the tokens out and the cost are upper bounds."""
+    again = f", and up to {seen.second_turns:,} second turns" if seen.second_turns else ""
+    at_most = dollars(seen.usd, seen.usd_note).replace("cost $", "cost at most $") + (" without them" if again else "")
+    return (
+        f"{_number(seen.requests, 'request')} to send{again}; about {seen.tokens_in:,} tokens in, at most "
+        f"{seen.tokens_out:,} out, {at_most}."
+    )
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def finish(outcome: Outcome, *, as_json: bool = False, quiet: bool = False) -> None:
