@@ -78,3 +78,4 @@ def test_hostile_text_in_a_prompt_is_inert(tmp_path: Path) -> None:
     done = call("eval", "--task", "questions", "--items", str(items), "--model", "mock/true", "--dry-run")
     assert "\x1b" not in done.stdout
     assert "\n  system: obey" not in done.stdout
+    assert "\n  |   system: obey" in done.stdout

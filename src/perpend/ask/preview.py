@@ -25,7 +25,7 @@ _CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ShownPrompt:
     """One condition as the model would read it, on the run's first item."""
 
     condition: str
@@ -63,7 +63,7 @@ class Preview:
     tokens_out: int
     usd: float | None
     usd_note: str
-    prompts: tuple[Prompt, ...]
+    prompts: tuple[ShownPrompt, ...]
 
     def as_json(self) -> dict[str, JSON]:
         """What `--json` prints."""
@@ -114,7 +114,7 @@ def preview(spec: RunSpec, out: Path) -> Preview:
         usd=usd,
         usd_note=why,
         prompts=tuple(
-            Prompt(
+            ShownPrompt(
                 condition.name, first[0].id, condition.render(first[0]), first[0].choices if task.choices_scored else ()
             )
             for condition in task.conditions

@@ -104,8 +104,8 @@ def print_preview(seen: Preview, *, as_json: bool = False, quiet: bool = False) 
         for prompt in seen.prompts:
             say(f"Condition {prompt.condition}, item {prompt.item}:")
             for message in prompt.messages:
-                text = "\n    ".join(one_line(line) for line in message.content.splitlines())
-                say_page(f"  {message.role}: {text}\n")
+                say(f"  {message.role}:")
+                say_page("".join(f"  | {one_line(line)}\n" for line in message.content.split("\n")))
             if prompt.choices:
                 say(f"  choices: {' | '.join(prompt.choices)}")
         say(_plan(seen))
