@@ -314,21 +314,47 @@ def analyze_runs(runs_dir: Path, out_dir: Path, items: tuple[Path, ...], selecto
 
 
 @cli.command()
-@click.option("--data", type=_PATH, required=True, help="Folder of item files (*.jsonl directly in it), or one file.")
+@click.option("--data", type=_PATH, help="Folder of item files (*.jsonl in it), or one file. [the packaged set]")
 @click.option("--strict", is_flag=True, hidden=True, help="Every gate is always enforced.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def validate(data: Path, strict: bool, as_json: bool) -> None:
+def validate(data: Path | None, strict: bool, as_json: bool) -> None:
     """Check an item set: schema, duplicates, balance, leakage, shortcuts. Exit 6 when a gate fails."""
     del strict
     from perpend.studies.logic.chaosbench.publish import as_table
-    from perpend.studies.logic.chaosbench.validate import validate_folder
+    from perpend.studies.logic.chaosbench.validate import items_at
+    from perpend.studies.logic.chaosbench.validate import validate as validate_items
 
-    gates = validate_folder(data)
+    gates = validate_items(items_at(data))
     body: Sequence[JSON] = [gate.as_json() for gate in gates]
     say_page((json.dumps(body, indent=2) if as_json else as_table(gates)) + "\n")
     failed = [gate.gate for gate in gates if not gate.passed]
     if failed:
-        raise AuditFailure(f"{data}: {len(failed)} of {len(gates)} gates fail: {', '.join(failed)}")
+        where = "the packaged set" if data is None else data
+        raise AuditFailure(f"{where}: {len(failed)} of {len(gates)} gates fail: {', '.join(failed)}")
+
+
+@cli.command()
+@click.option("--retries", type=int, default=1, show_default=True, help="0: without the second turn.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def prompt(retries: int, as_json: bool) -> None:
+    """Print every word that a model is sent, and the hash of it that run_manifest.json states.
+
+    \b
+    chaosbench prompt
+    chaosbench prompt --retries 0 --json
+    """
+    from perpend.ask.task import make_task
+    from perpend.studies.logic.chaosbench.settings import PROMPT_VERSION, TASK, Settings, prompt_hash
+
+    task = make_task(TASK, Settings("mock", retries=retries).task_options())
+    first = str(task.conditions[0].params["user"])
+    second = None if task.reprompt is None else str(task.reprompt.params["user"])
+    body: dict[str, JSON] = {"prompt_version": PROMPT_VERSION, "prompt_hash": prompt_hash(task), "prompt": first}
+    if as_json:
+        say_page(json.dumps(body | {"second_turn": second}, indent=2) + "\n")
+        return
+    say_page(f"{first}\n" + ("" if second is None else f"\nSecond turn, after a reply without a label:\n\n{second}\n"))
+    say_page(f"\nprompt_version: {PROMPT_VERSION}\nprompt_hash: {body['prompt_hash']}\n")
 
 
 def main() -> None:

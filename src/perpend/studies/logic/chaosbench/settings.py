@@ -119,7 +119,8 @@ class Settings:
             "max_items": self.max_items,
             "seed": self.seed,
             "retries": self.retries,
-            "strict_parsing": self.parsing != "lenient",
+            # The reference has two rules; the careful one is neither of them.
+            "strict_parsing": {"strict": True, "lenient": False}.get(self.parsing),
             "workers": self.workers,
             "order_mode": "canonical" if self.shuffle_seed is None else "shuffled",
             "shuffle_seed": self.shuffle_seed,
