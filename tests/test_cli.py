@@ -157,3 +157,26 @@ def test_hostile_answers_are_inert_on_the_page(tmp_path: Path) -> None:
         assert dangerous not in page
     assert "../../x\\|y" in page
     assert page.count("````") == 2
+
+
+def test_quiet_verbs_print_nothing_but_what_is_wrong(tmp_path: Path, items_file: Callable[..., Path]) -> None:
+    items = str(items_file(3))
+    run = ("--task", "questions", "--items", items, "--model", "mock/true", "--out", str(tmp_path / "runs"))
+    assert call("eval", *run, "--name", "run", "--quiet").output == ""
+    folder = str(tmp_path / "runs" / "run")
+    assert call("audit", folder, "--quiet").output == ""
+    judged = ("--model", "mock/echo", "--rubric", "correct", "--name", "judge", "--quiet")
+    assert call("judge", folder, *judged, "--dry-run").output == ""
+    assert call("judge", folder, *judged).output == ""
+    (tmp_path / "runs" / "run" / "report.md").write_text("Nothing to see here.")
+    done = call("audit", folder, "--quiet")
+    assert isinstance(done.exception, PerpendError)
+    assert done.stdout == ""
+    assert "report.md" in done.stderr
+
+
+def test_every_quiet_flag_says_the_same() -> None:
+    for verb in cli.commands.values():
+        for option in verb.params:
+            if "--quiet" in option.opts:
+                assert getattr(option, "help", "") == "Print errors only.", verb.name

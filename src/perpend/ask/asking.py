@@ -46,6 +46,7 @@ def ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *,
     budget = spending.budget
     tallies = [_Tally(store.open_trials(model.label)) for model in spec.models]
     stopped: str | None = None
+    left = 0
     try:
         for model_spec, model, tally in zip(spec.models, models, tallies, strict=True):
             spending.begin(model_spec).answered = tally.answered
@@ -53,7 +54,7 @@ def ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *,
                 _ask(store, task, model, spending, (tally, progress))
             tally.check_answered(model_spec.label)
             if task.reprompt is not None:
-                _ask_again(store, task, task.reprompt, (model_spec, model), spending)
+                left += _ask_again(store, task, task.reprompt, (model_spec, model), spending)
     except KeyboardInterrupt:
         stopped = "interrupted"
     finally:
@@ -61,7 +62,7 @@ def ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *,
             note_spent(store, spending.by_model())
     planned, answered = sum(tally.pending.total for tally in tallies), sum(tally.answered for tally in tallies)
     failed = sum(len(tally.failed) for tally in tallies)
-    if stopped is None and answered + failed < planned:
+    if stopped is None and (answered + failed < planned or left):
         stopped = budget.spent()
     usd, why = spending.cost()
     directory = store.path.parent
@@ -122,19 +123,23 @@ def _ask(store: Store, task: Task, model: Model, spending: Spending, watch: tupl
         progress.advance(len(rows), f"{len(tally.failed)} failed; {tally.unusable / tally.seen:.0%} unusable{cost}")
 
 
-def _ask_again(store: Store, task: Task, reprompt: Reprompt, who: tuple[ModelSpec, Model], spending: Spending) -> None:
-    """The second turn, for first replies that cannot be used. A failed second turn is asked again on resume."""
+def _ask_again(store: Store, task: Task, reprompt: Reprompt, who: tuple[ModelSpec, Model], spending: Spending) -> int:
+    """The second turn, for first replies that cannot be used; how many of them the budget left unasked.
+
+    A failed second turn is asked again on resume.
+    """
     spec, model = who
     done, failures = store.answered_turns(1), store.failures(1)
     asked: dict[int, Request] = {}
+    wanted = [
+        (trial, response)
+        for trial, response in store.answers(last_turn=0)
+        if trial.model == spec.label and trial.trial not in done
+        if response.text is not None and reprompt.wanted(trial.item, response)
+    ]
+    left = len(wanted)
 
     def requests() -> Iterator[tuple[int, Request]]:
-        wanted = [
-            (trial, response)
-            for trial, response in store.answers(last_turn=0)
-            if trial.model == spec.label and trial.trial not in done
-            if response.text is not None and reprompt.wanted(trial.item, response)
-        ]
         for trial, response in wanted:
             messages = reprompt.render(task.condition(trial.condition).render(trial.item), response)
             asked[trial.trial] = request(trial, messages, choices_scored=False)
@@ -143,6 +148,8 @@ def _ask_again(store: Store, task: Task, reprompt: Reprompt, who: tuple[ModelSpe
     for batch in model.answer(requests(), spending.budget):
         rows = [Appended(key, 1, failures.get(key, 0), asked.pop(key).digest, response) for key, response in batch]
         store.append(rows, spending.by_model())
+        left -= len(rows)
+    return left
 
 
 def _unusable(reprompt: Reprompt | None, item: Item, response: Response) -> bool:

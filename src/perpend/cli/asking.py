@@ -41,7 +41,7 @@ def _run_options(command: F) -> F:
             click.option("--seed", type=int, help="[42]"),
             click.option("--workers", type=int, help="Concurrent requests per model."),
             click.option("--retries", type=int, help="Retries per failed request."),
-            click.option("--max-usd", type=float, help="Stop after spending this many USD; needs prices."),
+            click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the models' prices."),
             click.option("--max-requests", type=int, help="Stop after this many requests, retries included."),
             click.option("--max-minutes", type=float, help="Stop this invocation after so many minutes."),
         )
