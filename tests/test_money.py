@@ -169,6 +169,7 @@ def test_a_server_that_counts_no_tokens_stops_a_run_that_is_limited_in_dollars(i
         assert "cannot be kept: answers came without a count of their tokens. Leave --max-usd out" in done.stderr
         call(limited)
         assert chats(server) == 1
+        assert "tokens not counted, cost unknown" in call(command(server, items_file(9))).stdout
         free = ending(command(server, items_file(9)))
         assert (free["answered"], free["usd"]) == (9, None)
         assert free["usd_note"] == "no token counts in 9 answers of openai/stub"

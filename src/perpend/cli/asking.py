@@ -184,7 +184,9 @@ def spending(outcome: Outcome) -> str:
     spent = outcome.spent
     requests = "1 request" if spent.requests == 1 else f"{spent.requests:,} requests"
     tokens = f"{spent.input:,} tokens in, {spent.output:,} out"
-    if spent.uncounted:
+    if spent.uncounted and not spent.input and not spent.output:
+        tokens = "tokens not counted"
+    elif spent.uncounted:
         tokens += f" (not counted in {spent.uncounted:,} answer{'s' * (spent.uncounted != 1)})"
     return f"{requests}, {tokens}, {dollars(outcome.usd, outcome.usd_note)}"
 
@@ -200,7 +202,7 @@ def next_step(stopped: str) -> str:
         return "Leave --max-usd out, or limit the run by --max-requests; then run the same command again."
     if stopped.startswith(("--max-usd", "--max-requests")):
         return "What earlier invocations spent counts. To go on, raise it and run the same command again."
-    return "Run the same command again to go on."
+    return "Run the same command again to resume."
 
 
 @group.command()
