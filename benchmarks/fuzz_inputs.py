@@ -41,6 +41,8 @@ usd_per_million_input = 0.1
 usd_per_million_output = 0.2
 [[model]]
 name = "mock/true"
+usd_per_million_input = 0
+usd_per_million_output = 0
 [sampling]
 temperature = [0.0, 1.0]
 max_tokens = 128

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
+from perpend.ask.asking import Outcome
 from perpend.ask.conditions import condition, template
-from perpend.ask.runner import Keeping, Outcome, evaluate_task, task_of
+from perpend.ask.runner import Keeping, evaluate_task, task_of
 from perpend.ask.task import Task, make_model, make_task
 from perpend.canon import JSON
 from perpend.errors import AuditFailure
@@ -65,9 +66,21 @@ def scorer(name: str) -> Scorer:
     return find_scorer(name)
 
 
-def model(name: str, *, label: str | None = None, max_tokens: int | None = None, **options: JSON) -> ModelSpec:
-    """A model 'provider/name' with the provider's options; nothing is contacted yet."""
-    return ModelSpec(name, label or written_name(name), options, max_tokens)
+def model(
+    name: str,
+    *,
+    label: str | None = None,
+    max_tokens: int | None = None,
+    usd_per_million_input: float | None = None,
+    usd_per_million_output: float | None = None,
+    **options: JSON,
+) -> ModelSpec:
+    """A model 'provider/name' with the provider's options; nothing is contacted yet.
+
+    Without both prices what a run costs is unknown, and a limit in dollars is refused.
+    """
+    prices = usd_per_million_input, usd_per_million_output
+    return ModelSpec(name, label or written_name(name), options, max_tokens, *prices)
 
 
 def evaluate(  # noqa: PLR0913  each is one key of run.toml

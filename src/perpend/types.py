@@ -113,6 +113,22 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What asking came to: requests with their retries, and tokens as the server counted them, of failures too.
+
+    `uncounted` answers came without a count of their tokens, in or out.
+    """
+
+    requests: int = 0
+    input: int = 0
+    output: int = 0
+    uncounted: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(*(getattr(self, name) + getattr(other, name) for name in Spent.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
 class ChoiceLogprob:
     """Log-likelihood of one choice: `total` over its `tokens`. None: the tokenizer cannot represent it."""
 

@@ -11,6 +11,7 @@ from perpend.cli import (
     comparing,
     inside,
     judging,
+    listing,
     moving,
     reading,
     showing,
@@ -18,7 +19,19 @@ from perpend.cli import (
 from perpend.cli.command import run
 from perpend.cli.group import group as cli
 
-__all__ = ["asking", "checking", "cli", "comparing", "inside", "judging", "main", "moving", "reading", "showing"]
+__all__ = [
+    "asking",
+    "checking",
+    "cli",
+    "comparing",
+    "inside",
+    "judging",
+    "listing",
+    "main",
+    "moving",
+    "reading",
+    "showing",
+]
 
 
 def main() -> None:

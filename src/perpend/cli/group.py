@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PATH = click.Path(path_type=Path)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-
+QUIET = click.option("--quiet", is_flag=True, help="Print errors only.")
 TRUST_CODE = click.option(
     "--trust-code", is_flag=True, help="Run the Python files in the run's folder, after checking their digests."
 )

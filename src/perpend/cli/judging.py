@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from perpend.cli.asking import finish
-from perpend.cli.group import AS_JSON, PATH, group, print_fields, print_headline
+from perpend.cli.asking import finish, print_preview
+from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields, print_headline
 
 
 @group.command()
@@ -27,13 +27,13 @@ from perpend.cli.group import AS_JSON, PATH, group, print_fields, print_headline
 @click.option("--max-tokens", type=int, help="[512]")
 @click.option("--workers", type=int, help="Concurrent requests per model.")
 @click.option("--retries", type=int, help="Retries per failed request.")
-@click.option("--max-usd", type=float, help="Stop after spending this many USD (prices are options of the model).")
+@click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the models' prices.")
 @click.option("--max-requests", type=int, help="Stop after this many requests, retries included.")
-@click.option("--max-minutes", type=float, help="Stop after this many minutes.")
+@click.option("--max-minutes", type=float, help="Stop this invocation after so many minutes.")
 @click.option("--name", help="Name of the judge's run directory. [derived from the spec]")
 @click.option("--out", type=PATH, help="Directory for runs. [the one that RUN is in]")
-@click.option("--dry-run", is_flag=True, help="Count the answers to judge; ask nothing.")
-@click.option("--quiet", is_flag=True, help="Hide progress.")
+@click.option("--dry-run", is_flag=True, help="Show prompts, requests, tokens and cost; ask nothing.")
+@QUIET
 @AS_JSON
 def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     run: Path,
@@ -61,8 +61,8 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend analyze runs/RUN --judged runs/JUDGE --out analysis
     """
     from perpend.api import evaluate_spec
+    from perpend.ask.preview import preview
     from perpend.ask.rubric import find_rubric
-    from perpend.ask.runner import plan_size
     from perpend.measure.judging import Selection
     from perpend.measure.run import Run
     from perpend.spec.runspec import key_value, spec_with_flags
@@ -76,14 +76,14 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         items,
     ):
         spec = replace(spec_with_flags(None, {**flags, "task": "judge", "items": (items,)}), options=options)
-        if dry_run:
-            print_fields(dict(plan_size(spec)), as_json)
-            return
         to = out or (run.parent if run.name else run.resolve().parent)
+        if dry_run:
+            print_preview(preview(spec, to), as_json=as_json, quiet=quiet)
+            return
         outcome, derived = evaluate_spec(spec, to, quiet=quiet or as_json)
-    if derived is not None and not as_json:
+    if derived is not None and not as_json and not quiet:
         print_headline(derived)
-    finish(outcome, as_json)
+    finish(outcome, as_json=as_json, quiet=quiet)
 
 
 @group.command()

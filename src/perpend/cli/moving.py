@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from perpend.cli.group import PATH, group
+from perpend.cli.group import PATH, QUIET, group
 from perpend.inert import say
 
 
@@ -67,7 +67,7 @@ def export(run: Path, out: Path, where: tuple[str, ...], columns: str | None) ->
 @click.argument("name")
 @click.option("--to", "kinds", default="f16,q8_0,q4_0", show_default=True, help="Precisions, separated by commas.")
 @click.option("--out", type=PATH, default=Path("variants"), show_default=True, help="Directory for the files.")
-@click.option("--quiet", is_flag=True, help="Hide progress.")
+@QUIET
 def variants(name: str, kinds: str, out: Path, quiet: bool) -> None:
     """Write the same weights in other precisions, for a sweep over real variants of one model.
 
@@ -85,5 +85,5 @@ def variants(name: str, kinds: str, out: Path, quiet: bool) -> None:
             progress.advance(1)
 
         paths = make_variants(name, out, kinds.split(","), advance=advance)
-    for path in paths.values():
+    for path in () if quiet else paths.values():
         say(path)

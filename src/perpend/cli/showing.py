@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from perpend.canon import pretty, write_atomic
-from perpend.cli.group import AS_JSON, PATH, group
+from perpend.cli.group import AS_JSON, PATH, QUIET, group
 from perpend.inert import say, say_page
 
 _IN_TERMINAL, _READ_AT_ONCE = 10, 100
@@ -100,7 +100,7 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
 @click.option("--out", type=PATH, default=Path("demo"), show_default=True, help="Directory for everything.")
 @click.option("--model", default="local/smollm2", show_default=True, help="mock/subject needs no installation.")
 @click.option("--no-figures", is_flag=True, help="Publish without figures; the page keeps its own.")
-@click.option("--quiet", is_flag=True, help="Hide progress.")
+@QUIET
 def demo(out: Path, model: str, no_figures: bool, quiet: bool) -> None:
     """Run three studies on the embedded model, publish and audit them, and write a page to open.
 
@@ -117,8 +117,9 @@ def demo(out: Path, model: str, no_figures: bool, quiet: bool) -> None:
     if outcome.stopped is not None:
         say(f"stopped: {outcome.stopped}. Run the same command again to resume.", err=True)
         raise click.exceptions.Exit(130)
-    if not outcome.is_new:
-        say("Nothing new: every answer, number and figure was there already.", err=True)
-    say(f"Report: {outcome.page}")
+    if not quiet:
+        if not outcome.is_new:
+            say("Nothing new: every answer, number and figure was there already.", err=True)
+        say(f"Report: {outcome.page}")
     if not outcome.ok:
         raise AuditFailure(f"{out}: the audit found a difference; 'perpend audit {out / 'published'}' says which")

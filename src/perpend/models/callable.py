@@ -51,7 +51,7 @@ class Callable:
                 return
             reply = self.function(request)
             response = Response(text=clean_text(reply), finish="stop") if isinstance(reply, str) else reply
-            budget.spend(response.usage)
+            budget.spend(response.usage, is_answer=response.error is None)
             yield [(key, response)]
 
 

@@ -65,6 +65,11 @@ def _attempts(attempts: Mapping[str, JSON]) -> list[str]:
         return ["Not counted."]
     others = [as_object(run) for run in as_list(attempts.get("others"))]
     parts = [markdown(str(attempts.get("told")))]
+    empty = [as_object(run) for run in as_list(attempts.get("unanswered"))]
+    if empty:
+        names = [f"{run.get('run')} ({run.get('created')})" for run in empty[:_SHOWN]]
+        more = f", and {len(empty) - _SHOWN} more in receipt.json" * (len(empty) > _SHOWN)
+        parts.append(f"Without an answer: {markdown(', '.join(names))}{more}.")
     if not others:
         return parts
     parts.append(f"Headline: {_headline(as_object(attempts.get('headline')))}.")

@@ -40,6 +40,12 @@ def number(value: object, places: int = 3) -> str:
     return f"{value:.{places}f}" if isinstance(value, int | float) else "NA"
 
 
+def undefined(also: object) -> str:
+    """NA and, where an Estimate's `also` holds what others print in its place, that: 'NA (0 by convention)'."""
+    value = also.get("by_convention") if isinstance(also, Mapping) else None
+    return f"NA ({value:g} by convention)" if isinstance(value, int | float) else "NA"
+
+
 def interval(one: Estimate, places: int = 3) -> str:
     """'[lo, hi]', or a dash where there is none."""
     return "–" if one.lo is None or one.hi is None else f"[{one.lo:.{places}f}, {one.hi:.{places}f}]"

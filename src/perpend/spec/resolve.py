@@ -21,7 +21,7 @@ from perpend.errors import SpecError, did_you_mean
 from perpend.types import Scorer
 
 Kind: TypeAlias = Literal["tasks", "models", "scorers"]
-_HOMES: dict[Kind, str] = {"tasks": "perpend.studies", "models": "perpend.models", "scorers": "perpend.scorers"}
+HOMES: dict[Kind, str] = {"tasks": "perpend.studies", "models": "perpend.models", "scorers": "perpend.scorers"}
 _NOT_NAMES = frozenset(("base", "http"))
 
 
@@ -38,7 +38,7 @@ def _installed(kind: Kind, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:  # 
 
 def names(kind: Kind) -> list[str]:
     """What is there: the package's own modules and what installed packages add."""
-    package = importlib.import_module(_HOMES[kind])
+    package = importlib.import_module(HOMES[kind])
     own = [module.name for module in pkgutil.iter_modules(package.__path__) if module.name not in _NOT_NAMES]
     return sorted({*own, *(entry.name for entry in installed(kind))})
 
@@ -61,7 +61,7 @@ def module_of(kind: Kind, name: str) -> ModuleType:
     if where in names(kind) and ":" not in name:
         for entry in installed(kind, where):
             return importlib.import_module(entry.module)
-        return importlib.import_module(f"{_HOMES[kind]}.{where}")
+        return importlib.import_module(f"{HOMES[kind]}.{where}")
     if ("." in where or ":" in name) and all(part.isidentifier() for part in where.split(".")):
         try:
             return importlib.import_module(where)

@@ -62,8 +62,16 @@ class ModelSpec:
     options: Mapping[str, JSON] = field(default_factory=dict)
     max_tokens: int | None = None
     """Overrides the sampling's: a reasoning model needs more room."""
-    usd_per_million_input: float = 0.0
-    usd_per_million_output: float = 0.0
+    usd_per_million_input: float | None = None
+    """US dollars for a million tokens; None: unknown, and so is what the run costs."""
+    usd_per_million_output: float | None = None
+
+    @property
+    def price(self) -> tuple[float, float] | None:
+        """US dollars for a million tokens in and out; None unless both are known."""
+        if self.usd_per_million_input is None or self.usd_per_million_output is None:
+            return None
+        return self.usd_per_million_input, self.usd_per_million_output
 
     @property
     def binding_options(self) -> dict[str, JSON]:
@@ -124,6 +132,11 @@ class RunSpec:
             raise SpecError(f"repeats must be from 1 to {_MOST_REPEATS:,}, not {self.repeats!r:.80}")
         if self.max_items is not None and self.max_items < 1:
             raise SpecError(f"max_items must be 1 or more, not {self.max_items!r:.80}")
+        for name in Limits.__slots__:
+            _limit(getattr(self.limits, name), name, "the budget")
+        for model in self.models:
+            for name in ("usd_per_million_input", "usd_per_million_output"):
+                _limit(getattr(model, name), name, model.label)
 
     def samplings_of(self, model: ModelSpec) -> tuple[Sampling, ...]:
         """The samplings that one model is asked with."""
@@ -243,10 +256,8 @@ def _model(entry: object, where: str) -> ModelSpec:
         label=_string(label, "label", where),
         options={key: _json(value, f"{where}: {name}: {key}") for key, value in body.items() if key not in _MODEL},
         max_tokens=None if tokens is None else _whole(tokens, "max_tokens", where),
-        usd_per_million_input=_number(body.get("usd_per_million_input", 0.0), "usd_per_million_input", where, low=0.0),
-        usd_per_million_output=_number(
-            body.get("usd_per_million_output", 0.0), "usd_per_million_output", where, low=0.0
-        ),
+        usd_per_million_input=_limit(body.get("usd_per_million_input"), "usd_per_million_input", where),
+        usd_per_million_output=_limit(body.get("usd_per_million_output"), "usd_per_million_output", where),
     )
 
 

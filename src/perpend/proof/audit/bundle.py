@@ -178,17 +178,25 @@ def stated_attempts(manifest: Manifest, stated: Mapping[str, JSON], metrics: Seq
     is_old = is_of_0_1(stated)
     body = as_object(stated.get("attempts"))
     others = [as_object(entry) for entry in as_list(body.get("others"))]
+    empty = [as_object(entry) for entry in as_list(body.get("unanswered"))]
     earlier = sum((str(one.get("created")), str(one.get("run"))) < (manifest.created, manifest.run) for one in others)
     now = {
         "others": body.get("others"),
         "of": len(others) + 1,
         "position": earlier + 1,
         "headline": headline(manifest, metrics),
-        "told": (format_1.sentence if is_old else sentence)(earlier + 1, len(others)),
+        "told": format_1.sentence(earlier + 1, len(others))
+        if is_old
+        else sentence(earlier + 1, len(others), len(empty)),
+        **({"unanswered": body["unanswered"]} if empty and not is_old else {}),
     }
     for key in dict.fromkeys((*now, *body)):
         check.compare(body.get(key), now.get(key), f"attempts, {key}")
     check.compare(True, isinstance(body.get("others"), list), "attempts, others is a list")
+    for other in empty:
+        check.compare(sorted(other), ["created", "run", "shared"], "keys of a run without an answer")
+        is_one = _is_attempt({**other, "differs": [], "headline": None}, {}, manifest)
+        check.compare(True, is_one, f"shape of {other.get('run')!r:.60}")
     for other in others:
         check.compare(sorted({*other, "shared"} if is_old else other), list(_ATTEMPT_KEYS), "keys of another run")
         check.compare(

@@ -8,7 +8,7 @@ from perpend.inert import markdown
 from perpend.measure.study import Numbers, Report, Section, TableOf, Value
 from perpend.report import answer
 from perpend.report.derive import HOW_TO_READ, covered, no_answer_sections, sections, unanswered
-from perpend.report.tables import markdown_table, number
+from perpend.report.tables import markdown_table, number, undefined
 from perpend.studies.logic.metrics import (
     CONFUSION,
     LOW_SUPPORT,
@@ -87,9 +87,9 @@ def _headline(overall: Measured, model: str) -> str:
 
 
 def shown(estimate: Estimate | None) -> str:
-    """Value and interval; NA where it is undefined."""
+    """Value and interval; NA where it is undefined, and what others print there."""
     if estimate is None or estimate.value is None:
-        return "NA"
+        return undefined({} if estimate is None else estimate.also)
     interval = "" if estimate.lo is None or estimate.hi is None else f" [{estimate.lo:.3f}, {estimate.hi:.3f}]"
     return f"{number(estimate.value)}{interval}"
 
