@@ -10,8 +10,8 @@ import pytest
 
 from perpend._convert import READABLE, convert
 from perpend.errors import DataError, SpecError
-from perpend.importers.field_map import FieldMap, parse_map
 from perpend.measure.run import Run
+from perpend.rows.mapping import parse_map
 from perpend.types import Item, Response, Sampling, Usage
 from tests.test_compat_inspect import one, trials
 from tests.test_compat_rows import notes
@@ -123,9 +123,9 @@ def test_lines_without_an_id_are_one_item_where_they_ask_the_same(tmp_path: Path
         ("prompt=question", "'text' missing"),
         ("prompt=question,text", "write each name once"),
         ("prompt=question,text=output,text=acc", "write each name once"),
-        ("prompt=question,text=", "'text' names no field"),
-        ("prompt=question,text=output,target=answr", "no line has the field 'answr'; did you mean 'answer'?"),
-        ("prompt=question,text=output,target=answer.0.x", "no line has the field 'answer.0.x'"),
+        ("prompt=question,text=", "'text' names no column"),
+        ("prompt=question,text=output,target=answr", "no row has the column 'answr'; did you mean 'answer'?"),
+        ("prompt=question,text=output,target=answer.0.x", "no row has the column 'answer.0.x'"),
         ("gone.toml", "no such file"),
     ],
 )
@@ -169,4 +169,4 @@ def test_a_map_needs_a_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not a file"):
         convert(tmp_path, tmp_path / "run", MAP)
     with pytest.raises(SpecError, match="'prompt' and 'text' missing"):
-        FieldMap({})
+        imported(tmp_path, {}, fields="id=qid")

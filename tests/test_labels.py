@@ -210,7 +210,7 @@ def test_labels_of_a_json_file_may_give_values_and_places(run: pp.Run, tmp_path:
         ('{"value": 1}\n', "a.jsonl", "a.jsonl:1: a label names its trial"),
         ('{"trial": 1, "value": 1, "text_sha256": "00"}\n', "a.jsonl", "a.jsonl:1: trial 1 has another text"),
         (f"trial,value\n{'1' * 6000},1\n", "a.csv", "a.csv:2: trial '111"),
-        ("trial,value\n1,1,1\n", "a.csv", "a.csv:2: another number of cells"),
+        ("trial,value\n1,1,1\n", "a.csv", "a.csv:2: 3 cells where the first line has 2"),
         ('trial,value\n"1,1\n', "a.csv", "not CSV"),
     ],
 )

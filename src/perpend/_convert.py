@@ -10,10 +10,11 @@ from perpend.canon import opened
 from perpend.errors import DataError, StoreError
 from perpend.importers import field_map
 from perpend.importers.formats import FORMATS
-from perpend.importers.json_stream import first_object
 from perpend.ledger.database import connect, translated
 from perpend.ledger.schema import APPLICATION_ID
 from perpend.measure.study import Format, formats_of
+from perpend.rows.json_stream import first_object
+from perpend.rows.mapping import parse_map
 from perpend.spec.resolve import module_of, names
 from perpend.studies.conformity import simulation_db, suite
 from perpend.studies.conformity.formats import read_sweep
@@ -29,7 +30,7 @@ READABLE = (
     "  samples_….jsonl of lm-evaluation-harness, its results_….json, or their folder → a run directory",
     "  CSV with statement, response, judge1_score … (syco-bench) → a run directory",
     "  MODEL_promptN_output.csv with its labels (SYCON-Bench), or their folder → a run directory",
-    "  any JSONL with --map prompt=FIELD,text=FIELD,…     → a run directory",
+    "  CSV, TSV, JSON, JSONL or Parquet with --map prompt=COLUMN,text=COLUMN,… → a run directory",
     "  JSONL of outputs (raw_text, condition, variant …)  → a run directory",
     "  JSONL of the conformity study's items (item_id, question …) → an item file",
     "  a suite file (datasets, conditions, models)        → a folder with run.toml, templates and items",
@@ -48,14 +49,14 @@ def convert(
 ) -> Path:
     """Convert whatever `source` is, and return what was written. Nothing that exists is overwritten.
 
-    `fields` is a map for plain JSONL: 'prompt=question,text=output', or the name of a TOML file that says the same.
+    `fields` is a map for rows of any shape: 'prompt=question,text=output', or the name of a TOML file with the same.
     `metadata` and `runs_dir` say where the runs_metadata.json and the run folders of a sweep are, if not at `source`.
     """
     try:
         if fields is not None:
             if not source.is_file():
-                raise DataError(f"{source}: not a file; a field map is for a JSONL file")
-            return field_map.read(source, destination, field_map.parse_map(fields))
+                raise DataError(f"{source}: not a file; a map is for one file of rows")
+            return field_map.read(source, destination, parse_map(fields))
         if metadata is not None or runs_dir is not None:
             return read_sweep(source, destination, metadata=metadata, runs_dir=runs_dir)
         return _convert(source, destination)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 from perpend.ask.conditions import condition, template
 from perpend.ask.runner import Keeping, Outcome, evaluate_task, task_of
-from perpend.ask.task import Task, make_model, make_task
+from perpend.ask.task import Task, answer_key, make_model, make_task
 from perpend.canon import JSON
 from perpend.errors import AuditFailure
+from perpend.rows.mapping import flat_map, parse_map
 from perpend.spec.model import Model
 from perpend.spec.resolve import find_scorer
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
@@ -52,11 +53,21 @@ Place: TypeAlias = "str | Path | Run"
 """A run directory, or the Run of it."""
 
 
-def task(name: str, *, items: str | Path | Sequence[str | Path] | None = None, **options: JSON) -> Task:
-    """The task of that name with these options; `items` instead of its own files."""
+def task(
+    name: str,
+    *,
+    items: str | Path | Sequence[str | Path] | None = None,
+    map: Mapping[str, str] | str | None = None,  # noqa: A002  the name that the flag and run.toml have
+    **options: JSON,
+) -> Task:
+    """The task of that name with these options; `items` instead of its own files.
+
+    `map` says which column of the item files means what: {"prompt": "question", "target": "answer"}.
+    """
     files = () if items is None else (items,) if isinstance(items, str | Path) else items
     paths = tuple(Path(path) for path in files)
-    chosen = make_task(name, options)
+    fields = parse_map(map) if isinstance(map, str) else flat_map(map or {}, "map")
+    chosen = replace(make_task(name, options), fields=fields)
     return replace(chosen, items=paths) if paths else chosen
 
 
@@ -98,7 +109,7 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
         seed=seed,
         limits=limits or Limits(),
     )
-    ready = [make_model(e.name, e.options, what.items) if isinstance(e, ModelSpec) else e for e in models]
+    ready = [make_model(e.name, e.options, *answer_key(spec, what)) if isinstance(e, ModelSpec) else e for e in models]
     outcome = evaluate_task(spec, what, ready, Path(out), keeping=keeping or Keeping(), quiet=quiet)
     run = _run_of(outcome, what)
     score(run)
@@ -110,8 +121,7 @@ def evaluate_spec(
 ) -> tuple[Outcome, Derived | None]:
     """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories."""
     what = task_of(spec)
-    paths = spec.items or what.items
-    models = [make_model(entry.name, entry.options, paths) for entry in spec.models]
+    models = [make_model(entry.name, entry.options, *answer_key(spec, what)) for entry in spec.models]
     outcome = evaluate_task(spec, what, models, out, keeping=keeping or Keeping(), quiet=quiet)
     return outcome, score(_run_of(outcome, what, spec.task)) if scored else None
 
@@ -153,7 +163,7 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
         items,
     ):
         return evaluate(
-            task("judge", items=items, **options),
+            task("judge", items=items, map=None, **options),
             models if isinstance(models, list | tuple) else [models],  # type: ignore[list-item]  # one model, then
             temperature=temperature,
             max_tokens=max_tokens,

@@ -10,7 +10,7 @@ from pathlib import Path
 from perpend.ask.conditions import first_request, request, template
 from perpend.ask.guarded import Guarded
 from perpend.ask.progress import Progress
-from perpend.ask.task import CODE, Planned, Reprompt, Task, intent, make_model, make_task, source_files
+from perpend.ask.task import CODE, Planned, Reprompt, Task, answer_key, intent, make_model, make_task, source_files
 from perpend.canon import digest_file, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, ModelError, SpecError, StoreError
@@ -28,6 +28,7 @@ from perpend.ledger.manifest import (
 from perpend.ledger.plan import Appended, Dataset, OpenTrials, Plan, Trial
 from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
+from perpend.rows.reader import FORMATS
 from perpend.spec.keys import note_variables
 from perpend.spec.model import Budget, Model
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
@@ -67,7 +68,7 @@ _PLAINLY = Keeping()
 def evaluate(spec: RunSpec, out: Path, *, keeping: Keeping = _PLAINLY, quiet: bool = False) -> Outcome:
     """`evaluate_task` with the task and the models that the spec names."""
     task = task_of(spec)
-    models = [make_model(model.name, model.options, spec.items or task.items) for model in spec.models]
+    models = [make_model(model.name, model.options, *answer_key(spec, task)) for model in spec.models]
     return evaluate_task(spec, task, models, out, keeping=keeping, quiet=quiet)
 
 
@@ -88,9 +89,10 @@ def evaluate_task(
     """
     paths = spec.items or task.items
     if not paths:
-        raise SpecError(f'task {task.name!r} has no items of its own; give items = ["…jsonl"] or --items')
+        raise SpecError(f'task {task.name!r} has no items of its own; give items = ["…"] or --items')
     # What the task made of its options, so that a default and the same value given by hand are one question.
-    spec = replace(spec, task=task.name, options=task.options, items=paths)
+    fields = spec.fields or task.fields
+    spec = replace(spec, task=task.name, options=task.options, items=paths, fields=fields)
     directory = out / spec.run_name()
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -135,7 +137,7 @@ def plan_size(spec: RunSpec) -> dict[str, int]:
 def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]) -> None:
     """Write the plan and then the manifest, or check that the ones that are there mean the same run."""
     task.judges()  # an unknown scorer is reported before a model is asked
-    frozen = None if spec.freeze is None else check_freeze(spec.freeze, spec.items)
+    frozen = None if spec.freeze is None else check_freeze(spec.freeze, spec.items, spec.fields)
     datasets = tuple(Dataset(path.stem, "1", path.name, _digest(path)) for path in spec.items)
     if (directory / MANIFEST).exists():
         before = read_manifest(directory)
@@ -209,7 +211,7 @@ def _check_loss(store: Store) -> None:
 
 
 def _items_facts(spec: RunSpec, digest: ItemsDigest) -> ItemsFacts:
-    return ItemsFacts(digest.count, digest.hexdigest(), spec.max_items, spec.seed)
+    return ItemsFacts(digest.count, digest.hexdigest(), spec.max_items, spec.seed, fields=spec.fields)
 
 
 def _same_items(store: Store, before: Manifest, spec: RunSpec, task: Task, datasets: Sequence[Dataset]) -> ItemsFacts:
@@ -219,7 +221,8 @@ def _same_items(store: Store, before: Manifest, spec: RunSpec, task: Task, datas
     """
     stated = before.items
     same_files = [d.sha256 for d in store.datasets()] == [d.sha256 for d in datasets]
-    if (stated.max_items, stated.seed) == (spec.max_items, spec.seed) and same_files:
+    same_draw = (stated.max_items, stated.seed, stated.fields) == (spec.max_items, spec.seed, spec.fields)
+    if same_draw and same_files:
         return stated
     digest = ItemsDigest()
     planned = {item.id: item for item in store.items()}
@@ -360,22 +363,26 @@ def _selected(spec: RunSpec, task: Task, paths: Sequence[Path]) -> Iterator[tupl
     needs_decoy = [condition.name for condition in task.conditions if condition.needs_decoy]
     keep: set[int] | None = None
     if spec.max_items is not None:
-        total = sum(1 for path in paths for _ in read_items(path))
+        total = sum(1 for path in paths for _ in read_items(path, spec.fields))
         if spec.max_items < total:
             keep = set(random.Random(spec.seed).sample(range(total), spec.max_items))
     position = 0
     for number, path in enumerate(paths):
-        for line, item in read_items(path):
+        for where, item in read_items(path, spec.fields):
             if keep is None or position in keep:
                 if needs_decoy and item.decoy is None:
                     raise DataError(
-                        f"{path}:{line}: item {item.id!r} has no decoy; condition {needs_decoy[0]!r} needs one"
+                        f"{where}: item {item.id!r} has no decoy; condition {needs_decoy[0]!r} needs one. "
+                        "If a column has it, write --map decoy=COLUMN"
                     )
                 if task.choices_scored and not item.choices:
                     raise DataError(
-                        f"{path}:{line}: item {item.id!r} has no choices; task {task.name!r} scores choices"
+                        f"{where}: item {item.id!r} has no choices; task {task.name!r} scores choices. "
+                        "If a column has them, write --map choices=COLUMN"
                     )
-                yield number, f"{path}:{line}", item
+                if task.check is not None:
+                    task.check(item, where)
+                yield number, where, item
             position += 1
 
 
@@ -389,4 +396,4 @@ def _digest(path: Path) -> str:
     try:
         return digest_file(path)
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file; give the path of a JSONL file of items") from None
+        raise DataError(f"{path}: no such file; give the path of a file of items: {FORMATS}") from None
