@@ -164,8 +164,6 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
         whole = tmpdir / "run.db"
         with Store.create(whole, directory.name) as store:
             trials = store.write_plan(plan, _digesting(_selected(spec, task, spec.items), digest))
-        if digest.count == 0:
-            raise DataError(f"no items in {', '.join(path.name for path in spec.items)}")
         _place(whole, directory)
     planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
     manifest = intent(directory.name, spec, task, models, planned)
