@@ -6,6 +6,7 @@ optional, and unknown text becomes a tag to slice by. Every error names its plac
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from perpend.canon import JSON, clean_text, digest
+from perpend.canon import JSON, as_object, clean_text, digest
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.table import BoolArray, Judgement, Table
 from perpend.rows.json_stream import first_object
-from perpend.rows.mapping import NO_MAP, check_map, list_cell, mapped, text_cell
+from perpend.rows.mapping import NO_MAP, MappedRow, check_map, list_cell, mapped, text_cell
 from perpend.rows.reader import FORMATS, Row, read_rows
 from perpend.types import Item, Response, Score
 
@@ -105,9 +106,7 @@ def load_predictions(
     places: dict[str, str] = {}
     for row in mapped(_rows(path, fields), path, fields, NAMES):
         body = {**row.rest, **{key.removeprefix("tag."): value for key, value in row.values.items()}}
-        if body.get("id") is None:
-            near = [name for name in row.rest if name not in ("confidence", "correct")]
-            raise DataError(f"{row.where}: no 'id'; {did_you_mean('id', near)} Write --map id=COLUMN")
+        _check_columns(row)
         if probes is not None:
             body = _with_probe(body, probes, row.where)
         one = _choice(body, row.where, category)
@@ -124,6 +123,18 @@ def load_predictions(
     return tuple(choices.values())
 
 
+def _check_columns(row: MappedRow) -> None:
+    """DataError for a row without a column that it needs, with those that it has."""
+    needed = ["id"] if {"unscored", "model_oov"} & row.values.keys() else ["id", "confidence"]
+    for name in needed:
+        if name not in row.values:
+            near = difflib.get_close_matches(name, row.rest, n=1, cutoff=0.5) or ["COLUMN"]
+            known = ", ".join(f"{key!r:.40}" for key in list(row.rest)[:12])
+            raise DataError(
+                f"{row.where}: no {name!r}; write --map {name}={near[0]:.80}. Other columns: {known or 'none'}"
+            )
+
+
 def _place(where: str, path: Path) -> str:
     """'on line 3' or 'in row 3'."""
     rest = where.removeprefix(str(path))
@@ -131,35 +142,34 @@ def _place(where: str, path: Path) -> str:
 
 
 def _rows(path: Path, fields: Mapping[str, str]) -> Iterator[Row]:
-    """The rows of a file; of an object with several lists, those of the lists whose first entry has a confidence.
+    """The rows of a file; of a results.json with several lists, those of the lists whose first entry has a confidence.
 
-    What is in a list below 'adversarial' is adversarial where it does not say.
+    A list is at a key or one below it, and may be an object of entries by their ids. What is below 'adversarial' is
+    adversarial where it does not say.
     """
+    body = (first_object(path) or {}) if path.suffix.lower() == ".json" else {}
+    if {"format", "checkpoint", "predictions_sha256"} <= {*body, *as_object(body.get("provenance"))}:
+        raise DataError(f"{path}: the numbers of a report; its predictions are in predictions.jsonl beside it")
     column = fields.get("confidence", "confidence")
-    lists = {name: rows for name, rows in _lists(path) if isinstance(rows[0], Mapping) and column in rows[0]}
-    if len(lists) < 2 and not any("." in name for name in lists):
+    named = {name: rows for name, rows in _lists(body) if rows and column in rows[0]}
+    if all(isinstance(body.get(name), list) for name in named) and len(named) < 2:
         yield from read_rows(path, constants=True)
         return
-    for name, rows in lists.items():
-        is_trick = "adversarial" in name.split(".")
-        for number, body in enumerate(rows, 1):
-            where = f"{path}: {name}, row {number}"
-            if not isinstance(body, Mapping):
-                raise DataError(f"{where}: a JSON object was expected, not a {type(body).__name__}")
-            stated = {"category": "adversarial"} if is_trick and "category" not in fields else {}
-            yield where, {**stated, **body}
+    for name, rows in named.items():
+        stated = {"category": "adversarial"} if "adversarial" in name.split(".") and "category" not in fields else {}
+        for number, row in enumerate(rows, 1):
+            yield f"{path}: {name}, row {number}", {**stated, **row}
 
 
-def _lists(path: Path) -> Iterator[tuple[str, Sequence[JSON]]]:
-    """The lists of a JSON object, at its keys and those of the objects there; nothing for any other file."""
-    if path.suffix.lower() != ".json":
-        return
-    body = first_object(path)
-    for key, value in (body or {}).items():
+def _lists(body: Mapping[str, JSON]) -> Iterator[tuple[str, list[dict[str, JSON]]]]:
+    """The lists of objects of an object, at its keys and those of the objects there."""
+    for key, value in body.items():
         inner = value.items() if isinstance(value, Mapping) else ()
         for name, rows in ((key, value), *((f"{key}.{name}", rows) for name, rows in inner)):
-            if isinstance(rows, list) and rows:
-                yield name, rows
+            if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
+                yield name, [dict(as_object(row)) for row in rows]
+            elif isinstance(rows, Mapping) and all(isinstance(row, Mapping) for row in rows.values()):
+                yield name, [{"id": own, **as_object(row)} for own, row in rows.items()]
 
 
 def _with_probe(body: Mapping[str, JSON], probes: Mapping[str, Item], where: str) -> dict[str, JSON]:
@@ -242,7 +252,9 @@ def _correct(value: JSON, where: str) -> bool:
     if word in _YES or word in _NO:
         return word in _YES
     if value not in (0, 1) or not isinstance(value, bool | int | float):
-        raise DataError(f"{where}: correct is {value!r}; it is 0 or 1 (or false, true)")
+        raise DataError(
+            f"{where}: correct is {value!r}; it is 0 or 1 (or false, true); else give predicted and expected"
+        )
     return bool(value)
 
 
@@ -296,7 +308,7 @@ def _check_category(one: Choice, where: str, tricks: Collection[str] | None, cat
         if tricks is not None and one.reason_code not in tricks:
             raise DataError(
                 f"{where}: unknown reason_code {one.reason_code!r:.80}; {did_you_mean(one.reason_code, tricks)} "
-                f"If it is a trick of yours, write --declare reason_code={one.reason_code:.80}"
+                f"(one of your own: --declare reason_code={one.reason_code:.80})"
             )
     elif tricks is not None and one.reason_code in tricks:
         raise DataError(
