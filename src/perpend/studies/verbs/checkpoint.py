@@ -20,6 +20,7 @@ from perpend.rows.json_stream import first_object
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
 from perpend.studies.verbs.compare import compare
 from perpend.studies.verbs.compare_page import write_compare
+from perpend.studies.verbs.domains import check_probe, declared, known_tricks
 from perpend.studies.verbs.folder import (
     CheckpointFolder,
     checkpoint_of,
@@ -29,17 +30,7 @@ from perpend.studies.verbs.folder import (
 from perpend.studies.verbs.metrics import N_BINS
 from perpend.studies.verbs.perplexity import Sentence, load_sentences
 from perpend.studies.verbs.predictions import from_table, judgements_of, load_predictions
-from perpend.studies.verbs.probes import (
-    ADVERSARIAL,
-    CORE,
-    check_leaks,
-    check_probe,
-    declared,
-    known_tricks,
-    load_heldout,
-    load_probes,
-    probe_of,
-)
+from perpend.studies.verbs.probes import ADVERSARIAL, CORE, check_leaks, load_heldout, load_probes, probe_of
 from perpend.studies.verbs.report import Provenance, provenance_of, verdict_of
 from perpend.types import Item
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
 from perpend.canon import JSON, clean_text, dumps, json_lines, list_of, named, text_lines, text_or_none, write_atomic
-from perpend.errors import DataError, SpecError, did_you_mean
+from perpend.errors import DataError, did_you_mean
 from perpend.models.base import BLANK
+from perpend.studies.verbs.domains import DOMAINS, REGULAR, TRICKS
 from perpend.studies.verbs.study import FOLDER
 from perpend.types import Item
 
@@ -23,35 +24,8 @@ CORE, ADVERSARIAL = FOLDER / "core.jsonl", FOLDER / "adversarial.jsonl"
 CORPUS = Path(str(files("perpend.models"))) / "corpus.txt"
 HELDOUT = FOLDER / "heldout.txt"
 
-REGULAR = ("work", "play", "walk", "talk", "listen", "watch", "study", "finish", "start", "look", "want", "like")
-IRREGULAR = ("be", "have", "do", "go", "come", "see", "eat", "write")
-VERBS = REGULAR + IRREGULAR
-TENSES = ("infinitive", "present_simple", "past_simple", "past_participle", "future")
-PERSONS = ("1sg", "2sg", "3sg")
-TRICKS = (
-    "over_regularization",
-    "wrong_person_agreement",
-    "wrong_tense_marker",
-    "auxiliary_mismatch",
-    "en_es_mismatch",
-    "plural_or_oos",
-)
-CORE_CODES = ("bare_form", "person_agreement", "past_form", "participle_form", "future_marker")
-"""What a core probe of each tense asks for, in the order of TENSES."""
-
-_DOMAINS: Mapping[str, Sequence[str]] = {
-    "language": ("en", "es"),
-    "verb": VERBS,
-    "regularity": ("regular", "irregular"),
-    "tense": TENSES,
-    "person": PERSONS,
-    "label": ("correct", "incorrect", "ambiguous"),
-    "category": ("core", "adversarial"),
-    "reason_code": (*TRICKS, *CORE_CODES),
-}
 _OPTIONAL = ("explanation", "source")
-_DECLARABLE = ("reason_code", "verb", "tense", "person", "language")
-_FIELDS = ("id", "prompt", "candidates", "expected", *_DOMAINS, *_OPTIONAL)
+_FIELDS = ("id", "prompt", "candidates", "expected", *DOMAINS, *_OPTIONAL)
 _WORD = re.compile(r"\w+(?:'\w+)*")
 
 
@@ -117,61 +91,16 @@ def load_probes(path: Path, *, category: str | None = None) -> tuple[Probe, ...]
     return tuple(probes.values())
 
 
-def declared(text: str) -> dict[str, tuple[str, ...]]:
-    """Values of one's own by their field: 'reason_code=negation,verb=run'. An unknown field is a SpecError."""
-    values: dict[str, tuple[str, ...]] = {}
-    for part in text.split(",") if text else ():
-        field_name, equals, value = part.strip().partition("=")
-        if not equals or not value.strip():
-            raise SpecError(f"--declare: {part!r:.80}: write FIELD=VALUE, for example reason_code=negation")
-        if field_name not in _DECLARABLE:
-            raise SpecError(f"--declare: unknown field {field_name!r:.80}; {did_you_mean(field_name, _DECLARABLE)}")
-        values[field_name] = (*values.get(field_name, ()), value.strip())
-    return values
-
-
-def known_tricks(own: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The reason codes of adversarial probes: those of the package, and those that somebody declared."""
-    return (*TRICKS, *own.get("reason_code", ()))
-
-
-def check_probe(item: Item, where: str, own: Mapping[str, Sequence[str]]) -> None:
-    """DataError for an item that is no probe: two blanks, a value that nobody declared, a wrong reason_code."""
-    place, tags = f"{where}: probe {item.id!r}", item.tags
-    if item.prompt.count(BLANK) > 1 or "_" in item.prompt.replace(BLANK, ""):
-        raise DataError(
-            f"{place}: the prompt may hold the blank {BLANK!r} once, and no other '_': {item.prompt!r:.200}"
-        )
-    for name, known in _DOMAINS.items():
-        value, every = tags.get(name), (*known, *own.get(name, ()))
-        if value is not None and value not in every:
-            remedy = ""
-            if name in _DECLARABLE:
-                remedy = (
-                    f" (one of your own: --declare {name}={value:.80}, in eval --option declare={name}={value:.80})"
-                )
-            raise DataError(f"{place}: unknown {name} {value!r:.80}; {did_you_mean(value, every)}{remedy}")
-    verb, regularity = tags.get("verb"), tags.get("regularity")
-    if verb in VERBS and regularity is not None and regularity != ("regular" if verb in REGULAR else "irregular"):
-        raise DataError(f"{place}: {verb!r} is not {regularity}")
-    tricks, code = known_tricks(own), tags.get("reason_code")
-    if tags.get("category") == "adversarial":
-        if code not in tricks:
-            raise DataError(f"{place}: an adversarial probe names its trick, not {code!r:.80}: {', '.join(tricks)}")
-    elif code in tricks:
-        raise DataError(f"{place}: is core but its reason_code {code!r:.80} is a trick; mark it adversarial")
-
-
 def probe_of(item: Item, where: str) -> Probe:
     """An item that is a probe, as one; what it does not say is ''."""
-    names = (*_DOMAINS, *_OPTIONAL)
+    names = (*DOMAINS, *_OPTIONAL)
     texts = {name: item.tags.get(name, "") for name in names}
     return Probe(item.id, prompt=item.prompt, candidates=item.choices, expected=item.target or "", where=where, **texts)
 
 
 def as_item(probe: Probe) -> Item:
     """The probe as an item: its sentence with the blank, its candidates as choices, every other field as a tag."""
-    tags = {name: str(getattr(probe, name)) for name in (*_DOMAINS, *_OPTIONAL) if getattr(probe, name)}
+    tags = {name: str(getattr(probe, name)) for name in (*DOMAINS, *_OPTIONAL) if getattr(probe, name)}
     tags["candidates"] = str(len(probe.candidates))
     return Item(id=probe.id, prompt=probe.prompt, target=probe.expected, choices=probe.candidates, tags=tags)
 
@@ -186,7 +115,7 @@ def load_heldout(path: Path = HELDOUT) -> tuple[tuple[str, str], ...]:
     pairs: list[tuple[str, str]] = []
     for number, line in text_lines(path):
         language, tab, sentence = line.rstrip("\n").partition("\t")
-        if language not in _DOMAINS["language"] or not tab or not sentence.strip():
+        if language not in DOMAINS["language"] or not tab or not sentence.strip():
             raise DataError(f"{path}:{number}: a held-out line is 'en' or 'es', a tab and a sentence, not {line!r}")
         pairs.append((language, sentence))
     return tuple(pairs)
@@ -235,7 +164,7 @@ def _text(body: Mapping[str, JSON], name: str, where: str) -> str:
     value = text_or_none(body, name, where) or "" if name in _OPTIONAL else named(body, name, where)
     if clean_text(value) != value:
         raise DataError(f"{where}: {name!r} holds half a surrogate pair; save the file as UTF-8")
-    known = _DOMAINS.get(name)
+    known = DOMAINS.get(name)
     if known is not None and value not in known:
         raise DataError(f"{where}: unknown {name} {value!r}; {did_you_mean(value, known)}")
     return value

@@ -30,7 +30,7 @@ def task(*, declare: str | None = None) -> Task:
     """
 
     def check(item: Item, where: str) -> None:
-        from perpend.studies.verbs.probes import check_probe, declared
+        from perpend.studies.verbs.domains import check_probe, declared
 
         check_probe(item, where, declared(declare or ""))
 
