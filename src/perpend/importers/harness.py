@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from perpend.canon import JSON, clean_text, portable_name
-from perpend.ledger.items import PLAN_COLUMNS, chosen
+from perpend.ledger.item_rows import PLAN_COLUMNS, chosen
 from perpend.types import Sampling, Score
 
 AS_STORED = "as the source stored it"

@@ -7,42 +7,18 @@ are no field of an item become tags, and an item without an id is named by its c
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from perpend.canon import (
-    JSON,
-    as_list,
-    as_object,
-    clean_text,
-    digest,
-    digest_file,
-    dumps,
-    json_object,
-    parse,
-    read_object,
-)
+from perpend.canon import JSON, clean_text, digest_file, dumps, json_object, read_object
 from perpend.errors import DataError, StoreError, did_you_mean
-from perpend.rows.mapping import NO_MAP, MappedRow, check_map, list_cell, mapped, numbered, text_cell
-from perpend.rows.reader import FORMATS, is_table, read_rows
+from perpend.ledger.item_rows import FIELDS, LISTS, OF_PROBES, item_body
+from perpend.rows.mapping import NO_MAP, MappedRow, check_map, mapped
+from perpend.rows.reader import FORMATS, Row, is_table, read_rows
 from perpend.types import Item
 
-FIELDS = ("id", "prompt", "target", "choices", "decoy", "aliases", "tags")
-_TEXTS, _LISTS = ("id", "prompt", "target", "decoy"), ("choices", "aliases")
-_OF_PROBES = {"expected": "target", "candidates": "choices"}
-_OTHER_NAMES = {
-    "id": ("qid", "uid", "idx", "item_id", "question_id"),
-    "prompt": ("question", "input", "query", "instruction", "problem"),
-    "target": ("answer", "gold", "label", "ground_truth", "correct_answer", "reference", "solution", "output"),
-    "decoy": ("wrong", "wrong_answer", "incorrect_answer", "distractor"),
-    "choices": ("options",),
-}
-"""What a field is often called. Such a column is never taken by itself: an error says how to map it."""
-PLAN_COLUMNS = frozenset(("item", "condition", "model", "sampling", "temperature", "repeat"))
-"""Columns of a plan; a tag of that name would be taken for them."""
+_FIELD_NAMES = frozenset(FIELDS)
 _FREEZE_FORMAT = 1
 
 
@@ -51,129 +27,43 @@ def read_items(path: Path, fields: Mapping[str, str] = NO_MAP) -> Iterator[tuple
 
     A file without an item is an error, and so is a mapped column that no row has.
     """
-    names = (*FIELDS, *_OF_PROBES)
-    check_map(fields, names, ("tag", *_LISTS))
+    names = (*FIELDS, *OF_PROBES)
+    check_map(fields, names, ("tag", *LISTS))
     advice, count = f"give the path of a file of items: {FORMATS}", 0
+    rows = read_rows(path, advice=advice)
     is_loose = bool(fields)
-    for row in mapped(read_rows(path, advice=advice), path, fields, names):
+    for row in mapped(rows, path, fields, names) if fields else _unmapped(rows, names):
         if count == 0:
             is_loose = is_loose or is_table(path)
         count += 1
-        body = _probe(row) if _is_probe(row) else _loose(row) if is_loose else _strict(row)
-        item = _item(body, row.where)
+        item = None if is_loose or row.rest else _plain(row)
+        if item is None:
+            item = _item(item_body(row, is_loose=is_loose), row.where)
         check_item(item, row.where)
         yield row.where, item
     if not count:
         raise DataError(f"{path}: no items in this file; {advice}")
 
 
-def _is_probe(row: MappedRow) -> bool:
-    return all(name in row.values for name in _OF_PROBES) and "target" not in row.values
+def _unmapped(rows: Iterator[Row], names: Sequence[str]) -> Iterator[MappedRow]:
+    """Rows whose columns have the names of fields; faster than `mapped` without a map."""
+    known = frozenset(names)
+    for where, body in rows:
+        if body.keys() <= known:
+            yield MappedRow(where, body, {})
+        else:
+            rest = {key: value for key, value in body.items() if key not in known}
+            yield MappedRow(where, {key: value for key, value in body.items() if key in known}, rest)
 
 
-def _probe(row: MappedRow) -> dict[str, JSON]:
-    """A probe as an item: its candidates are the choices, their number and every other field are tags."""
-    values = {_OF_PROBES.get(key, key): value for key, value in row.values.items()}
-    body = _loose(MappedRow(row.where, values, row.rest))
-    return {**body, "tags": {**as_object(body["tags"]), "candidates": str(len(as_list(body["choices"])))}}
-
-
-def _strict(row: MappedRow) -> dict[str, JSON]:
-    """A row of JSON without a map: an unknown key is an error, because it may be a field that was misspelt."""
-    for key in (*(key for key in row.values if key in _OF_PROBES), *row.rest):
-        field = _meant(key, row.values)
-        remedy = f"if it is the {field}, write --map {field}={key:.80}" if field else did_you_mean(key, FIELDS)
-        raise DataError(f"{row.where}: unknown key {key!r:.80}; {remedy.rstrip('?')}. Other facts go into 'tags'.")
-    for key in _LISTS:
-        if isinstance(row.values.get(key), str):
-            raise DataError(f"{row.where}: {key!r} must be a list of strings, not {row.values[key]!r:.80}")
-    return _cells(row)
-
-
-def _loose(row: MappedRow) -> dict[str, JSON]:
-    """A row of a table or with a map: what is under no field is a tag, unless it looks like a field that is missing."""
-    body, where = _cells(row), row.where
-    if "prompt" not in row.values and not any(_meant(key, row.values) for key in row.rest):
-        raise DataError(f"{where}: no column 'prompt'; write --map prompt=COLUMN. The columns are {_listed(row)}")
-    tags = dict(as_object(body.get("tags")))
-    for key, value in row.values.items():
-        if key.startswith("tag."):
-            tags[key[4:]] = text_cell(value, key, where)
-    for key, value in row.rest.items():
-        field = _meant(key, row.values)
-        if field is not None:
-            raise DataError(
-                f"{where}: is the column {key!r:.80} the {field}? Write --map {field}={key:.80}; "
-                f"to keep it as a tag, --map tag.{key:.80}={key:.80}"
-            )
-        name = key.removeprefix("tag.")
-        if not isinstance(value, list | Mapping):
-            tags.setdefault(f"metadata_{name}" if name in PLAN_COLUMNS else name, text_cell(value, key, where))
-    choices = [str(choice) for choice in as_list(body["choices"])]
-    for role in ("target", "decoy"):
-        body[role] = chosen(row.values.get(role), body.get(role), choices)
-    if "id" not in row.values:
-        body["id"] = f"item-{digest([body.get('prompt'), body.get('target')])[:12]}"
-    return {**body, "tags": {key: text for key, text in tags.items() if text is not None}}
-
-
-def _listed(row: MappedRow) -> str:
-    names = list(dict.fromkeys((*row.values, *row.rest)))
-    return ", ".join(f"{name!r:.40}" for name in names[:12]) + (" …" if len(names) > 12 else "")
-
-
-def _meant(column: str, given: Iterable[str]) -> str | None:
-    """The field that is not given and that a column of this name may hold."""
-    absent = [field for field in FIELDS[:-1] if field not in given]
-    name = column.casefold().strip().replace(" ", "_")
-    for field in absent:
-        if name in _OTHER_NAMES.get(field, ()):
-            return field
-    return next(iter(difflib.get_close_matches(name, absent, n=1, cutoff=0.8)), None)
-
-
-def chosen(value: JSON, text: JSON, choices: Sequence[str]) -> str | None:
-    """The choice that an answer means: itself, or the one of that letter (A, B, …) or, as a number, of that place.
-
-    Places count from 0. What means no choice stays as it is.
-    """
-    if not isinstance(text, str) or text in choices:
-        return text if isinstance(text, str) else None
-    place = string.ascii_uppercase.find(text) if len(text) == 1 else -1
-    if isinstance(value, int) and not isinstance(value, bool):
-        place = value
-    return choices[place] if 0 <= place < len(choices) else text
-
-
-def _cells(row: MappedRow) -> dict[str, JSON]:
-    """The fields of an item in a row, numbers and Booleans as strings; what is blank is left out."""
-    body: dict[str, JSON] = {}
-    for key in _TEXTS:
-        text = text_cell(row.values.get(key), key, row.where)
-        if text is not None:
-            body[key] = text
-    for key in _LISTS:
-        cells = numbered(row.values, key)
-        value = list_cell(row.values.get(key), key, row.where) if cells is None else cells
-        texts = [text_cell(entry, key, row.where) for entry in value]
-        if any(text is None for text in texts):
-            raise DataError(f"{row.where}: {key!r} has an entry without a value: {value!r:.80}")
-        body[key] = [text for text in texts if text is not None]
-    body["tags"] = _tag_cells(row.values.get("tags"), row.where)
-    return body
-
-
-def _tag_cells(value: JSON, where: str) -> dict[str, JSON]:
-    """Any scalar is a tag; null is none."""
-    if isinstance(value, str) and value.strip().startswith("{"):
-        try:
-            value = parse(value)
-        except ValueError as error:
-            raise DataError(f"{where}: 'tags' begin with '{{' but are no object of JSON: {error}") from None
-    if value is not None and not isinstance(value, Mapping):
-        raise DataError(f"{where}: 'tags' must be an object of strings, numbers or Booleans, not {value!r:.80}")
-    texts = {key: text_cell(entry, f"tag {key}", where) for key, entry in (value or {}).items()}
-    return {key: text for key, text in texts.items() if text is not None}
+def _plain(row: MappedRow) -> Item | None:
+    """The item of a row that is one as it stands, with strings and lists of strings; None for any other row."""
+    if not row.values.keys() <= _FIELD_NAMES:
+        return None
+    try:
+        return _item(row.values, row.where)
+    except DataError:  # a number or a Boolean is to become a string first
+        return None
 
 
 def load_items(paths: Iterable[Path], fields: Mapping[str, str] = NO_MAP) -> tuple[Item, ...]:
