@@ -180,7 +180,7 @@ def test_the_report_of_own_data_speaks_of_nothing_that_is_not_in_it(folder: Path
     sections = re.split(r"^#+ .*$", text, flags=re.MULTILINE)
     assert all(section.strip() for section in sections)
     assert "Not given: checkpoint hash, training step, parent manifest, probe-set hash, date, seed, scoring" in text
-    assert "10 bins of equal width, 5 of them filled, the smallest of these with 7." in text
+    assert "10 bins of equal width, 5 of them empty, the smallest other one with 7." in text
     assert not re.search(r"smallest\D* 0\b", text)
 
 

@@ -99,10 +99,7 @@ def calibration(rows: Sequence[Choice], n_bins: int = N_BINS) -> Iterator[Stated
     for name, estimate in multiclass.items():
         yield name, {}, estimate
     yield "calibration", {}, _verdict(ece, gap)
-    diagram = bins(reliability(c, y, n_bins))
-    counts = [one.n for one in diagram if one.n]
-    yield "filled_bins", {}, Estimate(len(counts), len(rows), method="bins", also={"smallest": min(counts)})
-    for number, estimate in enumerate(diagram):
+    for number, estimate in enumerate(bins(reliability(c, y, n_bins))):
         yield "reliability", {"bin": str(number)}, estimate
 
 

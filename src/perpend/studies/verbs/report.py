@@ -250,13 +250,12 @@ def _calibration(numbers: Numbers) -> str:
     undefined = f"Undefined here: {'; '.join(reasons)}." * bool(reasons)
     corp = ", ".join(f"{name} {number(brier.also.get(key))}" for key, name in (
         ("mcb", "miscalibration"), ("dsc", "discrimination"), ("unc", "uncertainty")))  # fmt: skip
-    n_bins, filled = numbers.cite("bins", category="core").value, numbers.get("filled_bins", category="core")
+    empty, smallest = ece.also.get("empty_bins"), ece.also.get("min_filled_bin_count")
     counts = (
-        ""
-        if filled is None
-        else f", {filled.value} of them filled, the smallest of these with {filled.also['smallest']}"
+        f"{empty} of them empty, the smallest other one with {smallest}" if empty else f"the smallest with {smallest}"
     )
-    binned = f"{n_bins} bins of equal width{counts}. Brier score: {corp}." * bool(ece.n)
+    n_bins = numbers.cite("bins", category="core").value
+    binned = f"{n_bins} bins of equal width, {counts}. Brier score: {corp}." * bool(ece.n)
     cautions = "\n".join(f"- {one.id}: {markdown(one.text)}." for one in ece.cautions)
     table = markdown_table(("metric", "value", "95% interval", "n", "if perfect"), rows) if rows else ""
     return _joined(table, undefined, binned, cautions)
