@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from perpend._convert import READABLE, convert
 from perpend.errors import DataError, SpecError
@@ -85,6 +87,21 @@ def test_a_toml_file_says_the_same_as_the_flag(tmp_path: Path) -> None:
     path = tmp_path / "map.toml"
     path.write_text('id = "qid"\nprompt = "question"\ntarget = "answer"\ntext = "output"\n[score]\ncorrect = "acc"\n')
     assert parse_map(str(path)) == parse_map(MAP)
+
+
+def test_answers_in_any_table_become_the_same_run(tmp_path: Path) -> None:
+    """A blank cell is no value."""
+    rows = [{"qid": 7, "question": "2 + 2?", "answer": 4, "output": "4; yes", "acc": 1}]
+    text = '\ufeffqid;question;answer;output;acc;x\r\n7;2 + 2?;4;"4; yes";1;\r\n'
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    (tmp_path / "b.json").write_text(json.dumps({"rows": rows}), encoding="utf-16")
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "c.parquet")
+    fields = {"id": "qid", "prompt": "question", "target": "answer", "text": "output", "score.acc": "acc"}
+    for name in ("a.csv", "b.json", "c.parquet"):
+        run = Run(convert(tmp_path / name, tmp_path / f"run-{name}", fields))
+        ((trial, response, scores),) = trials(run)
+        assert (trial.item.id, trial.item.target, response.text) == ("7", "4", "4; yes")
+        assert scores["stored_acc@import"].value == 1.0
 
 
 def test_errors_and_absent_answers_are_never_empty_texts(tmp_path: Path) -> None:

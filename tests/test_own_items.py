@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,14 @@ def test_a_mapped_column_that_is_not_there_leaves_no_run(facts: Path) -> None:
     Path("run.toml").write_text('task = "questions"\nmap = 7\n[[model]]\nname = "mock/true"\n')
     with pytest.raises(SpecError, match="map must be a table"):
         read_spec(Path("run.toml"))
+
+
+def test_what_is_no_file_of_items_is_an_error_about_that_path(facts: Path) -> None:
+    Path("loop.csv").symlink_to("loop.csv")
+    for path, message in ((".", "Is a directory"), ("gone.csv", "no such file"), ("loop.csv", "symbolic links")):
+        done = verb("eval", "--task", "questions", "--items", path, "--model", "mock/true")
+        assert isinstance(done.exception, DataError)
+        assert re.search(f"{re.escape(str(Path(path).absolute()))}: .*{message}.*; give the path", str(done.exception))
 
 
 def test_chaosbench_takes_limit_for_max_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,6 +170,7 @@ def test_a_map_takes_paths_values_and_tags(tmp_path: Path) -> None:
         ("a.json", b'[{"id": "a", "prompt": "Q?", "tags": {"x": NaN}}]', "", "a.json: not JSON: NaN is no number"),
         ("a.json", b'{\n"x": [{"id": "a"}], "y": [{"id": "b"}]}', "", "an object with one list of objects; .*'x', 'y'"),
         ("a.json", b'{\n"x": 1}', "", "an object with one list of objects; it has none"),
+        ("a.json", b'{"prompt": {"0": "Q?"}, "target": {"0": "x"}}', "", r'orient="records"'),
         ("a.json", b'[{"id": "a", "prompt": "Q?"}, {"id": "b", "question": 3}]', "", "row 2: unknown key 'question'"),
         ("a.parquet", b"", "", "not Parquet"),
         ("a.parquet", b"PAR1 and no more", "", "damaged Parquet"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from perpend.ledger.database import connect, translated
 from perpend.ledger.schema import APPLICATION_ID
 from perpend.measure.study import Format, formats_of
 from perpend.rows.json_stream import first_object
-from perpend.rows.mapping import parse_map
+from perpend.rows.mapping import flat_map, parse_map
 from perpend.spec.resolve import module_of, names
 from perpend.studies.conformity import simulation_db, suite
 from perpend.studies.conformity.formats import read_sweep
@@ -42,7 +42,7 @@ _SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
 def convert(
     source: Path,
     destination: Path,
-    fields: str | None = None,
+    fields: str | Mapping[str, str] | None = None,
     *,
     metadata: Path | None = None,
     runs_dir: Path | None = None,
@@ -56,7 +56,8 @@ def convert(
         if fields is not None:
             if not source.is_file():
                 raise DataError(f"{source}: not a file; a map is for one file of rows")
-            return field_map.read(source, destination, parse_map(fields))
+            columns = parse_map(fields) if isinstance(fields, str) else flat_map(fields, "fields")
+            return field_map.read(source, destination, columns)
         if metadata is not None or runs_dir is not None:
             return read_sweep(source, destination, metadata=metadata, runs_dir=runs_dir)
         return _convert(source, destination)

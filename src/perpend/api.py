@@ -278,7 +278,7 @@ def convert(
     source: str | Path,
     destination: str | Path,
     *,
-    fields: str | None = None,
+    fields: str | Mapping[str, str] | None = None,
     metadata: str | Path | None = None,
     runs_dir: str | Path | None = None,
 ) -> Path:

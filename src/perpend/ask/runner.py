@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from perpend.ask.conditions import first_request, request, template
 from perpend.ask.guarded import Guarded
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE, Planned, Reprompt, Task, answer_key, intent, make_model, make_task, source_files
-from perpend.canon import digest_file, write_atomic
+from perpend.canon import open_file, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, ModelError, SpecError, StoreError
 from perpend.ledger.database import exclusive
@@ -391,7 +392,5 @@ def _digesting(items: Iterator[tuple[int, str, Item]], digest: ItemsDigest) -> I
 
 
 def _digest(path: Path) -> str:
-    try:
-        return digest_file(path)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; give the path of a file of items: {FORMATS}") from None
+    with open_file(path, DataError, f"give the path of a file of items: {FORMATS}") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -25,7 +25,7 @@ from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.judging import AnswerToJudge, DrawnAnswer, Selection, draw, eligible
 from perpend.measure.run import Run
 from perpend.rows.mapping import check_map, mapped, text_cell
-from perpend.rows.reader import FORMATS, read_rows
+from perpend.rows.reader import FORMATS, is_table, read_rows
 
 LABELS = "labels.jsonl"
 READER = "reader-1"
@@ -269,13 +269,20 @@ def sample_to_label(run: Run, rubric: Rubric, selection: Selection, by: str) -> 
 def label_rows(path: Path, fields: Mapping[str, str]) -> list[tuple[str, Mapping[str, JSON]]]:
     """(place, cells by the names of KEYS) of a file of rows. `fields` maps names of KEYS to the file's columns.
 
-    A name that it leaves out is taken from the column of that name; with a map, other columns are passed over. A mapped
-    column that no row has is a SpecError, and so is a file without a row a DataError.
+    A name that it leaves out is taken from the column of that name. In a table or with a map, other columns are passed
+    over. A mapped column that no row has is a SpecError. A row that names no trial or says nothing of it, and a file
+    without a row, are DataErrors.
     """
     check_map(fields, KEYS)
     rows: list[tuple[str, Mapping[str, JSON]]] = []
+    is_loose = bool(fields)
     for row in mapped(read_rows(path), path, fields, KEYS):
-        body = dict(row.values) if fields else {**row.rest, **row.values}
+        is_loose = is_loose or (not rows and is_table(path))
+        body = dict(row.values) if is_loose else {**row.rest, **row.values}
+        for needed in (("trial", "item"), ("label", "value")) if is_loose else ():
+            if not any(key in body or key in fields for key in needed):
+                named, known = " or ".join(map(repr, needed)), ", ".join(f"{key!r:.40}" for key in list(row.rest)[:12])
+                raise DataError(f"{row.where}: no {named}; write --map {needed[0]}=COLUMN. Other columns: {known}")
         rows.append((row.where, {key: _cell(key, value, row.where) for key, value in body.items()}))
     if not rows:
         raise DataError(f"{path}: no labels in this file; give {FORMATS} with one label per row")

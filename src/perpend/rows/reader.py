@@ -45,6 +45,7 @@ _FOREIGN = (
     (b"%PDF", f"a PDF; give {FORMATS}"),
 )
 _LINES = (".jsonl", ".ndjson")
+_RECORDS = ' (in pandas: to_json(orient="records"))'
 _QUOTED = re.compile(r'"[^"]*+"?')
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 _LONE_RETURN = re.compile(r"(?<=\r)(?!\n)")
@@ -117,11 +118,11 @@ def _kind(head: bytes, path: Path) -> tuple[str, str]:
     if text.startswith("["):
         return "json list", encoding
     if text.startswith("{"):
-        return _layout(text, ending), encoding
+        return _layout(text, ending, path), encoding
     return "jsonl" if ending in _LINES or ending == ".json" else "csv", encoding
 
 
-def _layout(text: str, ending: str) -> str:
+def _layout(text: str, ending: str, path: Path) -> str:
     """'jsonl' where the first line is a row of its own; 'json object' where the file is one object around its rows."""
     first, _, rest = text.partition("\n")
     if ending in _LINES:
@@ -130,6 +131,8 @@ def _layout(text: str, ending: str) -> str:
         body = json_object(first, "")
     except DataError:  # it goes on below, or beyond what was read
         return "json object" if rest.strip() or ending == ".json" else "jsonl"
+    if body and all(isinstance(value, dict) for value in body.values()):
+        raise DataError(f"{path}: an object of columns or of named rows; write a list of rows{_RECORDS}")
     has_rows = any(isinstance(value, list) and value and isinstance(value[0], dict) for value in body.values())
     return "json object" if has_rows and not rest.strip() else "jsonl"
 
@@ -236,7 +239,11 @@ def _json(path: Path, encoding: str, *, is_list: bool, constants: bool) -> Itera
         with open_file(path) as file:
             keys = list_keys(file, str(path), encoding)
         if len(keys) != 1:
-            known = f"these are some: {', '.join(f'{name!r:.80}' for name in keys[:8])}" if keys else "it has none"
+            known = (
+                f"these are some: {', '.join(f'{name!r:.80}' for name in keys[:8])}"
+                if keys
+                else f"it has none{_RECORDS}"
+            )
             raise DataError(f"{path}: a JSON file of rows is a list, or an object with one list of objects; {known}")
         key = keys[0]
     with open_file(path) as file:
