@@ -319,13 +319,13 @@ def _failures(numbers: Numbers) -> str:
         (*probe(one), form(one, "expected"), form(one, "chosen"), number(one.estimate.value))
         for one in wrong[:_FAILURES]
     ]
-    table = _filled_table(("id", "probe", "expected", "chosen", "confidence"), rows)
+    table = filled_table(("id", "probe", "expected", "chosen", "confidence"), rows)
     rest = [(*probe(one), markdown(one.estimate.note)) for one in unscored[:_FAILURES]]
-    listed = ("Not scored:", _filled_table(("id", "probe", "why"), rest)) if rest else ()
+    listed = ("Not scored:", filled_table(("id", "probe", "why"), rest)) if rest else ()
     return _joined(text, table, *listed)
 
 
-def _filled_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def filled_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table without the columns of which no row knows anything."""
     kept = [place for place in range(len(head)) if any(row[place] != "–" for row in rows)]
     return markdown_table([head[n] for n in kept], [[row[n] for n in kept] for row in rows]) if rows else ""
