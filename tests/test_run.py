@@ -294,7 +294,7 @@ def test_impossible_runs_are_refused_before_anything_is_asked(tmp_path: Path, it
         )
     empty = tmp_path / "empty.jsonl"
     empty.write_text("\n")
-    with pytest.raises(DataError, match="no items in empty.jsonl"):
+    with pytest.raises(DataError, match="empty.jsonl: no items in this file"):
         evaluate_task(replace(SPEC, items=(empty,), name="empty"), task(), [Recorder()], tmp_path, quiet=True)
 
 

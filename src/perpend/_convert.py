@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,12 +14,12 @@ from perpend.disk import temporary_folder
 from perpend.errors import DataError, DiskError, PerpendError, SpecError, StoreError
 from perpend.importers import field_map
 from perpend.importers.formats import FORMATS
-from perpend.importers.json_stream import first_object
 from perpend.ledger.database import connect, translated
 from perpend.ledger.schema import APPLICATION_ID
 from perpend.measure.run import Run
 from perpend.measure.study import Format, formats_of
 from perpend.proof.archive import PLAN, restore
+from perpend.rows.json_stream import first_object
 from perpend.spec.resolve import module_of, names
 from perpend.studies.conformity import simulation_db, suite
 from perpend.studies.conformity.formats import read_sweep
@@ -35,7 +35,7 @@ READABLE = (
     "  samples_….jsonl of lm-evaluation-harness, its results_….json, or their folder → a run directory",
     "  CSV with statement, response, judge1_score … (syco-bench) → a run directory",
     "  MODEL_promptN_output.csv with its labels (SYCON-Bench), or their folder → a run directory",
-    "  any JSONL with --map prompt=FIELD,text=FIELD,…     → a run directory",
+    "  CSV, TSV, JSON, JSONL or Parquet with --map prompt=COLUMN,text=COLUMN,… → a run directory",
     "  JSONL of outputs (raw_text, condition, variant …)  → a run directory",
     "  JSONL of the conformity study's items (item_id, question …) → an item file",
     "  a suite file (datasets, conditions, models)        → a folder with run.toml, templates and items",
@@ -49,15 +49,15 @@ _SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
 def convert(
     source: Path,
     destination: Path,
-    fields: str | None = None,
+    fields: str | Mapping[str, str] | None = None,
     *,
     metadata: Path | None = None,
     runs_dir: Path | None = None,
 ) -> Path:
     """Convert whatever `source` is, and return what was written. Nothing that exists is overwritten.
 
-    A folder of several logs gives a folder of runs. `fields` is a map for plain JSONL: 'prompt=question,text=output',
-    or the name of a TOML file that says the same. `metadata` and `runs_dir` say where the runs_metadata.json and the
+    A folder of several logs gives a folder of runs. `fields` is a map for rows of any shape,
+    'prompt=question,text=output', or the name of a TOML file with the same. `metadata` and `runs_dir` say where the runs_metadata.json and the
     run folders of a sweep are, if not at `source`.
     """
     written = list(convert_each([source], destination, fields, metadata=metadata, runs_dir=runs_dir))
@@ -67,7 +67,7 @@ def convert(
 def convert_each(
     sources: Sequence[Path],
     destination: Path,
-    fields: str | None = None,
+    fields: str | Mapping[str, str] | None = None,
     *,
     metadata: Path | None = None,
     runs_dir: Path | None = None,
@@ -110,15 +110,16 @@ def _readable(source: Path, work: Callable[[], T]) -> T:
         raise DataError(f"{error.filename or source}: cannot be read: {error.strerror or error}", *READABLE) from None
 
 
-def _one(source: Path, destination: Path, fields: str | None) -> Path:
+def _one(source: Path, destination: Path, fields: str | Mapping[str, str] | None) -> Path:
     if fields is None:
         return _convert(source, destination)
     if not source.is_file():
         raise DataError(f"{source}: not a file; a field map is for a JSONL file")
-    return field_map.read(source, destination, field_map.parse_map(fields))
+    columns = parse_map(fields) if isinstance(fields, str) else flat_map(fields, "fields")
+    return field_map.read(source, destination, columns)
 
 
-def _parts(source: Path, fields: str | None = None) -> list[tuple[str, Path]]:
+def _parts(source: Path, fields: str | Mapping[str, str] | None = None) -> list[tuple[str, Path]]:
     """(name, path) of everything that a source holds: itself, or the logs in a folder and in the folders below it."""
     if source.is_dir() and fields is None and not (source / "run.db").is_file():
         return _logs_in(source) or [(source.resolve().name, source)]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 from perpend.ask.asking import Outcome
 from perpend.ask.conditions import condition, template
 from perpend.ask.runner import Keeping, evaluate_task, task_of
-from perpend.ask.task import Task, make_model, make_task
+from perpend.ask.task import Task, answer_key, make_model, make_task
 from perpend.canon import JSON
 from perpend.errors import AuditFailure
+from perpend.rows.mapping import flat_map, parse_map
 from perpend.spec.model import Model
 from perpend.spec.resolve import find_scorer
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
@@ -53,11 +54,21 @@ Place: TypeAlias = "str | Path | Run"
 """A run directory, or the Run of it."""
 
 
-def task(name: str, *, items: str | Path | Sequence[str | Path] | None = None, **options: JSON) -> Task:
-    """The task of that name with these options; `items` instead of its own files."""
+def task(
+    name: str,
+    *,
+    items: str | Path | Sequence[str | Path] | None = None,
+    map: Mapping[str, str] | str | None = None,  # noqa: A002  the name that the flag and run.toml have
+    **options: JSON,
+) -> Task:
+    """The task of that name with these options; `items` instead of its own files.
+
+    `map` says which column of the item files means what: {"prompt": "question", "target": "answer"}.
+    """
     files = () if items is None else (items,) if isinstance(items, str | Path) else items
     paths = tuple(Path(path) for path in files)
-    chosen = make_task(name, options)
+    fields = parse_map(map) if isinstance(map, str) else flat_map(map or {}, "map")
+    chosen = replace(make_task(name, options), fields=fields)
     return replace(chosen, items=paths) if paths else chosen
 
 
@@ -111,7 +122,7 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
         seed=seed,
         limits=limits or Limits(),
     )
-    ready = [make_model(e.name, e.options, what.items) if isinstance(e, ModelSpec) else e for e in models]
+    ready = [make_model(e.name, e.options, *answer_key(spec, what)) if isinstance(e, ModelSpec) else e for e in models]
     outcome = evaluate_task(spec, what, ready, Path(out), keeping=keeping or Keeping(), quiet=quiet)
     run = _run_of(outcome, what)
     score(run)
@@ -123,8 +134,7 @@ def evaluate_spec(
 ) -> tuple[Outcome, Derived | None]:
     """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories."""
     what = task_of(spec)
-    paths = spec.items or what.items
-    models = [make_model(entry.name, entry.options, paths) for entry in spec.models]
+    models = [make_model(entry.name, entry.options, *answer_key(spec, what)) for entry in spec.models]
     outcome = evaluate_task(spec, what, models, out, keeping=keeping or Keeping(), quiet=quiet)
     return outcome, score(_run_of(outcome, what, spec.task)) if scored else None
 
@@ -166,7 +176,7 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
         items,
     ):
         return evaluate(
-            task("judge", items=items, **options),
+            task("judge", items=items, map=None, **options),
             models if isinstance(models, list | tuple) else [models],  # type: ignore[list-item]  # one model, then
             temperature=temperature,
             max_tokens=max_tokens,
@@ -291,7 +301,7 @@ def convert(
     source: str | Path,
     destination: str | Path,
     *,
-    fields: str | None = None,
+    fields: str | Mapping[str, str] | None = None,
     metadata: str | Path | None = None,
     runs_dir: str | Path | None = None,
 ) -> Path: ...
@@ -300,7 +310,7 @@ def convert(
     source: Sequence[Path] | list[str] | tuple[str, ...],
     destination: str | Path,
     *,
-    fields: str | None = None,
+    fields: str | Mapping[str, str] | None = None,
     metadata: str | Path | None = None,
     runs_dir: str | Path | None = None,
 ) -> list[Path]: ...
@@ -308,7 +318,7 @@ def convert(
     source: str | Path | Sequence[Path] | list[str] | tuple[str, ...],
     destination: str | Path,
     *,
-    fields: str | None = None,
+    fields: str | Mapping[str, str] | None = None,
     metadata: str | Path | None = None,
     runs_dir: str | Path | None = None,
 ) -> Path | list[Path]:

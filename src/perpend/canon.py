@@ -5,7 +5,6 @@ Everything that is hashed or written goes through here, so the same value gives 
 
 from __future__ import annotations
 
-import csv
 import errno
 import gzip
 import hashlib
@@ -376,21 +375,3 @@ def lines_of(file: BinaryIO, path: Path, *, constants: bool = False) -> Iterator
     """The same of a file that is open already."""
     for number, line in numbered_lines(file, path):
         yield f"{path}:{number}", json_object(line, f"{path}:{number}", constants=constants)
-
-
-def csv_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """('file:line', cells by the names in the first line) of every row of a CSV file; the line is the row's last."""
-    text = read_text(path).removeprefix("\ufeff")
-    before = csv.field_size_limit(_LONGEST_LINE)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        if len({*(reader.fieldnames or ())}) < len(reader.fieldnames or ()):
-            raise DataError(f"{path}:1: two columns have one name")
-        for row in reader:
-            if None in row or None in row.values():
-                raise DataError(f"{path}:{reader.line_num}: another number of cells than the first line has")
-            yield f"{path}:{reader.line_num}", row
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: not CSV: {error}") from None
-    finally:
-        csv.field_size_limit(before)

@@ -82,7 +82,7 @@ def preview(spec: RunSpec, out: Path) -> Preview:
     spec = settled(spec, task)
     source_files(spec, task)
     if spec.freeze is not None:
-        check_freeze(spec.freeze, spec.items)
+        check_freeze(spec.freeze, spec.items, spec.fields)
     items, first = _items(spec, task)
     for model, entry in zip(models, spec.models, strict=True):
         check = getattr(model, "check", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,8 +14,8 @@ from perpend.ask.conditions import first_request, template
 from perpend.ask.guarded import Guarded
 from perpend.ask.spending import check_prices
 from perpend.ask.starting import new_folders, withdrawn
-from perpend.ask.task import CODE, Planned, Task, intent, make_model, make_task, source_files
-from perpend.canon import digest_file, write_atomic
+from perpend.ask.task import CODE, Planned, Task, answer_key, intent, make_model, make_task, source_files
+from perpend.canon import open_file, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, SpecError, StoreError
 from perpend.ledger.database import exclusive
@@ -31,6 +32,7 @@ from perpend.ledger.manifest import (
 from perpend.ledger.plan import Dataset, Plan
 from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
+from perpend.rows.reader import FORMATS
 from perpend.spec.keys import note_variables
 from perpend.spec.model import Model
 from perpend.spec.runspec import RunSpec, written_name
@@ -56,7 +58,7 @@ _PLAINLY = Keeping()
 def evaluate(spec: RunSpec, out: Path, *, keeping: Keeping = _PLAINLY, quiet: bool = False) -> Outcome:
     """`evaluate_task` with the task and the models that the spec names."""
     task = task_of(spec)
-    models = [make_model(model.name, model.options, spec.items or task.items) for model in spec.models]
+    models = [make_model(model.name, model.options, *answer_key(spec, task)) for model in spec.models]
     return evaluate_task(spec, task, models, out, keeping=keeping, quiet=quiet)
 
 
@@ -113,11 +115,12 @@ def settled(spec: RunSpec, task: Task) -> RunSpec:
     """The spec with the items and options that the task makes of it; SpecError where it cannot be asked at all."""
     paths = spec.items or task.items
     if not paths:
-        raise SpecError(f'task {task.name!r} has no items of its own; give items = ["…jsonl"] or --items')
+        raise SpecError(f'task {task.name!r} has no items of its own; give items = ["…"] or --items')
     check_prices(spec)
     task.judges()  # an unknown scorer is reported before a model is asked
     # What the task made of its options, so that a default and the same value given by hand are one question.
-    return replace(spec, task=task.name, options=task.options, items=paths)
+    fields = spec.fields or task.fields
+    return replace(spec, task=task.name, options=task.options, items=paths, fields=fields)
 
 
 def check_same(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]) -> None:
@@ -138,7 +141,7 @@ def check_same(directory: Path, spec: RunSpec, task: Task, models: Sequence[Mode
 
 def _files(spec: RunSpec) -> tuple[tuple[Dataset, ...], str | None]:
     """The item files with their digests, and that of the freeze that they were checked by."""
-    frozen = None if spec.freeze is None else check_freeze(spec.freeze, spec.items)
+    frozen = None if spec.freeze is None else check_freeze(spec.freeze, spec.items, spec.fields)
     return tuple(Dataset(path.stem, "1", path.name, _digest(path)) for path in spec.items), frozen
 
 
@@ -160,8 +163,6 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
         whole = tmpdir / "run.db"
         with Store.create(whole, directory.name) as store:
             trials = store.write_plan(plan, _digesting(selected(spec, task, spec.items), digest))
-        if digest.count == 0:
-            raise DataError(f"no items in {', '.join(path.name for path in spec.items)}")
         planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
         manifest = intent(directory.name, spec, task, models, planned)  # the first contact with a server
         _place(whole, directory)
@@ -207,7 +208,7 @@ def check_loss(store: Store) -> None:
 
 
 def _items_facts(spec: RunSpec, digest: ItemsDigest) -> ItemsFacts:
-    return ItemsFacts(digest.count, digest.hexdigest(), spec.max_items, spec.seed)
+    return ItemsFacts(digest.count, digest.hexdigest(), spec.max_items, spec.seed, fields=spec.fields)
 
 
 def _same_items(store: Store, before: Manifest, spec: RunSpec, task: Task, datasets: Sequence[Dataset]) -> ItemsFacts:
@@ -217,7 +218,8 @@ def _same_items(store: Store, before: Manifest, spec: RunSpec, task: Task, datas
     """
     stated = before.items
     same_files = [d.sha256 for d in store.datasets()] == [d.sha256 for d in datasets]
-    if (stated.max_items, stated.seed) == (spec.max_items, spec.seed) and same_files:
+    same_draw = (stated.max_items, stated.seed, stated.fields) == (spec.max_items, spec.seed, spec.fields)
+    if same_draw and same_files:
         return stated
     digest = ItemsDigest()
     planned = {item.id: item for item in store.items()}
@@ -252,22 +254,26 @@ def selected(spec: RunSpec, task: Task, paths: Sequence[Path]) -> Iterator[tuple
     needs_decoy = [condition.name for condition in task.conditions if condition.needs_decoy]
     keep: set[int] | None = None
     if spec.max_items is not None:
-        total = sum(1 for path in paths for _ in read_items(path))
+        total = sum(1 for path in paths for _ in read_items(path, spec.fields))
         if spec.max_items < total:
             keep = set(random.Random(spec.seed).sample(range(total), spec.max_items))
     position = 0
     for number, path in enumerate(paths):
-        for line, item in read_items(path):
+        for where, item in read_items(path, spec.fields):
             if keep is None or position in keep:
                 if needs_decoy and item.decoy is None:
                     raise DataError(
-                        f"{path}:{line}: item {item.id!r} has no decoy; condition {needs_decoy[0]!r} needs one"
+                        f"{where}: item {item.id!r} has no decoy; condition {needs_decoy[0]!r} needs one. "
+                        "If a column has it, write --map decoy=COLUMN"
                     )
                 if task.choices_scored and not item.choices:
                     raise DataError(
-                        f"{path}:{line}: item {item.id!r} has no choices; task {task.name!r} scores choices"
+                        f"{where}: item {item.id!r} has no choices; task {task.name!r} scores choices. "
+                        "If a column has them, write --map choices=COLUMN"
                     )
-                yield number, f"{path}:{line}", item
+                if task.check is not None:
+                    task.check(item, where)
+                yield number, where, item
             position += 1
 
 
@@ -278,7 +284,5 @@ def _digesting(items: Iterator[tuple[int, str, Item]], digest: ItemsDigest) -> I
 
 
 def _digest(path: Path) -> str:
-    try:
-        return digest_file(path)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; give the path of a JSONL file of items") from None
+    with open_file(path, DataError, f"give the path of a file of items: {FORMATS}") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

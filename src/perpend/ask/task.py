@@ -12,6 +12,7 @@ from perpend.canon import JSON, digest_file
 from perpend.errors import SpecError, StoreError, did_you_mean
 from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, SourceFile, code_version, now, template
 from perpend.ledger.plan import Dataset
+from perpend.rows.mapping import NO_MAP
 from perpend.spec.model import Model
 from perpend.spec.resolve import call, factory, file_of, find_scorer, names, packaged_factory, versioned
 from perpend.spec.runspec import RunSpec, written_name
@@ -40,6 +41,10 @@ class Task:
     conditions: tuple[Condition, ...]
     scorers: tuple[str | Scorer, ...]
     items: tuple[Path, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Which column of the item files means what; see `RunSpec.fields`."""
+    check: Callable[[Item, str], None] | None = None
+    """Raises DataError for an item, at a place, that the task cannot ask; None where any item will do."""
     reprompt: Reprompt | None = None
     choices_scored: bool = False
     options: Mapping[str, JSON] = field(default_factory=dict)
@@ -113,19 +118,27 @@ def _task(maker: Callable[..., object], name: str, options: Mapping[str, JSON]) 
     return task
 
 
-def make_model(name: str, options: Mapping[str, JSON], answer_key: tuple[Path, ...] = ()) -> Model:
+def answer_key(spec: RunSpec, task: Task) -> tuple[tuple[Path, ...], Mapping[str, str]]:
+    """The item files of a run and the map of their columns, as `make_model` takes them."""
+    return spec.items or task.items, spec.fields or task.fields
+
+
+def make_model(
+    name: str, options: Mapping[str, JSON], items: tuple[Path, ...] = (), fields: Mapping[str, str] = NO_MAP
+) -> Model:
     """The model 'provider/name', or the one that 'file.py:attr' makes.
 
-    Only a provider whose factory takes `answer_key` is given the item files: the simulated subject, which has to know
-    what is right to be wrong at a known rate.
+    Only a provider whose factory takes `answer_key` is given the item files, and the map of their columns if it takes
+    `answer_map`: the simulated subject, which has to know what is right to be wrong at a known rate.
     """
     provider, _, rest = name.partition("/")
     if provider not in names("models") and file_of(name) is not None:
         provider, rest = name, ""
     maker = factory("models", provider, "model")
     arguments: dict[str, object] = dict(options)
-    if "answer_key" in inspect.signature(maker).parameters and "answer_key" not in arguments:
-        arguments["answer_key"] = answer_key
+    if "answer_key" not in options:
+        given: dict[str, object] = {"answer_key": items, "answer_map": fields}
+        arguments |= {key: value for key, value in given.items() if key in inspect.signature(maker).parameters}
     model = call(maker, arguments, f"model {name!r}", rest)
     if not callable(getattr(model, "answer", None)) or not callable(getattr(model, "fingerprint", None)):
         raise SpecError(f"model {name!r} gave a {type(model).__name__}, which has no answer() and fingerprint()")

@@ -27,6 +27,7 @@ def _run_options(command: F) -> F:
             click.option("--task", help="Name of a task, or file.py."),
             click.option("--model", "models", multiple=True, help="provider/name; repeat for several."),
             click.option("--items", "--subset", multiple=True, type=PATH, help="Item file, instead of the task's."),
+            click.option("--map", metavar="NAME=COLUMN,…", help="Columns of the item files, or a TOML file of them."),
             click.option("--template", "templates", multiple=True, type=PATH, help="Add a condition from a TOML file."),
             click.option("--freeze", type=PATH, help="Refuse to start unless the items match this freeze file."),
             click.option("--name", help="Name of the run directory. [derived from the spec]"),
@@ -37,7 +38,7 @@ def _run_options(command: F) -> F:
             click.option("--temperature", multiple=True, type=float, help="Repeat for a grid. [0]"),
             click.option("--max-tokens", type=int, help="[512]"),
             click.option("--repeats", type=int, help="Times to ask each trial. [1]"),
-            click.option("--max-items", type=int, help="Use N items, sampled with --seed."),
+            click.option("--max-items", "--limit", type=int, help="Use N items, sampled with --seed."),
             click.option("--seed", type=int, help="[42]"),
             click.option("--workers", type=int, help="Concurrent requests per model."),
             click.option("--retries", type=int, help="Retries per failed request."),
@@ -78,7 +79,7 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     \b
     perpend eval run.toml
     perpend eval --task conformity --model mock/subject --model-option sway=0.4
-    perpend eval --task questions --items facts.jsonl --model ollama/qwen2.5:14b --workers 2
+    perpend eval --task questions --items facts.csv --map prompt=question,target=answer --model ollama/qwen2.5:14b
     """
     from perpend.api import evaluate_spec
     from perpend.ask.preview import preview
@@ -209,21 +210,25 @@ def next_step(stopped: str) -> str:
 @click.argument("items", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=PATH, help="Write the freeze file here.")
 @click.option("--check", type=PATH, help="Compare with this freeze file; exit 3 if an item differs.")
+@click.option("--map", "columns", metavar="NAME=COLUMN,…", help="Columns of the item files, or a TOML file of them.")
 @AS_JSON
-def freeze(items: tuple[Path, ...], out: Path | None, check: Path | None, as_json: bool) -> None:
+def freeze(items: tuple[Path, ...], out: Path | None, check: Path | None, columns: str | None, as_json: bool) -> None:
     """Record checksums of the items, so that a later run can prove that it used the same ones.
 
     \b
     perpend freeze facts.jsonl opinions.jsonl --out freeze.json
     perpend freeze facts.jsonl opinions.jsonl --check freeze.json
+    perpend freeze facts.csv --map prompt=question,target=answer --out freeze.json
     """
     from perpend.ledger.items import check_freeze
     from perpend.ledger.items import freeze as freeze_items
+    from perpend.rows.mapping import parse_map
 
+    fields = parse_map(columns) if columns else {}
     if check is not None:
-        print_fields({"sha256": check_freeze(check, items), "check": "same items"}, as_json)
+        print_fields({"sha256": check_freeze(check, items, fields), "check": "same items"}, as_json)
         return
-    body = freeze_items(items)
+    body = freeze_items(items, fields)
     if out is not None:
         write_atomic(out, pretty(body))
     count = body["items"]

@@ -52,7 +52,7 @@ _EVAL_OPTIONS = (
     click.option("--dataset", default="canonical", show_default=True, help="'canonical', or an item file."),
     click.option("--subset", type=_PATH, help="Item file; takes precedence over --dataset."),
     click.option("--tier", type=click.Choice(["P0", "P1", "P2", "P3", "P4"]), help="Row of the run plan."),
-    click.option("--max-items", type=int, help="Use N items, sampled with --seed."),
+    click.option("--max-items", "--limit", type=int, help="Use N items, sampled with --seed."),
     click.option("--output-dir", type=_PATH, default=Path("runs"), show_default=True, help="Directory for runs."),
     click.option("--seed", type=int, default=42, show_default=True, help="Samples items; is sent to the model."),
     click.option("--workers", type=int, default=1, show_default=True, help="Concurrent requests."),

@@ -94,8 +94,8 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only answers with this condition, model or tag.")
 @click.option("--reader", default="reader-1", show_default=True, help="A name for you; it is written down.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Draws the sample; the same for all readers.")
-@click.option("--from", "source", type=PATH, help="Take labels from this JSONL or CSV file instead of asking.")
-@click.option("--map", "fields", help="Fields of that file: trial=FIELD,label=FIELD,by=FIELD,…")
+@click.option("--from", "source", type=PATH, help="Take labels from this CSV, TSV, JSON, JSONL or Parquet file.")
+@click.option("--map", "fields", help="Columns of that file: trial=COLUMN,label=COLUMN,by=COLUMN,… or a TOML file.")
 @AS_JSON
 def label(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     run: Path,
@@ -123,12 +123,13 @@ def label(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     from perpend.measure.judging import Selection
     from perpend.measure.labels import append_labels, check_reader, import_labels, label_rows
     from perpend.measure.run import Run
+    from perpend.rows.mapping import parse_map
     from perpend.spec.runspec import key_value
 
     opened, chosen, name = Run(run), find_rubric(rubric), check_reader(reader)
     if source is not None:
-        pairs = dict(map(key_value, fields.split(","))) if fields else {}
-        labels = import_labels(opened, label_rows(source, pairs), chosen, name)
+        rows = label_rows(source, parse_map(fields) if fields else {})
+        labels = import_labels(opened, rows, chosen, name)
         print_fields({"labels": len(labels), "file": append_labels(opened, labels).as_posix()}, as_json)
         return
     if fields:

@@ -13,7 +13,7 @@ from perpend.inert import say
 @group.command("import")
 @click.argument("sources", nargs=-1, required=True, type=PATH)
 @click.argument("destination", type=PATH)
-@click.option("--map", "fields", help="Fields of a plain JSONL file: prompt=FIELD,text=FIELD,… or a TOML file.")
+@click.option("--map", "fields", help="Columns of a file of rows: prompt=COLUMN,text=COLUMN,… or a TOML file.")
 @click.option("--metadata", type=PATH, help="The runs_metadata.json of a folder of simulation.db runs.")
 @click.option("--runs-dir", type=PATH, help="Where the runs that runs_metadata.json names are.")
 def import_(

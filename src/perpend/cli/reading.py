@@ -62,28 +62,84 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
 
 @group.command()
 @click.option("--model", help="provider/name of a model that scores candidates, for example ngram/final.")
-@click.option("--predictions", type=PATH, help="JSONL of {id, confidence, correct, …} instead of a model.")
+@click.option("--predictions", type=PATH, help="Rows of {id, confidence, correct, …} instead of a model.")
+@click.option("--probes", multiple=True, type=PATH, help="Own probes, instead of the packaged verb probes.")
+@click.option("--map", "columns", metavar="NAME=COLUMN,…", help="Columns of the predictions, or of a model's probes.")
+@click.option("--declare", multiple=True, metavar="FIELD=VALUE", help="A reason_code, verb, … of your own.")
 @click.option("--name", help="Name of the checkpoint. [the model's or the file's]")
+@click.option("--hash", "checkpoint_sha256", metavar="HASH|FILE", help="Hash of the checkpoint, or its file.")
+@click.option("--step", "training_step", type=int, help="Training step.")
+@click.option("--parent", "parent_manifest", metavar="HASH|FILE", help="Manifest that it was trained by, or its hash.")
+@click.option("--probes-hash", "probes_sha256", help="Hash of the probe set. [that of --probes]")
+@click.option("--date", help="Date of the predictions.")
+@click.option("--seed", type=int, help="Seed of the checkpoint.")
+@click.option("--scoring", help="How candidates were scored, in words.")
+@click.option(
+    "--held-out", type=PATH, help="With --predictions: rows of {id, language, loglik, tokens} for perplexity."
+)
+@click.option("--bins", type=click.IntRange(1, 1000), default=10, show_default=True, help="Bins of ECE.")
 @click.option("--raw", is_flag=True, help="Score candidates by their summed log-likelihood, not per token.")
 @click.option("--corpus", type=PATH, help="Training corpus; a probe that occurs in it is an error.")
 @click.option("--out", type=PATH, required=True, help="Directory; the report goes to OUT/NAME.")
-def checkpoint(
-    model: str | None, predictions: Path | None, name: str | None, raw: bool, corpus: Path | None, out: Path
+@AS_JSON
+def checkpoint(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
+    model: str | None,
+    predictions: Path | None,
+    probes: tuple[Path, ...],
+    columns: str | None,
+    declare: tuple[str, ...],
+    name: str | None,
+    held_out: Path | None,
+    bins: int,
+    raw: bool,
+    corpus: Path | None,
+    out: Path,
+    as_json: bool,
+    **facts: str | int | None,
 ) -> None:
-    """Report calibration, slices and the adversarial slice of one checkpoint on the verb probes, or of any predictions.
+    """Report calibration, slices and the adversarial slice of one checkpoint: of a model, or of any predictions.
+
+    A model is asked the packaged verb probes, or those of --probes. With --predictions, --probes adds what the
+    predictions do not say.
 
     \b
     perpend checkpoint --model ngram/final --out checkpoints
-    perpend checkpoint --predictions mine.jsonl --name mine --out checkpoints
+    perpend checkpoint --predictions mine.csv --map id=qid,confidence=prob,correct=is_right --out checkpoints
+    perpend checkpoint --predictions results.json --name step-2000 --step 2000 --hash model.pt --out checkpoints
     """
-    from perpend.studies.verbs.checkpoint import report_model, report_predictions
+    from perpend.rows.mapping import parse_map
+    from perpend.studies.verbs.checkpoint import ReportOptions, hashed, report_model, report_predictions
+    from perpend.studies.verbs.folder import write_checkpoint
+    from perpend.studies.verbs.results import answer_lines
 
     if (model is None) == (predictions is None):
         raise click.UsageError("give either --model or --predictions")
+    if predictions is not None and (raw or corpus is not None):
+        raise click.UsageError("--raw and --corpus are for --model")
+    if model is not None and held_out is not None:
+        raise click.UsageError("--held-out is for --predictions")
+    options = ReportOptions(
+        name,
+        raw,
+        corpus,
+        probes,
+        parse_map(columns) if columns else {},
+        ",".join(declare),
+        {key: hashed(value) for key, value in facts.items() if value is not None},
+        held_out,
+        bins,
+    )
     if model is not None:
-        say(report_model(model, out, label=name, raw=raw, corpus=corpus) / "REPORT.md")
+        checkpoint_folder = report_model(model, out, options)
     elif predictions is not None:
-        say(report_predictions(predictions, out, name=name) / "REPORT.md")
+        checkpoint_folder = report_predictions(predictions, options)
+    folder = write_checkpoint(checkpoint_folder, out)
+    if as_json:
+        say_page(pretty(checkpoint_folder.as_json()))
+        return
+    for line in answer_lines(checkpoint_folder.name, checkpoint_folder.numbers):
+        say(line)
+    say(f"Report: {folder / 'REPORT.md'}")
 
 
 @group.group()

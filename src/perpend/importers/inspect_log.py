@@ -30,9 +30,9 @@ from perpend.canon import (
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
-from perpend.importers.json_stream import Shape, members, picked
 from perpend.importers.zip_members import Archive
 from perpend.ledger.plan import Dataset
+from perpend.rows.json_stream import Shape, members, picked
 from perpend.types import Response, Sampling, Score, Usage
 
 FORMAT = "inspect_ai log"

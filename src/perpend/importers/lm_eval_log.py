@@ -19,8 +19,8 @@ from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, answer_key, as_text
 from perpend.importers.intake import ImportRecord, Intake
-from perpend.importers.json_stream import first_object
 from perpend.ledger.plan import Dataset
+from perpend.rows.json_stream import first_object
 from perpend.types import ChoiceLogprob, Response, Sampling, Score
 
 FORMAT = "lm-evaluation-harness samples"

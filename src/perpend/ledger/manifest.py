@@ -85,10 +85,13 @@ class ItemsFacts:
     max_items: int | None = None
     seed: int | None = None
     freeze_sha256: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Which columns of the files the items were made of, `map` in the manifest; empty where none was mapped."""
 
     def as_json(self) -> dict[str, JSON]:
-        """The entry of the items."""
-        return {name: getattr(self, name) for name in ItemsFacts.__slots__}
+        """The entry of the items; without a map where there is none, as it always was."""
+        columns: dict[str, JSON] = {"map": dict(self.fields)} if self.fields else {}
+        return {name: getattr(self, name) for name in ItemsFacts.__slots__ if name != "fields"} | columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +224,7 @@ def _manifest(body: Mapping[str, JSON], where: str) -> Manifest:
             max_items=_whole_or_none(items, "max_items", where),
             seed=_whole_or_none(items, "seed", where),
             freeze_sha256=None if freeze is None else text_of(items, "freeze_sha256", where),
+            fields={key: _text(value, "map", where) for key, value in object_of(items, "map", where).items()},
         ),
         conditions=tuple(
             Template(text_of(entry, "name", where), object_of(entry, "params", where), text_of(entry, "sha256", where))

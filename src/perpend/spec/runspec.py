@@ -11,12 +11,14 @@ from pathlib import Path
 
 from perpend.canon import JSON, digest, portable_name
 from perpend.errors import SpecError, did_you_mean
+from perpend.rows.mapping import flat_map, parse_map
 from perpend.toml import parse_toml, read_toml
 from perpend.types import Sampling
 
 _KEYS = (
     "task",
     "items",
+    "map",
     "templates",
     "freeze",
     "name",
@@ -109,6 +111,8 @@ class RunSpec:
     task: str
     models: tuple[ModelSpec, ...]
     items: tuple[Path, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Which column of the item files means what (`map` in run.toml); empty where they have an item's own names."""
     templates: tuple[Path, ...] = ()
     """Condition files: one of the name of a task's condition takes its place, another is added."""
     freeze: Path | None = None
@@ -146,7 +150,9 @@ class RunSpec:
 
     def identity(self) -> dict[str, JSON]:
         """The question that this run asks, without the contents of files: same question, same directory."""
-        return {
+        # Absent where there is none, so that runs without a map have the names that they always had.
+        columns: dict[str, JSON] = {"map": dict(self.fields)} if self.fields else {}
+        return columns | {
             "task": written_name(self.task),
             "options": dict(self.options),
             "items": [path.name for path in self.items],
@@ -197,6 +203,7 @@ def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSp
         task=str(folder / task) if task.endswith(".py") else task,
         models=tuple(_model(entry, where) for entry in (models if isinstance(models, list) else [models])),
         items=tuple(folder / _string(entry, "items", where) for entry in _listed(body.get("items", []))),
+        fields=_fields(body.get("map"), folder, where),
         templates=tuple(folder / _string(entry, "templates", where) for entry in _listed(body.get("templates", []))),
         freeze=None if frozen is None else folder / _string(frozen, "freeze", where),
         name=None if name is None else _string(name, "name", where),
@@ -211,6 +218,15 @@ def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSp
             max_minutes=_limit(budget.get("max_minutes"), "max_minutes", where),
         ),
     )
+
+
+def _fields(value: object, folder: Path, where: str) -> dict[str, str]:
+    """The map of the items: a table, or what --map takes."""
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        return parse_map(str(folder / value) if value.endswith(".toml") else value)
+    return flat_map(_table(value, "map", where), where)
 
 
 def parse_samplings(body: Mapping[str, object], seed: int, where: str) -> tuple[Sampling, ...]:
@@ -322,6 +338,7 @@ def spec_with_flags(path: Path | None, flags: Mapping[str, object]) -> RunSpec:
     body |= {"items": [str(Path(entry).absolute()) for entry in _texts(given["items"])]} if "items" in given else {}
     if "templates" in given:
         body["templates"] = [str(Path(entry).absolute()) for entry in _texts(given["templates"])]
+    body |= {"map": parse_map(str(given["map"]))} if "map" in given else {}
     body |= {"freeze": str(Path(str(given["freeze"])).absolute())} if "freeze" in given else {}
     temperatures = given.get("temperature")
     sampling = {"temperature": list(temperatures)} if isinstance(temperatures, tuple) else {}

@@ -14,7 +14,7 @@ from perpend.report.compare_text import DifferenceLine, text_of
 from perpend.report.tables import interval, markdown_table, number, p_value
 from perpend.studies.verbs.compare import LOST, WON
 from perpend.studies.verbs.contrasts import is_detected
-from perpend.studies.verbs.report import ReportPart, form, page_of, probe, verdict_of
+from perpend.studies.verbs.report import ReportPart, filled_table, form, page_of, probe, verdict_of
 
 _SHOWN = 100
 _METHODS = (
@@ -95,9 +95,10 @@ def compare_parts(numbers: Numbers, names: tuple[str, str]) -> list[ReportPart]:
     slices = numbers.find("slice_contrast")
     changed = [one for one in slices if is_detected(one.estimate)]
     summary = f"{len(changed)} of {len(slices)} slices changed after correction (McNemar, Benjamini and Hochberg, 5%)."
+    by_slice = "\n\n".join([summary, *([_contrasts(changed, names)] if changed else [])])
     return [
         ReportPart("Metrics", f"{_contrasts(numbers.find('contrast'), names)}\n\n{_METHODS}"),
-        ReportPart("Slices that changed", "\n\n".join([summary, *([_contrasts(changed, names)] if changed else [])])),
+        *([ReportPart("Slices that changed", by_slice)] if slices else []),
         ReportPart(f"Right in {first}, wrong in {second}", _flips(numbers.find("flip", direction=LOST))),
         ReportPart(f"Wrong in {first}, right in {second}", _flips(numbers.find("flip", direction=WON))),
     ]
@@ -124,6 +125,6 @@ def _flips(flips: Sequence[Metric]) -> str:
     for one in flips[:_SHOWN]:
         before, after = one.estimate.also.get("confidence_before"), one.estimate.value
         choices = (f"{form(one, 'before')} ({number(before, 2)})", f"{form(one, 'after')} ({number(after, 2)})")
-        rows.append((*probe(one), form(one, "expected"), *choices))
-    table = [markdown_table(("id", "probe", "expected", "before", "after"), rows)] if rows else []
+        rows.append((*probe(one), form(one, "expected"), *(choice.removeprefix("– ") for choice in choices)))
+    table = [filled_table(("id", "probe", "expected", "before", "after"), rows)] if rows else []
     return "\n\n".join([shown, *table])
