@@ -99,7 +99,6 @@ def test_a_cost_without_prices_is_null_in_the_manifest_with_the_reason(root: Pat
 @pytest.mark.parametrize(
     ("flags", "reason"),
     [
-        (("--provider", "openai", "--model", "m", "--base-url", "http://127.0.0.1:1"), "check base_url"),
         (("--provider", "groq", "--model", "m"), "GROQ_API_KEY"),
         (("--provider", "callable", "--model", "nowhere.py:answer"), "nowhere.py"),
     ],
