@@ -20,6 +20,7 @@ from perpend.measure.run import Run
 from perpend.measure.study import Format, formats_of
 from perpend.proof.archive import PLAN, restore
 from perpend.rows.json_stream import first_object
+from perpend.rows.mapping import flat_map, parse_map
 from perpend.spec.resolve import module_of, names
 from perpend.studies.conformity import simulation_db, suite
 from perpend.studies.conformity.formats import read_sweep
@@ -57,8 +58,8 @@ def convert(
     """Convert whatever `source` is, and return what was written. Nothing that exists is overwritten.
 
     A folder of several logs gives a folder of runs. `fields` is a map for rows of any shape,
-    'prompt=question,text=output', or the name of a TOML file with the same. `metadata` and `runs_dir` say where the runs_metadata.json and the
-    run folders of a sweep are, if not at `source`.
+    'prompt=question,text=output', or the name of a TOML file with the same. `metadata` and `runs_dir` say where the
+    runs_metadata.json and the run folders of a sweep are, if not at `source`.
     """
     written = list(convert_each([source], destination, fields, metadata=metadata, runs_dir=runs_dir))
     return written[0] if len(written) == 1 else destination
@@ -114,7 +115,7 @@ def _one(source: Path, destination: Path, fields: str | Mapping[str, str] | None
     if fields is None:
         return _convert(source, destination)
     if not source.is_file():
-        raise DataError(f"{source}: not a file; a field map is for a JSONL file")
+        raise DataError(f"{source}: not a file; a map is for one file of rows")
     columns = parse_map(fields) if isinstance(fields, str) else flat_map(fields, "fields")
     return field_map.read(source, destination, columns)
 
