@@ -10,7 +10,7 @@ from pathlib import Path
 from perpend.ask.conditions import first_request, request, template
 from perpend.ask.guarded import Guarded
 from perpend.ask.progress import Progress
-from perpend.ask.task import CODE, Planned, Reprompt, Task, intent, make_model, make_task, source_files
+from perpend.ask.task import CODE, Planned, Reprompt, Task, intent, make_model, make_task, source_texts
 from perpend.canon import digest_file, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, ModelError, SpecError, StoreError
@@ -167,8 +167,8 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
         _place(whole, directory)
     planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
     manifest = intent(directory.name, spec, task, models, planned)
-    for _, path in source_files(spec, task):
-        write_atomic(directory / CODE / path.name, path.read_bytes())
+    for _, name, data in source_texts(spec, task):
+        write_atomic(directory / CODE / name, data)
     write_manifest(directory, manifest)
 
 

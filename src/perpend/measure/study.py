@@ -27,6 +27,7 @@ from perpend.canon import (
     write_atomic,
 )
 from perpend.errors import DataError, SpecError, StoreError, did_you_mean
+from perpend.inert import one_line
 from perpend.ledger.manifest import Manifest
 from perpend.measure.table import Column, Table
 from perpend.types import Caution, Estimate, Number
@@ -59,6 +60,9 @@ class Metric:
             **self.estimate.as_json(),
         }
 
+    def __repr__(self) -> str:
+        return one_line(f"Metric({self}: {self.estimate})")
+
     def __str__(self) -> str:
         place = ", ".join(f"{key} {value}" for key, value in self.where.items())
         return f"{self.name} of {self.scorer or 'the run'}" + (f" at {place}" if place else "")
@@ -76,6 +80,9 @@ class Numbers:
         for metric in self.metrics:
             self._by_name.setdefault((metric.name, metric.scorer), []).append(metric)
             self._by_name.setdefault((metric.name, "*"), []).append(metric)
+
+    def __repr__(self) -> str:
+        return one_line(f"Numbers({', '.join(self.runs)}: {len(self.metrics)} metrics)")
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -267,6 +274,11 @@ class Report:
     tables: tuple[TableOf, ...] = ()
     figures: tuple[FigureOf, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        parts = ("sections", "tables", "figures", "files")
+        sizes = ", ".join(f"{len(getattr(self, name))} {name}" for name in parts)
+        return one_line(f"Report({self.title!r}: {sizes})")
 
     def page(self) -> str:
         """report.md."""
