@@ -60,6 +60,8 @@ def convert(
             return read_sweep(source, destination, metadata=metadata, runs_dir=runs_dir)
         return _convert(source, destination)
     except OSError as error:
+        if error.filename is not None and not Path(str(error.filename)).is_relative_to(source):
+            raise  # what is written: its message is about the place, and not about what can be read
         raise DataError(f"{error.filename or source}: cannot be read: {error.strerror or error}", *READABLE) from None
 
 

@@ -89,11 +89,14 @@ def inside(folder: Path, name: str, where: str) -> Path:
 
 
 def digest_file(path: Path) -> str:
-    """SHA-256, in hex, of a file's bytes."""
-    if path.exists() and not path.is_file():  # a pipe may never end
-        raise DataError(f"{path}: not a file")
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """SHA-256, in hex, of a file's bytes. What is there and cannot be read (a pipe may never end) is a DataError."""
+    try:
+        with opened(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DataError(f"{path}: not a file that can be read: {error.strerror or error}") from None
 
 
 def clean_text(text: str) -> str:

@@ -387,6 +387,7 @@ def _digesting(items: Iterator[tuple[int, str, Item]], digest: ItemsDigest) -> I
 
 def _digest(path: Path) -> str:
     try:
+        next(read_items(path), None)  # what is no item file need not be read to its end
         return digest_file(path)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; give the path of a JSONL file of items") from None

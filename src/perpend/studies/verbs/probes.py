@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from perpend.canon import JSON, clean_text, dumps, json_lines, list_of, named, text_or_none, write_atomic
+from perpend.canon import JSON, clean_text, dumps, json_lines, list_of, named, text_lines, text_or_none, write_atomic
 from perpend.errors import DataError, did_you_mean
 from perpend.models.base import BLANK
 from perpend.studies.verbs.study import FOLDER
@@ -131,7 +131,7 @@ def write_items(probes: Iterable[Probe], path: Path) -> None:
 def load_heldout(path: Path = HELDOUT) -> tuple[tuple[str, str], ...]:
     """(language, sentence) of each line 'language<TAB>sentence' of a held-out text."""
     pairs: list[tuple[str, str]] = []
-    for number, line in _lines(path):
+    for number, line in text_lines(path):
         language, tab, sentence = line.rstrip("\n").partition("\t")
         if language not in _DOMAINS["language"] or not tab or not sentence.strip():
             raise DataError(f"{path}:{number}: a held-out line is 'en' or 'es', a tab and a sentence, not {line!r}")
@@ -150,7 +150,7 @@ def leaks(probes: Iterable[Probe], corpus: Path) -> list[LeakedProbe]:
         sought.setdefault(_words(probe.sentence()), []).append(probe)
     lengths = sorted({len(words) for words in sought})
     leaked: list[LeakedProbe] = []
-    for number, line in _lines(corpus):
+    for number, line in text_lines(corpus):
         words = _words(line)
         windows = {words[at : at + n] for n in lengths for at in range(len(words) - n + 1)}
         for window in sorted(windows & sought.keys()):
@@ -166,18 +166,6 @@ def check_leaks(probes: Iterable[Probe], corpus: Path) -> None:
         shown = "; ".join(f"{leak.where}: probe {leak.id!r} is at {corpus}:{leak.line}" for leak in leaked[:5])
         more = f" and {len(leaked) - 5} more" if len(leaked) > 5 else ""
         raise DataError(f"{shown}{more}; a model trained on it has seen the answer: change the probe or the corpus")
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
 
 
 def _parse(body: Mapping[str, JSON], where: str) -> Probe:
