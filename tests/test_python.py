@@ -13,6 +13,7 @@ import pytest
 
 import perpend as pp
 from perpend.spec.function import standalone
+from tests.conftest import ROOT
 
 ITEMS: list[dict[str, object]] = [
     {"id": f"q{n}", "prompt": f"Capital number {n}?", "target": "Lima", "decoy": "Cusco", "tags": {"part": str(n % 2)}}
@@ -378,3 +379,9 @@ def test_ece_is_an_estimate_of_arrays_or_columns(tmp_path: Path) -> None:
     assert "no trial has both" in nothing.note
     with pytest.raises(pp.SpecError, match="two columns"):
         pp.ece(sure, [1] * 6)
+
+
+def test_the_reference_names_every_public_name() -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    missing = [name for name in pp.__all__ if not re.search(rf"\b{name}\b", page)]
+    assert not missing
