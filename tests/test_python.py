@@ -227,6 +227,24 @@ def test_what_no_text_can_give_is_not_written_as_if_it_could() -> None:
     assert standalone(_of_the_machine, "judge") is None
 
 
+def test_a_key_is_not_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert standalone(_with_a_key, "judge") is None
+    assert standalone(_with_a_value, "judge") is not None
+    monkeypatch.setenv("LAB_API_KEY", LAB)
+    assert standalone(_with_a_value, "judge") is None
+
+
+LAB = API_KEY = "zz-Very-Secret-1"
+
+
+def _with_a_key(item: pp.Item, text: str) -> bool:
+    return API_KEY in text
+
+
+def _with_a_value(item: pp.Item, text: str) -> bool:
+    return LAB in text
+
+
 def _of_the_machine(item: pp.Item, text: str) -> bool:
     return text in ROOTS
 

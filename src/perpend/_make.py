@@ -26,7 +26,7 @@ from perpend.spec.resolve import factory, find_scorer
 from perpend.spec.runspec import ModelSpec, written_name
 from perpend.types import Condition, Scorer
 
-AnyModel: TypeAlias = "str | ModelSpec | Model | Callable[[str], object] | Callable[[list[dict[str, str]]], object]"
+AnyModel: TypeAlias = "str | ModelSpec | Model | Callable[..., object]"
 """A model's name, what `model` returns, or a function that answers."""
 
 

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from perpend.disk import replacing
+from perpend.disk import replacing, unreadable
 from perpend.errors import DataError, PerpendError, did_you_mean
 
 VERSION = "0.2.0.dev0"
@@ -96,7 +96,7 @@ def digest_file(path: Path) -> str:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise DataError(f"{path}: not a file that can be read: {error.strerror or error}") from None
+        raise DataError(f"{path}: cannot be read: {unreadable(error)}") from None
 
 
 def clean_text(text: str) -> str:
@@ -291,7 +291,7 @@ def open_file(path: Path, raises: type[PerpendError] = DataError, advice: str = 
     except FileNotFoundError:
         raise raises(f"{path}: no such file{remedy}") from None
     except OSError as error:
-        raise raises(f"{path}: cannot be read: {error.strerror or error}{remedy}") from None
+        raise raises(f"{path}: cannot be read: {unreadable(error)}{remedy}") from None
     except ValueError as error:
         if isinstance(error, PerpendError):
             raise

@@ -43,6 +43,19 @@ _REFUSED = (
 )
 
 
+_UNREADABLE = {
+    errno.EISDIR: "a folder, where a file is expected",
+    errno.EACCES: "you have no permission; check it with ls -l",
+    errno.ELOOP: "a link that leads back to itself",
+    errno.ENAMETOOLONG: "the name is too long",
+}
+
+
+def unreadable(error: OSError) -> str:
+    """Why a file cannot be read, in plain words."""
+    return _UNREADABLE.get(error.errno or 0) or error.strerror or str(error)
+
+
 def refusal(path: Path, error: OSError) -> str:
     """What the file system refused, where, and what to do now."""
     reason = error.strerror or str(error)

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TypeAlias
 
+from perpend.spec.keys import holds_a_key, keys_here
+
 Function: TypeAlias = Callable[..., object]
 
 
@@ -61,7 +63,7 @@ def standalone(function: Function, name: str) -> str | None:
     """Python text that defines the function as `name` and needs installed packages only; None where no text can.
 
     Other functions and plain values of its module are written before it. A value that an enclosing function or an
-    object holds, a decorated function and an instance of a class cannot be written as text.
+    object holds, a decorated function and an instance of a class cannot be written as text; a key must not be.
     """
     parts = _Parts()
     try:
@@ -70,7 +72,7 @@ def standalone(function: Function, name: str) -> str | None:
         compile(text, "<source>", "exec")
     except (_NotAloneError, SyntaxError, RecursionError):
         return None
-    return text
+    return text if keys_here().scrub(text) == text else None
 
 
 class _NotAloneError(Exception):
@@ -103,6 +105,8 @@ class _Parts:
             self.imports[name] = _import(name, value, home)
         elif isinstance(value, FunctionType):
             self._define_function(name, value)
+        elif holds_a_key(name):  # no key is ever written down
+            raise _NotAloneError
         else:
             self.texts[name] = f"{name} = {self._literal(value)}"
 
