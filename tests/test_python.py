@@ -9,6 +9,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import perpend as pp
@@ -88,11 +89,17 @@ def test_the_same_items_in_memory_resume_and_others_are_another_run(tmp_path: Pa
         ([{**ITEMS[0], "tags": {"x": object()}}], r"items\[0\].*JSON"),
         ([3], r"items\[0\].*not a int"),
         ([*ITEMS, "file.jsonl"], "not both"),
+        (pd.DataFrame(ITEMS), "to_dict"),
     ],
 )
 def test_an_item_that_is_none_is_named(items: list[object], message: str) -> None:
     with pytest.raises(pp.PerpendError, match=message):
         pp.task("questions", items=items)  # type: ignore[arg-type]
+
+
+def test_one_item_needs_no_list() -> None:
+    assert pp.task("questions", items=ITEMS[0]).in_memory == pp.task("questions", items=ITEMS[:1]).in_memory  # type: ignore[arg-type]
+    assert len(pp.task("questions", items=pp.Item("a", "?")).in_memory) == 1
 
 
 def test_an_id_twice_is_an_error(tmp_path: Path) -> None:

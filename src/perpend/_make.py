@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias, overload
@@ -24,7 +24,7 @@ from perpend.errors import SpecError
 from perpend.spec.model import Model
 from perpend.spec.resolve import factory, find_scorer
 from perpend.spec.runspec import ModelSpec, written_name
-from perpend.types import Condition, Scorer
+from perpend.types import Condition, Item, Scorer
 
 AnyModel: TypeAlias = "str | ModelSpec | Model | Callable[..., object]"
 """A model's name, what `model` returns, or a function that answers."""
@@ -33,7 +33,7 @@ AnyModel: TypeAlias = "str | ModelSpec | Model | Callable[..., object]"
 def task(
     name: str,
     *,
-    items: str | Path | Sequence[str | Path | GivenItem] | None = None,
+    items: str | Path | GivenItem | Sequence[str | Path | GivenItem] | None = None,
     conditions: GivenCondition | Sequence[GivenCondition] | None = None,
     scorers: GivenScorer | Sequence[GivenScorer] = (),
     **options: JSON,
@@ -45,8 +45,7 @@ def task(
     `scorers` are added to its own: names, Scorers, and functions of (item, response) or (item, text).
     """
     wanted = [conditions] if isinstance(conditions, str | Path | Condition) else list(conditions or ())
-    own = factory("tasks", name, "task")
-    if wanted and "conditions" in inspect.signature(own).parameters and all(isinstance(one, str) for one in wanted):
+    if wanted and all(isinstance(one, str) for one in wanted) and _takes_conditions(name):
         options, wanted = {**options, "conditions": [str(one) for one in wanted]}, []
     chosen = make_task(name, options)
     if wanted:
@@ -56,13 +55,20 @@ def task(
         chosen = with_scorers(chosen, added)
     if items is None:
         return chosen
-    entries = [items] if isinstance(items, str | Path) else list(items)
+    if hasattr(items, "columns"):
+        raise SpecError("a data frame is no list of items; give its rows: frame.to_dict('records') or frame.to_dicts()")
+    entries = [items] if isinstance(items, str | Path | Item | Mapping) else list(items)
     files = [Path(entry) for entry in entries if isinstance(entry, str | Path)]
     if not files:
         return replace(chosen, items=(), in_memory=items_given([e for e in entries if not isinstance(e, str | Path)]))
     if len(files) < len(entries):
         raise SpecError("items are files or items in memory, not both; read the files first, or write the items down")
     return replace(chosen, items=tuple(files))
+
+
+def _takes_conditions(name: str) -> bool:
+    """Whether a task chooses among its conditions itself, as an option that its manifest states."""
+    return "conditions" in inspect.signature(factory("tasks", name, "task")).parameters
 
 
 @overload
