@@ -341,6 +341,14 @@ def test_html_is_a_table_and_inert_whatever_the_names(tmp_path: Path) -> None:
     run.plot(), comparison.plot()
 
 
+def test_a_run_whose_numbers_are_damaged_still_shows_itself(run: pp.Run) -> None:
+    (run.directory / "metrics.json").write_text("<script>")
+    assert "damaged" in run._repr_html_()
+    assert Tags(run._repr_html_()).names <= {"table", "caption", "thead", "tbody", "tr"}
+    (run.directory / "metrics.json").unlink()
+    assert "not scored yet" in run._repr_html_()
+
+
 def test_frames_have_one_row_per_trial_or_contrast(run: pp.Run) -> None:
     for frame in (run.to_pandas(), run.table.to_pandas(), run.to_polars(), run.table.to_polars()):
         assert len(frame) == 12

@@ -64,7 +64,12 @@ class Run:
         caption = f"{self.name}: {self._summary()}"
         if not (self.directory / METRICS).is_file():
             return html_table((), (), f"{caption}; not scored yet")
-        numbers = numbers_of(read_metrics(self.directory), [self.manifest])
+        try:
+            numbers = numbers_of(read_metrics(self.directory), [self.manifest])
+        except (
+            StoreError
+        ) as error:  # somebody looks at a run: what is wrong with a file is part of what there is to see
+            return html_table((), (), f"{caption}; {error}")
         stated = [metric for name in ("rate", "mean") for metric in numbers.find(name)]
         scorers = list(dict.fromkeys(metric.scorer for metric in stated))
         cells: dict[tuple[str, ...], dict[str, str]] = {}
