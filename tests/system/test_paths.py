@@ -243,6 +243,9 @@ class _Sets(ctypes.Structure):
 @contextmanager
 def bound_by_permissions() -> Iterator[None]:
     """Root reads what is closed to all by two capabilities: without them (1 and 2) it is bound as every user is."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        yield
+        return
     libc = ctypes.CDLL(None, use_errno=True)
     header, before = _Header(0x20080522, 0), (_Sets * 2)()
     assert libc.capget(ctypes.byref(header), before) == 0
