@@ -108,6 +108,8 @@ def _readable(source: Path, work: Callable[[], T]) -> T:
     try:
         return work()
     except OSError as error:
+        if error.filename is not None and not Path(str(error.filename)).is_relative_to(source):
+            raise  # what is written: its message is about the place, and not about what can be read
         raise DataError(f"{error.filename or source}: cannot be read: {error.strerror or error}", *READABLE) from None
 
 

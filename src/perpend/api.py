@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
+from perpend._make import AnyModel, model, models_given, scorer, task
 from perpend.ask.asking import Outcome
 from perpend.ask.conditions import condition, template
+from perpend.ask.given import on_disk
 from perpend.ask.runner import Keeping, evaluate_task, task_of
 from perpend.ask.task import Task, answer_key, make_model, make_task
-from perpend.canon import JSON
 from perpend.errors import AuditFailure
-from perpend.rows.mapping import flat_map, parse_map
-from perpend.spec.model import Model
-from perpend.spec.resolve import find_scorer
-from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
-from perpend.types import Sampling, Scorer
+from perpend.inert import one_line
+from perpend.spec.runspec import Limits, ModelSpec, RunSpec
+from perpend.types import Sampling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from perpend.proof.publish import Published
     from perpend.report.compare import RunComparison
     from perpend.report.derive import Derived
+    from perpend.report.interactive import InteractiveRun
 
 __all__ = [
     "Audited",
@@ -54,49 +54,9 @@ Place: TypeAlias = "str | Path | Run"
 """A run directory, or the Run of it."""
 
 
-def task(
-    name: str,
-    *,
-    items: str | Path | Sequence[str | Path] | None = None,
-    map: Mapping[str, str] | str | None = None,  # noqa: A002  the name that the flag and run.toml have
-    **options: JSON,
-) -> Task:
-    """The task of that name with these options; `items` instead of its own files.
-
-    `map` says which column of the item files means what: {"prompt": "question", "target": "answer"}.
-    """
-    files = () if items is None else (items,) if isinstance(items, str | Path) else items
-    paths = tuple(Path(path) for path in files)
-    fields = parse_map(map) if isinstance(map, str) else flat_map(map or {}, "map")
-    chosen = replace(make_task(name, options), fields=fields)
-    return replace(chosen, items=paths) if paths else chosen
-
-
-def scorer(name: str) -> Scorer:
-    """The scorer 'correct' (its latest version), 'correct@1', or the one in 'brief.py'; `judge` it on anything."""
-    return find_scorer(name)
-
-
-def model(
-    name: str,
-    *,
-    label: str | None = None,
-    max_tokens: int | None = None,
-    usd_per_million_input: float | None = None,
-    usd_per_million_output: float | None = None,
-    **options: JSON,
-) -> ModelSpec:
-    """A model 'provider/name' with the provider's options; nothing is contacted yet.
-
-    Without both prices what a run costs is unknown, and a limit in dollars is refused.
-    """
-    prices = usd_per_million_input, usd_per_million_output
-    return ModelSpec(name, label or written_name(name), options, max_tokens, *prices)
-
-
 def evaluate(  # noqa: PLR0913  each is one key of run.toml
-    what: Task,
-    models: Sequence[ModelSpec | Model],
+    what: Task | str,
+    models: AnyModel | Sequence[AnyModel],
     *,
     temperature: float | Sequence[float] = 0.0,
     max_tokens: int = 512,
@@ -108,23 +68,29 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     out: str | Path = "runs",
     keeping: Keeping | None = None,
     quiet: bool = False,
-) -> Run:
-    """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions."""
+) -> InteractiveRun:
+    """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions.
+
+    `models` is one or several of: a name such as 'mock/subject', what `pp.model` returns, a function that answers.
+    """
     temperatures = [temperature] if isinstance(temperature, float | int) else temperature
-    specs = [entry if isinstance(entry, ModelSpec) else ModelSpec(entry.name, entry.name) for entry in models]
-    spec = RunSpec(
-        task=what.name,
-        models=tuple(specs),
-        name=name,
-        samplings=tuple(Sampling(float(t), max_tokens, seed) for t in temperatures),
-        repeats=repeats,
-        max_items=max_items,
-        seed=seed,
-        limits=limits or Limits(),
-    )
-    ready = [make_model(e.name, e.options, *answer_key(spec, what)) if isinstance(e, ModelSpec) else e for e in models]
-    outcome = evaluate_task(spec, what, ready, Path(out), keeping=keeping or Keeping(), quiet=quiet)
-    run = _run_of(outcome, what)
+    entries = models_given(models)
+    specs = [entry if isinstance(entry, ModelSpec) else ModelSpec(entry.name, entry.name) for entry in entries]
+    with on_disk(task(what) if isinstance(what, str) else what) as ready:
+        spec = RunSpec(
+            task=ready.name,
+            models=tuple(specs),
+            name=name,
+            samplings=tuple(Sampling(float(t), max_tokens, seed) for t in temperatures),
+            repeats=repeats,
+            max_items=max_items,
+            seed=seed,
+            limits=limits or Limits(),
+        )
+        key = answer_key(spec, ready)
+        asked = [make_model(e.name, e.options, *key) if isinstance(e, ModelSpec) else e for e in entries]
+        outcome = evaluate_task(spec, ready, asked, Path(out), keeping=keeping or Keeping(), quiet=quiet)
+        run = _run_of(outcome, ready)
     score(run)
     return run
 
@@ -141,7 +107,7 @@ def evaluate_spec(
 
 def judge(  # noqa: PLR0913  each is one flag of the verb
     run: Place,
-    model: str | ModelSpec | Model | Sequence[ModelSpec | Model],
+    model: AnyModel | Sequence[AnyModel],
     *,
     rubric: str = "endorsed",
     sample: int | None = None,
@@ -157,7 +123,7 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
     name: str | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
-) -> Run:
+) -> InteractiveRun:
     """Ask a model about the stored answers of a run, blind; the judge's own Run, beside the first. Resumes.
 
     `rubric` is 'endorsed', 'correct', 'stance' or a .toml file. `sample` answers are spread evenly over the strata of
@@ -169,15 +135,14 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
     from perpend.studies.judge.asking import prepared
 
     judged = _run(run)
-    models = [ModelSpec(model, written_name(model))] if isinstance(model, str) else model
     chosen = Selection(sample, where or {}, tuple(by), seed, unscored_by)
     with prepared(judged, find_rubric(rubric), chosen, both_orders=both_orders, likelihoods=likelihoods) as (
         options,
         items,
     ):
         return evaluate(
-            task("judge", items=items, map=None, **options),
-            models if isinstance(models, list | tuple) else [models],  # type: ignore[list-item]  # one model, then
+            replace(make_task("judge", options), items=(items,)),
+            model,
             temperature=temperature,
             max_tokens=max_tokens,
             seed=seed,
@@ -239,6 +204,11 @@ class Audited:
 
     runs: tuple[Audit, ...]
     claims: tuple[Verdict, ...] = ()
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{outcome.name}: {'ok' if outcome.ok else 'differs'}" for outcome in self.runs)
+        failed = sum(one.status != "pass" for one in self.claims)
+        return one_line(f"Audited({names}" + (f"; {failed} of {len(self.claims)} claims fail)" if self.claims else ")"))
 
     @property
     def ok(self) -> bool:
@@ -358,12 +328,12 @@ def export(
     return export_run(_run(run), Path(out), where=where, only=only)
 
 
-def _run_of(outcome: Outcome, task_asked: Task, name: str | None = None) -> Run:
+def _run_of(outcome: Outcome, task_asked: Task, name: str | None = None) -> InteractiveRun:
     # numpy is loaded here: the first question need not wait for it.
-    from perpend.measure.run import Run
     from perpend.measure.toolkit import toolkit_of
+    from perpend.report.interactive import InteractiveRun
 
-    return Run(outcome.directory, code=toolkit_of(task_asked, name))
+    return InteractiveRun(outcome.directory, code=toolkit_of(task_asked, name))
 
 
 def _several(runs: Place | Sequence[Place]) -> Sequence[Place]:
@@ -372,5 +342,6 @@ def _several(runs: Place | Sequence[Place]) -> Sequence[Place]:
 
 def _run(given: Place, *, trust_code: bool = False) -> Run:
     from perpend.measure.run import Run
+    from perpend.report.interactive import InteractiveRun
 
-    return given if isinstance(given, Run) else Run(given, trust_code=trust_code)
+    return given if isinstance(given, Run) else InteractiveRun(given, trust_code=trust_code)

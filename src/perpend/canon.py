@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from perpend.disk import replacing
+from perpend.disk import replacing, unreadable
 from perpend.errors import DataError, PerpendError, did_you_mean
 
 VERSION = "0.2.0.dev0"
@@ -88,11 +88,14 @@ def inside(folder: Path, name: str, where: str) -> Path:
 
 
 def digest_file(path: Path) -> str:
-    """SHA-256, in hex, of a file's bytes."""
-    if path.exists() and not path.is_file():  # a pipe may never end
-        raise DataError(f"{path}: not a file")
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """SHA-256, in hex, of a file's bytes. What is there and cannot be read (a pipe may never end) is a DataError."""
+    try:
+        with opened(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {unreadable(error)}") from None
 
 
 def clean_text(text: str) -> str:
@@ -287,7 +290,7 @@ def open_file(path: Path, raises: type[PerpendError] = DataError, advice: str = 
     except FileNotFoundError:
         raise raises(f"{path}: no such file{remedy}") from None
     except OSError as error:
-        raise raises(f"{path}: cannot be read: {error.strerror or error}{remedy}") from None
+        raise raises(f"{path}: cannot be read: {unreadable(error)}{remedy}") from None
     except ValueError as error:
         if isinstance(error, PerpendError):
             raise

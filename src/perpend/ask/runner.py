@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +13,8 @@ from perpend.ask.conditions import first_request, template
 from perpend.ask.guarded import Guarded
 from perpend.ask.spending import check_prices
 from perpend.ask.starting import new_folders, withdrawn
-from perpend.ask.task import CODE, Planned, Task, answer_key, intent, make_model, make_task, source_files
-from perpend.canon import open_file, write_atomic
+from perpend.ask.task import CODE, Planned, Task, answer_key, intent, make_model, make_task, source_texts
+from perpend.canon import digest_file, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, SpecError, StoreError
 from perpend.ledger.database import exclusive
@@ -142,7 +141,7 @@ def check_same(directory: Path, spec: RunSpec, task: Task, models: Sequence[Mode
 def _files(spec: RunSpec) -> tuple[tuple[Dataset, ...], str | None]:
     """The item files with their digests, and that of the freeze that they were checked by."""
     frozen = None if spec.freeze is None else check_freeze(spec.freeze, spec.items, spec.fields)
-    return tuple(Dataset(path.stem, "1", path.name, _digest(path)) for path in spec.items), frozen
+    return tuple(Dataset(path.stem, "1", path.name, _digest(path, spec.fields)) for path in spec.items), frozen
 
 
 def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]) -> None:
@@ -166,8 +165,8 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
         planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
         manifest = intent(directory.name, spec, task, models, planned)  # the first contact with a server
         _place(whole, directory)
-    for _, path in source_files(spec, task):
-        write_atomic(directory / CODE / path.name, path.read_bytes())
+    for _, name, data in source_texts(spec, task):
+        write_atomic(directory / CODE / name, data)
     write_manifest(directory, manifest)
 
 
@@ -283,6 +282,9 @@ def _digesting(items: Iterator[tuple[int, str, Item]], digest: ItemsDigest) -> I
         yield number, where, item
 
 
-def _digest(path: Path) -> str:
-    with open_file(path, DataError, f"give the path of a file of items: {FORMATS}") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _digest(path: Path, fields: Mapping[str, str]) -> str:
+    try:
+        next(read_items(path, fields), None)  # what is no item file need not be read to its end
+        return digest_file(path)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; give the path of a file of items: {FORMATS}") from None

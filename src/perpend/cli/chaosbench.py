@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from perpend.canon import JSON, VERSION, read_text, write_atomic
 from perpend.cli.command import run
+from perpend.cli.group import UserPath
 from perpend.errors import AuditFailure, PerpendError, SpecError
 from perpend.inert import say, say_page
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from perpend.studies.logic.chaosbench.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., None])
-_PATH = click.Path(path_type=Path)
+_PATH = UserPath(path_type=Path)
 _SELECTOR = click.option(
     "--selector",
     type=_PATH,

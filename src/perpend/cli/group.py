@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from perpend.canon import JSON, VERSION, pretty
+from perpend.canon import JSON, VERSION, clean_text, pretty
 from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
     from perpend.report.derive import Derived
 
-PATH = click.Path(path_type=Path)
+
+class UserPath(click.Path):
+    """A path that a user gives. What a file is, its reader says; a name that no report can hold is refused here."""
+
+    def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path; one whose name is not UTF-8 is an error."""
+        text = os.fspath(value)
+        if clean_text(text) != text:
+            self.fail(f"{text!r}: the name is not UTF-8; rename the file", param, ctx)
+        return Path(text)
+
+
+PATH = UserPath(path_type=Path)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 QUIET = click.option("--quiet", is_flag=True, help="Print errors only.")
 TRUST_CODE = click.option(

@@ -34,6 +34,9 @@ def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
     perpend inside runs/RUN --model hf/smollm2
     perpend inside runs/RUN --model hf/checkpoints/7b --layers 0-31 --alpha 1 --alpha -1
     """
+    from perpend.ledger.manifest import read_manifest
+
+    read_manifest(run)  # before seconds of loading: what is no run needs no checkpoint
     from perpend.inside import LookSettings, checkpoint_of, layers_of, look_inside, summary
     from perpend.inside.figures import write_inside_figures
 

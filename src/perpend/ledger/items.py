@@ -201,7 +201,7 @@ def freeze_differences(frozen: Mapping[str, JSON], now: Mapping[str, JSON]) -> l
 
 def check_freeze(path: Path, items: Iterable[Path], fields: Mapping[str, str] = NO_MAP) -> str:
     """The digest of a freeze file whose items are those of `items`; otherwise DataError says what differs."""
-    frozen = read_object(path, advice=f"'perpend freeze ITEMS --out {path}' makes a freeze file")
+    frozen = read_object(path, advice="'perpend freeze ITEMS --out FILE' makes a freeze file")
     if frozen.get("format") != _FREEZE_FORMAT:
         raise DataError(f"{path}: not a freeze file of format {_FREEZE_FORMAT}")
     now = freeze(items, fields)

@@ -34,6 +34,7 @@ MANIFEST = "manifest.json"
 BINDING = ("task", "items", "conditions", "reprompt", "models", "samplings", "repeats", "sources")
 _KEYS = (*BINDING, "format", "run", "created", "trials", "scorers", "datasets", "code", "import")
 _KINDS, _LONGEST_NAME = ("tasks", "scorers", "models"), 255
+_LONGEST_HINT = 400
 _OPTIONAL = ("sources", "import")
 
 
@@ -185,11 +186,25 @@ def read_manifest(directory: Path) -> Manifest:
     """The manifest of a run directory or a published folder. What is not one is a StoreError that says why."""
     path = directory / MANIFEST
     if not path.exists():
-        raise StoreError(f"{directory}: not a run (there is no {MANIFEST}); 'perpend eval' makes one")
+        raise StoreError(f"{directory}: {_no_run(directory)}")
     body = read_object(path, StoreError)
     if body.get("format") != FORMAT:
         raise StoreError(f"{path}: not a manifest of format {FORMAT}; upgrade perpend or start the run anew")
     return parse_manifest(body, str(path))
+
+
+def _no_run(directory: Path) -> str:
+    """Why a path is no run, and what to do: the runs beside it that have nearly its name, if it is not there at all."""
+    if directory.is_dir():
+        return f"not a run (there is no {MANIFEST}); 'perpend eval' makes one"
+    if directory.exists():
+        return "not a run, which is a folder; give the folder that 'perpend eval' made"
+    try:
+        runs = [path.parent.name for path in directory.parent.glob(f"*/{MANIFEST}")]
+    except OSError:
+        runs = []
+    near = did_you_mean(directory.name, runs) if runs else "'perpend eval' makes one"
+    return f"not a run (there is no such folder); {near if len(near) <= _LONGEST_HINT else 'look at its name again'}"
 
 
 def parse_manifest(body: Mapping[str, JSON], where: str) -> Manifest:

@@ -28,7 +28,7 @@ from perpend.canon import (
     write_atomic,
 )
 from perpend.errors import DataError, SpecError, StoreError, did_you_mean
-from perpend.inert import markdown, plain
+from perpend.inert import markdown, one_line, plain
 from perpend.ledger.manifest import Manifest
 from perpend.measure.table import Column, Table
 from perpend.types import Caution, Estimate, Number
@@ -61,6 +61,9 @@ class Metric:
             **self.estimate.as_json(),
         }
 
+    def __repr__(self) -> str:
+        return one_line(f"Metric({self}: {self.estimate})")
+
     def __str__(self) -> str:
         place = ", ".join(f"{key} {value}" for key, value in self.where.items())
         return f"{self.name} of {self.scorer or 'the run'}" + (f" at {place}" if place else "")
@@ -78,6 +81,9 @@ class Numbers:
         for metric in self.metrics:
             self._by_name.setdefault((metric.name, metric.scorer), []).append(metric)
             self._by_name.setdefault((metric.name, "*"), []).append(metric)
+
+    def __repr__(self) -> str:
+        return one_line(f"Numbers({', '.join(self.runs)}: {len(self.metrics)} metrics)")
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -278,6 +284,11 @@ class Report:
     files: Mapping[str, str] = field(default_factory=dict)
     answer: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        parts = ("sections", "tables", "figures", "files")
+        sizes = ", ".join(f"{len(getattr(self, name))} {name}" for name in parts)
+        return one_line(f"Report({self.title!r}: {sizes})")
 
     def page(self) -> str:
         """report.md."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from perpend.canon import pretty, write_atomic
 from perpend.inert import markdown
 from perpend.report.compare_forest import NAME, DifferenceRow, write_forest
-from perpend.report.compare_runs import RunComparison, RunContrast
+from perpend.report.compare_runs import DIFFERENCE_COLUMNS, RunComparison, RunContrast
 from perpend.report.tables import as_csv, interval, markdown_table, number, p_value
 
 _SHOWN = 20
@@ -19,7 +19,6 @@ _METHODS = (
     "level of Holm's first step."
 )
 _FLIP = ("column", "item", "condition", "model", "temperature", "repeat", "first", "second")
-_NUMBERS = ("n", "b", "c", "p", "p_adjusted", "mde", "incomplete", "n_clusters")
 
 
 def write_comparison(comparison: RunComparison, out: Path, *, figures: bool = True) -> Path:
@@ -109,14 +108,7 @@ def _cautions(contrasts: Iterable[RunContrast]) -> list[str]:
 
 def differences_csv(contrasts: Iterable[RunContrast]) -> str:
     """Every difference at full precision; empty where undefined."""
-    head = ("column", "condition", "first", "second", "difference", "lo", "hi", *_NUMBERS, "method", "p_method", "note")
-    rows = []
-    for one in contrasts:
-        d = one.difference
-        numbers = [d.n, *(d.also.get(key) for key in _NUMBERS[1:])]
-        texts = (d.method, str(d.also.get("p_method", "")), d.note)
-        rows.append((one.column, one.condition, one.first, one.second, d.value, d.lo, d.hi, *numbers, *texts))
-    return as_csv(head, rows)
+    return as_csv(DIFFERENCE_COLUMNS, [one.row() for one in contrasts])
 
 
 def flips_csv(comparison: RunComparison) -> str:

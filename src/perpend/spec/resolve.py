@@ -17,11 +17,13 @@ from pathlib import Path
 from types import ModuleType, NoneType, UnionType
 from typing import Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+from perpend.canon import read_text
 from perpend.errors import SpecError, did_you_mean
 from perpend.types import Scorer
 
 Kind: TypeAlias = Literal["tasks", "models", "scorers"]
 HOMES: dict[Kind, str] = {"tasks": "perpend.studies", "models": "perpend.models", "scorers": "perpend.scorers"}
+_LONGEST_CODE = 1 << 24
 _NOT_NAMES = frozenset(("base", "http"))
 
 
@@ -139,11 +141,17 @@ def _of_version(name: str, version: str, versions: object) -> Scorer:
 
 def module_from_file(path: Path) -> ModuleType:
     """The module in a Python file."""
-    if not path.is_file():
+    if not path.exists():
         raise SpecError(f"{path}: no such file")
     module_spec = importlib.util.spec_from_file_location(path.stem, path)
     if module_spec is None or module_spec.loader is None:
         raise SpecError(f"{path}: cannot be loaded as Python")
+    text = read_text(path, SpecError, longest=_LONGEST_CODE)
+    try:
+        compile(text, str(path), "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:  # a zero byte is a ValueError
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        raise SpecError(f"{path}{line}: not Python: {getattr(error, 'msg', error)}") from None
     module = importlib.util.module_from_spec(module_spec)
     module_spec.loader.exec_module(module)
     return module
