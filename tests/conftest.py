@@ -39,3 +39,9 @@ def items_file(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is printed is wrapped to the terminal; here that is always as wide as it may get."""
+    monkeypatch.setenv("COLUMNS", "100")

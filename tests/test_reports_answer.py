@@ -121,10 +121,10 @@ def test_the_published_index_has_the_answer_and_the_audit_compares_it(swayed: Pa
 
 def test_the_audit_knows_whether_all_figures_were_drawn(swayed: Path, tmp_path: Path) -> None:
     call("publish", swayed, "--to", tmp_path / "few")
-    assert "nothing differs" in call("audit", tmp_path / "few" / "led", "--quiet", "--figures").output
+    assert "nothing differs" in call("audit", tmp_path / "few" / "led", "--figures").output
     call("publish", swayed, "--to", tmp_path / "all", "--all-figures")
     assert len([*(tmp_path / "all" / "led" / "figures").rglob("*.png")]) == 38
-    assert "nothing differs" in call("audit", tmp_path / "all" / "led", "--quiet").output
+    assert "nothing differs" in call("audit", tmp_path / "all" / "led").output
     extra = tmp_path / "all" / "led" / "figures" / "pressure_effects_forest.png"
     (tmp_path / "few" / "led" / "figures" / extra.name).write_bytes(extra.read_bytes())
     extra.unlink()
@@ -145,9 +145,7 @@ def test_no_figures_and_all_figures_exclude_each_other(swayed: Path, tmp_path: P
 
 
 def test_a_judge_without_a_verdict_says_so_in_words(swayed: Path, tmp_path: Path) -> None:
-    done = call(
-        "judge", swayed, "--model", "mock/subject", "--sample", "12", "--name", "j", "--out", tmp_path, "--quiet"
-    )
+    done = call("judge", swayed, "--model", "mock/subject", "--sample", "12", "--name", "j", "--out", tmp_path)
     first = done.stdout.splitlines()[0]
     assert first.startswith(
         "mock/subject as judge of answers of led: endorsed undefined (no answer was judged); without"
@@ -233,7 +231,7 @@ def test_the_plain_summary_has_one_line_per_condition_with_the_difference(tmp_pa
         "    return pp.Task(name='hinted', conditions=(plain, hinted), scorers=('correct',))\n",
         encoding="utf-8",
     )
-    done = call("eval", "--task", tmp_path / "hinted.py", "--items", items, "--model", "mock/subject", "--quiet",
+    done = call("eval", "--task", tmp_path / "hinted.py", "--items", items, "--model", "mock/subject",
                 "--name", "p", "--out", tmp_path / "runs")  # fmt: skip
     first, second = done.stdout.splitlines()[:2]
     assert re.fullmatch(r"mock/subject, plain: correct \d+% \[\d+, \d+\], n = 20 items\.", first)

@@ -189,7 +189,10 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(
 
 
 def test_what_is_no_file_is_an_error(tmp_path: Path) -> None:
-    for path, message in ((tmp_path, "Is a directory"), (tmp_path / "gone.csv", "no such file; give the path")):
+    for path, message in (
+        (tmp_path, "a folder, where a file is expected"),
+        (tmp_path / "gone.csv", "no such file; give the path"),
+    ):
         with pytest.raises(DataError, match=message):
             load_items([path])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def _sides(first: Given, second: Given) -> Iterator[tuple[Side, Side]]:
             if isinstance(place, Run):
                 sides.append(side(place, where))
                 continue
-            key = place.resolve()
+            key = Path(os.path.realpath(place))  # also of a link to itself, which is no run
             if key not in runs:
                 runs[key] = stack.enter_context(as_run(place))
             sides.append(side(runs[key], where))

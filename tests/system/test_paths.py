@@ -9,7 +9,6 @@ import ctypes
 import io
 import json
 import os
-import re
 import shutil
 import signal
 import sys
@@ -89,8 +88,6 @@ NAMES = {
 
 ABOUT_ANOTHER = {("perpend convert", "runs_dir"), ("perpend convert", "fields")}
 """Where the message is about another file, which is looked at first, or about what the file says."""
-STARTED = re.compile(r"(runs|new|wrong/[^/]+)(/[^/]+(/lock\.db)?)?")
-"""What `eval` leaves of a start that failed."""
 SLOW = {
     ("perpend demo", "out"),
     ("perpend variants", "out"),
@@ -369,7 +366,7 @@ def wrong_with(  # noqa: PLR0911  one for each thing that may be wrong
     message = text[text.lower().rfind("error:") :].splitlines()
     if "error:" not in text.lower() or len(message[0]) > 600 or len(message) > 20:
         return f"no short message: {text[-400:]!r}"
-    left = sorted(one for one in {*after} - {*before} if not STARTED.fullmatch(one))
+    left = sorted({*after} - {*before})
     left += sorted(one for one in before if before[one] != after.get(one))
     return f"left behind or changed: {left[:5]}" if left else ""
 

@@ -149,12 +149,12 @@ def test_every_module_but_those_of_extras_can_be_imported_from_the_wheel(clean: 
 
 
 def test_the_simulated_demo_runs_from_the_wheel(clean: Clean) -> None:
-    done = clean("perpend", "demo", "--model", "mock/subject", "--no-figures", "--quiet")
+    done = clean("perpend", "demo", "--model", "mock/subject", "--no-figures")
     assert done.stdout.splitlines()[-1] == "Report: demo/index.html"
 
 
 def test_chaosbench_asks_the_packaged_questions_from_the_wheel(clean: Clean) -> None:
-    done = clean("chaosbench", "eval", "--provider", "mock", "--tier", "P0", "--quiet")
+    done = clean("chaosbench", "eval", "--provider", "mock", "--tier", "P0")
     assert "runs/" in done.stdout.splitlines()[-1]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from perpend.ask.conditions import first_request
 from perpend.ask.runner import check_loss, check_rendering, check_same, selected, settled, task_of
 from perpend.ask.spending import cost
-from perpend.ask.task import Task, make_model, source_files
+from perpend.ask.task import Task, answer_key, make_model, source_files
 from perpend.canon import JSON
 from perpend.errors import DataError
 from perpend.ledger.items import check_freeze
@@ -78,7 +78,7 @@ _SHOWN_APART = ("directory", "prompts")
 def preview(spec: RunSpec, out: Path) -> Preview:
     """What `evaluate` would ask of a spec. No model is asked, no server contacted, no file written."""
     task = task_of(spec)
-    models = [make_model(model.name, model.options, spec.items or task.items) for model in spec.models]
+    models = [make_model(model.name, model.options, *answer_key(spec, task)) for model in spec.models]
     spec = settled(spec, task)
     source_files(spec, task)
     if spec.freeze is not None:

@@ -38,7 +38,7 @@ def list_(kind: str, folder: Path | None, as_json: bool) -> None:
     perpend list runs published
     """
     if folder is not None and kind != "runs":
-        raise click.UsageError("a folder is for 'perpend list runs'")
+        raise click.UsageError(f"{folder}: a folder is for 'perpend list runs'")
     rows = list(
         _runs(folder or Path("runs")) if kind == "runs" else _conditions() if kind == "conditions" else _named(kind)
     )

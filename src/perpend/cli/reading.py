@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from perpend.canon import pretty
-from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_headline
+from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_headline
 from perpend.inert import say, say_page
 
 
@@ -19,7 +19,7 @@ from perpend.inert import say, say_page
 @click.option(
     "--all-figures", is_flag=True, help="Draw every figure of the study, on all cores, not only the main ones."
 )
-@click.option("--quiet", is_flag=True, help="Hide progress.")
+@QUIET
 @click.option("--judged", "judges", multiple=True, type=PATH, help="Add the verdicts of this judge run as columns.")
 @click.option("--tex", type=PATH, help="Write every headline number as a LaTeX command to this file.")
 @click.option("--claims", "claims_file", type=PATH, help="With --tex: add the numbers recomputed for these claims.")
@@ -57,7 +57,9 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
 
         write_macros(opened, tex, () if claims_file is None else check(claims_file, opened, quiet=False))
     figures: Drawn = "all" if all_figures else not no_figures
-    print_headline(derive(opened, out, figures=figures, workers=os.cpu_count() or 1, quiet=quiet))
+    derived = derive(opened, out, figures=figures, workers=os.cpu_count() or 1, quiet=quiet)
+    if not quiet:
+        print_headline(derived)
 
 
 @group.command()

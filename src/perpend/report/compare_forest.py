@@ -40,11 +40,12 @@ class DifferenceRow:
 def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float) -> Figure:
     """Shares in percentage points; other numbers, in their own units, on an axis of their own below."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     shown = rows[:_MOST]
     groups = [own for own in ([r for r in shown if r.is_share], [r for r in shown if not r.is_share]) if own]
     heights = [_ROW * len(own) + 0.45 for own in groups]
-    figure = Figure(figsize=(width, sum(heights) + 0.6), layout="constrained")
+    figure = Figure(figsize=(width, sum(heights) + 0.6), layout=ConstrainedLayoutEngine(w_pad=0.1))
     axes = figure.subplots(len(groups), 1, squeeze=False, height_ratios=heights).ravel().tolist()
     for axis, own in zip(axes, groups, strict=True):
         _panel(axis, own, width)

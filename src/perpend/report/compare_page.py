@@ -7,7 +7,7 @@ from pathlib import Path
 
 from perpend.canon import pretty, write_atomic
 from perpend.inert import markdown
-from perpend.report.compare_forest import NAME, DifferenceRow, write_forest
+from perpend.report.compare_forest import NAME, write_forest
 from perpend.report.compare_runs import DIFFERENCE_COLUMNS, RunComparison, RunContrast
 from perpend.report.tables import as_csv, interval, markdown_table, number, p_value
 
@@ -28,23 +28,10 @@ def write_comparison(comparison: RunComparison, out: Path, *, figures: bool = Tr
     write_atomic(out / "flips.csv", flips_csv(comparison))
     page = comparison_report(comparison)
     if figures:
-        write_forest(difference_rows(comparison), f"{comparison.first} → {comparison.second}", out)
+        write_forest(comparison.difference_rows(), f"{comparison.first} → {comparison.second}", out)
         page += f"\n## Figure\n\n![Every difference with its 95% interval](figures/{NAME}_double.png)\n"
     write_atomic(out / "COMPARE.md", page)
     return out / "COMPARE.md"
-
-
-def difference_rows(comparison: RunComparison) -> list[DifferenceRow]:
-    """The rows of the forest: each column under each condition."""
-    return [
-        DifferenceRow(
-            f"{one.column}, {one.condition}" if one.condition else one.column,
-            one.difference,
-            one.is_detected,
-            is_share="discordance" in one.difference.also,
-        )
-        for one in comparison.contrasts
-    ]
 
 
 def comparison_report(comparison: RunComparison) -> str:

@@ -18,8 +18,8 @@ from perpend.inert import one_line
 from perpend.measure.run import Run
 from perpend.measure.shown import html_table, pandas_frame, polars_frame
 from perpend.measure.table import FloatArray, IntArray, Table
+from perpend.report.compare_forest import WIDTHS, DifferenceRow, draw_differences
 from perpend.report.compare_pairs import Matched, Side, as_side, check_sides, match
-from perpend.report.intervals import Intervals, draw_intervals
 from perpend.stats.families import against_mde, family, mde_paired
 from perpend.stats.pairs import paired_difference, paired_test
 from perpend.stats.proportions import mean
@@ -137,11 +137,19 @@ class RunComparison:
 
     def plot(self) -> Figure:
         """The paired differences with their intervals, second minus first, as a matplotlib Figure."""
-        rows = [(f"{one.column}, {one.condition}" if one.condition else one.column, one.difference)
-                for one in self.contrasts]  # fmt: skip
-        return draw_intervals(
-            Intervals(f"{self.first} → {self.second}", "paired difference, 95% interval", tuple(rows), zero=True)
-        )
+        return draw_differences(self.difference_rows(), f"{self.first} → {self.second}", WIDTHS["double"])
+
+    def difference_rows(self) -> list[DifferenceRow]:
+        """The rows of the forest: each column under each condition."""
+        return [
+            DifferenceRow(
+                f"{one.column}, {one.condition}" if one.condition else one.column,
+                one.difference,
+                one.is_detected,
+                is_share="discordance" in one.difference.also,
+            )
+            for one in self.contrasts
+        ]
 
     def flips(self) -> Iterator[Flip]:
         """Every trial that flipped, column by column, in plan order."""

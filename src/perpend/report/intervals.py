@@ -1,4 +1,4 @@
-"""A figure of estimates with their intervals, one below the other: rates of a run, differences of a comparison."""
+"""A figure of estimates with their intervals, one below the other: the rates of a run."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ _MOST = 40
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """What the figure shows: labelled estimates on one axis. `zero` draws the line of no difference."""
+    """What the figure shows: labelled estimates of shares on one axis."""
 
     title: str
     axis: str
     rows: tuple[tuple[str, Estimate], ...]
-    zero: bool = False
 
 
 def draw_intervals(shown: Intervals) -> Figure:
@@ -42,10 +41,7 @@ def draw_intervals(shown: Intervals) -> Figure:
     for place, (_, one) in enumerate(rows):
         text = f"n = {one.n}"
         axes.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=8)
-    if shown.zero:
-        axes.axvline(0.0, color="#888888", linewidth=0.8, linestyle="--")
-    else:
-        axes.set_xlim(-0.02, 1.02)
+    axes.set_xlim(-0.02, 1.02)
     axes.set_yticks(range(len(rows)), [drawable(label, 60) for label, _ in rows], fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel(shown.axis, fontsize=9)

@@ -335,11 +335,10 @@ def spec_with_flags(path: Path | None, flags: Mapping[str, object]) -> RunSpec:
     given = {key: value for key, value in flags.items() if value is not None and value != ()}
     body: dict[str, object] = {} if path is None else read_toml(path)
     body |= {key: given[key] for key in ("task", "name", "repeats", "max_items", "seed") if key in given}
-    body |= {"items": [str(Path(entry).absolute()) for entry in _texts(given["items"])]} if "items" in given else {}
-    if "templates" in given:
-        body["templates"] = [str(Path(entry).absolute()) for entry in _texts(given["templates"])]
+    for key in ("items", "templates"):
+        body |= {key: [_from_here(entry, path) for entry in _texts(given[key])]} if key in given else {}
     body |= {"map": parse_map(str(given["map"]))} if "map" in given else {}
-    body |= {"freeze": str(Path(str(given["freeze"])).absolute())} if "freeze" in given else {}
+    body |= {"freeze": _from_here(str(given["freeze"]), path)} if "freeze" in given else {}
     temperatures = given.get("temperature")
     sampling = {"temperature": list(temperatures)} if isinstance(temperatures, tuple) else {}
     _lay_over(body, "sampling", sampling | _picked(given, "max_tokens"))
@@ -352,6 +351,11 @@ def spec_with_flags(path: Path | None, flags: Mapping[str, object]) -> RunSpec:
     body["model"] = [{**entry, **for_each_model} if isinstance(entry, dict) else entry for entry in models]
     where = "the command line" if path is None else str(path)
     return parse_spec(body, folder=Path() if path is None else path.parent, where=where)
+
+
+def _from_here(entry: str, spec: Path | None) -> str:
+    """A path of the command line as parse_spec reads it: from the folder of run.toml, if there is one."""
+    return entry if spec is None else str(Path(entry).absolute())
 
 
 def key_value(text: str) -> tuple[str, str]:
