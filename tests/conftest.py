@@ -15,6 +15,8 @@ settings.register_profile(
     "perpend", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("perpend")
+# What is printed is wrapped to the terminal; here that is always as wide as it may get.
+os.environ["COLUMNS"] = "100"
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -39,9 +41,3 @@ def items_file(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
-
-
-@pytest.fixture(autouse=True)
-def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is printed is wrapped to the terminal; here that is always as wide as it may get."""
-    monkeypatch.setenv("COLUMNS", "100")

@@ -52,7 +52,7 @@ def text_of(
          _interval(line.difference), p_value(line.difference.also.get("p_adjusted")), str(line.difference.n))
         for line in lines[:_MOST]
     ]  # fmt: skip
-    facts = [f"first: {one_line(names[0])}", f"second: {one_line(names[1])}", *map(one_line, notes)]
+    facts = [f"first is {one_line(names[0])}, second is {one_line(names[1])}", *map(one_line, notes)]
     parts = [_wrapped(verdict), "", *map(_wrapped, facts), ""]
     parts.append(terminal_table((*head, "first", "second", "difference", "95% interval", "p, Holm", "n"), rows, 6))
     if len(lines) > _MOST:

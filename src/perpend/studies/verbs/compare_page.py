@@ -57,7 +57,7 @@ def compare_text(numbers: Numbers, names: tuple[str, str]) -> str:
         for one in numbers.find("contrast")
     ]  # fmt: skip
     left = ", ".join(f"{one.estimate.n} {one.where['category']}" for one in numbers.find("unpaired")) or "none"
-    paired = f"{numbers.cite('comparison').n} probes that both answered; without a partner: {left}"
+    paired = f"{numbers.cite('comparison').n} of the same id, answered by both; without a partner: {left}"
     return text_of(verdict_of(numbers, "comparison"), names, (("metric",), lines), [paired])
 
 
