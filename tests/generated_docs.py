@@ -24,12 +24,13 @@ def cli_page() -> str:
         "",
     ]
     # With its parent, as it is called: click keeps the help option that it first made for a command.
-    parent = click.Context(cli, info_name="perpend", help_option_names=["-h", "--help"], max_content_width=100)
+    width = {"terminal_width": 80}  # whatever the terminal is
+    parent = click.Context(cli, info_name="perpend", help_option_names=["-h", "--help"], **width)
     for name, command in cli.commands.items():
-        context = click.Context(command, info_name=name, parent=parent, max_content_width=100)
+        context = click.Context(command, info_name=name, parent=parent, **width)
         lines += [f"## perpend {name}", "", "```text", command.get_help(context).rstrip(), "```", ""]
         for inner, verb in (command.commands if isinstance(command, click.Group) else {}).items():
-            within = click.Context(verb, info_name=inner, parent=context, max_content_width=100)
+            within = click.Context(verb, info_name=inner, parent=context, **width)
             lines += [f"### perpend {name} {inner}", "", "```text", verb.get_help(within).rstrip(), "```", ""]
     return "\n".join(lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -128,8 +129,9 @@ def some_lines() -> Figure:
 
 
 def test_processes_draw_the_same_bytes_and_a_lambda_is_drawn_here(tmp_path: Path) -> None:
-    sent = [FigureOf(f"a/{number}", some_lines) for number in range(7)]
-    figures = [*sent, FigureOf("here", lambda: some_lines())]  # noqa: PLW0108  a lambda cannot be sent
+    sent = [FigureOf(f"a/{number}", partial(draw_lines, panels_of(NAMES[:1], ("0", "1")))) for number in range(6)]
+    # A fresh process does not find a lambda, nor a function of a file that is in no package.
+    figures = [*sent, FigureOf("here", lambda: some_lines()), FigureOf("there", some_lines)]  # noqa: PLW0108
     save_all(figures, tmp_path / "one")
     save_all(figures, tmp_path / "two", workers=2)
     one, two = (

@@ -366,7 +366,7 @@ def wrong_with(  # noqa: PLR0911  one for each thing that may be wrong
     message = text[text.lower().rfind("error:") :].splitlines()
     if "error:" not in text.lower() or len(message[0]) > 600 or len(message) > 20:
         return f"no short message: {text[-400:]!r}"
-    left = sorted({*after} - {*before})
+    left = sorted(one for one in {*after} - {*before} if "__pycache__" not in one)  # of Python, for code that it loads
     left += sorted(one for one in before if before[one] != after.get(one))
     return f"left behind or changed: {left[:5]}" if left else ""
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ def drawable(text: str, longest: int = LONGEST) -> str:
 def save_all(figures: Sequence[FigureOf], folder: Path, *, workers: int = 1, quiet: bool = True) -> None:
     """Draw and write figures below a folder, in several processes where there are many. The bytes are the same.
 
-    A figure that cannot be sent to another process (a study of somebody's own may draw by a lambda) is drawn here.
+    A figure that no other process can draw (that of a study of somebody's own) is drawn here.
     """
     sent = [figure for figure in figures if _can_be_sent(figure)] if workers > 1 and len(figures) >= _MANY else []
     here = [figure for figure in figures if figure not in sent]
@@ -74,6 +74,10 @@ def save_all(figures: Sequence[FigureOf], folder: Path, *, workers: int = 1, qui
 
 
 def _can_be_sent(figure: FigureOf) -> bool:
+    """Whether a fresh process can draw it: it finds perpend's functions, but not those of a file somewhere."""
+    drawer = figure.draw.func if isinstance(figure.draw, partial) else figure.draw
+    if not str(getattr(drawer, "__module__", "")).startswith("perpend."):
+        return False
     try:
         pickle.dumps(figure)
     except (pickle.PicklingError, AttributeError, TypeError):
