@@ -27,8 +27,8 @@ _PLAIN = json.JSONDecoder()
 _DEEPEST = 100
 _MOST_KEYS = 10_000
 _WINDOW = 1 << 12
-# Possessive: nothing that was passed is ever gone back to. Not a group of alternatives, which Python 3.11.2, that Debian
-# has, matches wrongly.
+# Possessive: nothing that was passed is ever gone back to. But no group of alternatives is: Python 3.11.2, which Debian
+# has, matches that wrongly.
 _IN_QUOTES = r'[^"\\]*+(?:\\.[^"\\]*+)*'
 _STRING = re.compile(f'"{_IN_QUOTES}"', re.DOTALL)
 _IN_STRING = re.compile(_IN_QUOTES, re.DOTALL)
