@@ -10,9 +10,10 @@ import pytest
 
 from tests.conftest import ROOT
 
-nbformat = pytest.importorskip("nbformat", reason="'make test' installs nbclient and ipykernel")
-nbclient = pytest.importorskip("nbclient")
-pytest.importorskip("ipykernel")
+_WHY = "'make test' installs nbclient and ipykernel"
+nbformat = pytest.importorskip("nbformat", reason=_WHY)
+nbclient = pytest.importorskip("nbclient", reason=_WHY)
+pytest.importorskip("ipykernel", reason=_WHY)
 
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 

@@ -44,7 +44,7 @@ def _run_options(command: F) -> F:
             click.option("--retries", type=int, help="Retries per failed request."),
             click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the models' prices."),
             click.option("--max-requests", type=int, help="Stop after this many requests, retries included."),
-            click.option("--max-minutes", type=float, help="Stop this invocation after so many minutes."),
+            click.option("--max-minutes", type=float, help="Stop this invocation after N minutes."),
         )
     ):
         command = option(command)

@@ -29,7 +29,7 @@ from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields, print_h
 @click.option("--retries", type=int, help="Retries per failed request.")
 @click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the models' prices.")
 @click.option("--max-requests", type=int, help="Stop after this many requests, retries included.")
-@click.option("--max-minutes", type=float, help="Stop this invocation after so many minutes.")
+@click.option("--max-minutes", type=float, help="Stop this invocation after N minutes.")
 @click.option("--name", help="Name of the judge's run directory. [derived from the spec]")
 @click.option("--out", type=PATH, help="Directory for runs. [the one that RUN is in]")
 @click.option("--dry-run", is_flag=True, help="Show prompts, requests, tokens and cost; ask nothing.")

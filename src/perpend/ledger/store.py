@@ -248,10 +248,9 @@ class Store:
         return (trial for trial, _ in read_trials(self._rows(_TRIALS, first, last)))
 
     def append(self, rows: Iterable[Appended], spent: Mapping[str, Spent] | None = None) -> None:
-        """Add responses in one transaction and note in the journal that they are kept, and what each model has `spent`.
+        """Add responses in one transaction, then note in the journal that they are kept and what each model `spent`.
 
-        Nothing is ever overwritten.
-        """
+        Nothing is ever overwritten."""
         now = time.time()
         if self._kept is None:
             self._kept = self.responses()

@@ -33,7 +33,7 @@ def calibration_metrics(run: Run, lines: int | None = None) -> Iterator[Metric]:
     PPI++ and by Rogan and Gladen, with the uncorrected one in `also`. For each condition against the first:
     `corrected_difference` over the same items, and `errs_differently`, the p of equal errors under both. Of the
     readers: `labelled`, trials with a label / trials that somebody read, and their agreement where there are several.
-    `lines` counts only so many lines of the file from the start; `labelled` says how many there were.
+    `lines` limits this to the first lines of the file; `labelled` says how many there were.
     """
     labels = read_labels(run, lines=lines)
     counted = label_lines(run) if lines is None else min(lines, label_lines(run))

@@ -105,7 +105,7 @@ def append_labels(run: Run, labels: Sequence[HumanLabel]) -> Path:
 def read_labels(run: Run, path: Path | None = None, *, lines: int | None = None) -> list[HumanLabel]:
     """Every label of the run, in the order of the file; of a reader's labels by one rubric of one trial the last.
 
-    `lines` reads only so many from the start: the file only grows, so these are what there was at some time.
+    `lines` limits this to the first lines: the file only grows, so these are what it held at some time.
     No file, no labels. A line that names no trial of the run, that is about another text than the run holds, or that
     contradicts its rubric is a DataError with its number.
     """

@@ -242,7 +242,7 @@ def derive(  # noqa: PLR0913  what is written, how it is drawn, and what is coun
 ) -> Derived:
     """Write metrics.json, report.md, tables and figures of some scored runs of one study into `out`.
 
-    Without `draw` the report links to its figures, and none is drawn. `labels` counts only so many of the run's labels.
+    Without `draw` the report links to its figures, and none is drawn. `labels` keeps to the run's first labels.
     `workers` processes draw where there are many figures.
     """
     study = study_of(runs)

@@ -132,7 +132,7 @@ def _layout(grid: Grid, rows: Sequence[str], width: float) -> _Layout:
 
 
 def draw_grid(grid: Grid, width: float) -> Figure:
-    """The figure, at least so many inches wide; wider only where one panel does not fit."""
+    """The figure, `width` inches wide; wider only where one panel does not fit."""
     import matplotlib as mpl
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
