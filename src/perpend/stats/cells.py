@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from perpend.errors import DataError, did_you_mean
 from perpend.stats import gate
@@ -266,7 +267,7 @@ class _Point:
 
 def _point(x: FloatArray, k: FloatArray, n: FloatArray, coef: FloatArray) -> _Point:
     eta = x @ coef
-    p = 0.5 + 0.5 * np.tanh(0.5 * eta)  # the logistic function, without its overflow
+    p = expit(eta)
     spread = p * (1.0 - p)
     information: FloatArray = (x.T * (n * spread)) @ x
     _, logdet = np.linalg.slogdet(information)

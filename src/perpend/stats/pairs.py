@@ -61,6 +61,13 @@ def cluster_mcnemar(deltas: npt.ArrayLike, sizes: npt.ArrayLike | None = None) -
     if sizes is not None:
         rows = gate.values("sizes", sizes)
         gate.same_length(deltas=column, sizes=rows)
+        wrong = np.flatnonzero((rows < 1.0) | (rows != np.floor(rows)) | (np.abs(column) > rows))
+        if len(wrong):
+            row = int(wrong[0])
+            raise DataError(
+                f"sizes: row {row} is {float(rows[row])!r} for a delta of {float(column[row])!r}; an item has at least "
+                "one pair, and at least as many as its difference"
+            )
         column = column / rows
     square = float(column @ column)
     z = float(column.sum()) / math.sqrt(square) if square > 0.0 else None
@@ -225,7 +232,7 @@ def _difference_ends(
     if spread.repeats:
         shown += f", cluster-robust effective n, t({spread.n_clusters - 1})"
         if spread.design_effect is None:
-            note = "all pairs agree, so the effective n is the number of clusters"
+            note = "all pairs agree, so the effective n is that of the items"
     return lo, hi, shown, note
 
 
@@ -333,6 +340,8 @@ def excess(
     given = 1 is excess override, given = 0 excess rescue or flip. What sampling alone changes cancels. Both rates have
     the same denominator, so this is a paired difference; undefined when no row has that control.
     """
+    if given not in (0, 1) or isinstance(given, bool):
+        raise DataError(f"given: is {given!r}; it is 1 (excess override) or 0 (excess rescue or flip)")
     first, second = _columns(control, pressure)
     again = gate.labels("retest", retest)
     gate.same_length(control=first, retest=again)

@@ -1,9 +1,9 @@
 """Rates and means with intervals that know about repeated items.
 
 One rule for every rate: the closed-form interval at the effective number of rows. Where items repeat, the effective
-number is rows / design effect, and Student's t with G - 1 degrees of freedom replaces the normal quantile. With one row
-per item that is the textbook Wilson interval. Over the designs of benchmarks/coverage.py it covers 93% to 96%, where
-the plain cluster-t interval falls to 86% (20 items, accuracy 0.93).
+number is rows / the larger of two design effects, the one that the spread between items shows and the one that the
+likely ICC implies, and Student's t with G - 1 degrees of freedom replaces the normal quantile. With one row per item
+that is the textbook Wilson interval. What it covers is measured by benchmarks/coverage.py (docs/reference/metrics.md).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, resample
-from perpend.stats.gate import FloatArray, Ids, IntArray
+from perpend.stats import gate, intraclass, resample
+from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
 
 RateMethod: TypeAlias = Literal["wilson", "clopper-pearson", "t", "bootstrap"]
@@ -26,8 +26,8 @@ RateMethod: TypeAlias = Literal["wilson", "clopper-pearson", "t", "bootstrap"]
 
 def normal_quantile(level: float) -> float:
     """The z of a two-sided normal interval: 1.959963984540054 at 95%."""
-    if not 0.0 < level < 1.0:
-        raise DataError(f"level: is {level!r}; a confidence level lies between 0 and 1, as in 0.95")
+    if isinstance(level, bool) or not isinstance(level, float | int | np.floating) or not 0.0 < level < 1.0:
+        raise DataError(f"level: is {level!r}; a confidence level is a number between 0 and 1, as in 0.95")
     return NormalDist().inv_cdf(0.5 + level / 2.0)
 
 
@@ -101,9 +101,12 @@ class Clustering:
 
     `se` is the cluster-robust standard error with the factor G / (G - 1), None for one cluster; `se_naive` takes the
     rows for independent, None for one row. `design_effect` is the square of their ratio, None where that is 0/0.
-    `n_effective` is n / design effect, at most n (repeating an item never counts for more than a new one), and the
-    number of clusters where all rows agree. `icc` is the analysis-of-variance estimate, None where nothing repeats or
-    nothing varies.
+    `icc` is the analysis-of-variance estimate, None where nothing repeats or nothing varies.
+
+    Intervals rest on more than these, because with few or unequal items they are often too small. `n_items` is
+    n² / Σ size²: as many items of one size carry the same weight. `n_effective` is n / the larger of CR2's design
+    effect (Bell and McCaffrey 2002) and 1 + (n / n_items - 1) · the likely ICC; at most n, as repeating an item never
+    counts for more than a new one; and `n_items` where all rows agree.
     """
 
     n: int
@@ -114,6 +117,7 @@ class Clustering:
     design_effect: float | None
     n_effective: float
     icc: float | None
+    n_items: float
 
     @property
     def repeats(self) -> bool:
@@ -130,17 +134,18 @@ class Clustering:
             return {}
         return {
             "n_clusters": self.n_clusters,
+            "n_items": self.n_items,
             "n_effective": self.n_effective,
             "design_effect": self.design_effect,
             "icc": self.icc,
         }
 
     def cautions(self) -> tuple[Caution, ...]:
-        """STAT001 where items repeat, with STAT022 where they are fewer than 30."""
+        """STAT001 where items repeat, with STAT022 where they are fewer than 30, or unequal and as good as fewer."""
         if not self.repeats:
             return ()
         repeat = gate.items_repeat(self.n, self.n_clusters, self.design_effect, self.icc)
-        return (repeat, gate.few_clusters(self.n_clusters)) if self.n_clusters < 30 else (repeat,)
+        return (repeat, gate.few_clusters(self.n_clusters, self.n_items)) if self.n_items < 30 else (repeat,)
 
 
 def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:
@@ -152,37 +157,38 @@ def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:
     total = float(deviations @ deviations)
     se_naive = None if n == 1 else math.sqrt(total / (n - 1) / n)
     if codes is None:
-        return Clustering(n, n, mean, se_naive, se_naive, None if constant or n == 1 else 1.0, float(n), None)
-    _, dense = np.unique(codes, return_inverse=True)  # a slice of a coded column leaves some codes without rows
-    sizes = np.bincount(dense)
+        return Clustering(n, n, mean, se_naive, se_naive, None if constant or n == 1 else 1.0, float(n), None, float(n))
+    sizes = np.bincount(codes)
+    there = sizes > 0  # a slice of a coded column leaves some codes without rows
+    sizes, sums = sizes[there], totals(codes, deviations)[there]
     g = len(sizes)
-    sums = totals(dense, deviations)
+    n_items = n * n / float((sizes.astype(np.float64) ** 2).sum())
     between = float(sums @ sums)
     if between <= 1e-18 * total:  # clusters with equal means, but for rounding
         between = 0.0
     se = None if g == 1 else math.sqrt(g / (g - 1) * between) / n
     design_effect = (se / se_naive) ** 2 if se is not None and se_naive else None
-    n_effective = float(g) if constant or g == 1 else float(n)
-    if design_effect is not None and design_effect > 1.0:
-        n_effective = n / design_effect
-    return Clustering(n, g, mean, se, se_naive, design_effect, n_effective, _icc(sizes, sums, total))
+    n_effective = n_items
+    if design_effect is not None and se_naive:
+        by_spread = float((sums**2 / (1.0 - sizes / n)).sum()) / (n * se_naive) ** 2
+        by_icc = 1.0 + (n / n_items - 1.0) * _likely_icc(column, codes, there, (sizes, sums, deviations))
+        n_effective = n / max(by_spread, by_icc, 1.0)
+    icc = intraclass.anova(sizes, sums, total)
+    return Clustering(n, g, mean, se, se_naive, design_effect, n_effective, icc, n_items)
+
+
+def _likely_icc(
+    column: FloatArray, codes: IntArray, there: BoolArray, spread: tuple[IntArray, FloatArray, FloatArray]
+) -> float:
+    sizes, sums, deviations = spread
+    if ((column == 0.0) | (column == 1.0)).all():
+        return intraclass.likely_of_shares(sizes, totals(codes, column)[there])
+    return intraclass.likely_of_values(sizes, sums, totals(codes, deviations**2)[there])
 
 
 def totals(codes: IntArray, column: FloatArray) -> FloatArray:
     """The sum of a column over each cluster."""
     return np.bincount(codes, weights=column).astype(np.float64, copy=False)
-
-
-def _icc(sizes: IntArray, sums: FloatArray, total: float) -> float | None:
-    """The one-way analysis-of-variance estimate of the intraclass correlation."""
-    g, n = len(sizes), int(sizes.sum())
-    if g in (1, n) or total == 0.0:
-        return None
-    among = float((sums**2 / sizes).sum())
-    mean_square_among = among / (g - 1)
-    mean_square_within = max(total - among, 0.0) / (n - g)
-    typical = (n - float((sizes.astype(np.float64) ** 2).sum()) / n) / (g - 1)
-    return (mean_square_among - mean_square_within) / (mean_square_among + (typical - 1.0) * mean_square_within)
 
 
 def coded(clusters: Ids | None, n: int) -> IntArray | None:
@@ -231,7 +237,7 @@ def rate(
     note = ""
     clustered = f", cluster-robust effective n, t({spread.n_clusters - 1})" if spread.repeats else ""
     if spread.repeats and spread.design_effect is None:
-        note = "all rows agree, so the effective n is the number of clusters"
+        note = "all rows agree, so the effective n is that of the items"
     if method == "wilson":
         name, (lo, hi) = f"Wilson{clustered}", wilson_bounds(p, spread.n_effective, quantile)
     elif method == "clopper-pearson":
@@ -266,7 +272,9 @@ def _bootstrapped(
 
 
 def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0.95) -> Estimate:
-    """The mean with a Student interval: G - 1 degrees of freedom and cluster-robust where items repeat (Miller 2024).
+    """The mean with a Student interval; where items repeat, G - 1 degrees of freedom and the effective number of rows.
+
+    `also` has the standard errors with items as clusters (Miller 2024) and with rows taken for independent.
 
     No interval where there is one row, one cluster, or no variance at all: a width of zero would claim certainty.
     """
@@ -284,8 +292,10 @@ def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0
         se, df = spread.se_naive, spread.n - 1
     if se is None:
         return Estimate(spread.mean, spread.n, note=note, level=level, also=also, cautions=spread.cautions())
+    if spread.n_effective < spread.n and spread.se_naive is not None:
+        se = spread.se_naive * math.sqrt(spread.n / spread.n_effective)
     half = student_quantile(level, df) * se
-    name = f"cluster t({df})" if spread.repeats else f"t({df})"
+    name = f"cluster t({df}), effective n" if spread.repeats else f"t({df})"
     lo, hi = spread.mean - half, spread.mean + half
     return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, spread.cautions())
 

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from perpend.errors import DataError
-from perpend.stats import gate, proportions
+from perpend.stats import gate, intraclass, proportions
 from perpend.stats.cells import (
     Cells,
     Column,
@@ -35,6 +36,8 @@ __all__ = [
 ]  # fmt: skip
 
 _SCORE_LIMIT = 1e-6
+# Above so many items the leverage of one is nothing.
+_LEVERAGED = 500
 # A stationary point with every |logit| below this is the maximum: a separated cell would still leave a score of 6e-6.
 _SETTLED = 12.0
 
@@ -64,11 +67,6 @@ class LogitFit:
         return self.design.names
 
 
-def logistic(eta: FloatArray) -> FloatArray:
-    """The logistic function, without its overflow."""
-    return 0.5 + 0.5 * np.tanh(0.5 * eta)
-
-
 def _newton(x: FloatArray, k: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray, float, float]:
     """Coefficients, information, log-likelihood and largest score at the end of Newton's steps, converged or not."""
     start = (k + 0.5) / (n + 1.0)
@@ -78,7 +76,7 @@ def _newton(x: FloatArray, k: FloatArray, n: FloatArray) -> tuple[FloatArray, Fl
     loglik = float(k @ eta - n @ np.logaddexp(0.0, eta))
     tolerance = min(1e-10 * max(1.0, float(n.max())), 0.1 * _SCORE_LIMIT)
     for taken in range(60):
-        p = logistic(eta)
+        p = expit(eta)
         score = x.T @ (k - n * p)
         information: FloatArray = (x.T * (n * p * (1.0 - p))) @ x
         norm = float(np.abs(score).max())
@@ -159,13 +157,34 @@ def _supremum(model: Design, cells: Cells, rest: np.typing.NDArray[np.bool_]) ->
 
 
 def _sandwich(x: FloatArray, coef: FloatArray, bread: FloatArray, items: ItemCells) -> FloatArray | None:
-    """Item-clustered covariance from the scores per item; None for one item."""
+    """Item-clustered covariance from the scores per item; None for one item.
+
+    With few items residuals are too small, as the fit follows them: up to 500 items they are scaled up by the item's
+    leverage (Mancl and DeRouen 2001), above by G / (G - 1).
+    """
     if items.n_items < 2:
         return None
-    p = logistic(x @ coef)
+    p = expit(x @ coef)
     residual = items.k - items.n * p[items.cell]
+    factor = items.n_items / (items.n_items - 1.0)
+    if items.n_items <= _LEVERAGED:
+        residual, factor = _leveraged(x, p, bread, items, residual), 1.0
     scores = np.stack([np.bincount(items.item, residual * column[items.cell], items.n_items) for column in x.T], axis=1)
-    return np.asarray(bread @ (scores.T @ scores) @ bread * items.n_items / (items.n_items - 1.0), dtype=np.float64)
+    return np.asarray(bread @ (scores.T @ scores) @ bread * factor, dtype=np.float64)
+
+
+def _leveraged(x: FloatArray, p: FloatArray, bread: FloatArray, items: ItemCells, residual: FloatArray) -> FloatArray:
+    """Residuals without the part of the fit that the item itself is the cause of."""
+    scaled = residual.copy()
+    for one in range(items.n_items):
+        own = np.flatnonzero(items.item == one)
+        rows, chance = x[items.cell[own]], p[items.cell[own]]
+        weight = items.n[own] * chance * (1.0 - chance)
+        kept = np.eye(len(own)) - (rows @ bread @ rows.T) * weight
+        # An item that alone decides a coefficient leaves nothing to scale by.
+        if abs(float(np.linalg.det(kept))) > 1e-9:
+            scaled[own] = np.linalg.solve(kept.T, residual[own])
+    return scaled
 
 
 def likelihood_ratio(large: LogitFit, small: LogitFit) -> Estimate:
@@ -229,11 +248,16 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
         raise DataError(f"coefficient {name!r} is not in the model; it has {', '.join(fit.names)}")
     j = fit.names.index(name)
     if fit.coef is None or fit.covariance is None:
-        critical = float(chdtri(1.0, 1.0 - level))
-        beta, low, high, p = firth_profile(fit.design.x, cells.k, cells.n, j, critical=critical)
+        critical, effect = float(chdtri(1.0, 1.0 - level)), _design_effect(cells)
+        k, n = cells.k / effect, cells.n / effect
+        beta, low, high, p = firth_profile(fit.design.x, k, n, j, critical=critical)
         lo, hi = (None if end is None else math.exp(end) for end in (low, high))
-        also: dict[str, Number] = {"beta": beta, "se": None, "p": p}
-        method = "Firth, profile penalised likelihood, assumes independent rows"
+        also: dict[str, Number] = {"beta": beta, "se": None, "p": p, "design_effect": effect}
+        method = "Firth, profile penalised likelihood"
+        if effect > 1.0:
+            method += ", rows divided by the design effect"
+        elif cells.items is None:
+            method += ", assumes independent rows"
         return Estimate(math.exp(beta), fit.rows, lo, hi, method, level=level, also=also, cautions=fit.cautions)
     beta, plain = float(fit.coef[j]), math.sqrt(float(fit.covariance[j, j]))
     z = proportions.normal_quantile(level)
@@ -263,6 +287,15 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
     return Estimate(math.exp(beta), fit.rows, lo, hi, method, level=level, also=also, cautions=warned)
 
 
+def _design_effect(cells: Cells) -> float:
+    """What repeated items do to counts: 1 + (Σ size² / rows - 1) · the likely ICC; 1 without items."""
+    if cells.items is None:
+        return 1.0
+    ones, sizes = (np.bincount(cells.items.item, part).astype(np.float64) for part in (cells.items.k, cells.items.n))
+    icc = intraclass.likely_of_shares(sizes.astype(np.int64), ones)
+    return 1.0 + (float(sizes @ sizes) / float(sizes.sum()) - 1.0) * icc
+
+
 def overdispersion(cells: Cells, fit: LogitFit) -> Estimate:
     """Pearson's chi-square over its degrees of freedom: 1 where the cells scatter as binomials do.
 
@@ -270,7 +303,7 @@ def overdispersion(cells: Cells, fit: LogitFit) -> Estimate:
     """
     if fit.coef is None:
         return Estimate(None, fit.rows, note="separation: the fitted shares are 0 or 1", cautions=fit.cautions)
-    p = logistic(fit.design.x @ fit.coef)
+    p = expit(fit.design.x @ fit.coef)
     k, n = cells.k, cells.n
     if cells.items is not None:
         k, n, p = cells.items.k, cells.items.n, p[cells.items.cell]
@@ -290,11 +323,8 @@ def intraclass_correlation(cells: Cells) -> Estimate:
     groups, rows = items.n_items, float(n.sum())
     if groups in (1, int(rows)) or not 0.0 < k.sum() < rows:
         return Estimate(None, int(rows), note="no item repeats, or nothing varies", also={"n_clusters": groups})
-    rate = k / n
-    among = float((n * (rate - k.sum() / rows) ** 2).sum()) / (groups - 1.0)
-    within = float((k * (1.0 - rate)).sum()) / (rows - groups)
-    typical = (rows - float((n**2).sum()) / rows) / (groups - 1.0)
-    value = (among - within) / (among + (typical - 1.0) * within)
+    mean = float(k.sum()) / rows
+    value = intraclass.anova(n.astype(np.int64), k - n * mean, rows * mean * (1.0 - mean))
     return Estimate(value, int(rows), method="one-way ANOVA", also={"n_clusters": groups})
 
 
