@@ -82,7 +82,7 @@ def test_clusters_without_variance_never_give_a_width_of_zero(method: str, label
 def test_when_all_rows_agree_the_clusters_are_what_counts() -> None:
     found = stats.proportion([1] * 60, np.repeat(np.arange(10), 6))
     assert found.also["n_effective"] == 10
-    assert "that of the items" in found.note
+    assert "number of clusters" in found.note
     assert found.lo < stats.wilson(10, 10).lo
 
 

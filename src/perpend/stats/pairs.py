@@ -232,7 +232,7 @@ def _difference_ends(
     if spread.repeats:
         shown += f", cluster-robust effective n, t({spread.n_clusters - 1})"
         if spread.design_effect is None:
-            note = "all pairs agree, so the effective n is that of the items"
+            note = "all pairs agree, so the effective n is the number of clusters"
     return lo, hi, shown, note
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, intraclass, resample
+from perpend.stats import edition, gate, intraclass, resample
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
 
@@ -134,7 +134,7 @@ class Clustering:
             return {}
         return {
             "n_clusters": self.n_clusters,
-            "n_items": self.n_items,
+            **({} if edition.is_first() else {"n_items": self.n_items}),
             "n_effective": self.n_effective,
             "design_effect": self.design_effect,
             "icc": self.icc,
@@ -169,7 +169,10 @@ def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:
     se = None if g == 1 else math.sqrt(g / (g - 1) * between) / n
     design_effect = (se / se_naive) ** 2 if se is not None and se_naive else None
     n_effective = n_items
-    if design_effect is not None and se_naive:
+    if edition.is_first():
+        n_items = float(g)
+        n_effective = n_items if constant or g == 1 else n / max(design_effect or 1.0, 1.0)
+    elif design_effect is not None and se_naive:
         by_spread = float((sums**2 / (1.0 - sizes / n)).sum()) / (n * se_naive) ** 2
         by_icc = 1.0 + (n / n_items - 1.0) * _likely_icc(column, codes, there, (sizes, sums, deviations))
         n_effective = n / max(by_spread, by_icc, 1.0)
@@ -237,7 +240,7 @@ def rate(
     note = ""
     clustered = f", cluster-robust effective n, t({spread.n_clusters - 1})" if spread.repeats else ""
     if spread.repeats and spread.design_effect is None:
-        note = "all rows agree, so the effective n is that of the items"
+        note = "all rows agree, so the effective n is the number of clusters"
     if method == "wilson":
         name, (lo, hi) = f"Wilson{clustered}", wilson_bounds(p, spread.n_effective, quantile)
     elif method == "clopper-pearson":
@@ -292,10 +295,10 @@ def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0
         se, df = spread.se_naive, spread.n - 1
     if se is None:
         return Estimate(spread.mean, spread.n, note=note, level=level, also=also, cautions=spread.cautions())
-    if spread.n_effective < spread.n and spread.se_naive is not None:
+    if spread.n_effective < spread.n and spread.se_naive is not None and not edition.is_first():
         se = spread.se_naive * math.sqrt(spread.n / spread.n_effective)
     half = student_quantile(level, df) * se
-    name = f"cluster t({df}), effective n" if spread.repeats else f"t({df})"
+    name = f"cluster t({df})" if spread.repeats else f"t({df})"
     lo, hi = spread.mean - half, spread.mean + half
     return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, spread.cautions())
 

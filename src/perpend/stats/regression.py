@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from perpend.errors import DataError
-from perpend.stats import gate, intraclass, proportions
+from perpend.stats import edition, gate, intraclass, proportions
 from perpend.stats.cells import (
     Cells,
     Column,
@@ -167,7 +167,7 @@ def _sandwich(x: FloatArray, coef: FloatArray, bread: FloatArray, items: ItemCel
     p = expit(x @ coef)
     residual = items.k - items.n * p[items.cell]
     factor = items.n_items / (items.n_items - 1.0)
-    if items.n_items <= _LEVERAGED:
+    if items.n_items <= _LEVERAGED and not edition.is_first():
         residual, factor = _leveraged(x, p, bread, items, residual), 1.0
     scores = np.stack([np.bincount(items.item, residual * column[items.cell], items.n_items) for column in x.T], axis=1)
     return np.asarray(bread @ (scores.T @ scores) @ bread * factor, dtype=np.float64)
@@ -289,7 +289,7 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
 
 def _design_effect(cells: Cells) -> float:
     """What repeated items do to counts: 1 + (Σ size² / rows - 1) · the likely ICC; 1 without items."""
-    if cells.items is None:
+    if cells.items is None or edition.is_first():
         return 1.0
     ones, sizes = (np.bincount(cells.items.item, part).astype(np.float64) for part in (cells.items.k, cells.items.n))
     icc = intraclass.likely_of_shares(sizes.astype(np.int64), ones)
