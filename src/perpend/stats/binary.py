@@ -56,33 +56,35 @@ def binary_metrics(
     """
     truth, answer = gate.labels("gold", gold), classification.predictions("predicted", predicted)
     n = gate.same_length(gold=truth, predicted=answer)
+    # Rows are touched once: after this all is computed from the kinds of rows of each cluster.
     codes = coded(clusters, n)
-    # Rows are touched once: from here on all is computed from the kinds of rows of each cluster.
+    clustered = codes is not None
     table = _table(truth, answer, codes)
+    del codes  # as large as a column, and no longer what it was
     tn, fp, lost_0, fn, tp, lost_1 = table.sum(axis=0).tolist()
     counts = Confusion(tp, fn, fp, tn, lost_0 + lost_1, lost_1)
     estimates = confusion_metrics(counts, level=level)
-    if codes is not None:
+    if clustered:
         estimates |= _Clustered(table, counts, level).metrics()
     if method == "closed-form":
         return estimates
     if method != "bootstrap":
         raise DataError(f"method: is {method!r}; use 'closed-form' or 'bootstrap'")
-    drawn = _draws(table, codes is not None, rng)
+    drawn = _draws(table, clustered, rng)
     draws = drawn_metrics(drawn.reshape(-1, 2, 3))
     for name in ("balanced_accuracy", "mcc"):
         if estimates[name].value is not None:
-            estimates[name] = _on_draws(estimates[name], draws[name], codes is not None)
+            estimates[name] = _on_draws(estimates[name], draws[name], clustered)
     return estimates
 
 
 def _table(truth: FloatArray, answer: FloatArray, codes: IntArray | None) -> IntArray:
     """How many rows of each cluster are gold 0 said 0, said 1, invalid, gold 1 said 0, said 1, invalid.
 
-    One line where codes is None.
+    One line where codes is None; else codes are overwritten, as a copy would be one more column.
     """
-    groups = 1 if codes is None else int(codes.max()) + 1
-    keys = np.zeros(len(truth), dtype=np.int64) if codes is None else codes * 6
+    groups, keys = (1, np.zeros(len(truth), dtype=np.int64)) if codes is None else (int(codes.max()) + 1, codes)
+    keys *= 6
     for start in range(0, len(truth), _BLOCK):
         rows = slice(start, start + _BLOCK)
         keys[rows] += _state(answer[rows])

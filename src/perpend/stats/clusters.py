@@ -126,8 +126,9 @@ def clustering_of_sums(sizes: IntArray, sums: FloatArray, squares: FloatArray) -
 
     Clusters without rows do not count. Rows of 0 and 1 are their own squares, which tells them from other values.
     """
-    there = sizes > 0
-    sizes, sums, squares = sizes[there], sums[there], squares[there]
+    if sizes.min() == 0:
+        there = sizes > 0
+        sizes, sums, squares = sizes[there], sums[there], squares[there]
     n = int(sizes.sum())
     mean = float(sums.sum()) / n
     total = max(float(squares.sum()) - n * mean * mean, 0.0)
@@ -147,7 +148,7 @@ def _spread(mean: float, sizes: IntArray, sums: FloatArray, total: float, likely
     """Clusters of these sizes whose deviations from the mean have these sums; the squares of all add up to total."""
     g, n = len(sizes), int(sizes.sum())
     se_naive = None if n == 1 else math.sqrt(total / (n - 1) / n)
-    n_items = n * n / float((sizes.astype(np.float64) ** 2).sum())
+    n_items = n * n / float(np.square(sizes, dtype=np.float64).sum())
     between = float(sums @ sums)
     if between <= 1e-18 * total:  # clusters with equal means, but for rounding
         between = 0.0

@@ -51,9 +51,9 @@ def log_of_shares(sizes: IntArray, ones: FloatArray) -> FloatArray:
 
     n, k = float(sizes.sum()), float(ones.sum())
     # Items with the same size and the same ones count alike.
-    widest = float(sizes.max()) + 1.0
-    kinds, times = np.unique(sizes * widest + ones, return_counts=True)
-    size, one = kinds // widest, kinds % widest
+    widest = int(sizes.max()) + 1
+    kinds, times = _kinds(sizes * widest + ones.astype(np.int64))
+    size, one = (kinds // widest).astype(np.float64), (kinds % widest).astype(np.float64)
     log = np.empty(len(GRID))
     for place, icc in enumerate(GRID):
         prior = 1.0 / icc - 1.0
@@ -61,6 +61,15 @@ def log_of_shares(sizes: IntArray, ones: FloatArray) -> FloatArray:
         likelihood = gammaln(one + a) - gammaln(a) + gammaln(size - one + b) - gammaln(b)
         log[place] = times @ (likelihood - gammaln(size + prior) + gammaln(prior))
     return log
+
+
+def _kinds(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """The distinct keys in order, and how often each occurs; without sorting where they are small."""
+    if int(keys.max()) > 4 * len(keys):
+        return np.unique(keys, return_counts=True)
+    counts = np.bincount(keys)
+    kinds = np.flatnonzero(counts)
+    return kinds, counts[kinds]
 
 
 def likely_of_values(sizes: IntArray, sums: FloatArray, squares: FloatArray) -> float:
