@@ -71,7 +71,7 @@ def test_unequal_repeats_and_missing_cells_leave_it_unbiased() -> None:
         values, items, conditions = drawn(rng, (24, 5, 4), truth)
         kept = rng.random(len(values)) < np.where(items < 8, 0.9, 0.3)
         ours = stats.variance_components(values[kept], items[kept], conditions[kept])
-        sums += [getattr(ours, name).value for name in PARTS]
+        sums += [getattr(ours, name).also["unbiased"] for name in PARTS]
     assert sums / 150 == pytest.approx(truth, abs=0.09)
 
 
@@ -103,6 +103,20 @@ def test_intervals_of_variances_cover() -> None:
         ]
     assert (covered / 120 >= 0.86).all()
     assert {caution.id for caution in ours.item.cautions} == {"STAT031"}
+
+
+def test_a_variance_is_never_below_0_and_0_is_no_certainty() -> None:
+    values = np.tile([0.0, 1.0, 1.0, 0.0], 20)  # every item has the same mean
+    parts = stats.variance_components(values, np.repeat(np.arange(20), 4))
+    assert parts.item.value == 0.0
+    assert parts.item.also["unbiased"] == pytest.approx(-1 / 12)
+    assert parts.item.lo is None or parts.item.lo == 0.0 < parts.item.hi
+    rng, least = np.random.default_rng(3), []
+    for _ in range(20):
+        item = stats.variance_components(rng.integers(0, 2, 120), np.repeat(np.arange(30), 4)).item
+        assert item.lo == 0.0 <= item.value < item.hi or item.lo > 0.0
+        least.append(item.also["unbiased"])
+    assert min(least) < 0.0
 
 
 def test_many_items_are_left_out_in_groups() -> None:

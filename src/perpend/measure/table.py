@@ -232,7 +232,8 @@ class Column:
         if not rows.any():
             return Estimate(None, 0, note="no trial has a value", also={"unscored": unscored})
         rate = proportion(self.all_values[rows], self.table.codes["item"][rows])
-        warned = same_again(self.all_values[rows], *self._cold_trials(rows))
+        repeats = len(self.table.names["repeat"]) > 1
+        warned = same_again(self.all_values[rows], *self._cold_trials(rows)) if repeats else ()
         return replace(rate, also={**rate.also, "unscored": unscored}, cautions=(*rate.cautions, *warned))
 
     def _cold_trials(self, rows: BoolArray) -> tuple[IntArray, BoolArray]:

@@ -3,10 +3,11 @@
 A value is mean + item + condition + item × condition + repeat, each part random with a variance of its own. The
 variances are those of half squared differences between cells (item × condition), each cell with one vote: of cells that
 share the item, the condition, or neither (Koch 1967). With equal repeats that is the analysis of variance. It is
-unbiased, so a small variance may come out below 0.
+unbiased, so a small variance may come out below 0: it is then stated as 0, and in `also` as it is.
 
 Intervals are jackknifed over items, with t, on the logarithm of the variance and what it is measured against together,
-so that they may reach 0. That of conditions has a chi-square with conditions - 1 degrees of freedom instead.
+so that they may reach 0; the upper end is not below that of a chi-square with the jackknife's spread. Conditions have a
+chi-square with conditions - 1 degrees of freedom instead.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from perpend.errors import DataError
 from perpend.stats import cautions, gate
 from perpend.stats.clusters import normal_quantile, student_quantile
 from perpend.stats.gate import FloatArray, Ids, IntArray
-from perpend.types import Estimate, Number
+from perpend.types import Caution, Estimate, Number
 
 Variances: TypeAlias = dict[str, float | None]
 
 # Up to so many items are left out one after the other, beyond it in groups.
 _JACKKNIFED, _GROUPS = 2000, 100
 # From so many items on, jackknife intervals need no caution.
-_PLENTY = 100
+_PLENTY = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +195,16 @@ class _Place:
     n_items: int
     also: dict[str, Number]
 
-    def undefined(self, why: str, value: float | None = None) -> Estimate:
-        return Estimate(value, self.n, note=why, level=self.level, also=self.also)
+    def undefined(self, why: str) -> Estimate:
+        return Estimate(None, self.n, note=why, level=self.level, also={**self.also, "unbiased": None})
+
+    def without_interval(self, value: float, why: str) -> Estimate:
+        return Estimate(max(value, 0.0), self.n, note=why, level=self.level, also={**self.also, "unbiased": value})
+
+    def estimate(self, value: float, lo: float, hi: float, method: str, warned: tuple[Caution, ...] = ()) -> Estimate:
+        also = {**self.also, "unbiased": value}
+        value = max(value, 0.0)
+        return Estimate(value, self.n, min(lo, value), max(hi, value), method, "", self.level, also, warned)
 
 
 def _estimate(name: str, parts: list[Variances], why: str, place: _Place) -> Estimate:
@@ -212,17 +221,26 @@ def _estimate(name: str, parts: list[Variances], why: str, place: _Place) -> Est
     others = [part[name] for part in left]
     points = np.array([math.nan if other is None else other + base for other in others])
     if len(points) < 3 or not (points > 0.0).all() or value + base <= 0.0:
-        return place.undefined("no interval: too few items, or nothing varies", value)
+        return place.without_interval(value, "no interval: too few items, or nothing varies")
     logs = np.log(points)
     se = math.sqrt((len(logs) - 1) / len(logs) * float(((logs - logs.mean()) ** 2).sum()))
     if se <= 1e-12:
-        return place.undefined("no interval: every item shows the same", value)
+        return place.without_interval(value, "no interval: every item shows the same")
     step = student_quantile(place.level, len(logs) - 1) * se
-    lo, hi = ((value + base) * math.exp(sign * step) - base for sign in (-1.0, 1.0))
+    at_least = max(value, 0.0)
+    lo = (value + base) * math.exp(-step) - base
+    hi = (at_least + base) * max(math.exp(step), _upper_chi_square(2.0 / se**2, place.level)) - base
     units = "items" if len(logs) == place.n_items else "groups of items"
     method = f"half squared differences; jackknife over {units}, t({len(logs) - 1})"
     warned = (cautions.variance_of_few(place.n_items),) if place.n_items < _PLENTY else ()
-    return Estimate(value, place.n, min(max(lo, 0.0), value), hi, method, "", place.level, place.also, warned)
+    return place.estimate(value, max(lo, 0.0), hi, method, warned)
+
+
+def _upper_chi_square(df: float, level: float) -> float:
+    """The upper end of a variance of 1 that is known with so many degrees of freedom."""
+    from scipy.special import chdtri
+
+    return df / float(chdtri(df, 0.5 + level / 2.0))
 
 
 def _of_conditions(cells: _Cells, whole: Variances, place: _Place) -> Estimate:
@@ -237,14 +255,13 @@ def _of_conditions(cells: _Cells, whole: Variances, place: _Place) -> Estimate:
     seen, tail = max(value, 0.0) + left, (1.0 - place.level) / 2.0
     lo, hi = ((c - 1) * seen / float(chdtri(c - 1, end)) - left for end in (tail, 1.0 - tail))
     method = f"half squared differences; chi-square({c - 1})"
-    lo, hi = min(max(lo, 0.0), value), max(hi, value)
-    return Estimate(value, place.n, lo, hi, method, "", place.level, place.also)
+    return place.estimate(value, max(lo, 0.0), hi, method)
 
 
 def expected_se(components: Components, items: int, repeats: int = 1, *, conditions: int | None = None) -> Estimate:
     """The standard error of the mean with so many items, each asked so many times under each condition.
 
-    √(item / I + item × condition / (I C) + sampling / (I C R)); negative variances count as 0. The conditions are those
+    √(item / I + item × condition / (I C) + sampling / (I C R)). The conditions are those
     of the pilot; give another number if they are drawn from many, and condition / C is added. `also` has the part that
     each leaves, as a share of the variance. Undefined where the pilot leaves a part undefined that the design needs.
     """
@@ -263,7 +280,7 @@ def expected_se(components: Components, items: int, repeats: int = 1, *, conditi
     for name, part in parts.items():
         if part.value is None:
             return Estimate(None, items, note=f"{name.replace('_', ' × ')}: {part.note}", also=also)
-        left[name] = max(part.value, 0.0) / weights[name]
+        left[name] = part.value / weights[name]
     total = sum(left.values())
     also |= {f"share_{name}": part / total if total > 0.0 else None for name, part in left.items()}
     return Estimate(math.sqrt(total), items, method="variance components", also=also)

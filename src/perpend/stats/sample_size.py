@@ -101,7 +101,7 @@ def _variances(pilot: Components, *, paired: bool, repeats: int | None) -> tuple
     if (crossed if two else item) is None:
         lacking = pilot.item_condition if two else pilot.item
         return None, 0.0, f"{'item × condition' if two else 'item'}: {lacking.note}"
-    item, crossed, sampling = (max(part or 0.0, 0.0) for part in (item, crossed, sampling))
+    item, crossed = item or 0.0, crossed or 0.0
     if two:
         return 2.0 * crossed, 2.0 * sampling, ""
     if paired:
