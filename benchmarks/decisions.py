@@ -6,7 +6,7 @@
 
 Items differ in difficulty and in how they react; designs are equal, unequal and skewed, with few items and near 0 and
 1. The truth is that of the population of items. `caution` is the share of runs in which an estimate carries a caution
-that states such a figure (STAT022, STAT027, STAT030, STAT031).
+that states such a figure (STAT022, STAT027, STAT030 to STAT033).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from perpend import stats
 from perpend.types import Estimate
 
 Array: TypeAlias = npt.NDArray[np.float64]
-STATED = {"STAT022", "STAT027", "STAT030", "STAT031"}
+STATED = {"STAT022", "STAT027", "STAT030", "STAT031", "STAT032", "STAT033"}
 _POPULATION: Array = np.random.default_rng(0).standard_normal((2, 200_000))
 
 
@@ -305,9 +305,10 @@ def shown(table: list[Row]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
+    parser.add_argument("--runs", type=int, default=1000, help="runs of each design")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args()
-    table = rows(100 if options.quick else 1000)
+    table = rows(max(options.runs // 10, 20) if options.quick else options.runs)
     print(json.dumps({"rows": [asdict(row) for row in table]}) if options.json else shown(table))
     return 0
 

@@ -56,8 +56,8 @@ def skewed_items(skew: float, n_items: float) -> Caution:
 def small_pilot(n_items: int) -> Caution:
     """STAT030. The number is how many items the pilot has."""
     text = (
-        f"a pilot of {n_items} items (limit 60): in simulations studies planned by 30 items had a power of 0.75 to "
-        "0.83 instead of 0.80; plan for more items than stated"
+        f"a pilot of {n_items} items (limit 100): in simulations studies planned by 30 to 60 items had a power of "
+        "0.75 to 0.85 instead of 0.80; plan for more items than stated"
     )
     return Caution("STAT030", text, n_items)
 
@@ -69,3 +69,21 @@ def variance_of_few(n_items: int) -> Caution:
         "where 20 items are nearly all right; add items"
     )
     return Caution("STAT031", text, n_items)
+
+
+def unequal_weights(n_clusters: int, n_items: float) -> Caution:
+    """STAT032. The number is how many items of one weight these are worth."""
+    text = (
+        f"{n_clusters} items with weights so unequal that they are as good as {n_items:.1f}: in simulations such 95% "
+        "intervals cover 95% to 99%; draw with less unequal probabilities"
+    )
+    return Caution("STAT032", text, n_items)
+
+
+def near_an_end(count: float) -> Caution:
+    """STAT033. The number is how many items' worth of the rarer outcome there are."""
+    text = (
+        f"only {count:.1f} items' worth of the rarer outcome (limit 5): in simulations such 95% intervals cover 93% to "
+        "100%; add items"
+    )
+    return Caution("STAT033", text, count)

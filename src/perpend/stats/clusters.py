@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate, intraclass, weighted
+from perpend.stats import cautions, edition, gate, intraclass, weighted
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Number
 
@@ -91,12 +91,14 @@ class Clustering:
         }
 
     def cautions(self) -> tuple[Caution, ...]:
-        """STAT001 where items repeat, with STAT022 where they are fewer than 30, or unequal and as good as fewer."""
+        """STAT001 where items repeat; STAT022 where they are as good as fewer than 30; STAT032 for unequal weights."""
         if not self.repeats:
             return ()
         repeat = gate.items_repeat(self.n, self.n_clusters, self.design_effect, self.icc)
         few = gate.few_clusters(self.n_clusters, self.n_items)
-        return (repeat,) * (self.n_clusters < self.n) + (few,) * (self.n_items < 30)
+        unlike = self.weighted_df is not None and self.n_items < 0.8 * self.n_clusters
+        weights = cautions.unequal_weights(self.n_clusters, self.n_items)
+        return (repeat,) * (self.n_clusters < self.n) + (few,) * (self.n_items < 30) + (weights,) * unlike
 
 
 def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, intraclass
+from perpend.stats import cautions, gate, intraclass
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.proportions import clopper_pearson_bounds, normal_quantile, student_quantile, wilson_bounds
 from perpend.types import Estimate, Number
@@ -73,7 +73,8 @@ def _mean_over_items(outcomes: npt.ArrayLike, items: Ids, k: int, level: float, 
     share = _share_of_variance(each, value, sizes, ones, k, of)
     also["n_effective"] = g / share
     lo, hi = _ends(value, g / share, g - 1, level)
-    warned = (gate.few_clusters(g),) if g < 30 else ()
+    rarer = g / share * min(value, 1.0 - value)
+    warned = (gate.few_clusters(g),) * (g < 30) + (cautions.near_an_end(rarer),) * (rarer < 5.0)
     method = f"unbiased by item; Wilson, effective number of items, t({g - 1})"
     return Estimate(value, g, lo, hi, method, level=level, also=also, cautions=warned)
 

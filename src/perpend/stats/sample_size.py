@@ -56,7 +56,7 @@ def needed(  # noqa: PLR0913  what a design is made of
         method = f"{method}; {reason}"
     if fixed + per_repeat <= 0.0:
         return Estimate(None, 0, note="the pilot shows no spread, so what a study needs is unknown", also=also)
-    warned = (cautions.small_pilot(pilot.n_items),) if pilot.n_items < 60 else ()
+    warned = (cautions.small_pilot(pilot.n_items),) if pilot.n_items < 100 else ()
     if items is None:
         value = _least(lambda i: enough(i, fixed + per_repeat / r))
         if value is None:
