@@ -16,7 +16,7 @@ import numpy.typing as npt
 from perpend.errors import DataError
 from perpend.stats import edition, gate
 from perpend.stats.gate import FloatArray, IntArray
-from perpend.stats.pairs import newcombe_bounds
+from perpend.stats.pair_bounds import newcombe_bounds
 from perpend.stats.proportions import normal_quantile, wilson, wilson_bounds
 from perpend.types import Caution, Estimate, Number
 

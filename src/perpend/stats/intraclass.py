@@ -12,7 +12,7 @@ import numpy as np
 from perpend.stats.gate import FloatArray, IntArray
 
 # Midpoints of √ICC.
-_GRID: FloatArray = np.square((np.arange(24.0) + 0.5) / 24.0)
+GRID: FloatArray = np.square((np.arange(24.0) + 0.5) / 24.0)
 
 
 def anova(sizes: IntArray, sums: FloatArray, total: float) -> float | None:
@@ -35,22 +35,41 @@ def likely_of_shares(sizes: IntArray, ones: FloatArray) -> float:
 
     1 where all rows agree: they then tell nothing of it.
     """
+    if float(ones.sum()) in (0.0, float(sizes.sum())):
+        return 1.0
+    return float(weights_of_shares(sizes, ones) @ GRID)
+
+
+def weights_of_shares(sizes: IntArray, ones: FloatArray) -> FloatArray:
+    """How likely each ICC of the grid is, given the ones of each item, some rows 0 and some 1; they add up to 1."""
+    return normalised(log_of_shares(sizes, ones))
+
+
+def log_of_shares(sizes: IntArray, ones: FloatArray) -> FloatArray:
+    """The beta-binomial log-likelihood of each ICC of the grid, at the observed rate; some rows 0 and some 1."""
     from scipy.special import gammaln
 
     n, k = float(sizes.sum()), float(ones.sum())
-    if k in (0.0, n):
-        return 1.0
     # Items with the same size and the same ones count alike.
-    widest = float(sizes.max()) + 1.0
-    kinds, times = np.unique(sizes * widest + ones, return_counts=True)
-    size, one = kinds // widest, kinds % widest
-    log = np.empty(len(_GRID))
-    for place, icc in enumerate(_GRID):
+    widest = int(sizes.max()) + 1
+    kinds, times = _kinds(sizes * widest + ones.astype(np.int64))
+    size, one = (kinds // widest).astype(np.float64), (kinds % widest).astype(np.float64)
+    log = np.empty(len(GRID))
+    for place, icc in enumerate(GRID):
         prior = 1.0 / icc - 1.0
         a, b = prior * k / n, prior * (n - k) / n
         likelihood = gammaln(one + a) - gammaln(a) + gammaln(size - one + b) - gammaln(b)
         log[place] = times @ (likelihood - gammaln(size + prior) + gammaln(prior))
-    return _mean(log)
+    return log
+
+
+def _kinds(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """The distinct keys in order, and how often each occurs; without sorting where they are small."""
+    if int(keys.max()) > 4 * len(keys):
+        return np.unique(keys, return_counts=True)
+    counts = np.bincount(keys)
+    kinds = np.flatnonzero(counts)
+    return kinds, counts[kinds]
 
 
 def likely_of_values(sizes: IntArray, sums: FloatArray, squares: FloatArray) -> float:
@@ -66,16 +85,17 @@ def likely_of_values(sizes: IntArray, sums: FloatArray, squares: FloatArray) -> 
     # Items of one size share what depends on the size.
     size, inverse, times = np.unique(sizes, return_inverse=True, return_counts=True)
     among = np.bincount(inverse, between)
-    log = np.empty(len(_GRID))
-    for place, icc in enumerate(_GRID):
+    log = np.empty(len(GRID))
+    for place, icc in enumerate(GRID):
         inflated = 1.0 + (size - 1.0) * icc
         square = within / (1.0 - icc) + float((among / inflated).sum())
         log[place] = -0.5 * (
             n * np.log(square) + (n - float(times.sum())) * np.log1p(-icc) + float(times @ np.log(inflated))
         )
-    return _mean(log)
+    return float(normalised(log) @ GRID)
 
 
-def _mean(log: FloatArray) -> float:
-    weight = np.exp(log - log.max())
-    return float(weight @ _GRID / weight.sum())
+def normalised(log: FloatArray) -> FloatArray:
+    """Log-likelihoods as weights that add up to 1."""
+    weight: FloatArray = np.exp(log - log.max())
+    return weight / float(weight.sum())

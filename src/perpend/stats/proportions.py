@@ -9,34 +9,25 @@ that is the textbook Wilson interval. What it covers is measured by benchmarks/c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from statistics import NormalDist
+from collections.abc import Hashable, Mapping
 from typing import Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate, intraclass, resample
-from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
-from perpend.types import Caution, Estimate, Number
+from perpend.stats import edition, gate, resample, weighted
+from perpend.stats.clusters import Clustering, clustering, coded, normal_quantile, student_quantile, totals, unequal
+from perpend.stats.gate import FloatArray, Ids, IntArray
+from perpend.types import Estimate, Number
+
+__all__ = [
+    "Clustering", "RateMethod", "clopper_pearson", "clopper_pearson_bounds", "clustering", "coded", "cohens_h", "mean",
+    "normal_quantile", "proportion", "rate", "rate_of", "risk_difference", "student_quantile", "totals", "wilson",
+    "wilson_bounds",
+]  # fmt: skip
 
 RateMethod: TypeAlias = Literal["wilson", "clopper-pearson", "t", "bootstrap"]
-
-
-def normal_quantile(level: float) -> float:
-    """The z of a two-sided normal interval: 1.959963984540054 at 95%."""
-    if isinstance(level, bool) or not isinstance(level, float | int | np.floating) or not 0.0 < level < 1.0:
-        raise DataError(f"level: is {level!r}; a confidence level is a number between 0 and 1, as in 0.95")
-    return NormalDist().inv_cdf(0.5 + level / 2.0)
-
-
-def student_quantile(level: float, df: int) -> float:
-    """The t of a two-sided Student interval."""
-    from scipy.special import stdtrit
-
-    normal_quantile(level)
-    return float(stdtrit(df, 0.5 + level / 2.0))
 
 
 @overload
@@ -95,130 +86,33 @@ def clopper_pearson(k: int, n: int, *, level: float = 0.95) -> Estimate:
     return Estimate(k / n, n, lo, hi, "Clopper-Pearson", level=level, also={"k": k})
 
 
-@dataclass(frozen=True, slots=True)
-class Clustering:
-    """What repeated items do to the mean of a column.
-
-    `se` is the cluster-robust standard error with the factor G / (G - 1), None for one cluster; `se_naive` takes the
-    rows for independent, None for one row. `design_effect` is the square of their ratio, None where that is 0/0.
-    `icc` is the analysis-of-variance estimate, None where nothing repeats or nothing varies.
-
-    Intervals rest on more than these, because with few or unequal items they are often too small. `n_items` is
-    n² / Σ size²: as many items of one size carry the same weight. `n_effective` is n / the larger of CR2's design
-    effect (Bell and McCaffrey 2002) and 1 + (n / n_items - 1) · the likely ICC; at most n, as repeating an item never
-    counts for more than a new one; and `n_items` where all rows agree.
-    """
-
-    n: int
-    n_clusters: int
-    mean: float
-    se: float | None
-    se_naive: float | None
-    design_effect: float | None
-    n_effective: float
-    icc: float | None
-    n_items: float
-
-    @property
-    def repeats(self) -> bool:
-        """Some cluster has more than one row."""
-        return self.n_clusters < self.n
-
-    def quantile(self, level: float) -> float:
-        """t with G - 1 degrees of freedom where items repeat, else z."""
-        return student_quantile(level, self.n_clusters - 1) if self.repeats else normal_quantile(level)
-
-    def also(self) -> dict[str, Number]:
-        """The companions of a clustered estimate; nothing where no item repeats."""
-        if not self.repeats:
-            return {}
-        return {
-            "n_clusters": self.n_clusters,
-            **({} if edition.is_first() else {"n_items": self.n_items}),
-            "n_effective": self.n_effective,
-            "design_effect": self.design_effect,
-            "icc": self.icc,
-        }
-
-    def cautions(self) -> tuple[Caution, ...]:
-        """STAT001 where items repeat, with STAT022 where they are fewer than 30, or unequal and as good as fewer."""
-        if not self.repeats:
-            return ()
-        repeat = gate.items_repeat(self.n, self.n_clusters, self.design_effect, self.icc)
-        return (repeat, gate.few_clusters(self.n_clusters, self.n_items)) if self.n_items < 30 else (repeat,)
-
-
-def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:
-    """The spread of a column's mean over rows and over clusters; codes None means one row per item."""
-    n = len(column)
-    mean = float(column.mean())
-    constant = float(np.ptp(column)) == 0.0
-    deviations = np.zeros(n) if constant else column - mean
-    total = float(deviations @ deviations)
-    se_naive = None if n == 1 else math.sqrt(total / (n - 1) / n)
-    if codes is None:
-        return Clustering(n, n, mean, se_naive, se_naive, None if constant or n == 1 else 1.0, float(n), None, float(n))
-    sizes = np.bincount(codes)
-    there = sizes > 0  # a slice of a coded column leaves some codes without rows
-    sizes, sums = sizes[there], totals(codes, deviations)[there]
-    g = len(sizes)
-    n_items = n * n / float((sizes.astype(np.float64) ** 2).sum())
-    between = float(sums @ sums)
-    if between <= 1e-18 * total:  # clusters with equal means, but for rounding
-        between = 0.0
-    se = None if g == 1 else math.sqrt(g / (g - 1) * between) / n
-    design_effect = (se / se_naive) ** 2 if se is not None and se_naive else None
-    n_effective = n_items
-    if edition.is_first():
-        n_items = float(g)
-        n_effective = n_items if constant or g == 1 else n / max(design_effect or 1.0, 1.0)
-    elif design_effect is not None and se_naive:
-        by_spread = float((sums**2 / (1.0 - sizes / n)).sum()) / (n * se_naive) ** 2
-        by_icc = 1.0 + (n / n_items - 1.0) * _likely_icc(column, codes, there, (sizes, sums, deviations))
-        n_effective = n / max(by_spread, by_icc, 1.0)
-    icc = intraclass.anova(sizes, sums, total)
-    return Clustering(n, g, mean, se, se_naive, design_effect, n_effective, icc, n_items)
-
-
-def _likely_icc(
-    column: FloatArray, codes: IntArray, there: BoolArray, spread: tuple[IntArray, FloatArray, FloatArray]
-) -> float:
-    sizes, sums, deviations = spread
-    if ((column == 0.0) | (column == 1.0)).all():
-        return intraclass.likely_of_shares(sizes, totals(codes, column)[there])
-    return intraclass.likely_of_values(sizes, sums, totals(codes, deviations**2)[there])
-
-
-def totals(codes: IntArray, column: FloatArray) -> FloatArray:
-    """The sum of a column over each cluster."""
-    return np.bincount(codes, weights=column).astype(np.float64, copy=False)
-
-
-def coded(clusters: Ids | None, n: int) -> IntArray | None:
-    """Cluster codes of n rows, or None where no cluster has two rows: then the rows are independent."""
-    if clusters is None:
-        return None
-    codes = gate.codes("clusters", clusters)
-    if len(codes) != n:
-        raise DataError(f"lengths differ: clusters has {len(codes)} rows, the data {n}; give one cluster per row")
-    return None if int(codes.max()) + 1 == n else codes
-
-
-def proportion(
+def proportion(  # noqa: PLR0913  what a survey knows of its rows
     labels: npt.ArrayLike,
     clusters: Ids | None = None,
     *,
     level: float = 0.95,
     method: RateMethod = "wilson",
     rng: np.random.Generator | None = None,
+    weights: npt.ArrayLike | None = None,
+    strata: Ids | None = None,
+    shares: Mapping[Hashable, float] | None = None,
 ) -> Estimate:
     """The share of rows that are 1. An empty column is an error; one cluster gives no interval.
 
     'wilson' is the default; 'clopper-pearson' guarantees its level; 't' is the plain cluster-t interval, cut to
     [0, 1]; 'bootstrap' resamples clusters. Each works at the effective number of rows where items repeat.
+
+    `weights` are 1 / the probability with which a row was drawn. `strata` name the part of the population that a row
+    is from, and `shares` how large each is, without which it is as large as its rows (or their weights) are. A stratum
+    with one item gives no interval. See `weighted`; 'bootstrap' knows neither.
     """
     column = gate.labels("labels", labels)
-    return rate(column, coded(clusters, len(column)), level=level, method=method, rng=rng)
+    codes, how = coded(clusters, len(column)), weighted.plan(len(column), weights, strata, shares)
+    if how is None:
+        return rate(column, codes, level=level, method=method, rng=rng)
+    if method == "bootstrap":
+        raise DataError("method: is 'bootstrap', which knows no weights and no strata; use 'wilson'")
+    return rate_of(unequal(column, codes, how), int(column.sum()), level=level, method=method)
 
 
 def rate(
@@ -231,30 +125,34 @@ def rate(
 ) -> Estimate:
     """`proportion` of a column that has passed the gate, at least one row long."""
     spread = clustering(column, codes)
+    if method == "bootstrap" and spread.se:
+        return _bootstrapped(column, codes, spread, level=level, rng=rng)
+    return rate_of(spread, int(column.sum()), level=level, method=method)
+
+
+def rate_of(spread: Clustering, k: int, *, level: float = 0.95, method: RateMethod = "wilson") -> Estimate:
+    """The share of k rows that are 1, with every interval but the bootstrap's."""
     p, n = spread.mean, spread.n
-    also: dict[str, Number] = {"k": int(column.sum()), **spread.also()}
-    if spread.repeats and spread.n_clusters == 1:
-        note = f"no interval: all {n} rows belong to one cluster"
+    also: dict[str, Number] = {"k": k, **spread.also()}
+    if spread.repeats and spread.se is None:
+        note = spread.note or f"no interval: all {n} rows belong to one cluster"
         return Estimate(p, n, note=note, level=level, also=also, cautions=spread.cautions())
     quantile = spread.quantile(level)
     note = ""
-    clustered = f", cluster-robust effective n, t({spread.n_clusters - 1})" if spread.repeats else ""
     if spread.repeats and spread.design_effect is None:
         note = "all rows agree, so the effective n is the number of clusters"
     if method == "wilson":
-        name, (lo, hi) = f"Wilson{clustered}", wilson_bounds(p, spread.n_effective, quantile)
+        name, (lo, hi) = f"Wilson{spread.basis}", wilson_bounds(p, spread.n_effective, quantile)
     elif method == "clopper-pearson":
         # Korn and Graubard 1998: the effective n shrinks by (z / t)² for the degrees of freedom.
         shrunk = spread.n_effective * (normal_quantile(level) / quantile) ** 2
-        name, (lo, hi) = f"Clopper-Pearson{clustered}", clopper_pearson_bounds(p, shrunk, level)
+        name, (lo, hi) = f"Clopper-Pearson{spread.basis}", clopper_pearson_bounds(p, shrunk, level)
     elif method == "t" and spread.se:
-        name = f"{'cluster ' if spread.repeats else ''}t({spread.n_clusters - 1})"
-        half = student_quantile(level, spread.n_clusters - 1) * spread.se
+        name = f"{'cluster ' if spread.repeats else ''}t({spread.df:.6g})"
+        half = student_quantile(level, spread.df) * spread.se
         lo, hi = max(p - half, 0.0), min(p + half, 1.0)
-    elif method == "bootstrap" and spread.se:
-        return _bootstrapped(column, codes, spread, level=level, rng=rng)
     elif method in ("t", "bootstrap"):
-        name, (lo, hi) = f"Wilson{clustered}", wilson_bounds(p, spread.n_effective, quantile)
+        name, (lo, hi) = f"Wilson{spread.basis}", wilson_bounds(p, spread.n_effective, quantile)
         note = f"no variance between clusters for '{method}', so Wilson at the effective n"
     else:
         raise DataError(f"method: is {method!r}; use 'wilson', 'clopper-pearson', 't' or 'bootstrap'")
