@@ -1,6 +1,7 @@
 """Numbers only: arrays in, Estimates out. Knows nothing of language models."""
 
 from perpend.stats.agreement import ac1, alpha, kappa, raw_agreement
+from perpend.stats.betting import paired_sequence, sequence
 from perpend.stats.binary import binary_metrics, confusion_metrics, paired_bootstrap
 from perpend.stats.classification import (
     Confusion,
@@ -45,16 +46,19 @@ from perpend.stats.pairs import (
     sign_flip,
 )
 from perpend.stats.proportions import clopper_pearson, cohens_h, mean, proportion, risk_difference, wilson
+from perpend.stats.ranking import ModelPair, RankedModel, Ranking, by_item, rank
+from perpend.stats.spending import critical_values, planned_looks
 from perpend.stats.unequal_errors import errs_differently
 
 __all__ = [
-    "Confusion", "Family", "JudgedTrials", "ac1", "accuracy_bounds", "accuracy_effective", "accuracy_valid",
-    "against_mde", "alpha", "balanced_accuracy", "balanced_accuracy_effective", "benjamini_hochberg", "bias",
-    "binary_metrics", "bonferroni", "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion",
-    "confusion_metrics", "corrected_difference", "corrected_rate", "coverage", "errs_differently", "excess",
-    "family", "flip", "holm", "judge_rates", "kappa", "mcc", "mcnemar", "mcnemar_power", "mde_independent",
-    "mde_paired", "mean", "npv", "override", "pair_table", "paired_bootstrap", "paired_difference",
-    "paired_odds_ratio", "paired_test", "power_independent", "precision", "proportion", "raw_agreement", "rescue",
-    "risk_difference", "sensitivity", "sign_flip", "specificity", "tnr", "tpr", "wilson",
+    "Confusion", "Family", "JudgedTrials", "ModelPair", "RankedModel", "Ranking", "ac1", "accuracy_bounds",
+    "accuracy_effective", "accuracy_valid", "against_mde", "alpha", "balanced_accuracy",
+    "balanced_accuracy_effective", "benjamini_hochberg", "bias", "binary_metrics", "bonferroni", "by_item",
+    "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion", "confusion_metrics", "corrected_difference",
+    "corrected_rate", "coverage", "critical_values", "errs_differently", "excess", "family", "flip", "holm",
+    "judge_rates", "kappa", "mcc", "mcnemar", "mcnemar_power", "mde_independent", "mde_paired", "mean", "npv",
+    "override", "pair_table", "paired_bootstrap", "paired_difference", "paired_odds_ratio", "paired_sequence",
+    "paired_test", "planned_looks", "power_independent", "precision", "proportion", "rank", "raw_agreement",
+    "rescue", "risk_difference", "sensitivity", "sequence", "sign_flip", "specificity", "tnr", "tpr", "wilson",
     "wilson_on_balanced_accuracy_as_in_the_run_plan",
 ]  # fmt: skip
