@@ -50,7 +50,8 @@ def test_one_row_per_item_is_plain_wilson_whether_or_not_items_are_named() -> No
     assert named == stats.proportion([1, 0, 1, 1])
     assert named.method == "Wilson"
     assert (named.lo, named.hi) == (stats.wilson(3, 4).lo, stats.wilson(3, 4).hi)
-    assert named.cautions == ()
+    assert ids(named) == ["STAT028"]
+    assert stats.proportion([1, 0] * 5, range(10)).cautions == ()
 
 
 def test_repeating_each_row_six_times_adds_no_information() -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from perpend.errors import DataError
-from perpend.stats import ranking
 from perpend.stats.ranking import by_item, rank
 
 TRUE = np.array([0.85, 0.85, 0.85, 0.7, 0.7, 0.4])
@@ -52,14 +51,13 @@ def test_neither_the_order_of_models_nor_of_items_matters_much() -> None:
 
 
 @pytest.mark.parametrize("items", [30, 100])
-def test_rank_sets_and_intervals_hold_for_all_models_at_once(items: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "RESAMPLES", 399)
+def test_rank_sets_and_intervals_hold_for_all_models_at_once(items: int) -> None:
     rng, runs = np.random.default_rng(7), 80
     rates = drawn(np.random.default_rng(0), 100_000)
     mean = {name: float(np.mean(scores)) for name, scores in rates.items()}
     wrong_ranks = wrong_means = 0
     for _ in range(runs):
-        ranked = rank(drawn(rng, items), rng=rng)
+        ranked = rank(drawn(rng, items), resamples=399, rng=rng)
         missed = False
         for model in ranked.models:
             own = TRUE[int(model.name[1])]

@@ -87,9 +87,10 @@ class _Clustered:
         for name, rows in (("balanced_accuracy", self.valid), ("balanced_accuracy_effective", self.every)):
             joined = self.balanced(rows)
             if joined is not None:
-                estimates[name] = replace(joined, cautions=(*repeats, *self.warned))
+                estimates[name] = replace(joined, cautions=_each((*repeats, *joined.cautions, *self.warned)))
         if classification.mcc_undefined(self.counts, self.level) is None:
-            estimates["mcc"] = replace(self.mcc(), cautions=(*repeats, *self.warned))
+            rates = (*estimates["tpr"].cautions, *estimates["tnr"].cautions)
+            estimates["mcc"] = replace(self.mcc(), cautions=_each((*repeats, *rates, *self.warned)))
         valid = self.valid
         signed = paired_difference(self.truth[valid], self.answer[valid], self.codes[valid], level=self.level)
         estimates["bias"] = classification.bias(self.counts, level=self.level, signed=signed)
@@ -147,6 +148,14 @@ class _Clustered:
         lo, hi = classification.fisher_ends((tp, fn, fp, tn), g / (g - 1) * float(pulls @ pulls), quantile)
         note = classification.PERFECT_NOTE if abs(value) == 1.0 else ""
         return Estimate(value, n, lo, hi, method, note, self.level, {"n_clusters": g})
+
+
+def _each(cautions: tuple[Caution, ...]) -> tuple[Caution, ...]:
+    """One caution of each kind: of two classes the one with the fewer items says more."""
+    worst: dict[str, Caution] = {}
+    for caution in sorted(cautions, key=lambda one: one.number or 0.0, reverse=True):
+        worst[caution.id] = caution
+    return tuple(worst[id_] for id_ in dict.fromkeys(caution.id for caution in cautions))
 
 
 def _state(answer: FloatArray) -> IntArray:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import dependent, gate, proportions, resample
+from perpend.stats import dependent, gate, measured, proportions, resample
 from perpend.stats.bins import (
     EDGE_WIDTH,
     BinSums,
@@ -104,6 +104,7 @@ def ece_estimate(
         **spread.also(),
     }
     warned = [*spread.cautions(), *_edge_facts(c, y, value, n_bins, also)]
+    warned.extend(measured.ECE.caution(n) if items is None else measured.CLUSTERED_ECE.caution(spread.n_items))
     if clipped:
         warned.append(gate.clipped(clipped))
     if value <= quantile:

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, resample
+from perpend.stats import gate, measured, resample
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.proportions import (
+    FEW,
     Clustering,
     clopper_pearson,
     clustering,
@@ -193,7 +194,9 @@ def paired_difference(
         note = f"no interval: all {spread.n} rows belong to one cluster"
         return Estimate(spread.mean, spread.n, note=note, level=level, also=also, cautions=spread.cautions())
     lo, hi, name, note = _difference_ends(table, spread, level, method)
-    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, spread.cautions())
+    few = measured.DIFFERENCE.caution((table[1] + table[2]) * spread.n_effective / spread.n)
+    warned = (*spread.cautions(), *(few if spread.repeats and spread.n_items >= FEW else ()))
+    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, warned)
 
 
 def _companions(table: tuple[int, int, int, int], spread: Clustering) -> dict[str, Number]:

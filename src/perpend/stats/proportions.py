@@ -17,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate, intraclass, resample
+from perpend.stats import edition, gate, intraclass, measured, resample
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
 
 RateMethod: TypeAlias = Literal["wilson", "clopper-pearson", "t", "bootstrap"]
+FEW = 30
+"""Below so many items of one size an interval of repeated items carries STAT022."""
 
 
 def normal_quantile(level: float) -> float:
@@ -31,7 +33,7 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + level / 2.0)
 
 
-def student_quantile(level: float, df: int) -> float:
+def student_quantile(level: float, df: float) -> float:
     """The t of a two-sided Student interval."""
     from scipy.special import stdtrit
 
@@ -82,7 +84,8 @@ def wilson(k: int, n: int, *, level: float = 0.95) -> Estimate:
     if n == 0:
         return Estimate(None, 0, note="no rows", level=level, also={"k": 0})
     lo, hi = wilson_bounds(k / n, float(n), quantile)
-    return Estimate(k / n, n, lo, hi, "Wilson", level=level, also={"k": k})
+    rare = measured.RATE.caution(min(k, n - k))
+    return Estimate(k / n, n, lo, hi, "Wilson", level=level, also={"k": k}, cautions=rare)
 
 
 def clopper_pearson(k: int, n: int, *, level: float = 0.95) -> Estimate:
@@ -145,7 +148,7 @@ class Clustering:
         if not self.repeats:
             return ()
         repeat = gate.items_repeat(self.n, self.n_clusters, self.design_effect, self.icc)
-        return (repeat, gate.few_clusters(self.n_clusters, self.n_items)) if self.n_items < 30 else (repeat,)
+        return (repeat, gate.few_clusters(self.n_clusters, self.n_items)) if self.n_items < FEW else (repeat,)
 
 
 def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:
@@ -258,7 +261,11 @@ def rate(
         note = f"no variance between clusters for '{method}', so Wilson at the effective n"
     else:
         raise DataError(f"method: is {method!r}; use 'wilson', 'clopper-pearson', 't' or 'bootstrap'")
-    return Estimate(p, n, lo, hi, name, note, level, also, spread.cautions())
+    warned = spread.cautions()
+    if name.startswith("Wilson") and (not spread.repeats or spread.n_items >= FEW):
+        figure = measured.CLUSTERED_RATE if spread.repeats else measured.RATE
+        warned = (*warned, *figure.caution(spread.n_effective * min(p, 1.0 - p)))
+    return Estimate(p, n, lo, hi, name, note, level, also, warned)
 
 
 def _bootstrapped(
@@ -282,7 +289,8 @@ def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0
     No interval where there is one row, one cluster, or no variance at all: a width of zero would claim certainty.
     """
     column = gate.values("values", values)
-    spread = clustering(column, coded(clusters, len(column)))
+    codes = coded(clusters, len(column))
+    spread = clustering(column, codes)
     also: dict[str, Number] = {"se": spread.se, "se_naive": spread.se_naive, **spread.also()}
     normal_quantile(level)
     note, se, df = "", spread.se, spread.n_clusters - 1
@@ -300,7 +308,9 @@ def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0
     half = student_quantile(level, df) * se
     name = f"cluster t({df})" if spread.repeats else f"t({df})"
     lo, hi = spread.mean - half, spread.mean + half
-    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, spread.cautions())
+    items = column if codes is None else totals(codes, column) / np.bincount(codes)
+    warned = (*spread.cautions(), *measured.skewed(items))
+    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, warned)
 
 
 def risk_difference(k1: int, n1: int, k2: int, n2: int, *, level: float = 0.95) -> Estimate:

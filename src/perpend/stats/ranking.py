@@ -91,7 +91,11 @@ def by_item(values: npt.ArrayLike, models: Ids, items: Ids) -> dict[str, tuple[f
 
 
 def rank(
-    table: Mapping[str, Sequence[float | None]], *, level: float = 0.95, rng: np.random.Generator | None = None
+    table: Mapping[str, Sequence[float | None]],
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    rng: np.random.Generator | None = None,
 ) -> Ranking:
     """Rank models by their mean over the same items: one number per model and item, None or nan where there is none.
 
@@ -105,8 +109,8 @@ def rank(
     names, scores = _scores(table)
     has = np.isfinite(scores)
     source = resample.generator(rng)
-    means = _means(scores, has, level, source)
-    differences, pairs = _pairs(names, scores, has, source)
+    means = _means(scores, has, level, source, resamples)
+    differences, pairs = _pairs(names, scores, has, source, resamples)
     better = np.zeros((len(names), len(names)), dtype=bool)
     for (i, j), pair in zip(differences, pairs, strict=True):
         if pair.adjusted is not None and pair.difference is not None and pair.adjusted <= 1.0 - level:
@@ -149,7 +153,9 @@ def _scores(table: Mapping[str, Sequence[float | None]]) -> tuple[list[str], Flo
     return names, np.stack(rows)
 
 
-def _means(scores: FloatArray, has: BoolArray, level: float, rng: np.random.Generator) -> list[Estimate]:
+def _means(
+    scores: FloatArray, has: BoolArray, level: float, rng: np.random.Generator, resamples: int
+) -> list[Estimate]:
     """Each model's mean over its items, with intervals that hold for all models at once."""
     filled, n = np.where(has, scores, 0.0), has.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -157,7 +163,8 @@ def _means(scores: FloatArray, has: BoolArray, level: float, rng: np.random.Gene
         centred = np.where(has, scores - mean[:, None], 0.0)
         se = np.sqrt((centred**2).sum(axis=1) / (n - 1) / n)
     varies = (n > 1) & (se > 1e-12)
-    critical = _largest_t(centred[varies], has[varies], se[varies], n[varies], level, rng)
+    t = _largest_t(centred[varies], has[varies], se[varies], n[varies], rng, resamples)
+    critical = max(normal_quantile(level), float(np.quantile(t, level)) if len(t) else 0.0)
     is_share = bool(((filled >= 0.0) & (filled <= 1.0)).all())
     estimates = []
     for m, items in enumerate(n.tolist()):
@@ -182,28 +189,27 @@ def _means(scores: FloatArray, has: BoolArray, level: float, rng: np.random.Gene
 
 
 def _largest_t(
-    centred: FloatArray, has: BoolArray, se: FloatArray, n: IntArray, level: float, rng: np.random.Generator
-) -> float:
-    """The quantile of the largest |t| over models, at least that of one model."""
-    one = normal_quantile(level)
+    centred: FloatArray, has: BoolArray, se: FloatArray, n: IntArray, rng: np.random.Generator, resamples: int
+) -> FloatArray:
+    """The largest |t| over models in each resample of the items; none where no model varies."""
     if not len(se):
-        return one
+        return se
     items = centred.shape[1]
-    largest = np.empty(RESAMPLES)
+    largest = np.empty(resamples)
     block = max(1, 2_000_000 // items)
     share = np.full(items, 1.0 / items)
-    for start in range(0, RESAMPLES, block):
-        size = min(block, RESAMPLES - start)
+    for start in range(0, resamples, block):
+        size = min(block, resamples - start)
         drawn = rng.multinomial(items, share, size=size).astype(np.float64)
         count = np.maximum(drawn @ has.T, 1.0)
         # The bootstrap's own variance is smaller by (n - 1) / n.
         t = np.abs(drawn @ centred.T) / count / se * np.sqrt(n / (n - 1.0))
         largest[start : start + size] = t.max(axis=1)
-    return max(one, float(np.quantile(largest, level)))
+    return largest
 
 
 def _pairs(
-    names: list[str], scores: FloatArray, has: BoolArray, rng: np.random.Generator
+    names: list[str], scores: FloatArray, has: BoolArray, rng: np.random.Generator, resamples: int
 ) -> tuple[list[tuple[int, int]], list[ModelPair]]:
     """All pairs with their differences, p by flipping the signs of items, and p adjusted for all pairs."""
     where = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
@@ -213,7 +219,7 @@ def _pairs(
     differs = (root > 1e-12) & (common > 1)
     seen = np.zeros(len(where))
     seen[differs] = np.abs(deltas[differs].sum(axis=1)) / root[differs]
-    plain, adjusted = _flipped(deltas[differs] / root[differs, None], seen[differs], rng)
+    plain, adjusted = _flipped(deltas[differs] / root[differs, None], seen[differs], rng, resamples)
     p, stepped = np.ones(len(where)), np.ones(len(where))
     p[differs], stepped[differs] = plain, adjusted
     pairs = [
@@ -230,11 +236,13 @@ def _pairs(
     return where, pairs
 
 
-def _flipped(unit: FloatArray, seen: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _flipped(
+    unit: FloatArray, seen: FloatArray, rng: np.random.Generator, resamples: int
+) -> tuple[FloatArray, FloatArray]:
     """p of each pair, and step-down p of the largest; an item has one sign for all pairs, as it is one item."""
     if not len(seen):
         return seen, seen
-    draws = max(499, min(RESAMPLES, _DRAWN // len(seen)))
+    draws = min(resamples, max(499, _DRAWN // len(seen)))
     signs = rng.integers(0, 2, (unit.shape[1], draws)).astype(np.float64) * 2.0 - 1.0
     drawn = np.abs(unit @ signs)
     plain = (1.0 + (drawn >= seen[:, None] - 1e-9).sum(axis=1)) / (draws + 1.0)

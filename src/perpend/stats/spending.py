@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from perpend.errors import DataError
 from perpend.stats import gate
+from perpend.stats.betting import item_means, look_counts
 from perpend.stats.gate import FloatArray, Ids
 from perpend.stats.proportions import normal_quantile, wilson_bounds
-from perpend.stats.betting import item_means, look_counts
 from perpend.types import Caution, Estimate, Number
 
 Spending: TypeAlias = Literal["obrien-fleming", "pocock"]
