@@ -346,7 +346,7 @@ def few_clusters(n_clusters: int, n_items: float | None = None) -> Caution:
     unequal = "" if as_good > 0.95 * n_clusters else f", so unequal that they are as good as {as_good:.1f}"
     text = (
         f"only {n_clusters} items{unequal} (limit 30): in simulations such 95% intervals cover 83% to 100%, and "
-        "tests at 5% reject up to 14%; add items, or test with sign_flip"
+        "tests at 5% reject up to 16%; add items, or test with sign_flip"
     )
     return Caution("STAT022", text, as_good)
 

@@ -36,18 +36,18 @@ class Figure:
 
 
 RATE = Figure("rows of the rarer answer", 5, (83, 100), remedy="use 'clopper-pearson', or add items")
-CLUSTERED_RATE = Figure("rows of the rarer answer at the effective n", 5, (91, 100))
+CLUSTERED_RATE = Figure("rows of the rarer answer at the effective n", 10, (91, 100))
 DIFFERENCE = Figure("pairs that differ at the effective n", 20, (93, 100))
 MCC = Figure("rows in the smallest cell of the table", 10, (92, 100))
-AREA = Figure("wrong rows at the effective n", 20, (80, 99))
-ECE = Figure("rows, which the bins share", 1000, (90, 99))
-CLUSTERED_ECE = Figure("items of equal weight, which the bins share", 100, (84, 100), 10)
+AREA = Figure("wrong rows at the effective n", 40, (83, 100))
+ECE = Figure("rows, which the bins share", 2000, (90, 99))
+CLUSTERED_ECE = Figure("items of equal weight, which the bins share", 300, (80, 100), 10)
 ODDS = Figure("items with the rarer answer, one with both counting in part", 20, (93, 100), 10)
 AGREEMENT = Figure("items of equal weight", 60, (83, 100))
 SQUARED_GAP = Figure(
     "half-widths of its interval in the squared gap", 3, (94, 100), remedy="read it as 'not told from 0'"
 )
-SKEWED = 0.2
+SKEWED = 0.14
 """Skewness of item means over the root of their number, from where a Student interval is said to be off."""
 
 
