@@ -279,3 +279,65 @@ def test_a_constant_brier_score_has_an_interval_and_says_why_it_is_no_students()
     found = cal.brier_estimate([0.8] * 5, [1] * 5)
     assert found.lo is not None
     assert "no interval" not in found.note
+
+
+def test_what_rests_on_few_answers_of_one_kind_says_what_simulations_showed() -> None:
+    rare = stats.wilson(298, 300)
+    (caution,) = rare.cautions
+    assert caution.id == "STAT028"
+    assert "few rows of the rarer answer (2, limit 5): in simulations such 95% intervals cover" in caution.text
+    assert stats.wilson(250, 300).cautions == ()
+    assert "STAT028" in {c.id for c in stats.mcc(stats.Confusion(40, 4, 30, 60)).cautions}
+    assert stats.mcc(stats.Confusion(40, 14, 30, 60)).cautions == ()
+    items = np.repeat(np.arange(60), 6)
+    nearly = stats.proportion(np.repeat([1.0] * 58 + [0.0] * 2, 6), items)
+    assert [c.id for c in nearly.cautions] == ["STAT001", "STAT028"]
+
+
+def test_a_mean_that_a_few_items_carry_says_so() -> None:
+    values = [0.1] * 38 + [4.0, 9.0]
+    assert [c.id for c in stats.mean(values).cautions] == ["STAT029"]
+    assert stats.mean(np.linspace(0.0, 1.0, 40)).cautions == ()
+
+
+def test_unequal_and_one_sided_items_caution_an_odds_ratio() -> None:
+    rng = np.random.default_rng(2)
+    sizes = np.array([174, *[6] * 39])
+    items = np.repeat(np.arange(40), sizes)
+    y, group = (rng.random(len(items)) < 0.6).astype(float), np.where(items % 2, "b", "a").tolist()
+    cells = collapse(y, [factor("g", group)], items=items)
+    fit = fit_logit(cells, ["g"])
+    for estimate in (odds_ratio(cells, fit, "g[b]"), clustered_test(fit, "g")):
+        assert [c.id for c in estimate.cautions] == ["STAT022"]
+        assert "as good as" in estimate.cautions[0].text
+    items = np.repeat(np.arange(40), 6)
+    y, group = np.repeat([0.0, 0.0, 0.0] + [1.0] * 37, 6), np.where(items % 2, "b", "a").tolist()
+    cells = collapse(y, [factor("g", group)], items=items)
+    assert [c.id for c in odds_ratio(cells, fit_logit(cells, ["g"]), "g[b]").cautions] == ["STAT028"]
+
+
+def test_areas_are_as_skewed_as_a_rate_of_errors() -> None:
+    rng, ends = np.random.default_rng(3), []
+    for _ in range(200):
+        c = np.clip(rng.beta(5.0, 0.5, 40), 1e-6, 1 - 1e-6)
+        y = (rng.random(40) < c).astype(float)
+        area = selective(np.repeat(c, 6), np.repeat(y, 6), clusters=np.repeat(np.arange(40), 6))
+        ends.append(area.augrc_ends or (None, None))
+    many = np.sort(np.random.default_rng(4).beta(5.0, 0.5, 200_000))[::-1]
+    truth = float((np.cumsum(1 - many) / 200_000).mean())
+    assert covered([one for one in ends if one[0] is not None], truth) >= 0.87, "it was 0.83"
+
+
+def test_raters_of_unequal_items_are_as_sure_as_the_items_allow() -> None:
+    rng, ends = np.random.default_rng(5), []
+    items = np.repeat(np.arange(30), HALF)
+    for _ in range(150):
+        truth, wrong = (rng.random(30) < 0.4)[items], rng.beta(0.4, 3.6, 30)[items]
+        raters = [np.where(rng.random(348) < wrong, ~truth, truth).astype(float) for _ in range(2)]
+        found = stats.ac1(raters, items)
+        ends.append((found.lo, found.hi))
+    one = rng.beta(0.4, 3.6, 400_000)
+    agreed = float((one**2 + (1 - one) ** 2).mean())
+    chance = 2 * (0.4 * 0.9 + 0.6 * 0.1) * (1 - (0.4 * 0.9 + 0.6 * 0.1))
+    assert covered(ends, (agreed - chance) / (1 - chance)) >= 0.86, "it was 0.72"
+    assert "as good as 3.9" in found.cautions[0].text

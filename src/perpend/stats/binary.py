@@ -116,9 +116,10 @@ class _Clustered:
         for name, lost in (("balanced_accuracy", (0, 0)), ("balanced_accuracy_effective", invalid)):
             joined = self.balanced(self.positive + lost[0], self.negative + lost[1])
             if joined is not None:
-                estimates[name] = replace(joined, cautions=(*repeats, *self.warned))
+                estimates[name] = replace(joined, cautions=_each((*repeats, *joined.cautions, *self.warned)))
         if classification.mcc_undefined(self.counts, self.level) is None:
-            estimates["mcc"] = replace(self.mcc(), cautions=(*repeats, *self.warned))
+            rates = (*estimates["tpr"].cautions, *estimates["tnr"].cautions)
+            estimates["mcc"] = replace(self.mcc(), cautions=_each((*repeats, *rates, *self.warned)))
         estimates["bias"] = classification.bias(self.counts, level=self.level, signed=self.signed())
         return estimates
 
@@ -182,6 +183,14 @@ class _Clustered:
 def _influence(ones: IntArray, rows: IntArray) -> FloatArray:
     """What each cluster adds to the error of the rate of ones among its rows."""
     return ones - float(ones.sum()) / float(rows.sum()) * rows
+
+
+def _each(cautions: tuple[Caution, ...]) -> tuple[Caution, ...]:
+    """One caution of each kind: of two classes the one with the fewer items says more."""
+    worst: dict[str, Caution] = {}
+    for caution in sorted(cautions, key=lambda one: one.number or 0.0, reverse=True):
+        worst[caution.id] = caution
+    return tuple(worst[id_] for id_ in dict.fromkeys(caution.id for caution in cautions))
 
 
 def _state(answer: FloatArray) -> IntArray:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import dependent, gate, proportions, resample
+from perpend.stats import dependent, gate, measured, proportions, resample
 from perpend.stats.bins import (
     EDGE_WIDTH,
     BinSums,
@@ -79,7 +79,8 @@ def ece_estimate(
 ) -> Estimate:
     """ECE with the value a perfect model shows at this n, a test of calibration, and the gated-hull interval.
 
-    The interval is empirical: no theory, measured coverage 0.90 to 0.99 (a percentile bootstrap covers 0 % at ECE 0).
+    The interval is empirical: no theory, measured coverage 0.90 to 0.99 (a percentile bootstrap covers 0 % at ECE 0),
+    and 0.80 to 1.00 where items repeat; STAT028 says so below 2,000 rows or 300 items.
     Where items repeat, the null is that of a calibrated model whose repeats agree as much as the rows allow, and items
     are resampled (stats/dependent.py). `also` holds the bins, the edge conventions and the null. One item: no interval
     and no test.
@@ -104,6 +105,7 @@ def ece_estimate(
         **spread.also(),
     }
     warned = [*spread.cautions(), *_edge_facts(c, y, value, n_bins, also)]
+    warned.extend(measured.ECE.caution(n) if items is None else measured.CLUSTERED_ECE.caution(spread.n_items))
     if clipped:
         warned.append(gate.clipped(clipped))
     if value <= quantile:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from perpend.stats import gate
+from perpend.stats import gate, measured
 from perpend.stats.bins import CHUNK, BinSums, bin_sums, edges, gap_sums, rows_of
 from perpend.stats.gate import FloatArray
 from perpend.stats.proportions import normal_quantile
@@ -121,6 +121,7 @@ def debiased_from(sums: BinSums, *, level: float = 0.95) -> Estimate:
             "closed_lo": value - half,
             "closed_hi": value + half,
         },
+        cautions=measured.SQUARED_GAP.caution(max(value, 0.0) / half),
     )
 
 

@@ -13,8 +13,10 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from perpend.errors import DataError, did_you_mean
-from perpend.stats import gate
+from perpend.stats import gate, measured
+from perpend.stats.clusters import FEW
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
+from perpend.types import Caution
 
 Codes: TypeAlias = npt.NDArray[np.integer]
 
@@ -50,6 +52,16 @@ class ItemCells:
     cell: IntArray
     k: FloatArray
     n: FloatArray
+
+    def cautions(self) -> tuple[Caution, ...]:
+        """STAT022 where items are few or unequal, else STAT028 where few of them hold the rarer answer."""
+        sizes = np.bincount(self.item, self.n)
+        n_items = float(sizes.sum() ** 2 / (sizes @ sizes))
+        if n_items < FEW:
+            return (gate.few_clusters(self.n_items, n_items),)
+        # Repeats count for little where they agree: an item in a cell counts by the share of its rows.
+        right = self.k / self.n
+        return measured.ODDS.caution(float(min(right.sum(), (1.0 - right).sum())))
 
 
 @dataclass(frozen=True, slots=True)

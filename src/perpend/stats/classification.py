@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate
+from perpend.stats import edition, gate, measured
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.stats.pair_bounds import newcombe_bounds
 from perpend.stats.proportions import normal_quantile, wilson, wilson_bounds
@@ -237,7 +237,7 @@ def mcc(counts: Confusion, *, level: float = 0.95) -> Estimate:
     note = PERFECT_NOTE if abs(value) == 1.0 else ""
     plain = (None, None) if note else _fisher(value, _variance(counts.cells), quantile)
     also: dict[str, Number] = {} if edition.is_first() else {"fisher_lo": plain[0], "fisher_hi": plain[1]}
-    warned = invalid_cautions(counts)
+    warned = (*invalid_cautions(counts), *measured.MCC.caution(min(counts.cells)))
     return Estimate(value, counts.valid, lo, hi, "delta on Fisher's z", note, level, also, warned)
 
 

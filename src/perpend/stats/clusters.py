@@ -14,6 +14,9 @@ from perpend.stats import cautions, edition, gate, intraclass, weighted
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Number
 
+FEW = 30
+"""Below so many items of one size an interval of repeated items carries STAT022."""
+
 
 def normal_quantile(level: float) -> float:
     """The z of a two-sided normal interval: 1.959963984540054 at 95%."""
@@ -98,7 +101,7 @@ class Clustering:
         few = gate.few_clusters(self.n_clusters, self.n_items)
         unlike = self.weighted_df is not None and self.n_items < 0.8 * self.n_clusters
         weights = cautions.unequal_weights(self.n_clusters, self.n_items)
-        return (repeat,) * (self.n_clusters < self.n) + (few,) * (self.n_items < 30) + (weights,) * unlike
+        return (repeat,) * (self.n_clusters < self.n) + (few,) * (self.n_items < FEW) + (weights,) * unlike
 
 
 def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:

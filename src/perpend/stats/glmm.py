@@ -205,4 +205,4 @@ def gee_odds_ratio(cells: Cells, terms: Sequence[str], name: str, *, level: floa
         raise DataError(f"items: {items.n_items} items cannot carry {len(plain.names)} coefficients; add items")
     method = f"GEE, exchangeable, marginal over items, bias-reduced t({df})"
     ratio = _ratio(float(fit.params[j]), float(fit.bse[j]), cells.rows, level, method, also, df)
-    return replace(ratio, cautions=(gate.few_clusters(items.n_items),)) if items.n_items < 30 else ratio
+    return replace(ratio, cautions=items.cautions())

@@ -11,8 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, resample, weighted
-from perpend.stats.clusters import Clustering, clustering, coded, normal_quantile, student_quantile, totals, unequal
+from perpend.stats import gate, measured, resample, weighted
+from perpend.stats.clusters import (
+    FEW,
+    Clustering,
+    clustering,
+    coded,
+    normal_quantile,
+    student_quantile,
+    totals,
+    unequal,
+)
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.pair_bounds import Table, newcombe_bounds, tango_bounds
 from perpend.stats.proportions import clopper_pearson, cohens_h, rate
@@ -198,7 +207,9 @@ def difference_of(
         note = spread.note or f"no interval: all {spread.n} rows belong to one cluster"
         return Estimate(spread.mean, spread.n, note=note, level=level, also=also, cautions=spread.cautions())
     lo, hi, name, note = _difference_ends(table, spread, level, method)
-    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, spread.cautions())
+    few = measured.DIFFERENCE.caution((table[1] + table[2]) * spread.n_effective / spread.n)
+    warned = (*spread.cautions(), *(few if spread.repeats and spread.n_items >= FEW else ()))
+    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, warned)
 
 
 def _companions(table: Table, spread: Clustering) -> dict[str, Number]:

@@ -16,8 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate, resample, weighted
-from perpend.stats.clusters import Clustering, clustering, coded, normal_quantile, student_quantile, totals, unequal
+from perpend.stats import edition, gate, measured, resample, weighted
+from perpend.stats.clusters import (
+    FEW,
+    Clustering,
+    clustering,
+    coded,
+    normal_quantile,
+    student_quantile,
+    totals,
+    unequal,
+)
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Estimate, Number
 
@@ -73,7 +82,8 @@ def wilson(k: int, n: int, *, level: float = 0.95) -> Estimate:
     if n == 0:
         return Estimate(None, 0, note="no rows", level=level, also={"k": 0})
     lo, hi = wilson_bounds(k / n, float(n), quantile)
-    return Estimate(k / n, n, lo, hi, "Wilson", level=level, also={"k": k})
+    rare = measured.RATE.caution(min(k, n - k))
+    return Estimate(k / n, n, lo, hi, "Wilson", level=level, also={"k": k}, cautions=rare)
 
 
 def clopper_pearson(k: int, n: int, *, level: float = 0.95) -> Estimate:
@@ -156,7 +166,11 @@ def rate_of(spread: Clustering, k: int, *, level: float = 0.95, method: RateMeth
         note = f"no variance between clusters for '{method}', so Wilson at the effective n"
     else:
         raise DataError(f"method: is {method!r}; use 'wilson', 'clopper-pearson', 't' or 'bootstrap'")
-    return Estimate(p, n, lo, hi, name, note, level, also, spread.cautions())
+    warned = spread.cautions()
+    if name.startswith("Wilson") and (not spread.repeats or spread.n_items >= FEW):
+        figure = measured.CLUSTERED_RATE if spread.repeats else measured.RATE
+        warned = (*warned, *figure.caution(spread.n_effective * min(p, 1.0 - p)))
+    return Estimate(p, n, lo, hi, name, note, level, also, warned)
 
 
 def _bootstrapped(
@@ -180,7 +194,8 @@ def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0
     No interval where there is one row, one cluster, or no variance at all: a width of zero would claim certainty.
     """
     column = gate.values("values", values)
-    spread = clustering(column, coded(clusters, len(column)))
+    codes = coded(clusters, len(column))
+    spread = clustering(column, codes)
     also: dict[str, Number] = {"se": spread.se, "se_naive": spread.se_naive, **spread.also()}
     normal_quantile(level)
     note, se, df = "", spread.se, spread.n_clusters - 1
@@ -198,7 +213,9 @@ def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0
     half = student_quantile(level, df) * se
     name = f"cluster t({df})" if spread.repeats else f"t({df})"
     lo, hi = spread.mean - half, spread.mean + half
-    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, spread.cautions())
+    items = column if codes is None else totals(codes, column) / np.bincount(codes)
+    warned = (*spread.cautions(), *measured.skewed(items))
+    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, warned)
 
 
 def risk_difference(k1: int, n1: int, k2: int, n2: int, *, level: float = 0.95) -> Estimate:

@@ -60,6 +60,8 @@ class LogitFit:
     n_items: int | None
     aliased: tuple[str, ...]
     cautions: tuple[Caution, ...]
+    few: tuple[Caution, ...] = ()
+    """What clustered estimates of this fit carry where items, or those with the rarer answer, are few."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -127,6 +129,7 @@ def _fit(cells: Cells, model: Design, *, checked: bool) -> LogitFit:
         model = model.at(keep) if aliased else model
     rank, items = len(model.names), cells.items
     n_items = None if items is None else items.n_items
+    few = () if items is None or items.n_items == cells.rows else items.cautions()
     norm, settled = math.inf, False
     try:
         coef, information, loglik, norm = _newton(model.x, cells.k, cells.n)
@@ -139,13 +142,13 @@ def _fit(cells: Cells, model: Design, *, checked: bool) -> LogitFit:
             loglik = _supremum(model, cells, ~moved)
             shown = "; ".join(cells.label(cell) for cell in np.flatnonzero(moved)[:3])
             warned = (gate.separation(shown, int(moved.sum())),)
-            return LogitFit(model, None, None, None, loglik, rank, cells.rows, n_items, aliased, warned)
+            return LogitFit(model, None, None, None, loglik, rank, cells.rows, n_items, aliased, warned, few)
         if not norm < _SCORE_LIMIT:
             caution = gate.not_stationary(norm)
             raise DataError(f"{caution.id}: {caution.text}; collapse sparse levels or drop a term")
     bread = np.asarray(np.linalg.inv(information), dtype=np.float64)
     clustered = None if items is None else _sandwich(model.x, coef, bread, items)
-    return LogitFit(model, coef, bread, clustered, loglik, rank, cells.rows, n_items, aliased, ())
+    return LogitFit(model, coef, bread, clustered, loglik, rank, cells.rows, n_items, aliased, (), few)
 
 
 def _supremum(model: Design, cells: Cells, rest: np.typing.NDArray[np.bool_]) -> float:
@@ -222,7 +225,7 @@ def clustered_test(fit: LogitFit, term: str) -> Estimate:
         note = f"{items} items cannot test {df} coefficients"
     if note or fit.coef is None or fit.clustered is None or items is None:
         return Estimate(None, fit.rows, note=note, also=also, cautions=fit.cautions)
-    few = (gate.few_clusters(items),) if items < 30 else ()
+    few = fit.few
     block, b = fit.clustered[np.ix_(columns, columns)], fit.coef[columns]
     plain = fit.covariance[np.ix_(columns, columns)] if fit.covariance is not None else block
     # Levels that every item answers alike have no variance between items; rounding leaves it just above or below 0.
@@ -258,12 +261,13 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
             method += ", rows divided by the design effect"
         elif cells.items is None:
             method += ", assumes independent rows"
-        return Estimate(math.exp(beta), fit.rows, lo, hi, method, level=level, also=also, cautions=fit.cautions)
+        warned = (*fit.cautions, *fit.few)
+        return Estimate(math.exp(beta), fit.rows, lo, hi, method, level=level, also=also, cautions=warned)
     beta, plain = float(fit.coef[j]), math.sqrt(float(fit.covariance[j, j]))
     z = proportions.normal_quantile(level)
     se, quantile, method = plain, z, "Wald, assumes independent rows"
     p = math.erfc(abs(beta / plain) / math.sqrt(2.0))
-    warned: tuple[Caution, ...] = ()
+    warned = ()
     if fit.clustered is not None and fit.n_items is not None:
         df, variance = fit.n_items - 1, float(fit.clustered[j, j])
         if variance <= 1e-20 * plain * plain:  # rounding can leave it just below 0
@@ -273,7 +277,7 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
         se, quantile = math.sqrt(variance), proportions.student_quantile(level, df)
         method = f"item-clustered t({df})"
         p = 2.0 * float(stdtr(df, -abs(beta / se)))
-        warned = (gate.few_clusters(fit.n_items),) if fit.n_items < 30 else ()
+        warned = fit.few
     also = {
         "beta": beta,
         "se": se,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, proportions
+from perpend.stats import gate, measured, proportions
 from perpend.stats.bins import rows_of
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
@@ -37,7 +37,7 @@ class Selective:
     oracle: float
     e_aurc: float
     aurc_ends: tuple[float, float] | None
-    """Student's interval on the linearised area, clustered where items repeat; None where nothing varies."""
+    """Wilson's bounds at the effective n of the linearised area, with t; None where nothing varies."""
     augrc_ends: tuple[float, float] | None
     cautions: tuple[Caution, ...]
 
@@ -73,11 +73,18 @@ def _pulls(c: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return aurc, wrong * less[inverse] + more[inverse]
 
 
-def _area_ends(pulls: FloatArray, area: float, codes: IntArray | None) -> tuple[float, float] | None:
-    spread = proportions.mean(pulls, codes)
-    if spread.lo is None or spread.hi is None or spread.value is None:
+def _area_ends(
+    pulls: FloatArray, area: float, wrong: proportions.Clustering, codes: IntArray | None
+) -> tuple[float, float] | None:
+    """Wilson's bounds at the n that an area of this size and spread is worth: it is as skewed as a rate of errors."""
+    spread = proportions.clustering(pulls, codes)
+    if spread.n_clusters == 1 or not spread.se_naive or not 0.0 < area < 1.0:
         return None
-    return max(area + spread.lo - spread.value, 0.0), min(area + spread.hi - spread.value, 1.0)
+    # Where repeats agree, wrong rows show it sooner than what they add to an area.
+    effective = min(spread.n_effective, wrong.n_effective)
+    variance = spread.se_naive**2 * spread.n / effective
+    quantile = proportions.student_quantile(0.95, spread.n_clusters - 1)
+    return proportions.wilson_bounds(area, area * (1.0 - area) / variance, quantile)
 
 
 def selective(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, clusters: Ids | None = None) -> Selective:
@@ -92,6 +99,8 @@ def selective(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, clusters: I
     aurc = float(risk.mean())
     augrc = float((errors.sum() - errors[-1] / 2.0) / n**2)
     wrong = n - float(y.sum())
+    errors_spread = proportions.clustering(1.0 - y, codes)
+    few = measured.AREA.caution(errors_spread.n_effective * wrong / n)
     oracle = float((np.maximum(k - (n - wrong), 0.0) / k).mean())
     return Selective(
         n=n,
@@ -100,9 +109,9 @@ def selective(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, clusters: I
         augrc=augrc,
         oracle=oracle,
         e_aurc=max(aurc - oracle, 0.0),
-        aurc_ends=_area_ends(pulls[0], aurc, codes),
-        augrc_ends=_area_ends(pulls[1] - augrc, augrc, codes),
-        cautions=(*warned, *proportions.clustering(pulls[0], codes).cautions()),
+        aurc_ends=_area_ends(pulls[0], aurc, errors_spread, codes),
+        augrc_ends=_area_ends(pulls[1], augrc, errors_spread, codes),
+        cautions=(*warned, *proportions.clustering(pulls[0], codes).cautions(), *few),
     )
 
 
