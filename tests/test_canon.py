@@ -107,7 +107,7 @@ def test_a_small_file_that_cannot_be_read_says_which_and_why(tmp_path: Path) -> 
     (tmp_path / "half").write_text('{"a": "\\ud800"}', encoding="utf-8")
     with pytest.raises(DataError, match="gone: no such file; make it"):
         canon.read_text(tmp_path / "gone", advice="make it")
-    with pytest.raises(StoreError, match="cannot be read: Is a directory"):
+    with pytest.raises(StoreError, match="cannot be read: a folder, where a file is expected"):
         canon.read_text(tmp_path, StoreError)
     with pytest.raises(SpecError, match="not UTF-8 at byte 0"):
         toml.read_toml(tmp_path / "latin")

@@ -28,14 +28,14 @@ def run_name(out: Path) -> str:
 
 
 def conform(out: Path, *more: str) -> Result:
-    options = ("--task", "conformity", "--model", "mock/subject", "--model-option", "sway=0.5", "--quiet")
+    options = ("--task", "conformity", "--model", "mock/subject", "--model-option", "sway=0.5")
     return call("eval", *options, "--out", str(out), *more)
 
 
 def test_eval_asks_scores_and_reports(tmp_path: Path) -> None:
     done = conform(tmp_path)
     assert done.exit_code == 0, done.output
-    assert f"answered: {TRIALS}" in done.output
+    assert f"{TRIALS:,} of {TRIALS:,} answered" in done.output
     assert "Report: " in done.output
     assert "\\" not in done.output, "the terminal is not Markdown"
     assert {"manifest.json", "run.db", "metrics.json", "report.md"} <= {
@@ -152,8 +152,35 @@ def test_hostile_answers_are_inert_on_the_page(tmp_path: Path) -> None:
         str(tmp_path / "runs"),
     )
     assert done.exit_code == 0, done.output
-    page = call("show", run_name(tmp_path / "runs"), "--n-per-group", "1").output
+    page = tmp_path / "cases.md"
+    shown = call("show", run_name(tmp_path / "runs"), "--n-per-group", "1").output
+    call("show", run_name(tmp_path / "runs"), "--n-per-group", "1", "--out-md", str(page))
     for dangerous in ("\x1b", "\u202e", "\x00"):
-        assert dangerous not in page
-    assert "../../x\\|y" in page
-    assert page.count("````") == 2
+        assert dangerous not in shown + page.read_text()
+    assert "../../x\\|y" in page.read_text()
+    assert page.read_text().count("````") == 2
+    assert "../../x|y" in shown, "the terminal is not Markdown"
+    assert "\n    | # heading" in shown, "no line of an answer can pass for one of ours"
+
+
+def test_quiet_verbs_print_nothing_but_what_is_wrong(tmp_path: Path, items_file: Callable[..., Path]) -> None:
+    items = str(items_file(3))
+    run = ("--task", "questions", "--items", items, "--model", "mock/true", "--out", str(tmp_path / "runs"))
+    assert call("eval", *run, "--name", "run", "--quiet").output == ""
+    folder = str(tmp_path / "runs" / "run")
+    assert call("audit", folder, "--quiet").output == ""
+    judged = ("--model", "mock/echo", "--rubric", "correct", "--name", "judge", "--quiet")
+    assert call("judge", folder, *judged, "--dry-run").output == ""
+    assert call("judge", folder, *judged).output == ""
+    (tmp_path / "runs" / "run" / "report.md").write_text("Nothing to see here.")
+    done = call("audit", folder, "--quiet")
+    assert isinstance(done.exception, PerpendError)
+    assert done.stdout == ""
+    assert "report.md" in done.stderr
+
+
+def test_every_quiet_flag_says_the_same() -> None:
+    for verb in cli.commands.values():
+        for option in verb.params:
+            if "--quiet" in option.opts:
+                assert getattr(option, "help", "") == "Print errors only.", verb.name

@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from perpend._convert import READABLE, convert
 from perpend.errors import DataError, SpecError
-from perpend.importers.field_map import FieldMap, parse_map
 from perpend.measure.run import Run
+from perpend.rows.mapping import parse_map
 from perpend.types import Item, Response, Sampling, Usage
 from tests.test_compat_inspect import one, trials
 from tests.test_compat_rows import notes
@@ -87,6 +89,21 @@ def test_a_toml_file_says_the_same_as_the_flag(tmp_path: Path) -> None:
     assert parse_map(str(path)) == parse_map(MAP)
 
 
+def test_answers_in_any_table_become_the_same_run(tmp_path: Path) -> None:
+    """A blank cell is no value."""
+    rows = [{"qid": 7, "question": "2 + 2?", "answer": 4, "output": "4; yes", "acc": 1}]
+    text = '\ufeffqid;question;answer;output;acc;x\r\n7;2 + 2?;4;"4; yes";1;\r\n'
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    (tmp_path / "b.json").write_text(json.dumps({"rows": rows}), encoding="utf-16")
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "c.parquet")
+    fields = {"id": "qid", "prompt": "question", "target": "answer", "text": "output", "score.acc": "acc"}
+    for name in ("a.csv", "b.json", "c.parquet"):
+        run = Run(convert(tmp_path / name, tmp_path / f"run-{name}", fields))
+        ((trial, response, scores),) = trials(run)
+        assert (trial.item.id, trial.item.target, response.text) == ("7", "4", "4; yes")
+        assert scores["stored_acc@import"].value == 1.0
+
+
 def test_errors_and_absent_answers_are_never_empty_texts(tmp_path: Path) -> None:
     rows = (
         {"qid": "a", "output": None, "why": "HTTP 500"},
@@ -123,9 +140,9 @@ def test_lines_without_an_id_are_one_item_where_they_ask_the_same(tmp_path: Path
         ("prompt=question", "'text' missing"),
         ("prompt=question,text", "write each name once"),
         ("prompt=question,text=output,text=acc", "write each name once"),
-        ("prompt=question,text=", "'text' names no field"),
-        ("prompt=question,text=output,target=answr", "no line has the field 'answr'; did you mean 'answer'?"),
-        ("prompt=question,text=output,target=answer.0.x", "no line has the field 'answer.0.x'"),
+        ("prompt=question,text=", "'text' names no column"),
+        ("prompt=question,text=output,target=answr", "no row has the column 'answr'; did you mean 'answer'?"),
+        ("prompt=question,text=output,target=answer.0.x", "no row has the column 'answer.0.x'"),
         ("gone.toml", "no such file"),
     ],
 )
@@ -169,4 +186,4 @@ def test_a_map_needs_a_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not a file"):
         convert(tmp_path, tmp_path / "run", MAP)
     with pytest.raises(SpecError, match="'prompt' and 'text' missing"):
-        FieldMap({})
+        imported(tmp_path, {}, fields="id=qid")

@@ -413,8 +413,10 @@ def test_damage_other_archives_and_chunks_are_said_so(tmp_path: Path) -> None:
         assert "\n  ".join(READABLE) in str(error.value) or name != other
 
 
-def test_a_folder_of_several_logs_asks_for_one(tmp_path: Path) -> None:
+def test_a_folder_of_several_logs_becomes_a_run_for_each_and_is_no_one_run_to_show(tmp_path: Path) -> None:
     path = archive(tmp_path, {})
     (tmp_path / "second.eval").write_bytes(path.read_bytes())
-    with pytest.raises(DataError, match="2 logs of inspect_ai"):
-        convert(tmp_path, tmp_path / "out" / "run")
+    out = convert(tmp_path, tmp_path / "out" / "runs")
+    assert sorted(run.name for run in out.iterdir()) == [path.stem, "second"]
+    shown = CliRunner().invoke(cli, ["show", str(tmp_path)])
+    assert "holds 2 logs" in str(shown.exception)

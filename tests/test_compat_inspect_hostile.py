@@ -13,6 +13,7 @@ from perpend.errors import PerpendError
 from perpend.importers import field_map, inspect_log, lm_eval_log
 from perpend.measure.run import Run
 from perpend.report.export import export
+from perpend.rows.mapping import parse_map
 from tests.test_compat_inspect import HEADER, SAMPLE, output
 from tests.test_compat_lm_eval import PICKED, SAID
 
@@ -43,7 +44,7 @@ LINE: Mapping[str, object] = {
     "t": 0.5, "chat": [{"role": "user", "content": "x"}], "why": None, "stop": ["."],
 }
 # fmt: on
-MAP = field_map.parse_map(
+MAP = parse_map(
     "id=id,prompt=q,target=a,text=out,score.acc=acc,choices=c,aliases=c,tag.t=m.t,model=m.t,repeat=r,seed=s,temperature=t,"
     "ms=t,at=t,stop=stop,messages=chat,error=why,input_tokens=r,max_tokens=r"
 )

@@ -16,8 +16,9 @@ import pytest
 
 from perpend._convert import convert
 from perpend.errors import DataError
-from perpend.importers import json_stream, zip_members
+from perpend.importers import zip_members
 from perpend.measure.run import Run
+from perpend.rows import json_stream
 from tests.peak import PEAK_KB
 from tests.test_compat_inspect import HEADER, SAMPLE, archive, one, output
 

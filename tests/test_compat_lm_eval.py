@@ -270,12 +270,12 @@ def test_what_is_needed_and_not_there_is_said_with_its_line(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_line_without_its_samples_and_a_folder_of_two_runs_are_said_so(tmp_path: Path) -> None:
+def test_a_line_without_its_samples_and_one_of_two_runs_in_a_folder_are_said_so(tmp_path: Path) -> None:
     path = samples(tmp_path, PICKED, {"doc_id": 1})
     with pytest.raises(DataError, match="jsonl:2: arguments, doc, filtered_resps, resps missing"):
         convert(path, tmp_path / "run")
     (tmp_path / "samples_quiz_2027-01-02T03-04-05.678.jsonl").write_text(json.dumps(SAID) + "\n")
-    with pytest.raises(DataError, match="samples of 2 runs"):
+    with pytest.raises(DataError, match="1 of 2 sources could not be imported"):
         convert(tmp_path, tmp_path / "out" / "run")
     (tmp_path / "results_2028-01-01T00-00-00.json").write_text('{"results": {}, "configs": {}, "n-shot": {}}')
     with pytest.raises(DataError, match="run lm_eval with --log_samples"):

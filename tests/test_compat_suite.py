@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from perpend.ask.conditions import asch, template
-from perpend.ask.runner import evaluate, plan_size
+from perpend.ask.preview import preview
+from perpend.ask.runner import evaluate
 from perpend.errors import DataError, PerpendError, SpecError, StoreError
 from perpend.ledger.items import load_items
 from perpend.spec.runspec import read_spec
@@ -109,7 +110,10 @@ def test_a_bad_item_is_named_by_file_and_line(tmp_path: Path, line: Mapping[str,
     assert said in str(error.value)
 
 
-def test_a_suite_becomes_a_run_that_asks_the_first_items_under_its_conditions(tmp_path: Path) -> None:
+def test_a_suite_becomes_a_run_that_asks_the_first_items_under_its_conditions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-nobody")
     suite, folder = suite_files(tmp_path)
     spec = read_spec(write_suite(suite, folder, tmp_path / "out"))
     assert [(model.name, model.label, model.max_tokens) for model in spec.models] == [
@@ -120,7 +124,7 @@ def test_a_suite_becomes_a_run_that_asks_the_first_items_under_its_conditions(tm
     assert (spec.name, spec.seed) == ("small_t0.4", 7)
     assert [item.id for item in load_items(spec.items)] == ["facts_0", "facts_1", "views_0", "views_1"]
     assert [item.tags["topic"] for item in load_items(spec.items)] == ["general", "general", "opinion", "opinion"]
-    assert plan_size(spec)["trials"] == 4 * 3 * 2
+    assert preview(spec, Path("runs")).trials == 4 * 3 * 2
     group = template(tmp_path / "out" / "templates" / "asch_3.toml")
     assert group.params["user"] == asch(3, confidence="low").params["user"]
 
@@ -242,7 +246,7 @@ def test_the_studys_suite_of_220_items_runs(tmp_path: Path, temperature: str) ->
     suite = DATA / "suite_configs" / f"suite_expanded_temp{temperature}.json"
     path = write_suite(suite, DATA / "suite_items_220.jsonl", tmp_path / "out", provider="mock/subject")
     spec = read_spec(path)
-    assert plan_size(spec)["trials"] == 220 * 3 * 6
+    assert preview(spec, Path("runs")).trials == 220 * 3 * 6
     assert [s.temperature for s in spec.samplings] == [float(temperature)]
     items = load_items(spec.items)
     assert sum(item.target is None for item in items) == 20

@@ -28,7 +28,9 @@ def line(**changes: object) -> str:
         ("[1]", "a JSON object was expected, not a list"),
         (line(promt="x"), "did you mean 'prompt'"),
         (line(id=" "), "'id' is missing or blank"),
-        (line(id=7), "must be a string (in quotes)"),
+        (line(id=[7]), "'id' must be a string or a number"),
+        (line(question="x"), "target. Other facts go into 'tags'."),
+        ('{"id": "a", "question": "x"}', "write --map prompt=question"),
         (line(prompt=""), "'prompt' is missing or blank"),
         (line(target=" "), "target is blank"),
         (line(target="Yes", decoy=" yes "), "decoy equals target"),
@@ -36,7 +38,8 @@ def line(**changes: object) -> str:
         (line(choices=["A", "A"]), "occurs twice"),
         (line(choices=["A", "B"], target="C"), "is not among its choices"),
         (line(choices="AB"), "must be a list of strings"),
-        (line(tags={"topic": 3}), "must be an object of strings"),
+        (line(tags={"topic": [3]}), "'tag topic' must be a string or a number"),
+        (line(tags="topic"), "'tags' must be an object"),
         (r'{"id": "a", "prompt": "\ud800"}', "half a surrogate pair"),
     ],
 )
@@ -56,7 +59,7 @@ def test_an_id_used_in_two_files_is_an_error_that_names_both_places(tmp_path: Pa
 def test_a_missing_or_binary_file_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         list(data.read_items(tmp_path / "none.jsonl"))
-    (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe")
+    (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfa{}")
     with pytest.raises(DataError, match="not UTF-8 at byte 0"):
         list(data.read_items(tmp_path / "binary.jsonl"))
 

@@ -15,15 +15,12 @@ from perpend.errors import DataError
 from perpend.ledger.items import check_freeze, load_items
 from perpend.proof.audit import audit_run
 from perpend.studies.verbs.build import ITEMS, build
+from perpend.studies.verbs.domains import PERSONS, TENSES, TRICKS, VERBS
 from perpend.studies.verbs.probes import (
     ADVERSARIAL,
     CORE,
     CORPUS,
     HELDOUT,
-    PERSONS,
-    TENSES,
-    TRICKS,
-    VERBS,
     Probe,
     as_item,
     check_leaks,

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
+from pyarrow import parquet
 
 import perpend as pp
 from perpend.ask.rubric import find_rubric
@@ -183,6 +185,18 @@ def test_labels_from_elsewhere_are_checked_and_added(run: pp.Run, tmp_path: Path
     assert all(one.text_sha256 and one.drawn is None for one in read_labels(run))
 
 
+def test_labels_of_any_table_are_the_same_labels(run: pp.Run, tmp_path: Path) -> None:
+    rows = [{"trial": 1, "value": True, "by": 7, "text": "x"}, {"trial": 2, "value": None, "by": 7, "text": "y"}]
+    (tmp_path / "a.json").write_text(json.dumps({"labels": rows}), encoding="utf-16")
+    (tmp_path / "b.csv").write_text("\ufefftrial;value;by;text\r\n1;TRUE;7;x\r\n2;;7;y\r\n", encoding="utf-8")
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "c.parquet")
+    for name in ("a.json", "b.csv", "c.parquet"):
+        label(run, "", "--from", str(tmp_path / name), "--map", "by=by")
+        labels = [(one.trial, one.value, one.by) for one in read_labels(run)]
+        assert labels == [(1, 1, "7"), (2, None, "7")]
+        (run.directory / "labels.jsonl").unlink()
+
+
 def test_labels_of_a_json_file_may_give_values_and_places(run: pp.Run, tmp_path: Path) -> None:
     source = tmp_path / "readings.jsonl"
     rows = [
@@ -210,7 +224,18 @@ def test_labels_of_a_json_file_may_give_values_and_places(run: pp.Run, tmp_path:
         ('{"value": 1}\n', "a.jsonl", "a.jsonl:1: a label names its trial"),
         ('{"trial": 1, "value": 1, "text_sha256": "00"}\n', "a.jsonl", "a.jsonl:1: trial 1 has another text"),
         (f"trial,value\n{'1' * 6000},1\n", "a.csv", "a.csv:2: trial '111"),
-        ("trial,value\n1,1,1\n", "a.csv", "a.csv:2: another number of cells"),
+        (
+            "trial,verdict\n1,yes\n",
+            "a.csv",
+            "a.csv:2: no 'label' or 'value'; write --map label=COLUMN. Other columns: ",
+        ),
+        (
+            "row,label\n1,yes\n",
+            "a.csv",
+            "a.csv:2: no 'trial' or 'item'; write --map trial=COLUMN. Other columns: 'row'",
+        ),
+        ("", "a.csv", "a.csv: no labels in this file"),
+        ("trial,value\n1,1,1\n", "a.csv", "a.csv:2: 3 cells where the first line has 2"),
         ('trial,value\n"1,1\n', "a.csv", "not CSV"),
     ],
 )

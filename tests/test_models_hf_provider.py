@@ -11,7 +11,8 @@ from transformers import PreTrainedTokenizerFast
 from perpend.errors import ModelError, SpecError
 from perpend.models.hf import Transformers, model
 from perpend.spec.model import Budget
-from perpend.studies.verbs.checkpoint import report_model
+from perpend.studies.verbs.checkpoint import ReportOptions, report_model
+from perpend.studies.verbs.folder import write_checkpoint
 from perpend.studies.verbs.probes import load_heldout
 from perpend.types import Message, Request, Response, Sampling
 from tests.hf_models import LONGEST, brute, tiny
@@ -160,6 +161,6 @@ def test_a_text_has_the_log_likelihood_of_each_of_its_tokens_after_the_beginning
 
 def test_a_checkpoint_s_report_asks_it_plain_text_and_states_its_perplexity(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path / "tiny", template=None)
-    page = report_model(f"hf/{folder}", tmp_path / "out", label="tiny")
+    page = write_checkpoint(report_model(f"hf/{folder}", tmp_path / "out", ReportOptions("tiny")), tmp_path / "out")
     assert "erplexity" in (page / "REPORT.md").read_text(encoding="utf-8")
     assert len((page / "held_out.jsonl").read_text(encoding="utf-8").splitlines()) == len(list(load_heldout()))

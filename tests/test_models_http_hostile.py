@@ -319,7 +319,7 @@ def test_limits_of_what_is_read() -> None:
 def evaluate(tmp_path: Path, items: Path, url: str, *more: str) -> Result:
     options = {"base_url": f"{url}/v1", "backoff_s": 0.001, "retries": 1, "timeout_s": 0.5}
     given = [f"--model-option={name}={value}" for name, value in options.items()]
-    what = ["eval", "--task", "questions", "--items", str(items), "--model", "openai/m", "--name", "r", "--quiet"]
+    what = ["eval", "--task", "questions", "--items", str(items), "--model", "openai/m", "--name", "r"]
     return CliRunner().invoke(cli, [*what, "--out", str(tmp_path), *given, *more])
 
 
@@ -352,7 +352,7 @@ def test_a_run_without_any_answer_is_exit_4_says_why_and_can_be_resumed(
     with serve(failing(openai_chat("TRUE"))) as server:
         again = evaluate(tmp_path, items, server.url)
     assert again.exit_code == 0, again.output
-    assert f"answered: {count}" in again.output
+    assert f"{count} of {count} answered" in again.output
 
 
 def test_some_failures_are_exit_0_with_a_count(tmp_path: Path, items_file: Callable[..., Path]) -> None:
@@ -384,7 +384,7 @@ def test_a_budget_that_allows_nothing_is_not_exit_0(
     with serve(failing(openai_chat("TRUE"))) as server:
         done = evaluate(tmp_path, items_file(3), server.url, *limit)
     assert isinstance(done.exception, ModelError), done.output
-    assert "stopped" in done.stderr
+    assert "Stopped" in done.stderr
 
 
 def test_a_budget_spent_on_failures_is_exit_4(tmp_path: Path, items_file: Callable[..., Path]) -> None:

@@ -125,7 +125,7 @@ def test_the_report_says_what_accuracy_would_be_if_unscored_probes_were_wrong(tm
     rows = [replace(one, correct=True) for one in simulated(14, 40)]
     ties = [replace(one, confidence=None, correct=None, unscored="tie") for one in rows[:10]]
     page = (write_checkpoint(checkpoint_of([*ties, *rows[10:]], name="x"), tmp_path) / "REPORT.md").read_text("utf-8")
-    assert "With the 10 unscored core probes counted as wrong, accuracy is 0.750." in page
+    assert "With the 10 unscored predictions counted as wrong, accuracy is 0.750." in page
 
 
 def test_a_slice_that_differs_is_found_and_equal_ones_are_not() -> None:

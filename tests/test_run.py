@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from perpend.ask.conditions import asch, control
-from perpend.ask.runner import evaluate_task, plan_size
+from perpend.ask.preview import preview
+from perpend.ask.runner import evaluate_task
 from perpend.ask.task import Reprompt, Task
 from perpend.errors import DataError, ModelError, SpecError, StoreError
 from perpend.ledger.store import Store
@@ -258,6 +259,16 @@ def test_an_unusable_first_reply_gets_a_second_turn_and_is_kept(
     assert silent.asked == []
 
 
+def test_a_limit_that_leaves_second_turns_unasked_is_said(tmp_path: Path, items_file: Callable[..., Path]) -> None:
+    model = Recorder(lambda r: Response(text="TRUE" if len(r.messages) > 2 else "hm"))
+    spec = replace(SPEC, items=(items_file(2),), limits=Limits(max_requests=6))
+    outcome = evaluate_task(spec, task(reprompt=again()), [model], tmp_path, quiet=True)
+    assert (outcome.answered, outcome.planned, outcome.stopped) == (4, 4, "--max-requests 6 reached")
+    more = replace(spec, limits=Limits(max_requests=8))
+    outcome = evaluate_task(more, task(reprompt=again()), [model], tmp_path, quiet=True)
+    assert (outcome.sent, outcome.spent.requests, outcome.stopped) == (2, 8, None)
+
+
 def test_max_items_draws_the_same_items_every_time(tmp_path: Path, items_file: Callable[..., Path]) -> None:
     spec = replace(SPEC, items=(items_file(50),), max_items=5)
     evaluate_task(spec, task(), [Recorder()], tmp_path / "a", quiet=True)
@@ -283,13 +294,13 @@ def test_impossible_runs_are_refused_before_anything_is_asked(tmp_path: Path, it
         )
     empty = tmp_path / "empty.jsonl"
     empty.write_text("\n")
-    with pytest.raises(DataError, match="no items in empty.jsonl"):
+    with pytest.raises(DataError, match="empty.jsonl: no items in this file"):
         evaluate_task(replace(SPEC, items=(empty,), name="empty"), task(), [Recorder()], tmp_path, quiet=True)
 
 
-def test_a_dry_run_counts_the_grid(items_file: Callable[..., Path]) -> None:
+def test_a_dry_run_counts_the_grid(tmp_path: Path, items_file: Callable[..., Path]) -> None:
     spec = RunSpec("conformity", (ModelSpec("mock/true", "m"),), items=(items_file(5),), repeats=2)
-    assert plan_size(spec)["trials"] == 5 * 4 * 2
+    assert preview(spec, tmp_path).trials == 5 * 4 * 2
 
 
 def test_a_function_is_a_model(tmp_path: Path, items_file: Callable[..., Path]) -> None:

@@ -23,6 +23,11 @@ def test_an_mde_that_cannot_occur_says_so() -> None:
     assert stats.mde_paired(0, 0.1).value is None
 
 
+def test_where_no_pair_differs_there_is_no_mde_and_not_one_of_0() -> None:
+    assert stats.mde_paired(40, 0.0).value is None
+    assert stats.mde_paired(40, 0.0).note == "no pair differs, so nothing says how often pairs would"
+
+
 def test_power_at_the_mde_is_the_power_asked_for() -> None:
     mde = stats.mde_independent(0.3, 100, 200)
     assert stats.power_independent(0.3, 100, 0.3 + mde.value, 200).value == pytest.approx(0.8, abs=1e-5)

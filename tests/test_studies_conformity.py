@@ -300,8 +300,8 @@ def test_refusals_are_left_out_of_temperature_contrasts_and_bounded(run: Run) ->
 
 def test_everything_is_written_and_the_same_twice(run: Run, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    page = analyze([run], first)
-    analyze([run], second)
+    page = analyze([run], first, figures="all")
+    analyze([run], second, figures="all")
     assert page == first / "report.md"
     files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(second) for path in second.rglob("*") if path.is_file())
@@ -316,6 +316,7 @@ def test_everything_is_written_and_the_same_twice(run: Run, tmp_path: Path) -> N
     for stem in stems:
         for folder in ("figures", "figures/rule2"):
             assert {f"{folder}/{stem}.png", f"{folder}/{stem}.pdf"} <= names
+    assert {f"figures/pressure_effects_{column}.pdf" for column in ("single", "double")} <= names
     assert sum(name.startswith("tables/factual") for name in names) == 6
     assert {"numbers.tex", "tables/pressure_effects.tex", "tables/companions/integrity.csv"} <= names
     text = page.read_text(encoding="utf-8")
@@ -396,9 +397,10 @@ def test_one_condition_one_temperature_and_no_opinions_still_make_a_report(tmp_p
 
 def test_the_forest_plot_has_a_row_for_every_variant_and_pressure(run: Run) -> None:
     drawn = forest(results(run), "2")
-    assert [row.label for row in drawn.rows] == ["m, asch", "m, authority"]
-    assert drawn.rows[0].effect.value == pytest.approx(2 / 7)
-    assert drawn.rows[0].excess is not None
+    assert drawn.labels == ("asch", "authority"), "the only model needs no name"
+    effect, excess = drawn.panels
+    assert effect.estimates[0].value == pytest.approx(2 / 7)
+    assert excess.estimates[0] is not None
 
 
 def test_two_groups_keep_their_whole_names() -> None:

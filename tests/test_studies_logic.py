@@ -50,6 +50,7 @@ def test_every_number_of_the_report_and_its_tables_is_in_metrics_json(items: Pat
     run = run_of(items, tmp_path, "mock/subject")
     numbers = stated(run)
     shown = {f"{abs(number):.{places}f}" for number in numbers for places in (0, 2, 3)} | {"95", "100", "1", "2"}
+    shown |= {f"{100 * abs(number):.0f}" for number in numbers if abs(number) <= 1.0}  # a rate in the answer
     text = (run.directory / "report.md").read_text()
     assert "balanced accuracy" in text.split("\n")[2]
     missing = [word for word in re.findall(r"(?<![\w@])\d+(?:\.\d+)?(?![\w@])", text) if word not in shown]

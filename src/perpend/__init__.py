@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     )
     from perpend.ask.task import Reprompt, Task
     from perpend.errors import AuditFailure, DataError, ModelError, PerpendError, SpecError, StoreError
-    from perpend.measure.run import Run
+    from perpend.measure.calibration import ece
     from perpend.measure.study import FigureOf, Metric, Numbers, Report, Section, TableOf
     from perpend.measure.table import Table
+    from perpend.report.interactive import InteractiveRun as Run
     from perpend.spec.runspec import Limits
-    from perpend.stats.calibration import ece
     from perpend.types import Condition, Estimate, Item, Message, Request, Response, Sampling, Score, Scorer
 
 # `import perpend` must cost nothing (`perpend --help` answers in under 0.3 s): each name is loaded when it is used.
@@ -51,13 +51,14 @@ _HOMES = {
     ),
     "perpend.ask.task": "Reprompt Task",
     "perpend.errors": "AuditFailure DataError ModelError PerpendError SpecError StoreError",
-    "perpend.measure.run": "Run",
     "perpend.measure.study": "FigureOf Metric Numbers Report Section TableOf",
     "perpend.measure.table": "Table",
+    "perpend.measure.calibration": "ece",
+    "perpend.report.interactive": "Run",
     "perpend.spec.runspec": "Limits",
-    "perpend.stats.calibration": "ece",
     "perpend.types": "Condition Estimate Item Message Request Response Sampling Score Scorer",
 }
+_CALLED = {"Run": "InteractiveRun"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
@@ -107,7 +108,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in _HOME_OF:
-        value: object = getattr(importlib.import_module(_HOME_OF[name]), name)
+        value: object = getattr(importlib.import_module(_HOME_OF[name]), _CALLED.get(name, name))
         return value
     raise AttributeError(f"module 'perpend' has no attribute {name!r}")
 

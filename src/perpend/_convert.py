@@ -2,65 +2,185 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from perpend.canon import opened
-from perpend.errors import DataError, StoreError
+from perpend.canon import opened, portable_name
+from perpend.disk import temporary_folder
+from perpend.errors import DataError, DiskError, PerpendError, SpecError, StoreError
 from perpend.importers import field_map
 from perpend.importers.formats import FORMATS
-from perpend.importers.json_stream import first_object
 from perpend.ledger.database import connect, translated
 from perpend.ledger.schema import APPLICATION_ID
+from perpend.measure.run import Run
 from perpend.measure.study import Format, formats_of
+from perpend.proof.archive import PLAN, restore
+from perpend.rows.json_stream import first_object
+from perpend.rows.mapping import flat_map, parse_map
 from perpend.spec.resolve import module_of, names
 from perpend.studies.conformity import simulation_db, suite
 from perpend.studies.conformity.formats import read_sweep
 from perpend.studies.logic.study import read_run_folder
 
 READABLE = (
-    "'perpend convert' reads",
+    "'perpend import' reads",
     "  a run directory of perpend, or its run.db          → simulation.db",
     "  simulation.db of the conformity study, or its folder → a run directory",
     "  runs_metadata.json, or the folder of its runs      → one run directory with all temperatures",
     "  a run folder of chaosbench (run_manifest.json …)   → a run directory",
-    "  a log of inspect_ai (.eval or .json)               → a run directory",
+    "  a log of inspect_ai (.eval or .json), or a folder of them → a run directory for each",
     "  samples_….jsonl of lm-evaluation-harness, its results_….json, or their folder → a run directory",
     "  CSV with statement, response, judge1_score … (syco-bench) → a run directory",
     "  MODEL_promptN_output.csv with its labels (SYCON-Bench), or their folder → a run directory",
-    "  any JSONL with --map prompt=FIELD,text=FIELD,…     → a run directory",
+    "  CSV, TSV, JSON, JSONL or Parquet with --map prompt=COLUMN,text=COLUMN,… → a run directory",
     "  JSONL of outputs (raw_text, condition, variant …)  → a run directory",
     "  JSONL of the conformity study's items (item_id, question …) → an item file",
     "  a suite file (datasets, conditions, models)        → a folder with run.toml, templates and items",
 )
 """The lines that belong below an error about what cannot be read."""
+T = TypeVar("T")
+_DEEPEST = 4
 _SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
 
 
 def convert(
     source: Path,
     destination: Path,
-    fields: str | None = None,
+    fields: str | Mapping[str, str] | None = None,
     *,
     metadata: Path | None = None,
     runs_dir: Path | None = None,
 ) -> Path:
     """Convert whatever `source` is, and return what was written. Nothing that exists is overwritten.
 
-    `fields` is a map for plain JSONL: 'prompt=question,text=output', or the name of a TOML file that says the same.
-    `metadata` and `runs_dir` say where the runs_metadata.json and the run folders of a sweep are, if not at `source`.
+    A folder of several logs gives a folder of runs. `fields` is a map for rows of any shape,
+    'prompt=question,text=output', or the name of a TOML file with the same. `metadata` and `runs_dir` say where the
+    runs_metadata.json and the run folders of a sweep are, if not at `source`.
     """
+    written = list(convert_each([source], destination, fields, metadata=metadata, runs_dir=runs_dir))
+    return written[0] if len(written) == 1 else destination
+
+
+def convert_each(
+    sources: Sequence[Path],
+    destination: Path,
+    fields: str | Mapping[str, str] | None = None,
+    *,
+    metadata: Path | None = None,
+    runs_dir: Path | None = None,
+) -> Iterator[Path]:
+    """Convert each source, and each log of a folder of logs, and give what was written, one after the other.
+
+    One goes to `destination` itself; several go into that folder, each under its own name. One that cannot be read
+    does not keep the others out: all errors are raised together at the end.
+    """
+    if metadata is not None or runs_dir is not None:
+        if len(sources) != 1:
+            raise SpecError("--metadata and --runs-dir are for one sweep; give one source")
+        sweep = partial(read_sweep, sources[0], destination, metadata=metadata, runs_dir=runs_dir)
+        yield _readable(sources[0], sweep)
+        return
+    parts = [part for source in sources for part in _readable(source, partial(_parts, source, fields))]
+    if len(parts) == 1:
+        yield _readable(parts[0][1], partial(_one, parts[0][1], destination, fields))
+        return
+    if (destination / "run.db").exists():
+        raise StoreError(f"{destination}: is a run itself; give a folder for {len(parts)} runs")
+    errors: list[tuple[Path, PerpendError]] = []
+    for name, part in _named(parts):
+        try:
+            yield _readable(part, partial(_one, part, destination / portable_name(name), fields))
+        except DiskError:
+            raise
+        except PerpendError as error:
+            errors.append((part, error))
+    if errors:
+        lines = [f"{part}: {str(error.args[0]).removeprefix(f'{part}: ')}" for part, error in errors]
+        raise type(errors[0][1])(f"{len(errors)} of {len(parts)} sources could not be imported", *lines)
+
+
+def _readable(source: Path, work: Callable[[], T]) -> T:
+    """What the work gives; a file that cannot be opened is a DataError that says what can be read."""
     try:
-        if fields is not None:
-            if not source.is_file():
-                raise DataError(f"{source}: not a file; a field map is for a JSONL file")
-            return field_map.read(source, destination, field_map.parse_map(fields))
-        if metadata is not None or runs_dir is not None:
-            return read_sweep(source, destination, metadata=metadata, runs_dir=runs_dir)
-        return _convert(source, destination)
+        return work()
     except OSError as error:
+        if error.filename is not None and not Path(str(error.filename)).is_relative_to(source):
+            raise  # what is written: its message is about the place, and not about what can be read
         raise DataError(f"{error.filename or source}: cannot be read: {error.strerror or error}", *READABLE) from None
+
+
+def _one(source: Path, destination: Path, fields: str | Mapping[str, str] | None) -> Path:
+    if fields is None:
+        return _convert(source, destination)
+    if not source.is_file():
+        raise DataError(f"{source}: not a file; a map is for one file of rows")
+    columns = parse_map(fields) if isinstance(fields, str) else flat_map(fields, "fields")
+    return field_map.read(source, destination, columns)
+
+
+def _parts(source: Path, fields: str | Mapping[str, str] | None = None) -> list[tuple[str, Path]]:
+    """(name, path) of everything that a source holds: itself, or the logs in a folder and in the folders below it."""
+    if source.is_dir() and fields is None and not (source / "run.db").is_file():
+        return _logs_in(source) or [(source.resolve().name, source)]
+    return [(source.stem if source.is_file() else source.name, source)]
+
+
+def _logs_in(folder: Path, depth: int = 0) -> list[tuple[str, Path]]:
+    known = _format_of(folder)
+    logs = [] if known is None else list(known.parts(folder).items())
+    if known is not None and known not in FORMATS:  # what a study reads as one folder is whole
+        return logs
+    for inner in sorted(folder.iterdir()) if depth < _DEEPEST else ():
+        is_own = inner.is_symlink() or inner.name.startswith(".") or (inner / "run.db").is_file()
+        logs += _logs_in(inner, depth + 1) if inner.is_dir() and not is_own else []
+    return logs
+
+
+def _named(parts: Sequence[tuple[str, Path]]) -> list[tuple[str, Path]]:
+    """The parts under names of their own: of those that share one, the name of the folder comes before it."""
+    times = Counter(name for name, _ in parts)
+    named = [(name if times[name] == 1 else f"{path.resolve().parent.name}_{name}", path) for name, path in parts]
+    twice = [name for name, count in Counter(name for name, _ in named).items() if count > 1]
+    if twice:
+        raise SpecError(f"two sources would become {twice[0]!r}; convert them one at a time, each with its destination")
+    return named
+
+
+@contextmanager
+def as_run(source: Path) -> Iterator[Run]:
+    """A run directory as it is; for the time of the block, a published folder restored or a log imported and scored.
+
+    The name of a log is that of its run. Of what is neither, the error says what can be read.
+    """
+    if (source / "run.db").is_file():
+        yield Run(source)
+        return
+    if not source.exists():
+        raise StoreError(f"{source}: not a run, and no log either: there is no such file or folder")
+    with temporary_folder("read") as tmpdir:
+        if (source / PLAN).is_file():
+            yield Run(restore(source, tmpdir))
+            return
+        parts = _readable(source, partial(_parts, source))
+        if len(parts) > 1:
+            raise DataError(f"{source}: holds {len(parts)} logs ({parts[0][1].name} …); give one of them")
+        name, path = parts[0]
+        known = _readable(path, partial(_format_of, path))
+        if known is None and path.is_dir():
+            raise StoreError(f"{source}: not a run (there is no run.db), and no log is in it", *READABLE)
+        if known is None:
+            raise DataError(f"{source}: neither a run nor a log that can be read", *READABLE)
+        run = Run(_readable(path, lambda: known.read(path, tmpdir / portable_name(name))))
+        run.score()
+        yield run
+
+
+def _format_of(path: Path) -> Format | None:
+    return next((one for one in _formats() if one.is_one(path)), None)
 
 
 def _convert(source: Path, destination: Path) -> Path:

@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
+from perpend._make import AnyModel, model, models_given, scorer, task
+from perpend.ask.asking import Outcome
 from perpend.ask.conditions import condition, template
-from perpend.ask.runner import Keeping, Outcome, evaluate_task, task_of
-from perpend.ask.task import Task, make_model, make_task
-from perpend.canon import JSON
+from perpend.ask.given import on_disk
+from perpend.ask.runner import Keeping, evaluate_task, task_of
+from perpend.ask.task import Task, answer_key, make_model, make_task
 from perpend.errors import AuditFailure
-from perpend.spec.model import Model
-from perpend.spec.resolve import find_scorer
-from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
-from perpend.types import Sampling, Scorer
+from perpend.inert import one_line
+from perpend.spec.runspec import Limits, ModelSpec, RunSpec
+from perpend.types import Sampling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from perpend.proof.publish import Published
     from perpend.report.compare import RunComparison
     from perpend.report.derive import Derived
+    from perpend.report.interactive import InteractiveRun
 
 __all__ = [
     "Audited",
@@ -52,27 +54,9 @@ Place: TypeAlias = "str | Path | Run"
 """A run directory, or the Run of it."""
 
 
-def task(name: str, *, items: str | Path | Sequence[str | Path] | None = None, **options: JSON) -> Task:
-    """The task of that name with these options; `items` instead of its own files."""
-    files = () if items is None else (items,) if isinstance(items, str | Path) else items
-    paths = tuple(Path(path) for path in files)
-    chosen = make_task(name, options)
-    return replace(chosen, items=paths) if paths else chosen
-
-
-def scorer(name: str) -> Scorer:
-    """The scorer 'correct' (its latest version), 'correct@1', or the one in 'brief.py'; `judge` it on anything."""
-    return find_scorer(name)
-
-
-def model(name: str, *, label: str | None = None, max_tokens: int | None = None, **options: JSON) -> ModelSpec:
-    """A model 'provider/name' with the provider's options; nothing is contacted yet."""
-    return ModelSpec(name, label or written_name(name), options, max_tokens)
-
-
 def evaluate(  # noqa: PLR0913  each is one key of run.toml
-    what: Task,
-    models: Sequence[ModelSpec | Model],
+    what: Task | str,
+    models: AnyModel | Sequence[AnyModel],
     *,
     temperature: float | Sequence[float] = 0.0,
     max_tokens: int = 512,
@@ -84,23 +68,29 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     out: str | Path = "runs",
     keeping: Keeping | None = None,
     quiet: bool = False,
-) -> Run:
-    """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions."""
+) -> InteractiveRun:
+    """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions.
+
+    `models` is one or several of: a name such as 'mock/subject', what `pp.model` returns, a function that answers.
+    """
     temperatures = [temperature] if isinstance(temperature, float | int) else temperature
-    specs = [entry if isinstance(entry, ModelSpec) else ModelSpec(entry.name, entry.name) for entry in models]
-    spec = RunSpec(
-        task=what.name,
-        models=tuple(specs),
-        name=name,
-        samplings=tuple(Sampling(float(t), max_tokens, seed) for t in temperatures),
-        repeats=repeats,
-        max_items=max_items,
-        seed=seed,
-        limits=limits or Limits(),
-    )
-    ready = [make_model(e.name, e.options, what.items) if isinstance(e, ModelSpec) else e for e in models]
-    outcome = evaluate_task(spec, what, ready, Path(out), keeping=keeping or Keeping(), quiet=quiet)
-    run = _run_of(outcome, what)
+    entries = models_given(models)
+    specs = [entry if isinstance(entry, ModelSpec) else ModelSpec(entry.name, entry.name) for entry in entries]
+    with on_disk(task(what) if isinstance(what, str) else what) as ready:
+        spec = RunSpec(
+            task=ready.name,
+            models=tuple(specs),
+            name=name,
+            samplings=tuple(Sampling(float(t), max_tokens, seed) for t in temperatures),
+            repeats=repeats,
+            max_items=max_items,
+            seed=seed,
+            limits=limits or Limits(),
+        )
+        key = answer_key(spec, ready)
+        asked = [make_model(e.name, e.options, *key) if isinstance(e, ModelSpec) else e for e in entries]
+        outcome = evaluate_task(spec, ready, asked, Path(out), keeping=keeping or Keeping(), quiet=quiet)
+        run = _run_of(outcome, ready)
     score(run)
     return run
 
@@ -110,15 +100,14 @@ def evaluate_spec(
 ) -> tuple[Outcome, Derived | None]:
     """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories."""
     what = task_of(spec)
-    paths = spec.items or what.items
-    models = [make_model(entry.name, entry.options, paths) for entry in spec.models]
+    models = [make_model(entry.name, entry.options, *answer_key(spec, what)) for entry in spec.models]
     outcome = evaluate_task(spec, what, models, out, keeping=keeping or Keeping(), quiet=quiet)
     return outcome, score(_run_of(outcome, what, spec.task)) if scored else None
 
 
 def judge(  # noqa: PLR0913  each is one flag of the verb
     run: Place,
-    model: str | ModelSpec | Model | Sequence[ModelSpec | Model],
+    model: AnyModel | Sequence[AnyModel],
     *,
     rubric: str = "endorsed",
     sample: int | None = None,
@@ -134,7 +123,7 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
     name: str | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
-) -> Run:
+) -> InteractiveRun:
     """Ask a model about the stored answers of a run, blind; the judge's own Run, beside the first. Resumes.
 
     `rubric` is 'endorsed', 'correct', 'stance' or a .toml file. `sample` answers are spread evenly over the strata of
@@ -146,15 +135,14 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
     from perpend.studies.judge.asking import prepared
 
     judged = _run(run)
-    models = [ModelSpec(model, written_name(model))] if isinstance(model, str) else model
     chosen = Selection(sample, where or {}, tuple(by), seed, unscored_by)
     with prepared(judged, find_rubric(rubric), chosen, both_orders=both_orders, likelihoods=likelihoods) as (
         options,
         items,
     ):
         return evaluate(
-            task("judge", items=items, **options),
-            models if isinstance(models, list | tuple) else [models],  # type: ignore[list-item]  # one model, then
+            replace(make_task("judge", options), items=(items,)),
+            model,
             temperature=temperature,
             max_tokens=max_tokens,
             seed=seed,
@@ -177,8 +165,13 @@ def score(run: Place, only: Sequence[str] = (), *, trust_code: bool = False) -> 
     return derive([opened], opened.directory, figures=False)
 
 
-def analyze(runs: Place | Sequence[Place], out: str | Path, *, figures: bool = True, trust_code: bool = False) -> Path:
-    """Write metrics.json, report.md, tables and figures of one run, or of several as one sweep; the report's path."""
+def analyze(
+    runs: Place | Sequence[Place], out: str | Path, *, figures: bool | Literal["all"] = True, trust_code: bool = False
+) -> Path:
+    """Write metrics.json, report.md, tables and figures of one run, or of several as one sweep; the report's path.
+
+    `figures` are the few that answer the study's question; 'all' draws every one that the study has.
+    """
     from perpend.report.derive import derive
 
     opened = [_run(run, trust_code=trust_code) for run in _several(runs)]
@@ -191,7 +184,7 @@ def publish(
     *,
     accept: Mapping[str, str] | None = None,
     sign: str | Path | None = None,
-    figures: bool = True,
+    figures: bool | Literal["all"] = True,
     trust_code: bool = False,
 ) -> list[Published]:
     """Check runs at the gates and publish copies that a stranger can verify. A gate that fails is an AuditFailure.
@@ -211,6 +204,11 @@ class Audited:
 
     runs: tuple[Audit, ...]
     claims: tuple[Verdict, ...] = ()
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{outcome.name}: {'ok' if outcome.ok else 'differs'}" for outcome in self.runs)
+        failed = sum(one.status != "pass" for one in self.claims)
+        return one_line(f"Audited({names}" + (f"; {failed} of {len(self.claims)} claims fail)" if self.claims else ")"))
 
     @property
     def ok(self) -> bool:
@@ -245,7 +243,7 @@ def audit(
     return Audited(tuple(outcomes), tuple(verdicts))
 
 
-def compare(
+def compare(  # noqa: PLR0913  each is one flag of the verb
     first: Place,
     second: Place,
     out: str | Path | None = None,
@@ -253,31 +251,60 @@ def compare(
     first_where: Where = None,
     second_where: Where = None,
     columns: Sequence[str] = (),
+    figures: bool = True,
 ) -> RunComparison:
-    """The second run against the first, on the trials that both have; with `out`, the page and the tables too.
+    """The second run against the first, on the trials that both have; with `out`, page, tables and figures too.
+
+    A published folder, or a log that `convert` reads, is imported for the time of the comparison.
 
     `first_where` and `second_where` narrow each to a part, such as {'model': 'small'} or {'rule': '1'}.
     """
-    from perpend.report.compare import compare_directories, side
+    from perpend._compare import compare_any
 
-    sides = side(_run(first), first_where), side(_run(second), second_where)
-    return compare_directories(*sides, None if out is None else Path(out), columns)
+    one, other = (Path(place) if isinstance(place, str) else place for place in (first, second))
+    folder = None if out is None else Path(out)
+    return compare_any((one, first_where or {}), (other, second_where or {}), folder, columns=columns, figures=figures)
 
 
+@overload
 def convert(
     source: str | Path,
     destination: str | Path,
     *,
-    fields: str | None = None,
+    fields: str | Mapping[str, str] | None = None,
     metadata: str | Path | None = None,
     runs_dir: str | Path | None = None,
-) -> Path:
-    """Import what another tool recorded as a run, or write a run in another format; returns the path written."""
-    from perpend._convert import convert as convert_files
+) -> Path: ...
+@overload
+def convert(
+    source: Sequence[Path] | list[str] | tuple[str, ...],
+    destination: str | Path,
+    *,
+    fields: str | Mapping[str, str] | None = None,
+    metadata: str | Path | None = None,
+    runs_dir: str | Path | None = None,
+) -> list[Path]: ...
+def convert(
+    source: str | Path | Sequence[Path] | list[str] | tuple[str, ...],
+    destination: str | Path,
+    *,
+    fields: str | Mapping[str, str] | None = None,
+    metadata: str | Path | None = None,
+    runs_dir: str | Path | None = None,
+) -> Path | list[Path]:
+    """Import what another tool recorded as a run, or write a run in another format; returns the path written.
+
+    A folder of several logs gives a folder of runs at `destination`. A list of sources does too, and returns the path
+    of each.
+    """
+    from perpend._convert import convert as convert_one
+    from perpend._convert import convert_each
 
     places = {"metadata": metadata, "runs_dir": runs_dir}
     given = {name: None if place is None else Path(place) for name, place in places.items()}
-    return convert_files(Path(source), Path(destination), fields, **given)
+    if isinstance(source, str | Path):
+        return convert_one(Path(source), Path(destination), fields, **given)
+    return list(convert_each([Path(one) for one in source], Path(destination), fields, **given))
 
 
 @overload
@@ -301,12 +328,12 @@ def export(
     return export_run(_run(run), Path(out), where=where, only=only)
 
 
-def _run_of(outcome: Outcome, task_asked: Task, name: str | None = None) -> Run:
+def _run_of(outcome: Outcome, task_asked: Task, name: str | None = None) -> InteractiveRun:
     # numpy is loaded here: the first question need not wait for it.
-    from perpend.measure.run import Run
     from perpend.measure.toolkit import toolkit_of
+    from perpend.report.interactive import InteractiveRun
 
-    return Run(outcome.directory, code=toolkit_of(task_asked, name))
+    return InteractiveRun(outcome.directory, code=toolkit_of(task_asked, name))
 
 
 def _several(runs: Place | Sequence[Place]) -> Sequence[Place]:
@@ -315,5 +342,6 @@ def _several(runs: Place | Sequence[Place]) -> Sequence[Place]:
 
 def _run(given: Place, *, trust_code: bool = False) -> Run:
     from perpend.measure.run import Run
+    from perpend.report.interactive import InteractiveRun
 
-    return given if isinstance(given, Run) else Run(given, trust_code=trust_code)
+    return given if isinstance(given, Run) else InteractiveRun(given, trust_code=trust_code)

@@ -5,7 +5,6 @@ Everything that is hashed or written goes through here, so the same value gives 
 
 from __future__ import annotations
 
-import csv
 import errno
 import gzip
 import hashlib
@@ -21,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from perpend.disk import replacing
+from perpend.disk import replacing, unreadable
 from perpend.errors import DataError, PerpendError, did_you_mean
 
 VERSION = "0.2.0.dev0"
@@ -89,11 +88,14 @@ def inside(folder: Path, name: str, where: str) -> Path:
 
 
 def digest_file(path: Path) -> str:
-    """SHA-256, in hex, of a file's bytes."""
-    if path.exists() and not path.is_file():  # a pipe may never end
-        raise DataError(f"{path}: not a file")
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """SHA-256, in hex, of a file's bytes. What is there and cannot be read (a pipe may never end) is a DataError."""
+    try:
+        with opened(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {unreadable(error)}") from None
 
 
 def clean_text(text: str) -> str:
@@ -288,7 +290,7 @@ def open_file(path: Path, raises: type[PerpendError] = DataError, advice: str = 
     except FileNotFoundError:
         raise raises(f"{path}: no such file{remedy}") from None
     except OSError as error:
-        raise raises(f"{path}: cannot be read: {error.strerror or error}{remedy}") from None
+        raise raises(f"{path}: cannot be read: {unreadable(error)}{remedy}") from None
     except ValueError as error:
         if isinstance(error, PerpendError):
             raise
@@ -376,21 +378,3 @@ def lines_of(file: BinaryIO, path: Path, *, constants: bool = False) -> Iterator
     """The same of a file that is open already."""
     for number, line in numbered_lines(file, path):
         yield f"{path}:{number}", json_object(line, f"{path}:{number}", constants=constants)
-
-
-def csv_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """('file:line', cells by the names in the first line) of every row of a CSV file; the line is the row's last."""
-    text = read_text(path).removeprefix("\ufeff")
-    before = csv.field_size_limit(_LONGEST_LINE)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        if len({*(reader.fieldnames or ())}) < len(reader.fieldnames or ()):
-            raise DataError(f"{path}:1: two columns have one name")
-        for row in reader:
-            if None in row or None in row.values():
-                raise DataError(f"{path}:{reader.line_num}: another number of cells than the first line has")
-            yield f"{path}:{reader.line_num}", row
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: not CSV: {error}") from None
-    finally:
-        csv.field_size_limit(before)

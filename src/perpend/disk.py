@@ -28,23 +28,43 @@ if sys.platform != "win32":  # where nothing is locked, and left-overs stay wher
 
 _ENDING = ".perpend-tmp"
 FULL = {errno.ENOSPC, errno.EDQUOT}
-_CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS}
-_IN_THE_WAY = {errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY}
+_REFUSED = (
+    (FULL, "the disk is full ({}). Free some space, then run the same command again."),
+    ({errno.EFBIG}, "longer than a file may be here ({}). Raise the limit (ulimit -f) or use another disk."),
+    (
+        {errno.EACCES, errno.EPERM, errno.EROFS},
+        "cannot be read or written ({}). Check the permissions, or choose another folder.",
+    ),
+    (
+        {errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY},
+        "something else is in its place ({}). Move it away, or choose another name.",
+    ),
+    ({errno.ELOOP}, "a link that leads back to itself ({}). Give the path of the file or folder itself."),
+)
+
+
+_UNREADABLE = {
+    errno.EISDIR: "a folder, where a file is expected",
+    errno.EACCES: "you have no permission; check it with ls -l",
+    errno.ELOOP: "a link that leads back to itself",
+    errno.ENAMETOOLONG: "the name is too long",
+}
+
+
+def unreadable(error: OSError) -> str:
+    """Why a file cannot be read, in plain words."""
+    return _UNREADABLE.get(error.errno or 0) or error.strerror or str(error)
 
 
 def refusal(path: Path, error: OSError) -> str:
     """What the file system refused, where, and what to do now."""
     reason = error.strerror or str(error)
-    if error.errno in FULL:
-        return f"{path}: the disk is full ({reason}). Free some space, then run the same command again."
-    if error.errno == errno.EFBIG:
-        return f"{path}: longer than a file may be here ({reason}). Raise the limit (ulimit -f) or use another disk."
-    if error.errno in _CLOSED:
-        return f"{path}: cannot be written ({reason}). Check the permissions, or choose another folder."
-    if error.errno in _IN_THE_WAY:
-        return f"{path}: something else is in its place ({reason}). Move it away, or choose another name."
     if error.errno == errno.ENAMETOOLONG:
-        return f"{path.name[:80]}…: the name is too long for this disk. Choose a shorter one."
+        longest = max(path.parts or ("",), key=len)
+        return f"{longest[:80]}…: the name is too long for this disk. Choose a shorter one."
+    for numbers, advice in _REFUSED:
+        if error.errno in numbers:
+            return f"{path}: {advice.format(reason)}"
     return f"{path}: {reason}. Check the path, its permissions and the disk."
 
 
@@ -57,11 +77,24 @@ def writing(path: Path) -> Iterator[None]:
         raise DiskError(refusal(path, error)) from error
 
 
-def make_folder(path: Path) -> None:
-    """Make a folder and those above it. Python's own way takes a level of its stack for each of theirs."""
+def make_folder(path: Path) -> list[Path]:
+    """Make a folder and those above it; those that were not there, the last one first.
+
+    Python's own way takes a level of its stack for each of theirs.
+    """
     missing = list(itertools.takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
     for folder in reversed(missing):
         folder.mkdir(exist_ok=True)
+    if not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    return missing
+
+
+def _unmake(folders: list[Path]) -> None:
+    """Remove folders that were made for what then failed, as far as they are empty."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 @contextmanager
@@ -70,7 +103,7 @@ def replacing(path: Path) -> Iterator[Path]:
     with writing(path):
         if path.exists() and not path.is_file():  # renaming a file over a device would remove the device
             raise StoreError(f"{path}: not a file, so nothing was written to it. Give the name of a file.")
-        make_folder(path.parent)
+        folders = make_folder(path.parent)
         prefix = f".{path.name[:50]}"
         _sweep(path.parent, prefix)
         handle, temporary = _file(path.parent, prefix)
@@ -82,6 +115,7 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
+            _unmake(folders)
             raise
         finally:
             _release(handle)
@@ -92,11 +126,15 @@ def temporary_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
     """A folder below `parent`, or where the system keeps temporary files, that is gone after the block."""
     place, prefix = (parent, f".{kind}") if parent is not None else (_system(), f"perpend-{kind}")
     with writing(place):
-        make_folder(place)
+        folders = make_folder(place)
         _sweep(place, prefix)
         handle, folder = _folder(place, prefix)
     try:
         yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        _unmake(folders)
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         _release(handle)

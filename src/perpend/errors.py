@@ -19,6 +19,8 @@ from collections.abc import Iterable
 
 from perpend.inert import one_line
 
+_LISTED = 30
+
 
 class PerpendError(Exception):
     """Base of every error that a user can cause or fix: one line, and the lines that belong below it.
@@ -71,9 +73,10 @@ class AuditFailure(PerpendError):  # noqa: N818  the name of the design: an audi
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of an 'unknown name' message: the near names, or all of them when none is near."""
+    """The end of an 'unknown name' message: the near names, or when none is near all of them, up to thirty."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or [n for n in names if n.startswith(name)][:3]
     if near:
         return "did you mean " + " or ".join(repr(n) for n in near) + "?"
-    return "known: " + ", ".join(names) if names else "none is known"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"known: {', '.join(names[:_LISTED])}{more}" if names else "none is known"

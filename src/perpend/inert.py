@@ -6,12 +6,16 @@ traceback) meets the streams that `guard_output` puts in place.
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import re
 import sys
 import unicodedata
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 # Line feed and tab are the only control characters that a reader needs.
 _PLAIN = re.compile(r"[\n\t -~]*")
@@ -63,6 +67,7 @@ class InertStream(io.TextIOBase):
 
     def __init__(self, raw: TextIO) -> None:
         self.raw = raw
+        self.buffer = _InertBytes(self)
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # typeshed has an attribute here, Python one that is not set
@@ -85,6 +90,28 @@ class InertStream(io.TextIOBase):
     def fileno(self) -> int:
         """That of the stream below."""
         return self.raw.fileno()
+
+
+class _InertBytes(io.BufferedIOBase):
+    """Where a library writes bytes, as click does the words of a shell's completion: UTF-8, made inert as text is."""
+
+    def __init__(self, stream: InertStream) -> None:
+        self.stream = stream
+        self.decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def writable(self) -> bool:
+        """It is there to be written to."""
+        return True
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write what the bytes say, made inert."""
+        view = bytes(data)
+        self.stream.write(self.decoder.decode(view))
+        return len(view)
+
+    def flush(self) -> None:
+        """Pass on what is buffered."""
+        self.stream.flush()
 
 
 def guard_output() -> None:

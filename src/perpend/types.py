@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from perpend.canon import JSON, dumps
+from perpend.errors import DataError
+from perpend.inert import one_line
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
 Number: TypeAlias = float | int | str | bool | None
@@ -113,6 +115,22 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What asking came to: requests with their retries, and tokens as the server counted them, of failures too.
+
+    `uncounted` answers came without a count of their tokens, in or out.
+    """
+
+    requests: int = 0
+    input: int = 0
+    output: int = 0
+    uncounted: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(*(getattr(self, name) + getattr(other, name) for name in Spent.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
 class ChoiceLogprob:
     """Log-likelihood of one choice: `total` over its `tokens`. None: the tokenizer cannot represent it."""
 
@@ -164,6 +182,8 @@ class Scorer:
     name: str
     version: str
     judge: Callable[[Item, Response], Score]
+    source: str = field(default="", compare=False, repr=False)
+    """Python text that makes it again, of one that was given as a function; a run keeps it. '' for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +239,26 @@ class Estimate:
             "cautions": [{"id": c.id, "text": c.text, "number": c.number} for c in self.cautions],
         }
 
+    def __float__(self) -> float:
+        """The value alone, without its interval. A DataError with the note where it is undefined: never 0 or NaN."""
+        if self.value is None:
+            raise DataError(f"the number is undefined: {self.note or 'nothing says why'} (n = {self.n})")
+        return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        """The value by a format such as '.3f', 'NA' where it is undefined; without a format, the whole text."""
+        if not spec:
+            return str(self)
+        return "NA" if self.value is None else format(self.value, spec)
+
     def __str__(self) -> str:
         if self.value is None:
             return f"NA ({self.note}) n={self.n}"
         interval = "" if self.lo is None or self.hi is None else f" [{self.lo:.3f}, {self.hi:.3f}]"
         return f"{self.value:.3f}{interval} n={self.n}"
+
+    def __repr__(self) -> str:
+        return f"Estimate({one_line(str(self))})"
 
 
 def _is_infinite(value: Number) -> bool:

@@ -148,10 +148,11 @@ def commands(run: Path, other: Path, out: Path, claims: Path) -> Iterator[list[s
     """Every verb that reads a run."""
     yield ["audit", str(run), "--quiet", "--workers", "1"]
     yield ["show", str(run)]
-    yield ["show", str(run), "--n-per-group", "1"]
+    yield ["show", str(run), "--n-per-group", "1", "--messages"]
+    yield ["show", str(run), "--flips", "--limit", "2"]
     yield ["export", str(run), "--out", str(out / "rows.csv")]
     yield ["analyze", str(run), "--out", str(out / "analysis"), "--no-figures"]
-    yield ["compare", str(run), str(other), "--out", str(out / "comparison")]
+    yield ["compare", str(run), str(other), "--out", str(out / "comparison"), "--no-figures"]
     yield ["claims", "check", str(claims), str(run)]
     yield ["convert", str(run), str(out / "simulation.db")]
     yield ["publish", str(run), "--to", str(out / "published"), "--no-figures", "--json"]

@@ -53,7 +53,7 @@ def test_one_bad_folder_does_not_keep_the_others_from_being_audited(source: Path
         forgery.forge(folder)
         seal(folder)
     shutil.copytree(source / "published" / "logic", above / "zz" / "logic")
-    done = perpend("audit", above, "--quiet", "--workers", "1")
+    done = perpend("audit", above, "--workers", "1")
     assert done.returncode == 6, done.stderr
     assert "Traceback" not in done.stderr + done.stdout
     assert done.stdout.count("questions: DIFFERS") == len(forgeries)
@@ -79,7 +79,7 @@ def test_a_manifest_that_is_no_file_ends_every_verb_with_a_sentence(source: Path
     shutil.copytree(source / "runs" / "questions", run)
     known = {one.kind: one for one in whole_files(source / "published" / "questions") if one.file == "manifest.json"}
     known[name].forge(run)
-    done = perpend("audit", run, "--quiet")
+    done = perpend("audit", run)
     assert done.returncode == 6, done.stderr
     assert "manifest.json" in done.stdout
     assert "Traceback" not in done.stderr

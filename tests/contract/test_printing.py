@@ -152,6 +152,20 @@ def test_a_terminal_that_lacks_the_letters_gets_their_numbers(monkeypatch: pytes
     assert out.getvalue() == b"Z\\xfcrich \\u6f22\n"
 
 
+def test_bytes_that_a_library_writes_are_inert_and_a_letter_in_two_pieces_is_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out, err = guarded(monkeypatch)
+    click.echo(HOSTILE.encode("utf-8", "surrogatepass"))
+    click.echo(HOSTILE.encode("utf-8", "surrogatepass"), err=True)
+    for raw in (out, err):
+        assert harmless(raw.getvalue().decode("utf-8"))
+        assert "title" in raw.getvalue().decode("utf-8")
+    for piece in ("Zürich".encode()[:2], "Zürich".encode()[2:], b"\xff\n"):
+        sys.stdout.buffer.write(piece)
+    assert out.getvalue().decode("utf-8").endswith("Zürich\\xff\n")
+
+
 def test_warnings_log_lines_of_libraries_and_the_traceback_of_a_bug_are_inert() -> None:
     code = f"""
 import click, logging, warnings

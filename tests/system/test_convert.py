@@ -34,7 +34,7 @@ def perpend(*arguments: str | Path) -> str:
 
 def test_an_imported_run_is_scored_and_shown_like_any_other(tmp_path: Path) -> None:
     run = convert(simulation(tmp_path / "simulation.db", temperatures=(0.0, 1.0)), tmp_path / "runs" / "study")
-    assert "correct@1" in perpend("score", run)
+    assert "correct@1" in perpend("score", run, "--json")
     status = json.loads(perpend("show", run, "--json"))
     assert (status["planned"], status["answered"]) == (8, 8)
     cases = json.loads(perpend("show", run, "--where", "condition=control", "--where", "item=peru", "--json"))

@@ -118,10 +118,10 @@ def test_a_study_in_a_file_goes_through_every_verb(place: Path) -> None:
 def test_the_audit_runs_no_code_of_a_folder_unless_told_to_and_says_what_it_left_out(place: Path) -> None:
     ask("first")
     perpend("publish", "runs/first", "--to", "published", "--trust-code")
-    output = perpend("audit", "published", "--quiet")
+    output = perpend("audit", "published")
     assert "not recomputed" in output
     assert "brief@1" in output
-    trusted = perpend("audit", "published", "--quiet", "--trust-code")
+    trusted = perpend("audit", "published", "--trust-code")
     assert "nothing differs" in trusted
     assert "not recomputed" not in trusted
 
@@ -131,9 +131,9 @@ def test_a_canary_in_a_published_file_never_sings(place: Path) -> None:
     perpend("publish", "runs/first", "--to", "published", "--trust-code")
     code = place / "published" / "first" / "code" / "brevity.py"
     code.write_text("from pathlib import Path\nPath('canary').write_text('sang')\n" + STUDY, encoding="utf-8")
-    perpend("audit", "published", "--quiet", code=6)
+    perpend("audit", "published", code=6)
     assert not (place / "canary").exists()
-    perpend("audit", "published", "--quiet", "--trust-code", code=6)
+    perpend("audit", "published", "--trust-code", code=6)
     assert not (place / "canary").exists(), "code whose digest is not the manifest's was run"
 
 
@@ -170,7 +170,7 @@ def test_a_scorer_of_its_own_file_works_from_eval_to_audit(place: Path) -> None:
     perpend("score", "runs/w", code=2)
     perpend("score", "runs/w", "--trust-code")
     perpend("publish", "runs/w", "--to", "published", "--trust-code")
-    assert "nothing differs" in perpend("audit", "published", "--quiet", "--trust-code")
+    assert "nothing differs" in perpend("audit", "published", "--trust-code")
 
 
 def test_python_does_what_the_command_line_does(place: Path) -> None:

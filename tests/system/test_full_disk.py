@@ -48,7 +48,7 @@ def test_a_verb_on_a_full_disk_says_so_and_ends_as_ever_with_more_space(verbs: t
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("command", [["--help"], ["eval", "--task", "questions", "--model", "mock/true", "--dry-run"]])
+@pytest.mark.parametrize("command", [["--help"], ["eval", "--task", "conformity", "--model", "mock/true", "--dry-run"]])
 def test_standard_output_on_a_full_disk_is_an_error_and_no_traceback(tmp_path: Path, command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = _run(_perpend(*command), capture_output=False, stdout=full, stderr=subprocess.PIPE, cwd=tmp_path)

@@ -23,7 +23,7 @@ from perpend.cli import chaosbench, cli
 from perpend.cli.command import run as run_group
 from perpend.inert import terminal
 from tests.contract.test_printing import harmless
-from tests.servers import Reply, openai_chat, openai_error, serve
+from tests.servers import Received, Reply, openai_chat, openai_error, serve
 from tests.test_chaosbench_items import record
 
 MOVES = "\x1b[2J\x1b]0;t\x07\r\x9b2J\u202e\u2028"
@@ -113,6 +113,8 @@ def told(perpend: Verb, *arguments: object) -> JSON:
 
 def test_the_verbs_that_ask_and_show(perpend: Verb, run: Path) -> None:
     assert perpend("eval", "run.toml", "--out", f"runs{NAME}", "--dry-run")[0] == 0
+    assert perpend("list", "runs", f"runs{NAME}")[0] == 0
+    assert told(perpend, "list", "runs", f"runs{NAME}")
     assert perpend("score", run)[0] == 0
     assert told(perpend, "score", run)
     assert perpend("show", run)[0] == 0
@@ -212,6 +214,7 @@ def test_the_verbs_that_move_data(perpend: Verb, run: Path) -> None:
     assert perpend("export", run, "--out", f"trials{NAME}.xyz")[0] == 2
     assert perpend("convert", run, f"out{NAME}/simulation.db")[0] in {0, 3, 5}
     assert perpend("convert", f"none{NAME}", "x")[0] == 3
+    assert perpend("import", f"none{NAME}", f"other{NAME}", "x")[0] == 3
     Path("odd.json").write_text(json.dumps({NAME: NAME}))
     assert perpend("convert", "odd.json", "x")[0] == 3
     assert perpend("variants", f"none{NAME}", "--quiet")[0] != 0
@@ -225,7 +228,9 @@ def test_the_verbs_that_need_a_real_model(perpend: Verb, run: Path) -> None:
 
 @pytest.mark.parametrize("status", [401, 400, 429, 500, 200])
 def test_the_words_of_a_server(perpend: Verb, folder: Path, status: int) -> None:
-    def script(_: object) -> Reply:
+    def script(received: Received) -> Reply:
+        if received.method == "GET" and status != 401:
+            return Reply(status=404)
         if status == 200:
             return openai_chat(ANSWER, finish=NAME)
         return openai_error(status, f"no{MOVES}{FORGED}", code=NAME)
@@ -239,7 +244,8 @@ def test_the_words_of_a_server(perpend: Verb, folder: Path, status: int) -> None
     assert code == (0 if status == 200 else 4), out + err
     if status != 200:
         assert "no\\u001b[2J" in err
-    assert perpend("show", "runs/r", "--n-per-group", "9")[0] == 0
+    # The first two refuse every question, so nothing is kept; the others are failures of trials, which are.
+    assert perpend("show", "runs/r", "--n-per-group", "9")[0] == (5 if status in {400, 401} else 0)
 
 
 def test_every_verb_of_chaosbench(perpend: Verb, folder: Path) -> None:
@@ -262,6 +268,7 @@ def test_every_verb_of_chaosbench(perpend: Verb, folder: Path) -> None:
     assert bench("freeze", "--selector", selector, "--make-selector", "--output-dir", f"frozen{NAME}")[0] == 0
     assert bench("subset", "--size", "4", "--source", items, "--out", f"subset{NAME}.jsonl")[0] == 0
     assert bench("publish-run", "--run", run, "--selector", selector)[0] == 6
+    assert bench("prompt")[0] == 0
     assert bench("validate", "--data", data)[0] in {0, 6}
     _, out, _ = bench("validate", "--data", data, "--json")
     assert isinstance(json.loads(out), list)
@@ -286,6 +293,6 @@ def test_a_folder_whose_name_is_no_text_is_shown(perpend: Verb, tmp_path: Path) 
     name = os.fsdecode(b"x\xff\x9b2J")
     (tmp_path / name).mkdir()
     code, _, err = perpend("show", tmp_path / name)
-    assert code == 5
+    assert code == 2
     assert "x\\udcff\\udc9b2J" in err
     assert terminal(err) == err

@@ -35,13 +35,13 @@ def run(command: object, *arguments: str) -> str:
 @pytest.mark.parametrize("study", STUDIES)
 def test_an_older_run_opens_and_audits_clean(old: Path, study: str) -> None:
     assert len(Run(old / "run_folders" / study).table) > 0
-    output = run(cli, "audit", f"run_folders/{study}", "--quiet")
+    output = run(cli, "audit", f"run_folders/{study}")
     assert "nothing differs" in output
 
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_an_older_publication_audits_clean(old: Path, study: str) -> None:
-    output = run(cli, "audit", f"published/{study}", "--quiet")
+    output = run(cli, "audit", f"published/{study}")
     assert "nothing differs" in output
     receipt = json.loads((old / "published" / study / "receipt.json").read_text(encoding="utf-8"))
     assert receipt["root_sha256"] in json.dumps(DIGESTS)
@@ -52,7 +52,7 @@ def test_an_older_run_is_scored_and_published_anew(old: Path, study: str) -> Non
     run(cli, "score", f"run_folders/{study}")
     accepted = ("--accept", "unfinished", "--because", "a fixture") if study == "logic" else ()
     run(cli, "publish", f"run_folders/{study}", "--to", "again", "--no-figures", *accepted)
-    assert "nothing differs" in run(cli, "audit", f"again/{study}", "--quiet")
+    assert "nothing differs" in run(cli, "audit", f"again/{study}")
 
 
 def test_an_older_run_is_resumed_and_nothing_is_asked_again(old: Path) -> None:

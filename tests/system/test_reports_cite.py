@@ -14,14 +14,14 @@ from click.testing import CliRunner
 from perpend.cli import chaosbench, cli
 from perpend.inert import markdown
 from perpend.measure.run import Run
-from perpend.measure.study import numbers_of
+from perpend.measure.study import answer_in, numbers_of
 from perpend.report.derive import PLAIN
 
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
 # Levels, versions of rules and scorers, ids, times and paths: words that hold digits, not results.
 FIXED = re.compile(
     r"95%|80%|\b5%|rules? [12]|@[12]|STAT\d+|temperature 0\b|`[^`]*`|\([^)]*\.csv\)|Date: .*|-0\d+\b|20\d\d-\S+"
-    r"|per \+1\.0 of|measured coverage 0\.90 to 0\.99|< 0\.0001"
+    r"|per \+1\.0 of|p \\?< 0\.001|measured coverage 0\.90 to 0\.99|< 0\.0001"
 )
 MARKED = re.compile(r"[-−+]?⟦[^⟧]*⟧")
 DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
@@ -141,6 +141,7 @@ def test_every_number_that_a_published_study_prints_is_in_metrics_json(
         printed = DECIMAL.findall(MARKED.sub("", FIXED.sub("", line)))
         strange += [f"report.md:{number}: {token} in {line[:120]}" for token in printed]
     assert MARKED.search(page), "nothing is cited, so this test shows nothing"
+    assert 1 <= len(answer_in((folder / "report.md").read_text(encoding="utf-8"))) <= 5
     for path in sorted((folder / "tables").rglob("*.csv")) if (folder / "tables").is_dir() else ():
         for row in csv.reader(path.read_text(encoding="utf-8").splitlines()[1:]):
             cells = [cell for cell in row if re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell)]

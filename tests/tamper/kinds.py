@@ -299,10 +299,10 @@ KINDS = [
     ),
     Kind(
         "a removed figure",
-        lambda folder: (folder / "figures/rule3/pressure_effects_forest.png").unlink(),
-        "figures/rule3/pressure_effects_forest.png",
+        lambda folder: (folder / "figures/pressure_effects_double.png").unlink(),
+        "figures/pressure_effects_double.png",
         "figures",
-        "pressure_effects_forest.png: missing",
+        "pressure_effects_double.png: missing",
         "study",
     ),
     Kind(

@@ -134,8 +134,8 @@ def test_an_edited_gate_or_attempt_that_is_sealed_again_is_named(
 
 def test_a_replaced_figure_that_is_sealed_again_is_named_when_figures_are_redrawn(honest: Honest) -> None:
     folder = honest.published / "study"
-    name = "figures/rule3/pressure_effects_forest.png"
-    shutil.copy(folder / "figures/rule3/opinion_wrong_answer_agreement.png", folder / name)
+    name = "figures/pressure_effects_double.png"
+    shutil.copy(folder / "figures/pressure_effects_single.png", folder / name)
     assert name in failed(folder)[FILES].first
     seal(folder)
     assert failed(folder) == {}

@@ -90,12 +90,12 @@ def authority(
     return _condition(name, {"type": "authority", "strength": strength}, system, f"{claim}\n\n{{question}}")
 
 
-def template(path: Path) -> Condition:
+def template(path: str | Path) -> Condition:
     """A condition from a TOML file: `name`, `user` and, if there is one, `system`, with {question} and {decoy}.
 
     `line` repeated `lines` times stands where the user text says {lines}; {letter} and {number} count them.
     """
-    body = read_toml(path)
+    body = read_toml(Path(path))
     for key in body:
         if key not in _TEMPLATE_KEYS:
             raise SpecError(f"{path}: unknown key {key!r}; {did_you_mean(key, _TEMPLATE_KEYS)}")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perpend.ask.conditions import from_params
-from perpend.canon import JSON, digest_file
+from perpend.canon import JSON, digest_file, open_file, portable_name
 from perpend.errors import SpecError, StoreError, did_you_mean
+from perpend.inert import one_line
 from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, SourceFile, code_version, now, template
 from perpend.ledger.plan import Dataset
+from perpend.rows.mapping import NO_MAP
 from perpend.spec.model import Model
 from perpend.spec.resolve import call, factory, file_of, find_scorer, names, packaged_factory, versioned
 from perpend.spec.runspec import RunSpec, written_name
@@ -40,16 +43,29 @@ class Task:
     conditions: tuple[Condition, ...]
     scorers: tuple[str | Scorer, ...]
     items: tuple[Path, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Which column of the item files means what; see `RunSpec.fields`."""
+    check: Callable[[Item, str], None] | None = None
+    """Raises DataError for an item, at a place, that the task cannot ask; None where any item will do."""
     reprompt: Reprompt | None = None
     choices_scored: bool = False
     options: Mapping[str, JSON] = field(default_factory=dict)
     source: Path | None = None
+    in_memory: tuple[Item, ...] = ()
+    """Items that a Python program gave, instead of files; the run's ledger keeps them."""
 
     def __post_init__(self) -> None:
+        for name in ("conditions", "scorers", "items", "in_memory"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))  # a list is welcome too
         known = [condition.name for condition in self.conditions]
         twice = sorted({name for name in known if known.count(name) > 1})
         if not known or twice:
             raise SpecError(f"task {self.name!r}: " + (f"two conditions are {twice[0]!r}" if twice else "no condition"))
+
+    def __repr__(self) -> str:
+        conditions = ", ".join(condition.name for condition in self.conditions)
+        items = f"{len(self.in_memory)} items" if self.in_memory else ", ".join(path.name for path in self.items)
+        return one_line(f"Task({self.name!r}: {conditions}; scored by {len(self.scorers)}; {items or 'no items'})")
 
     def condition(self, name: str) -> Condition:
         """The condition of that name."""
@@ -75,7 +91,7 @@ class Task:
         return scorers
 
     def sources(self) -> list[tuple[str, Path]]:
-        """(kind, file) of every Python file that the task and its scorers came from."""
+        """(kind, file) of every Python file that the task and those of its scorers that it names came from."""
         files = [("tasks", self.source)] if self.source is not None else []
         for entry in self.scorers:
             path = file_of(versioned(entry)[0]) if isinstance(entry, str) else None
@@ -113,19 +129,27 @@ def _task(maker: Callable[..., object], name: str, options: Mapping[str, JSON]) 
     return task
 
 
-def make_model(name: str, options: Mapping[str, JSON], answer_key: tuple[Path, ...] = ()) -> Model:
+def answer_key(spec: RunSpec, task: Task) -> tuple[tuple[Path, ...], Mapping[str, str]]:
+    """The item files of a run and the map of their columns, as `make_model` takes them."""
+    return spec.items or task.items, spec.fields or task.fields
+
+
+def make_model(
+    name: str, options: Mapping[str, JSON], items: tuple[Path, ...] = (), fields: Mapping[str, str] = NO_MAP
+) -> Model:
     """The model 'provider/name', or the one that 'file.py:attr' makes.
 
-    Only a provider whose factory takes `answer_key` is given the item files: the simulated subject, which has to know
-    what is right to be wrong at a known rate.
+    Only a provider whose factory takes `answer_key` is given the item files, and the map of their columns if it takes
+    `answer_map`: the simulated subject, which has to know what is right to be wrong at a known rate.
     """
     provider, _, rest = name.partition("/")
     if provider not in names("models") and file_of(name) is not None:
         provider, rest = name, ""
     maker = factory("models", provider, "model")
     arguments: dict[str, object] = dict(options)
-    if "answer_key" in inspect.signature(maker).parameters and "answer_key" not in arguments:
-        arguments["answer_key"] = answer_key
+    if "answer_key" not in options:
+        given: dict[str, object] = {"answer_key": items, "answer_map": fields}
+        arguments |= {key: value for key, value in given.items() if key in inspect.signature(maker).parameters}
     model = call(maker, arguments, f"model {name!r}", rest)
     if not callable(getattr(model, "answer", None)) or not callable(getattr(model, "fingerprint", None)):
         raise SpecError(f"model {name!r} gave a {type(model).__name__}, which has no answer() and fingerprint()")
@@ -164,7 +188,9 @@ def intent(name: str, spec: RunSpec, task: Task, models: Sequence[Model], planne
         trials=planned.trials,
         scorers=tuple(task.judges()),
         datasets=planned.datasets,
-        sources=tuple(SourceFile(kind, path.name, digest_file(path)) for kind, path in source_files(spec, task)),
+        sources=tuple(
+            SourceFile(kind, name, hashlib.sha256(data).hexdigest()) for kind, name, data in source_texts(spec, task)
+        ),
         created=now(),
         code=code_version(),
     )
@@ -185,6 +211,27 @@ def source_files(spec: RunSpec, task: Task) -> list[tuple[str, Path]]:
         if known.setdefault(path.name, path).resolve() != path.resolve():
             raise SpecError(f"{path} and {known[path.name]} have one name; a run keeps a copy of each, so rename one")
     return list(dict.fromkeys(files))
+
+
+def source_texts(spec: RunSpec, task: Task) -> list[tuple[str, str, bytes]]:
+    """(kind, name, bytes) of every Python file that the run keeps: those that it names, then its scorers' own texts.
+
+    Two of one name are an error.
+    """
+    texts = []
+    for kind, path in source_files(spec, task):
+        with open_file(path, SpecError) as file:
+            texts.append((kind, path.name, file.read()))
+    texts += [
+        ("scorers", f"{portable_name(f'{entry.name}-{entry.version}')}.py", entry.source.encode())
+        for entry in task.scorers
+        if isinstance(entry, Scorer) and entry.source
+    ]
+    known: dict[str, bytes] = {}
+    for _, name, data in texts:
+        if known.setdefault(name, data) != data:
+            raise SpecError(f"two Python files of the run are called {name!r}; give one of the scorers another name")
+    return texts
 
 
 def conditions_of(manifest: Manifest) -> dict[str, Condition] | str:

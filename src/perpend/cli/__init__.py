@@ -5,11 +5,33 @@ Results go to standard output, progress and messages to standard error.
 
 from __future__ import annotations
 
-from perpend.cli import asking, checking, inside, judging, moving, reading, showing  # each adds its verbs to the group
+from perpend.cli import (
+    asking,
+    checking,
+    comparing,
+    inside,
+    judging,
+    listing,
+    moving,
+    reading,
+    showing,
+)  # each adds its verbs to the group
 from perpend.cli.command import run
 from perpend.cli.group import group as cli
 
-__all__ = ["asking", "checking", "cli", "inside", "judging", "main", "moving", "reading", "showing"]
+__all__ = [
+    "asking",
+    "checking",
+    "cli",
+    "comparing",
+    "inside",
+    "judging",
+    "listing",
+    "main",
+    "moving",
+    "reading",
+    "showing",
+]
 
 
 def main() -> None:

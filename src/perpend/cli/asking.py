@@ -1,4 +1,4 @@
-"""Verbs that make answers and scores: eval, freeze, score, show."""
+"""Verbs that make answers and scores: eval, freeze, score."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from perpend.canon import JSON, pretty, write_atomic
-from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_fields, print_headline
+from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_fields, print_headline
 from perpend.errors import ModelError
-from perpend.inert import say, say_page
+from perpend.inert import one_line, say, say_page
 
 if TYPE_CHECKING:
-    from perpend.ask.runner import Outcome
+    from perpend.ask.asking import Outcome
+    from perpend.ask.preview import Preview
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -26,6 +27,7 @@ def _run_options(command: F) -> F:
             click.option("--task", help="Name of a task, or file.py."),
             click.option("--model", "models", multiple=True, help="provider/name; repeat for several."),
             click.option("--items", "--subset", multiple=True, type=PATH, help="Item file, instead of the task's."),
+            click.option("--map", metavar="NAME=COLUMN,…", help="Columns of the item files, or a TOML file of them."),
             click.option("--template", "templates", multiple=True, type=PATH, help="Add a condition from a TOML file."),
             click.option("--freeze", type=PATH, help="Refuse to start unless the items match this freeze file."),
             click.option("--name", help="Name of the run directory. [derived from the spec]"),
@@ -36,13 +38,13 @@ def _run_options(command: F) -> F:
             click.option("--temperature", multiple=True, type=float, help="Repeat for a grid. [0]"),
             click.option("--max-tokens", type=int, help="[512]"),
             click.option("--repeats", type=int, help="Times to ask each trial. [1]"),
-            click.option("--max-items", type=int, help="Use N items, sampled with --seed."),
+            click.option("--max-items", "--limit", type=int, help="Use N items, sampled with --seed."),
             click.option("--seed", type=int, help="[42]"),
             click.option("--workers", type=int, help="Concurrent requests per model."),
             click.option("--retries", type=int, help="Retries per failed request."),
-            click.option("--max-usd", type=float, help="Stop after spending this many USD (prices from run.toml)."),
+            click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the models' prices."),
             click.option("--max-requests", type=int, help="Stop after this many requests, retries included."),
-            click.option("--max-minutes", type=float, help="Stop after this many minutes."),
+            click.option("--max-minutes", type=float, help="Stop this invocation after so many minutes."),
         )
     ):
         command = option(command)
@@ -53,11 +55,11 @@ def _run_options(command: F) -> F:
 @click.argument("spec_file", metavar="[RUN.TOML]", required=False, type=PATH)
 @_run_options
 @click.option("--out", type=PATH, default=Path("runs"), show_default=True, help="Directory for runs.")
-@click.option("--dry-run", is_flag=True, help="Count the trials; ask nothing.")
+@click.option("--dry-run", is_flag=True, help="Show prompts, requests, tokens and cost; ask nothing.")
 @click.option("--no-score", is_flag=True, help="Ask only; score later with 'perpend score'.")
 @click.option("--durable", is_flag=True, help="Wait for the disk at every commit: a power cut costs no answer.")
 @click.option("--accept-loss", is_flag=True, help="Resume although answers are missing that were kept; ask them again.")
-@click.option("--quiet", is_flag=True, help="Hide progress.")
+@QUIET
 @AS_JSON
 def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     spec_file: Path | None,
@@ -77,67 +79,156 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     \b
     perpend eval run.toml
     perpend eval --task conformity --model mock/subject --model-option sway=0.4
-    perpend eval --task questions --items facts.jsonl --model ollama/qwen2.5:14b --workers 2
+    perpend eval --task questions --items facts.csv --map prompt=question,target=answer --model ollama/qwen2.5:14b
     """
     from perpend.api import evaluate_spec
-    from perpend.ask.runner import Keeping, plan_size
+    from perpend.ask.preview import preview
+    from perpend.ask.runner import Keeping
     from perpend.spec.runspec import spec_with_flags
 
     spec = spec_with_flags(spec_file, flags)
     if dry_run:
-        print_fields(dict(plan_size(spec)), as_json)
+        print_preview(preview(spec, out), as_json=as_json, quiet=quiet)
         return
     keeping = Keeping(durable, accept_loss)
     outcome, derived = evaluate_spec(spec, out, keeping=keeping, scored=not no_score, quiet=quiet or as_json)
-    if derived is not None and not as_json:
+    if derived is not None and not as_json and not quiet:
         print_headline(derived)
-    finish(outcome, as_json)
+    finish(outcome, as_json=as_json, quiet=quiet)
 
 
-def finish(outcome: Outcome, as_json: bool) -> None:
-    """Say how an evaluation ended; what stopped it and what is left go to standard error."""
-    body: dict[str, JSON] = {
-        "run": outcome.directory.as_posix(),
-        "planned": outcome.planned,
-        "answered": outcome.answered,
-        "failed": outcome.failed,
-        "requests": outcome.sent,
-        "usd": outcome.usd,
-        "stopped": outcome.stopped,
-    }
-    print_fields(body, as_json)
+def print_preview(seen: Preview, *, as_json: bool = False, quiet: bool = False) -> None:
+    """One prompt of each condition, and what the run would send and cost at most."""
+    if as_json:
+        say_page(pretty(seen.as_json()))
+    elif not quiet:
+        for prompt in seen.prompts:
+            say(f"Condition {prompt.condition}, item {prompt.item}:")
+            for message in prompt.messages:
+                say(f"  {message.role}:")
+                say_page("".join(f"  | {one_line(line)}\n" for line in message.content.split("\n")))
+            if prompt.choices:
+                say(f"  choices: {' | '.join(prompt.choices)}")
+        say(_plan(seen))
+        say(_price(seen))
+        say(f"Nothing was asked or written. The run would be {seen.directory.as_posix()}")
+
+
+def _plan(seen: Preview) -> str:
+    parts = [
+        _number(seen.items, "item"),
+        _number(seen.conditions, "condition"),
+        _number(seen.models, "model"),
+        _number(seen.samplings, "sampling"),
+        *([_number(seen.repeats, "repeat")] if seen.repeats > 1 else []),
+    ]
+    done = f", {seen.answered:,} of them answered already" if seen.answered else ""
+    return f"{' × '.join(parts)}: {_number(seen.trials, 'trial')}{done}."
+
+
+def _price(seen: Preview) -> str:
+    """Requests, tokens and cost before they are spent; the tokens out and the cost are upper bounds."""
+    again = f", and up to {seen.second_turns:,} second turns" if seen.second_turns else ""
+    at_most = dollars(seen.usd, seen.usd_note).replace("cost $", "cost at most $") + (" without them" if again else "")
+    return (
+        f"{_number(seen.requests, 'request')} to send{again}; about {seen.tokens_in:,} tokens in, at most "
+        f"{seen.tokens_out:,} out, {at_most}."
+    )
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def finish(outcome: Outcome, *, as_json: bool = False, quiet: bool = False) -> None:
+    """Say how an evaluation ended, in two lines; why it stopped and what to do next go to standard error."""
+    if as_json:
+        print_fields(_ending(outcome), as_json=True)
+    elif not quiet:
+        say(f"{counts(outcome)}. {spending(outcome)}.")
+        say(f"Run: {outcome.directory.as_posix()}")
     if outcome.stopped is not None:
-        say(f"stopped: {outcome.stopped}. Run the same command again to resume.", err=True)
+        say(f"Stopped: {outcome.stopped}. {next_step(outcome.stopped)}", err=True)
         if outcome.stopped == "interrupted":
             raise click.exceptions.Exit(130)
         if not outcome.answered:
             raise ModelError("nothing was answered, so there is nothing to report. Allow more, then run it again.")
     elif outcome.failed:
-        say(
-            f"{outcome.failed} trial{'s' * (outcome.failed != 1)} got no answer. Run the same command to retry.",
-            err=True,
-        )
+        trials = "1 trial" if outcome.failed == 1 else f"{outcome.failed:,} trials"
+        say(f"{trials} got no answer. Run the same command again to ask once more.", err=True)
+
+
+def _ending(outcome: Outcome) -> dict[str, JSON]:
+    return {
+        "run": outcome.directory.as_posix(),
+        "planned": outcome.planned,
+        "answered": outcome.answered,
+        "failed": outcome.failed,
+        "requests": outcome.sent,
+        "requests_total": outcome.spent.requests,
+        "tokens_in": outcome.spent.input,
+        "tokens_out": outcome.spent.output,
+        "usd": outcome.usd,
+        "usd_note": outcome.usd_note,
+        "stopped": outcome.stopped,
+    }
+
+
+def counts(outcome: Outcome) -> str:
+    """'38 of 40 answered, 2 failed'."""
+    failed = f", {outcome.failed:,} failed" if outcome.failed else ""
+    return f"{outcome.answered:,} of {outcome.planned:,} answered{failed}"
+
+
+def spending(outcome: Outcome) -> str:
+    """What the run came to, over all its invocations: requests, tokens and cost, or why the cost is unknown."""
+    spent = outcome.spent
+    requests = "1 request" if spent.requests == 1 else f"{spent.requests:,} requests"
+    tokens = f"{spent.input:,} tokens in, {spent.output:,} out"
+    if spent.uncounted and not spent.input and not spent.output:
+        tokens = "tokens not counted"
+    elif spent.uncounted:
+        tokens += f" (not counted in {spent.uncounted:,} answer{'s' * (spent.uncounted != 1)})"
+    return f"{requests}, {tokens}, {dollars(outcome.usd, outcome.usd_note)}"
+
+
+def dollars(usd: float | None, note: str) -> str:
+    """'cost $0.0123', or 'cost unknown' and why."""
+    return f"cost unknown ({note})" if usd is None else f"cost ${usd:,.4f}"
+
+
+def next_step(stopped: str) -> str:
+    """What a user can do about a run that stopped before its end."""
+    if "cannot be kept" in stopped:
+        return "Leave --max-usd out, or limit the run by --max-requests; then run the same command again."
+    if stopped.startswith(("--max-usd", "--max-requests")):
+        return "What earlier invocations spent counts. To go on, raise it and run the same command again."
+    return "Run the same command again to resume."
 
 
 @group.command()
 @click.argument("items", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=PATH, help="Write the freeze file here.")
 @click.option("--check", type=PATH, help="Compare with this freeze file; exit 3 if an item differs.")
+@click.option("--map", "columns", metavar="NAME=COLUMN,…", help="Columns of the item files, or a TOML file of them.")
 @AS_JSON
-def freeze(items: tuple[Path, ...], out: Path | None, check: Path | None, as_json: bool) -> None:
+def freeze(items: tuple[Path, ...], out: Path | None, check: Path | None, columns: str | None, as_json: bool) -> None:
     """Record checksums of the items, so that a later run can prove that it used the same ones.
 
     \b
     perpend freeze facts.jsonl opinions.jsonl --out freeze.json
     perpend freeze facts.jsonl opinions.jsonl --check freeze.json
+    perpend freeze facts.csv --map prompt=question,target=answer --out freeze.json
     """
     from perpend.ledger.items import check_freeze
     from perpend.ledger.items import freeze as freeze_items
+    from perpend.rows.mapping import parse_map
 
+    fields = parse_map(columns) if columns else {}
     if check is not None:
-        print_fields({"sha256": check_freeze(check, items), "check": "same items"}, as_json)
+        print_fields({"sha256": check_freeze(check, items, fields), "check": "same items"}, as_json)
         return
-    body = freeze_items(items)
+    body = freeze_items(items, fields)
     if out is not None:
         write_atomic(out, pretty(body))
     count = body["items"]
@@ -162,56 +253,9 @@ def score(runs: tuple[Path, ...], only: tuple[str, ...], trust_code: bool, as_js
     scored: dict[str, JSON] = {}
     for directory in runs:
         run = Run(directory, trust_code=trust_code)
-        score_run(run, only)
+        derived = score_run(run, only)
         scored[directory.as_posix()] = list(run.table.scorers)
-    print_fields(scored, as_json)
-
-
-@group.command()
-@click.argument("run", type=PATH)
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Only trials with this condition, model, item, temperature or tag.",
-)
-@click.option("--by", multiple=True, help="Group by this. [model, condition, topic]")
-@click.option("--n-per-group", type=int, help="Show N cases per group.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--out-md", type=PATH, help="Write the page to this file instead of printing it.")
-@AS_JSON
-def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
-    run: Path,
-    where: tuple[str, ...],
-    by: tuple[str, ...],
-    n_per_group: int | None,
-    seed: int,
-    out_md: Path | None,
-    as_json: bool,
-) -> None:
-    """Show the state of a run or, with --where or --n-per-group, raw answers and how each was scored.
-
-    \b
-    perpend show runs/RUN
-    perpend show runs/RUN --where condition=control --where item=capital_canada
-    perpend show runs/RUN --n-per-group 1 --out-md cases.md
-    """
-    from perpend.ledger.store import Store
-    from perpend.measure.run import Run
-    from perpend.report.cases import as_markdown, sample
-    from perpend.spec.runspec import key_value
-
-    if not where and n_per_group is None:
-        print_fields(Run(run).status(), as_json)
-        return
-    with Store.open(run / "run.db") as store:
-        cases = sample(store, where=dict(map(key_value, where)), by=by, n_per_group=n_per_group, seed=seed)
+        if not as_json:
+            print_headline(derived)
     if as_json:
-        say_page(pretty([case.as_json() for case in cases]))
-        return
-    page = as_markdown(cases, f"Cases of {run.name}")
-    if out_md is not None:
-        write_atomic(out_md, page)
-        say(f"{len(cases)} case{'s' * (len(cases) != 1)} in {out_md}")
-    else:
-        say_page(page + "\n")
+        print_fields(scored, as_json)

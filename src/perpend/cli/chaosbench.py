@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from perpend.canon import JSON, VERSION, read_text, write_atomic
 from perpend.cli.command import run
+from perpend.cli.group import UserPath
 from perpend.errors import AuditFailure, PerpendError, SpecError
 from perpend.inert import say, say_page
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from perpend.studies.logic.chaosbench.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., None])
-_PATH = click.Path(path_type=Path)
+_PATH = UserPath(path_type=Path)
 _SELECTOR = click.option(
     "--selector",
     type=_PATH,
@@ -52,7 +53,7 @@ _EVAL_OPTIONS = (
     click.option("--dataset", default="canonical", show_default=True, help="'canonical', or an item file."),
     click.option("--subset", type=_PATH, help="Item file; takes precedence over --dataset."),
     click.option("--tier", type=click.Choice(["P0", "P1", "P2", "P3", "P4"]), help="Row of the run plan."),
-    click.option("--max-items", type=int, help="Use N items, sampled with --seed."),
+    click.option("--max-items", "--limit", type=int, help="Use N items, sampled with --seed."),
     click.option("--output-dir", type=_PATH, default=Path("runs"), show_default=True, help="Directory for runs."),
     click.option("--seed", type=int, default=42, show_default=True, help="Samples items; is sent to the model."),
     click.option("--workers", type=int, default=1, show_default=True, help="Concurrent requests."),
@@ -66,10 +67,10 @@ _EVAL_OPTIONS = (
     click.option("--phase", help="A word of your own for the manifest."),
     click.option("--truncate-pred-text", type=int, help="Shorten texts in predictions.jsonl to N characters."),
     click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the two prices."),
-    click.option("--usd-per-million-input", type=float, default=0.0, show_default=True),
-    click.option("--usd-per-million-output", type=float, default=0.0, show_default=True),
+    click.option("--usd-per-million-input", type=float, help="Price of a million tokens in. [unknown]"),
+    click.option("--usd-per-million-output", type=float, help="Price of a million tokens out. [unknown]"),
     click.option("--base-url", help="Address of the server, where it is not the provider's own."),
-    click.option("--quiet", is_flag=True, help="Show no progress."),
+    click.option("--quiet", is_flag=True, help="Print errors only."),
 )
 
 
@@ -101,7 +102,7 @@ def eval_(context: click.Context, /, **flags: object) -> None:
         _resume(str(flags["resume"]), Path(str(flags["output_dir"])), given)
         return
     for one in _runs_of(flags):
-        _evaluate(one)
+        _evaluate(one, given)
 
 
 def _runs_of(flags: Mapping[str, object]) -> list[dict[str, object]]:
@@ -130,8 +131,8 @@ def _settings(flags: Mapping[str, object]) -> dict[str, object]:
     return picked
 
 
-def _evaluate(flags: Mapping[str, object]) -> None:
-    from perpend.studies.logic.chaosbench.evaluate import begin
+def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
+    from perpend.studies.logic.chaosbench.evaluate import new_run
     from perpend.studies.logic.chaosbench.settings import settings_from
     from perpend.studies.logic.chaosbench.sources import open_source
 
@@ -140,10 +141,10 @@ def _evaluate(flags: Mapping[str, object]) -> None:
     settings = settings_from(_settings(flags), "the command line")
     subset = flags["subset"]
     source = open_source(subset if isinstance(subset, Path) else None, str(flags["dataset"]))
-    if source.note:
+    if source.note and not flags["quiet"]:
         say(f"note: {source.path}: {source.note}; the run cannot be published as canonical", err=True)
-    directory = begin(source, settings, Path(str(flags["output_dir"])))
-    _ask(directory, settings, quiet=bool(flags["quiet"]))
+    with new_run(source, settings, Path(str(flags["output_dir"]))) as directory:
+        _ask(directory, settings, given)
 
 
 def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
@@ -153,25 +154,35 @@ def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
     directory = find_run(name, out)
     settings = resumed(settings_of(directory), _settings(given), str(directory))
     mark_resumed(directory)
-    _ask(directory, settings, quiet=bool(given.get("quiet")))
+    _ask(directory, settings, given)
 
 
-def _ask(directory: Path, settings: Settings, *, quiet: bool) -> None:
+def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> None:
+    from perpend.ask.starting import has_response
+    from perpend.cli.asking import counts, spending
     from perpend.studies.logic.chaosbench.evaluate import ask
+    from perpend.studies.logic.chaosbench.settings import resume_command
 
-    again = f"chaosbench eval --resume {directory}"
+    again, quiet = resume_command(directory, settings, given), bool(given.get("quiet"))
     try:
         outcome = ask(directory, settings, quiet=quiet)
     except PerpendError:
-        say(f"The answers so far are kept. To resume: {again}", err=True)
+        if has_response(directory):
+            say(f"The answers so far are kept. To resume: {again}", err=True)
         raise
-    say_page(read_text(directory / "summary.md") + "\n")
-    say(f"run: {directory}")
+    if not quiet:
+        say_page(read_text(directory / "summary.md") + "\n")
+        say(f"{counts(outcome)}. {spending(outcome)}.")
+        say(f"Run: {directory}")
     if outcome.failed:
         items = "1 item" if outcome.failed == 1 else f"{outcome.failed} items"
         say(f"{items} got no reply. To ask again: {again}", err=True)
     if outcome.stopped is not None:
-        say(f"stopped: {outcome.stopped}. To resume: {again}", err=True)
+        if outcome.stopped.startswith("--max-usd"):
+            more = resume_command(directory, settings, {**given, "max_usd": None})
+            say(f"Stopped: {outcome.stopped}. To go on, add a higher --max-usd to: {more}", err=True)
+        else:
+            say(f"Stopped: {outcome.stopped}. To resume: {again}", err=True)
         raise click.exceptions.Exit(130 if outcome.stopped == "interrupted" else 1)
 
 
@@ -304,21 +315,47 @@ def analyze_runs(runs_dir: Path, out_dir: Path, items: tuple[Path, ...], selecto
 
 
 @cli.command()
-@click.option("--data", type=_PATH, required=True, help="Folder of item files (*.jsonl directly in it), or one file.")
+@click.option("--data", type=_PATH, help="Folder of item files (*.jsonl in it), or one file. [the packaged set]")
 @click.option("--strict", is_flag=True, hidden=True, help="Every gate is always enforced.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def validate(data: Path, strict: bool, as_json: bool) -> None:
+def validate(data: Path | None, strict: bool, as_json: bool) -> None:
     """Check an item set: schema, duplicates, balance, leakage, shortcuts. Exit 6 when a gate fails."""
     del strict
     from perpend.studies.logic.chaosbench.publish import as_table
-    from perpend.studies.logic.chaosbench.validate import validate_folder
+    from perpend.studies.logic.chaosbench.validate import items_at
+    from perpend.studies.logic.chaosbench.validate import validate as validate_items
 
-    gates = validate_folder(data)
+    gates = validate_items(items_at(data))
     body: Sequence[JSON] = [gate.as_json() for gate in gates]
     say_page((json.dumps(body, indent=2) if as_json else as_table(gates)) + "\n")
     failed = [gate.gate for gate in gates if not gate.passed]
     if failed:
-        raise AuditFailure(f"{data}: {len(failed)} of {len(gates)} gates fail: {', '.join(failed)}")
+        where = "the packaged set" if data is None else data
+        raise AuditFailure(f"{where}: {len(failed)} of {len(gates)} gates fail: {', '.join(failed)}")
+
+
+@cli.command()
+@click.option("--retries", type=int, default=1, show_default=True, help="0: without the second turn.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def prompt(retries: int, as_json: bool) -> None:
+    """Print every word that a model is sent, and the hash of it that run_manifest.json states.
+
+    \b
+    chaosbench prompt
+    chaosbench prompt --retries 0 --json
+    """
+    from perpend.ask.task import make_task
+    from perpend.studies.logic.chaosbench.settings import PROMPT_VERSION, TASK, Settings, prompt_hash
+
+    task = make_task(TASK, Settings("mock", retries=retries).task_options())
+    first = str(task.conditions[0].params["user"])
+    second = None if task.reprompt is None else str(task.reprompt.params["user"])
+    body: dict[str, JSON] = {"prompt_version": PROMPT_VERSION, "prompt_hash": prompt_hash(task), "prompt": first}
+    if as_json:
+        say_page(json.dumps(body | {"second_turn": second}, indent=2) + "\n")
+        return
+    say_page(f"{first}\n" + ("" if second is None else f"\nSecond turn, after a reply without a label:\n\n{second}\n"))
+    say_page(f"\nprompt_version: {PROMPT_VERSION}\nprompt_hash: {body['prompt_hash']}\n")
 
 
 def main() -> None:

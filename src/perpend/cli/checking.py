@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perpend.canon import JSON, pretty, write_atomic
-from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group
+from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group
 from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--out-json", type=PATH, help="Also write the outcome to this file, with the study's own numbers.")
 @click.option("--metadata", type=PATH, help="The runs_metadata.json of a folder of simulation.db runs.")
 @TRUST_CODE
-@click.option("--quiet", is_flag=True, help="Hide progress.")
+@QUIET
 @AS_JSON
 def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     paths: tuple[Path, ...],
@@ -57,9 +57,16 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     from perpend.proof.audit import BEYOND, Options, as_table, check_claims, seed_numbers
     from perpend.proof.audit import audit as audit_paths
 
-    quiet = quiet or as_json
     options = Options(
-        rules, sample, seed, figures, workers, quiet=quiet, trust_code=trust_code, metadata=metadata, say=_to_stderr
+        rules,
+        sample,
+        seed,
+        figures,
+        workers,
+        quiet=quiet or as_json,
+        trust_code=trust_code,
+        metadata=metadata,
+        say=_nowhere if quiet else _to_stderr,
     )
     audits = audit_paths(paths, options)
     body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits], "cannot_be_found": dict(BEYOND)}
@@ -68,17 +75,25 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     if claims_file is not None:
         from perpend.proof import claims
 
-        verdicts = tuple(check_claims(claims_file, audits, quiet=quiet))
+        verdicts = tuple(check_claims(claims_file, audits, quiet=quiet or as_json))
         body["claims"] = claims.as_json(verdicts)
         text += claims.as_table(verdicts)
     if out_json is not None:
         write_atomic(out_json, pretty(body | seed_numbers(audits, rules)))
-    say_page(pretty(body) if as_json else text)
-    Audited(tuple(audits), verdicts).raise_for_failures()
+    audited = Audited(tuple(audits), verdicts)
+    if as_json or not quiet:
+        say_page(pretty(body) if as_json else text)
+    elif not audited.ok:
+        say_page(text, err=True)
+    audited.raise_for_failures()
 
 
 def _to_stderr(line: str) -> None:
     say(line, err=True)
+
+
+def _nowhere(line: str) -> None:
+    """What --quiet does with lines about what is going on."""
 
 
 @group.command()
@@ -88,6 +103,7 @@ def _to_stderr(line: str) -> None:
 @click.option("--because", multiple=True, metavar="TEXT", help="Reason, one per --accept. The report shows it.")
 @click.option("--sign", type=PATH, help="Sign the receipt with this SSH key (ssh-keygen).")
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
+@click.option("--all-figures", is_flag=True, help="Draw every figure of the study, not only the main ones.")
 @TRUST_CODE
 @AS_JSON
 def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
@@ -97,6 +113,7 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     because: tuple[str, ...],
     sign: Path | None,
     no_figures: bool,
+    all_figures: bool,
     trust_code: bool,
     as_json: bool,
 ) -> None:
@@ -106,13 +123,17 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     perpend publish runs/RUN --to published
     perpend publish runs/RUN --accept plan --because "a pilot: 30 of 80 trials"
     """
+    from perpend.measure.study import Drawn
     from perpend.proof.gates import as_table
     from perpend.proof.publish import publish as publish_runs
 
     if len(accept) != len(because):
         raise click.UsageError("give one --because for each --accept")
+    if no_figures and all_figures:
+        raise click.UsageError("give either --no-figures or --all-figures")
+    figures: Drawn = "all" if all_figures else not no_figures
     reasons = dict(zip(accept, because, strict=True))
-    published = publish_runs(runs, to, reasons, sign, figures=not no_figures, quiet=as_json, trust_code=trust_code)
+    published = publish_runs(runs, to, reasons, sign, figures=figures, quiet=as_json, trust_code=trust_code)
     if as_json:
         say_page(pretty([one.as_json() for one in published]))
         return

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from perpend.canon import JSON, VERSION, pretty
-from perpend.inert import plain, say, say_page
+from perpend.canon import JSON, VERSION, clean_text, pretty
+from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
     from perpend.report.derive import Derived
 
-PATH = click.Path(path_type=Path)
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
+class UserPath(click.Path):
+    """A path that a user gives. What a file is, its reader says; a name that no report can hold is refused here."""
+
+    def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path; one whose name is not UTF-8 is an error."""
+        text = os.fspath(value)
+        if clean_text(text) != text:
+            self.fail(f"{text!r}: the name is not UTF-8; rename the file", param, ctx)
+        return Path(text)
+
+
+PATH = UserPath(path_type=Path)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+QUIET = click.option("--quiet", is_flag=True, help="Print errors only.")
 TRUST_CODE = click.option(
     "--trust-code", is_flag=True, help="Run the Python files in the run's folder, after checking their digests."
 )
@@ -28,7 +42,7 @@ def group() -> None:
 
     \b
     perpend eval --task conformity --model mock/subject     ask, score, report
-    perpend show runs/RUN --n-per-group 1                   show raw answers
+    perpend show runs/RUN --where correct=0                 show what was answered wrongly
     perpend analyze runs/RUN --out analysis                 tables, figures, report
     perpend publish runs/RUN --to published                 a copy that a stranger can verify
     perpend audit published                                 recompute everything and compare
@@ -37,8 +51,11 @@ def group() -> None:
 
 
 def print_headline(derived: Derived) -> None:
-    """The answer in a few lines, and where the whole report is."""
-    say_page(plain(derived.report.headline) + "\n")
+    """The answer in a few lines, its cautions, and where the whole report is."""
+    from perpend.report.answer import terminal_lines
+
+    for line in terminal_lines(derived.report, shutil.get_terminal_size((100, 24)).columns):
+        say(line)
     say(f"Report: {derived.path.as_posix()}")
 
 

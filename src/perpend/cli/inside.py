@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from perpend.cli.group import AS_JSON, PATH, group, print_fields
+from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields
 
 
 @group.command()
@@ -21,7 +21,7 @@ from perpend.cli.group import AS_JSON, PATH, group, print_fields
 @click.option("--steer-layer", type=int, help="[the layer whose probe does best on held-out items]")
 @click.option("--steer-trials", type=int, help="Steer only the first N trials under pressure.")
 @click.option("--no-figures", is_flag=True)
-@click.option("--quiet", is_flag=True, help="Hide progress.")
+@QUIET
 @AS_JSON
 def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     run: Path, model: str, label: str | None, endpoint: str, layers: str | None, top_k: int,
@@ -34,6 +34,9 @@ def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
     perpend inside runs/RUN --model hf/smollm2
     perpend inside runs/RUN --model hf/checkpoints/7b --layers 0-31 --alpha 1 --alpha -1
     """
+    from perpend.ledger.manifest import read_manifest
+
+    read_manifest(run)  # before seconds of loading: what is no run needs no checkpoint
     from perpend.inside import LookSettings, checkpoint_of, layers_of, look_inside, summary
     from perpend.inside.figures import write_inside_figures
 
@@ -48,4 +51,5 @@ def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
     look = look_inside(run, checkpoint, settings, model=label, quiet=quiet or as_json)
     if not no_figures:
         write_inside_figures(look, look.folder / "figures")
-    print_fields(summary(look), as_json)
+    if as_json or not quiet:
+        print_fields(summary(look), as_json)

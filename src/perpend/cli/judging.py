@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from perpend.cli.asking import finish
-from perpend.cli.group import AS_JSON, PATH, group, print_fields, print_headline
+from perpend.cli.asking import finish, print_preview
+from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields, print_headline
 
 
 @group.command()
@@ -27,13 +27,13 @@ from perpend.cli.group import AS_JSON, PATH, group, print_fields, print_headline
 @click.option("--max-tokens", type=int, help="[512]")
 @click.option("--workers", type=int, help="Concurrent requests per model.")
 @click.option("--retries", type=int, help="Retries per failed request.")
-@click.option("--max-usd", type=float, help="Stop after spending this many USD (prices are options of the model).")
+@click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the models' prices.")
 @click.option("--max-requests", type=int, help="Stop after this many requests, retries included.")
-@click.option("--max-minutes", type=float, help="Stop after this many minutes.")
+@click.option("--max-minutes", type=float, help="Stop this invocation after so many minutes.")
 @click.option("--name", help="Name of the judge's run directory. [derived from the spec]")
 @click.option("--out", type=PATH, help="Directory for runs. [the one that RUN is in]")
-@click.option("--dry-run", is_flag=True, help="Count the answers to judge; ask nothing.")
-@click.option("--quiet", is_flag=True, help="Hide progress.")
+@click.option("--dry-run", is_flag=True, help="Show prompts, requests, tokens and cost; ask nothing.")
+@QUIET
 @AS_JSON
 def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     run: Path,
@@ -61,8 +61,8 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend analyze runs/RUN --judged runs/JUDGE --out analysis
     """
     from perpend.api import evaluate_spec
+    from perpend.ask.preview import preview
     from perpend.ask.rubric import find_rubric
-    from perpend.ask.runner import plan_size
     from perpend.measure.judging import Selection
     from perpend.measure.run import Run
     from perpend.spec.runspec import key_value, spec_with_flags
@@ -76,14 +76,14 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         items,
     ):
         spec = replace(spec_with_flags(None, {**flags, "task": "judge", "items": (items,)}), options=options)
-        if dry_run:
-            print_fields(dict(plan_size(spec)), as_json)
-            return
         to = out or (run.parent if run.name else run.resolve().parent)
+        if dry_run:
+            print_preview(preview(spec, to), as_json=as_json, quiet=quiet)
+            return
         outcome, derived = evaluate_spec(spec, to, quiet=quiet or as_json)
-    if derived is not None and not as_json:
+    if derived is not None and not as_json and not quiet:
         print_headline(derived)
-    finish(outcome, as_json)
+    finish(outcome, as_json=as_json, quiet=quiet)
 
 
 @group.command()
@@ -94,8 +94,8 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only answers with this condition, model or tag.")
 @click.option("--reader", default="reader-1", show_default=True, help="A name for you; it is written down.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Draws the sample; the same for all readers.")
-@click.option("--from", "source", type=PATH, help="Take labels from this JSONL or CSV file instead of asking.")
-@click.option("--map", "fields", help="Fields of that file: trial=FIELD,label=FIELD,by=FIELD,…")
+@click.option("--from", "source", type=PATH, help="Take labels from this CSV, TSV, JSON, JSONL or Parquet file.")
+@click.option("--map", "fields", help="Columns of that file: trial=COLUMN,label=COLUMN,by=COLUMN,… or a TOML file.")
 @AS_JSON
 def label(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     run: Path,
@@ -123,12 +123,13 @@ def label(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     from perpend.measure.judging import Selection
     from perpend.measure.labels import append_labels, check_reader, import_labels, label_rows
     from perpend.measure.run import Run
+    from perpend.rows.mapping import parse_map
     from perpend.spec.runspec import key_value
 
     opened, chosen, name = Run(run), find_rubric(rubric), check_reader(reader)
     if source is not None:
-        pairs = dict(map(key_value, fields.split(","))) if fields else {}
-        labels = import_labels(opened, label_rows(source, pairs), chosen, name)
+        rows = label_rows(source, parse_map(fields) if fields else {})
+        labels = import_labels(opened, rows, chosen, name)
         print_fields({"labels": len(labels), "file": append_labels(opened, labels).as_posix()}, as_json)
         return
     if fields:

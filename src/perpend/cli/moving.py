@@ -1,4 +1,4 @@
-"""Verbs that bring data and weights in and out: convert, export, variants."""
+"""Verbs that bring data and weights in and out: import (also called convert), export, variants."""
 
 from __future__ import annotations
 
@@ -6,30 +6,40 @@ from pathlib import Path
 
 import click
 
-from perpend.cli.group import PATH, group
+from perpend.cli.group import PATH, QUIET, group
 from perpend.inert import say
 
 
-@group.command()
-@click.argument("source", type=PATH)
+@group.command("import")
+@click.argument("sources", nargs=-1, required=True, type=PATH)
 @click.argument("destination", type=PATH)
-@click.option("--map", "fields", help="Fields of a plain JSONL file: prompt=FIELD,text=FIELD,… or a TOML file.")
+@click.option("--map", "fields", help="Columns of a file of rows: prompt=COLUMN,text=COLUMN,… or a TOML file.")
 @click.option("--metadata", type=PATH, help="The runs_metadata.json of a folder of simulation.db runs.")
 @click.option("--runs-dir", type=PATH, help="Where the runs that runs_metadata.json names are.")
-def convert(source: Path, destination: Path, fields: str | None, metadata: Path | None, runs_dir: Path | None) -> None:
+def import_(
+    sources: tuple[Path, ...], destination: Path, fields: str | None, metadata: Path | None, runs_dir: Path | None
+) -> None:
     """Import what another tool recorded as a run, or write a run as the conformity study's simulation.db.
 
+    Several sources, or a folder of several logs, become a folder of runs at DESTINATION. 'perpend convert' is another
+    name for this verb.
+
     \b
-    perpend convert rows.jsonl runs/imported
-    perpend convert simulation.db runs/imported
-    perpend convert logs/2026-11-01.eval runs/imported
-    perpend convert samples_task.jsonl runs/imported
-    perpend convert mine.jsonl runs/imported --map id=qid,prompt=question,text=output,target=answer
+    perpend import logs/2026-11-01.eval runs/imported
+    perpend import logs runs/imported
+    perpend import samples_task.jsonl runs/imported
+    perpend import mine.jsonl runs/imported --map id=qid,prompt=question,text=output,target=answer
+    perpend import simulation.db runs/imported
     perpend convert runs/RUN simulation.db
     """
-    from perpend._convert import convert as convert_files
+    from perpend._convert import convert_each
+    from perpend.report.overview import import_line
 
-    say(convert_files(source, destination, fields, metadata=metadata, runs_dir=runs_dir))
+    for path in convert_each(sources, destination, fields, metadata=metadata, runs_dir=runs_dir):
+        say(import_line(path))
+
+
+group.add_command(import_, "convert")
 
 
 @group.command()
@@ -57,7 +67,7 @@ def export(run: Path, out: Path, where: tuple[str, ...], columns: str | None) ->
 @click.argument("name")
 @click.option("--to", "kinds", default="f16,q8_0,q4_0", show_default=True, help="Precisions, separated by commas.")
 @click.option("--out", type=PATH, default=Path("variants"), show_default=True, help="Directory for the files.")
-@click.option("--quiet", is_flag=True, help="Hide progress.")
+@QUIET
 def variants(name: str, kinds: str, out: Path, quiet: bool) -> None:
     """Write the same weights in other precisions, for a sweep over real variants of one model.
 
@@ -75,5 +85,5 @@ def variants(name: str, kinds: str, out: Path, quiet: bool) -> None:
             progress.advance(1)
 
         paths = make_variants(name, out, kinds.split(","), advance=advance)
-    for path in paths.values():
+    for path in () if quiet else paths.values():
         say(path)

@@ -1,13 +1,14 @@
-"""Verbs that derive from answers: analyze, checkpoint, compare, claims."""
+"""Verbs that derive from answers: analyze, checkpoint, claims."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
-from perpend.canon import pretty, read_object
-from perpend.cli.group import AS_JSON, PATH, TRUST_CODE, group, print_headline
+from perpend.canon import pretty
+from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_headline
 from perpend.inert import say, say_page
 
 
@@ -15,6 +16,10 @@ from perpend.inert import say, say_page
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=PATH, required=True, help="Directory for tables, figures and report.")
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
+@click.option(
+    "--all-figures", is_flag=True, help="Draw every figure of the study, on all cores, not only the main ones."
+)
+@QUIET
 @click.option("--judged", "judges", multiple=True, type=PATH, help="Add the verdicts of this judge run as columns.")
 @click.option("--tex", type=PATH, help="Write every headline number as a LaTeX command to this file.")
 @click.option("--claims", "claims_file", type=PATH, help="With --tex: add the numbers recomputed for these claims.")
@@ -23,6 +28,8 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     runs: tuple[Path, ...],
     out: Path,
     no_figures: bool,
+    all_figures: bool,
+    quiet: bool,
     judges: tuple[Path, ...],
     tex: Path | None,
     claims_file: Path | None,
@@ -32,12 +39,15 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
 
     \b
     perpend analyze runs/RUN --out analysis
-    perpend analyze runs/T0 runs/T1 --out analysis --no-figures
+    perpend analyze runs/T0 runs/T1 --out analysis --all-figures
     perpend analyze runs/RUN --judged runs/JUDGE --out analysis
     """
     from perpend.measure.run import Run
+    from perpend.measure.study import Drawn
     from perpend.report.derive import derive
 
+    if no_figures and all_figures:
+        raise click.UsageError("give either --no-figures or --all-figures")
     if judges and len(runs) != 1:
         raise click.UsageError("--judged is for one run; analyse each run with its judges by itself")
     opened = [Run(directory, trust_code=trust_code).with_judge(*judges) for directory in runs]
@@ -46,85 +56,92 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
         from perpend.proof.macros import write_macros
 
         write_macros(opened, tex, () if claims_file is None else check(claims_file, opened, quiet=False))
-    print_headline(derive(opened, out, figures=not no_figures))
+    figures: Drawn = "all" if all_figures else not no_figures
+    derived = derive(opened, out, figures=figures, workers=os.cpu_count() or 1, quiet=quiet)
+    if not quiet:
+        print_headline(derived)
 
 
 @group.command()
 @click.option("--model", help="provider/name of a model that scores candidates, for example ngram/final.")
-@click.option("--predictions", type=PATH, help="JSONL of {id, confidence, correct, …} instead of a model.")
+@click.option("--predictions", type=PATH, help="Rows of {id, confidence, correct, …} instead of a model.")
+@click.option("--probes", multiple=True, type=PATH, help="Own probes, instead of the packaged verb probes.")
+@click.option("--map", "columns", metavar="NAME=COLUMN,…", help="Columns of the predictions, or of a model's probes.")
+@click.option("--declare", multiple=True, metavar="FIELD=VALUE", help="A reason_code, verb, … of your own.")
 @click.option("--name", help="Name of the checkpoint. [the model's or the file's]")
+@click.option("--hash", "checkpoint_sha256", metavar="HASH|FILE", help="Hash of the checkpoint, or its file.")
+@click.option("--step", "training_step", type=int, help="Training step.")
+@click.option("--parent", "parent_manifest", metavar="HASH|FILE", help="Manifest that it was trained by, or its hash.")
+@click.option("--probes-hash", "probes_sha256", help="Hash of the probe set. [that of --probes]")
+@click.option("--date", help="Date of the predictions.")
+@click.option("--seed", type=int, help="Seed of the checkpoint.")
+@click.option("--scoring", help="How candidates were scored, in words.")
+@click.option(
+    "--held-out", type=PATH, help="With --predictions: rows of {id, language, loglik, tokens} for perplexity."
+)
+@click.option("--bins", type=click.IntRange(1, 1000), default=10, show_default=True, help="Bins of ECE.")
 @click.option("--raw", is_flag=True, help="Score candidates by their summed log-likelihood, not per token.")
 @click.option("--corpus", type=PATH, help="Training corpus; a probe that occurs in it is an error.")
 @click.option("--out", type=PATH, required=True, help="Directory; the report goes to OUT/NAME.")
-def checkpoint(
-    model: str | None, predictions: Path | None, name: str | None, raw: bool, corpus: Path | None, out: Path
+@AS_JSON
+def checkpoint(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
+    model: str | None,
+    predictions: Path | None,
+    probes: tuple[Path, ...],
+    columns: str | None,
+    declare: tuple[str, ...],
+    name: str | None,
+    held_out: Path | None,
+    bins: int,
+    raw: bool,
+    corpus: Path | None,
+    out: Path,
+    as_json: bool,
+    **facts: str | int | None,
 ) -> None:
-    """Report calibration, slices and the adversarial slice of one checkpoint on the verb probes, or of any predictions.
+    """Report calibration, slices and the adversarial slice of one checkpoint: of a model, or of any predictions.
+
+    A model is asked the packaged verb probes, or those of --probes. With --predictions, --probes adds what the
+    predictions do not say.
 
     \b
     perpend checkpoint --model ngram/final --out checkpoints
-    perpend checkpoint --predictions mine.jsonl --name mine --out checkpoints
+    perpend checkpoint --predictions mine.csv --map id=qid,confidence=prob,correct=is_right --out checkpoints
+    perpend checkpoint --predictions results.json --name step-2000 --step 2000 --hash model.pt --out checkpoints
     """
-    from perpend.studies.verbs.checkpoint import report_model, report_predictions
+    from perpend.rows.mapping import parse_map
+    from perpend.studies.verbs.checkpoint import ReportOptions, hashed, report_model, report_predictions
+    from perpend.studies.verbs.folder import write_checkpoint
+    from perpend.studies.verbs.results import answer_lines
 
     if (model is None) == (predictions is None):
         raise click.UsageError("give either --model or --predictions")
+    if predictions is not None and (raw or corpus is not None):
+        raise click.UsageError("--raw and --corpus are for --model")
+    if model is not None and held_out is not None:
+        raise click.UsageError("--held-out is for --predictions")
+    options = ReportOptions(
+        name,
+        raw,
+        corpus,
+        probes,
+        parse_map(columns) if columns else {},
+        ",".join(declare),
+        {key: hashed(value) for key, value in facts.items() if value is not None},
+        held_out,
+        bins,
+    )
     if model is not None:
-        say(report_model(model, out, label=name, raw=raw, corpus=corpus) / "REPORT.md")
+        checkpoint_folder = report_model(model, out, options)
     elif predictions is not None:
-        say(report_predictions(predictions, out, name=name) / "REPORT.md")
-
-
-@group.command()
-@click.argument("first", type=PATH)
-@click.argument("second", type=PATH)
-@click.option(
-    "--first",
-    "first_where",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Only this part of FIRST; rule=1 picks a scorer version.",
-)
-@click.option("--second", "second_where", multiple=True, metavar="KEY=VALUE", help="Only this part of SECOND.")
-@click.option("--column", "columns", multiple=True, help="Only this column, such as 'correct' or 'correct@1'.")
-@click.option("--out", type=PATH, help="Directory for COMPARE.md, COMPARE.json and the tables.")
-@AS_JSON
-def compare(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
-    first: Path,
-    second: Path,
-    first_where: tuple[str, ...],
-    second_where: tuple[str, ...],
-    columns: tuple[str, ...],
-    out: Path | None,
-    as_json: bool,
-) -> None:
-    """Compare two runs, parts of runs, or two checkpoints on the same items: paired differences, tests, a verdict.
-
-    \b
-    perpend compare runs/before runs/after --out comparison
-    perpend compare runs/RUN runs/RUN --first model=small --second model=large --column correct --out comparison
-    perpend compare checkpoints/early checkpoints/final --out checkpoints
-    """
-    from perpend.report.compare import compare_directories, is_run, side
-    from perpend.spec.runspec import key_value
-
-    if not is_run(first) and not is_run(second):
-        from perpend.studies.verbs.checkpoint import compare_checkpoints
-
-        if out is None:
-            raise click.UsageError("two checkpoints need --out")
-        verdict = compare_checkpoints(first, second, out)
-        if as_json:
-            say_page(pretty(read_object(out / "COMPARE.json")))
-        else:
-            say(verdict)
-        return
-    sides = side(first, dict(map(key_value, first_where))), side(second, dict(map(key_value, second_where)))
-    comparison = compare_directories(*sides, out, columns)
+        checkpoint_folder = report_predictions(predictions, options)
+    folder = write_checkpoint(checkpoint_folder, out)
     if as_json:
-        say_page(pretty(comparison.as_json()))
-    else:
-        say(comparison.verdict)
+        say_page(pretty(checkpoint_folder.as_json()))
+        return
+    for line in answer_lines(checkpoint_folder.name, checkpoint_folder.numbers):
+        say(line)
+    say(f"Report: {folder / 'REPORT.md'}")
 
 
 @group.group()

@@ -21,7 +21,8 @@ authority on {conformity/endorsed/rescue/0/authoritative_bias}."""
 FIGURE_SWAY = """Right answers count factual questions only; planted answers count opinions too, where none is right.
 'Control again' shows how much changes by itself."""
 TESTS = """Changes are from the control, paired by question. p is McNemar's mid-p of that one change, not corrected for
-the number of tests. The table below pools both temperatures; its p is corrected by Holm, facts and opinions apart."""
+the number of tests. The table below pools both temperatures; its p is corrected by Holm: on facts
+together with the planted answers, on opinions apart."""
 SHOWN = "**What it means.** {shown}"
 NOT_SWAY = """**What it does not mean.** So few questions leave each rate uncertain, and one small model says nothing
 about larger ones. A change that is not shown may still be there. The kind of questions, the share of planted answers

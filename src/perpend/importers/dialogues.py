@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.canon import JSON, csv_rows, digest_file, text_lines
+from perpend.canon import JSON, digest_file, text_lines
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
 from perpend.importers.judged_csv import head
 from perpend.ledger.plan import Dataset
+from perpend.rows.reader import csv_rows
 from perpend.types import Response, Sampling, Score
 
 FORMAT = "dialogues with a label per turn (SYCON-Bench)"

@@ -1,27 +1,26 @@
-"""Plain JSONL of any shape as a run: a map says which field of a line is the prompt, the text, the target, a score.
+"""Rows of any shape as a run: a map says which column is the prompt, the text, the target, a score.
 
-On the command line 'prompt=question,text=output,target=answer,score.correct=acc'; in a TOML file the same names, with
-[score] and [tag] as tables. A field is a key, or a path such as 'doc.choices.text' or 'outputs.0.text'. What begins
-with '=' is the value itself, for all lines: 'model==gpt-4o'.
+'prompt=question,text=output,target=answer,score.correct=acc'; rows.mapping says how a map is written.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from perpend.canon import JSON, digest_file, json_lines, number_of
-from perpend.errors import DataError, SpecError, did_you_mean
+from perpend.canon import JSON, digest_file, number_of
+from perpend.errors import DataError, SpecError
 from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, as_text, column
 from perpend.importers.intake import ImportRecord, Intake
 from perpend.ledger.plan import Dataset
-from perpend.toml import read_toml
+from perpend.rows.mapping import check_map, mapped
+from perpend.rows.reader import read_rows
 from perpend.types import Response, Score, Usage
 
-FORMAT = "JSONL with a field map"
+FORMAT = "rows with a field map"
 # fmt: off
 TEXTS = ("id", "prompt", "target", "decoy", "text", "error", "finish", "model", "condition", "dataset", "trial")
 LISTS = ("choices", "aliases", "stop")
@@ -36,102 +35,33 @@ _MOST = 1 << 53
 _UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldMap:
-    """Which field of a line gives what: names of KEYS, 'score.<name>' and 'tag.<name>'."""
+def read(source: Path, destination: Path, fields: Mapping[str, str]) -> Path:
+    """Import a file of rows as the run directory `destination`. A column that no row has is a SpecError.
 
-    fields: Mapping[str, str]
-
-    def __post_init__(self) -> None:
-        for key, field in self.fields.items():
-            prefix, dot, rest = key.partition(".")
-            if not (prefix in PREFIXES and rest if dot else key in KEYS):
-                known = [*KEYS, *(f"{name}.NAME" for name in PREFIXES)]
-                raise SpecError(f"field map: unknown name {key!r}; {did_you_mean(key, known)}")
-            if not field:
-                raise SpecError(f"field map: {key!r} names no field; write {key}=FIELD")
-        missing = [key for key in _NEEDED if key not in self.fields]
-        if missing:
-            raise SpecError(
-                f"field map: {' and '.join(map(repr, missing))} missing; write for example prompt=question,text=output"
-            )
-
-
-def parse_map(text: str) -> FieldMap:
-    """The map of 'name=field,name=field', or of a TOML file where the text is the name of one."""
-    if text.endswith(".toml"):
-        return FieldMap(dict(_read_toml(Path(text))))
-    fields: dict[str, str] = {}
-    for part in text.split(","):
-        key, equals, field = part.strip().partition("=")
-        if not equals or key in fields:
-            raise SpecError(f"field map: {part!r}: write each name once, as NAME=FIELD, with a comma between")
-        fields[key] = field
-    return FieldMap(fields)
-
-
-def _read_toml(path: Path) -> Iterator[tuple[str, str]]:
-    body = read_toml(path)
-    for key, value in body.items():
-        entries = {f"{key}.{name}": field for name, field in value.items()} if isinstance(value, dict) else {key: value}
-        for name, field in entries.items():
-            if not isinstance(field, str):
-                raise SpecError(f'{path}: {name!r} must be the name of a field, in quotes; a value is "={field}"')
-            yield name, field
-
-
-class _Reader:
-    """Lines as their fields. `unseen` are the fields that no line has had so far."""
-
-    def __init__(self, fields: FieldMap, source: Path) -> None:
-        self.fields, self.source = fields.fields, source
-        self.dataset = Dataset(source.stem, "import", source.name, digest_file(source))
-        self.unseen = {field for field in self.fields.values() if not field.startswith("=")}
-
-    def values(self, body: Mapping[str, JSON]) -> dict[str, JSON]:
-        """What a line says, by the names of the map; what it does not say is left out."""
-        values: dict[str, JSON] = {}
-        for key, field in self.fields.items():
-            is_there, value = (True, field[1:]) if field.startswith("=") else _lookup(body, field)
-            if is_there:
-                values[key] = value
-                self.unseen.discard(field)
-        return values
-
-
-def _lookup(body: JSON, field: str) -> tuple[bool, JSON]:
-    """Whether there is such a field, and what it holds. A key is taken as it stands before it is taken as a path."""
-    if isinstance(body, Mapping) and field in body:
-        return True, body[field]
-    head, dot, rest = field.partition(".")
-    if isinstance(body, list) and head.isdecimal() and int(head) < len(body):
-        return _lookup(body[int(head)], rest) if dot else (True, body[int(head)])
-    if dot and isinstance(body, Mapping) and head in body:
-        return _lookup(body[head], rest)
-    return False, None
-
-
-def read(source: Path, destination: Path, fields: FieldMap) -> Path:
-    """Import a JSONL file as the run directory `destination`. A field that no line has is a SpecError."""
-    rows, keys = 0, set[str]()
-    reader = _Reader(fields, source)
+    `fields` maps names of KEYS, 'score.<name>' and 'tag.<name>' to columns; only what it maps is taken.
+    """
+    check_map(fields, KEYS, PREFIXES)
+    missing = [key for key in _NEEDED if key not in fields]
+    if missing:
+        raise SpecError(
+            f"--map: {' and '.join(map(repr, missing))} missing; write for example prompt=question,text=output"
+        )
+    rows = 0
+    dataset = Dataset(source.stem, "import", source.name, digest_file(source))
     with Intake(destination, harness.TASK) as intake:
-        for where, body in json_lines(source, constants=True):
-            intake.add(_record(reader, reader.values(body), where, intake.notes))
-            keys |= body.keys()
+        for row in mapped(read_rows(source, constants=True), source, fields, ()):
+            intake.add(_record(dataset, row.values, row.where, intake.notes))
             rows += 1
-        for field in sorted(reader.unseen) if rows else ():
-            raise SpecError(f"{source}: no line has the field {field!r}; {did_you_mean(field, keys)}")
         return intake.write(
             {
                 "format": FORMAT,
-                "map": dict(fields.fields),
-                "files": [{"name": source.name, "sha256": reader.dataset.sha256, "rows": rows}],
+                "map": dict(fields),
+                "files": [{"name": source.name, "sha256": dataset.sha256, "rows": rows}],
             }
         )
 
 
-def _record(reader: _Reader, body: Mapping[str, JSON], where: str, notes: Counter[str]) -> ImportRecord:
+def _record(source: Dataset, body: Mapping[str, JSON], where: str, notes: Counter[str]) -> ImportRecord:
     texts = {key: _text(body.get(key)) for key in TEXTS}
     numbers = {key: _number(body, key, where) for key in NUMBERS}
     placed = _answers(texts["target"], body)
@@ -145,7 +75,7 @@ def _record(reader: _Reader, body: Mapping[str, JSON], where: str, notes: Counte
     seed = body["seed"] if isinstance(body.get("seed"), int) else numbers["seed"]
     return ImportRecord(
         where=where,
-        item=texts["id"] or f"item-{harness.sent_digest([reader.dataset.name, prompt, placed.target])[:16]}",
+        item=texts["id"] or f"item-{harness.sent_digest([source.name, prompt, placed.target])[:16]}",
         facts={
             "prompt": prompt,
             **placed.facts(),
@@ -155,9 +85,7 @@ def _record(reader: _Reader, body: Mapping[str, JSON], where: str, notes: Counte
                 **placed.tags(),
             },
         },
-        dataset=Dataset(texts["dataset"], "import", reader.source.name, reader.dataset.sha256)
-        if texts["dataset"]
-        else reader.dataset,
+        dataset=replace(source, name=texts["dataset"]) if texts["dataset"] else source,
         condition=texts["condition"] or harness.CONDITION,
         variant=model,
         model=model,

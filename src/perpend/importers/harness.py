@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import string
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from perpend.canon import JSON, clean_text, portable_name
+from perpend.ledger.item_rows import PLAN_COLUMNS, chosen
 from perpend.types import Sampling, Score
 
 AS_STORED = "as the source stored it"
@@ -21,8 +21,6 @@ UNSTATED = 0
 """`max_tokens` of a sampling whose source states none: no model was ever asked for no token."""
 
 _WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-# Keys of a plan's own columns; a tag of that name would be taken for them.
-_PLAN = frozenset(("item", "condition", "model", "sampling", "temperature", "repeat"))
 _TAG_CHARACTERS, _MOST_TAGS = 100, 500
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 _MOST = 1 << 63
@@ -106,7 +104,7 @@ def answer_key(targets: Sequence[str], choices: Sequence[str]) -> AnswerKey:
     choices of an item; neither is more than one right choice.
     """
     given = tuple(target for target in targets if target.strip())
-    meant = tuple(_choice(target, choices) for target in given)
+    meant = tuple(chosen(target, target, choices) or target for target in given)
     placed = len(set(choices)) == len(choices) and len(meant) <= 1 and set(meant) <= set(choices)
     right = meant if placed else given
     return AnswerKey(
@@ -116,11 +114,6 @@ def answer_key(targets: Sequence[str], choices: Sequence[str]) -> AnswerKey:
         stated=given[0] if given and right != given else None,
         unplaced=() if placed else tuple(choices),
     )
-
-
-def _choice(target: str, choices: Sequence[str]) -> str:
-    place = string.ascii_uppercase.find(target) if len(target) == 1 else -1
-    return choices[place] if target not in choices and 0 <= place < len(choices) else target
 
 
 def tags_of(metadata: Mapping[str, JSON], notes: Counter[str]) -> dict[str, str]:
@@ -137,7 +130,7 @@ def tags_of(metadata: Mapping[str, JSON], notes: Counter[str]) -> dict[str, str]
             name = f"metadata {key!r:.100}" if len(notes) < _MOST_TAGS else "other metadata"
             notes[f"items with {name} that is no short text or number, and is not kept"] += 1
         else:
-            tags[f"metadata_{key}" if key in _PLAN else key] = text
+            tags[f"metadata_{key}" if key in PLAN_COLUMNS else key] = text
     return tags
 
 

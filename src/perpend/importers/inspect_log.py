@@ -30,9 +30,9 @@ from perpend.canon import (
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
-from perpend.importers.json_stream import Shape, members, picked
 from perpend.importers.zip_members import Archive
 from perpend.ledger.plan import Dataset
+from perpend.rows.json_stream import Shape, members, picked
 from perpend.types import Response, Sampling, Score, Usage
 
 FORMAT = "inspect_ai log"
@@ -45,7 +45,7 @@ _ATTACHMENT = "attachment://"
 _FINISH = {"max_tokens": "length", "model_length": "length", "unknown": None}
 _TOKEN_LIMITS = ("token", "context")
 _MOST_EPOCHS = 1 << 31
-_SMALL = 1 << 20
+_SMALL, _HEAD = 1 << 20, 1 << 12
 # What is read of a log and of a sample. The rest, such as the events of a sample, is passed over: it may be large.
 _LOG: Shape = dict.fromkeys(("version", "status", "eval", "plan", "results"))
 _BODY: Shape = {
@@ -94,7 +94,7 @@ class _Sample:
 
 
 def is_log(source: Path) -> bool:
-    """Whether a file is a log, or a folder holds '.eval' files.
+    """Whether a file is a log, or a folder holds some.
 
     A zip archive is one by its members' names; JSON by the `eval` before its samples, and is read no further than that.
     """
@@ -115,12 +115,12 @@ def is_log(source: Path) -> bool:
 
 
 def read(source: Path, destination: Path) -> Path:
-    """Import a log, or the one log in a folder, as the run directory `destination`.
+    """Import a log as the run directory `destination`.
 
     Stored scores become columns 'stored_<scorer>', what the scorer had read out 'stored_<scorer>_answer', why
     'stored_<scorer>_explanation', and the messages that were sent 'stored_messages'.
     """
-    source, rows = _only_log(source) if source.is_dir() else source, 0
+    rows = 0
     with Intake(destination, harness.TASK) as intake, _opened(source, intake.notes) as (header, samples):
         log = _log(source, header)
         if header.get("status") != "success":
@@ -143,15 +143,22 @@ def read(source: Path, destination: Path) -> Path:
         )
 
 
+def parts(folder: Path) -> dict[str, Path]:
+    """The logs of a folder: each is an evaluation of its own, of one task by one model."""
+    return {path.stem: path for path in _logs(folder)}
+
+
 def _logs(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*.eval") if path.is_file())
+    """The '.eval' files, and the '.json' files that are logs."""
+    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    return [path for path in files if path.suffix == ".eval" or (path.suffix == ".json" and _is_json_log(path))]
 
 
-def _only_log(folder: Path) -> Path:
-    logs = _logs(folder)
-    if len(logs) > 1:
-        raise DataError(f"{folder}: {len(logs)} logs of inspect_ai ({logs[0].name} …); give one of them")
-    return logs[0]
+def _is_json_log(path: Path) -> bool:
+    """A log says so in its first lines, before its samples; of any other file no more is read."""
+    with opened(path) as file:
+        head = file.read(_HEAD)
+    return b'"eval"' in head and is_log(path)
 
 
 def _is_zip(source: Path) -> bool:

@@ -10,11 +10,12 @@ import statistics
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from perpend.canon import JSON, csv_rows, digest_file
+from perpend.canon import JSON, digest_file
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
 from perpend.ledger.plan import Dataset
+from perpend.rows.reader import csv_rows
 from perpend.types import Response, Score
 
 FORMAT = "CSV of answers with scores of several judges"

@@ -19,8 +19,8 @@ from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, answer_key, as_text
 from perpend.importers.intake import ImportRecord, Intake
-from perpend.importers.json_stream import first_object
 from perpend.ledger.plan import Dataset
+from perpend.rows.json_stream import first_object
 from perpend.types import ChoiceLogprob, Response, Sampling, Score
 
 FORMAT = "lm-evaluation-harness samples"
@@ -99,6 +99,22 @@ def read(source: Path, destination: Path) -> Path:
                 "lm_eval": results.get("lm_eval_version"),
             }
         )
+
+
+def parts(folder: Path) -> dict[str, Path]:
+    """What a folder holds by the time of its runs: itself where there is one, else the results of each.
+
+    Samples whose results are not there are taken file by file.
+    """
+    times = {path: match["time"] for path in sorted(folder.iterdir()) if (match := _FILE.match(path.name))}
+    if len(set(times.values())) == 1:
+        return {folder.resolve().name: folder}
+    runs: dict[str, Path] = {}
+    for path, time in times.items():
+        results = folder / f"results_{time}.json"
+        name = f"{folder.resolve().name}_{time}" if results.is_file() else path.stem
+        runs[name] = results if results.is_file() else path
+    return runs
 
 
 def _files(source: Path) -> list[Path]:

@@ -27,13 +27,18 @@ def exclusive(directory: Path) -> Iterator[None]:
     The lock is SQLite's own on a file of its own, so it works wherever run.db does and readers are not kept out.
     """
     path = directory / "lock.db"
-    with translated(path), closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
-        try:
-            connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            raise StoreError(f"{directory}: another process is running this; wait for it or stop it first") from None
+    with translated(path):
+        connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+    with closing(connection):
+        with translated(path):  # not around what is done under the lock: its failures are not the lock's
+            try:
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                raise StoreError(
+                    f"{directory}: another process is running this; wait for it or stop it first"
+                ) from None
         yield
 
 

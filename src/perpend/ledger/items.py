@@ -1,36 +1,77 @@
-"""Items from JSONL files, and freezing them: digests that say later whether a single item changed.
+"""Items from the files that people have, and freezing them: digests that say later whether a single item changed.
 
-A line is an object with `id` and `prompt`, and as needed `target`, `choices`, `decoy`, `aliases`, `tags`.
-Every error names the file and the line.
+A row has `id` and `prompt`, and as needed `target`, `choices`, `decoy`, `aliases`, `tags`; a probe says `expected` and
+`candidates` for target and choices. JSON without a map may hold nothing else. Of a table or with a map, columns that
+are no field of an item become tags, and an item without an id is named by its content. Every error names its place.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from perpend.canon import JSON, clean_text, digest_file, dumps, json_object, read_object, text_lines
+from perpend.canon import JSON, clean_text, digest_file, dumps, json_object, read_object
 from perpend.errors import DataError, StoreError, did_you_mean
+from perpend.ledger.item_rows import FIELDS, LISTS, OF_PROBES, item_body
+from perpend.rows.mapping import NO_MAP, MappedRow, check_map, mapped
+from perpend.rows.reader import FORMATS, Row, is_table, read_rows
 from perpend.types import Item
 
-_FIELDS = ("id", "prompt", "target", "choices", "decoy", "aliases", "tags")
+_FIELD_NAMES = frozenset(FIELDS)
 _FREEZE_FORMAT = 1
 
 
-def read_items(path: Path) -> Iterator[tuple[int, Item]]:
-    """The items of one JSONL file with their line numbers, one at a time; blank lines are passed over."""
-    for number, line in text_lines(path, "give the path of a JSONL file of items"):
-        yield number, parse_item(line, f"{path}:{number}")
+def read_items(path: Path, fields: Mapping[str, str] = NO_MAP) -> Iterator[tuple[str, Item]]:
+    """(place, item) of every row of a file, one at a time. `fields` maps names of FIELDS and 'tag.NAME' to columns.
+
+    A file without an item is an error, and so is a mapped column that no row has.
+    """
+    names = (*FIELDS, *OF_PROBES)
+    check_map(fields, names, ("tag", *LISTS))
+    advice, count = f"give the path of a file of items: {FORMATS}", 0
+    rows = read_rows(path, advice=advice)
+    is_loose = bool(fields)
+    for row in mapped(rows, path, fields, names) if fields else _unmapped(rows, names):
+        if count == 0:
+            is_loose = is_loose or is_table(path)
+        count += 1
+        item = None if is_loose or row.rest else _plain(row)
+        if item is None:
+            item = _item(item_body(row, is_loose=is_loose), row.where)
+        check_item(item, row.where)
+        yield row.where, item
+    if not count:
+        raise DataError(f"{path}: no items in this file; {advice}")
 
 
-def load_items(paths: Iterable[Path]) -> tuple[Item, ...]:
+def _unmapped(rows: Iterator[Row], names: Sequence[str]) -> Iterator[MappedRow]:
+    """Rows whose columns have the names of fields; faster than `mapped` without a map."""
+    known = frozenset(names)
+    for where, body in rows:
+        if body.keys() <= known:
+            yield MappedRow(where, body, {})
+        else:
+            rest = {key: value for key, value in body.items() if key not in known}
+            yield MappedRow(where, {key: value for key, value in body.items() if key in known}, rest)
+
+
+def _plain(row: MappedRow) -> Item | None:
+    """The item of a row that is one as it stands, with strings and lists of strings; None for any other row."""
+    if not row.values.keys() <= _FIELD_NAMES:
+        return None
+    try:
+        return _item(row.values, row.where)
+    except DataError:  # a number or a Boolean is to become a string first
+        return None
+
+
+def load_items(paths: Iterable[Path], fields: Mapping[str, str] = NO_MAP) -> tuple[Item, ...]:
     """All items of some files in order. An id that occurs twice, in one file or over all, is an error."""
     items: list[Item] = []
     seen: dict[str, str] = {}
     for path in paths:
-        for number, item in read_items(path):
-            where = f"{path}:{number}"
+        for where, item in read_items(path, fields):
             if item.id in seen:
                 raise DataError(f"{where}: id {item.id!r} was used at {seen[item.id]} already; ids must be unique")
             seen[item.id] = where
@@ -39,11 +80,11 @@ def load_items(paths: Iterable[Path]) -> tuple[Item, ...]:
 
 
 def parse_item(line: str, where: str) -> Item:
-    """One line of an item file as an Item."""
+    """One line of canonical JSON as an Item."""
     body = json_object(line, where)
     for key in body:
-        if key not in _FIELDS:
-            raise DataError(f"{where}: unknown key {key!r}; {did_you_mean(key, _FIELDS)} Other facts go into 'tags'.")
+        if key not in FIELDS:
+            raise DataError(f"{where}: unknown key {key!r}; {did_you_mean(key, FIELDS)}")
     item = _item(body, where)
     check_item(item, where)
     return item
@@ -111,7 +152,7 @@ def _item(body: Mapping[str, JSON], where: str) -> Item:
     )
 
 
-def freeze(paths: Iterable[Path]) -> dict[str, JSON]:
+def freeze(paths: Iterable[Path], fields: Mapping[str, str] = NO_MAP) -> dict[str, JSON]:
     """What a freeze file holds: each file's SHA-256 and number of items, each item's digest, and one over all.
 
     `sha256` is over the sorted lines 'id<TAB>item digest', so the order of files and items does not matter.
@@ -122,9 +163,9 @@ def freeze(paths: Iterable[Path]) -> dict[str, JSON]:
         if path.name in files:
             raise DataError(f"{path}: two files of one name; a freeze tells files apart by their names")
         count = 0
-        for number, item in read_items(path):
+        for where, item in read_items(path, fields):
             if item.id in digests:
-                raise DataError(f"{path}:{number}: id {item.id!r} is used twice; ids must be unique")
+                raise DataError(f"{where}: id {item.id!r} is used twice; ids must be unique")
             digests[item.id] = item_digest(item)
             count += 1
         files[path.name] = {"sha256": digest_file(path), "items": count}
@@ -158,12 +199,12 @@ def freeze_differences(frozen: Mapping[str, JSON], now: Mapping[str, JSON]) -> l
     ]
 
 
-def check_freeze(path: Path, items: Iterable[Path]) -> str:
+def check_freeze(path: Path, items: Iterable[Path], fields: Mapping[str, str] = NO_MAP) -> str:
     """The digest of a freeze file whose items are those of `items`; otherwise DataError says what differs."""
-    frozen = read_object(path, advice=f"'perpend freeze ITEMS --out {path}' makes a freeze file")
+    frozen = read_object(path, advice="'perpend freeze ITEMS --out FILE' makes a freeze file")
     if frozen.get("format") != _FREEZE_FORMAT:
         raise DataError(f"{path}: not a freeze file of format {_FREEZE_FORMAT}")
-    now = freeze(items)
+    now = freeze(items, fields)
     differences = freeze_differences(frozen, now)
     if differences:
         raise DataError(f"{path}: the items are not the frozen ones: {'; '.join(differences)}")

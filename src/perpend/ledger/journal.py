@@ -1,4 +1,4 @@
-"""manifest.journal: how many responses a run's ledger held when it last said so.
+"""manifest.journal: how many responses a run's ledger held when it last said so, and what each model has spent.
 
 It is written after each commit, in place, so the ledger may hold more than it says and never fewer, unless a part of
 the ledger was lost: a run.db that was copied without its run.db-wal, an older copy put back, a power cut.
@@ -6,14 +6,19 @@ the ledger was lost: a run.db that was copied without its run.db-wal, an older c
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from perpend.canon import opened
 from perpend.errors import StoreError
+from perpend.types import Spent
 
 JOURNAL = "manifest.journal"
 _LINE = re.compile(rb"responses (\d{20})\n")
+_SPENT = re.compile(rb'requests (\d{20}) input (\d{20}) output (\d{20}) uncounted (\d{20}) ("[^\n]*")\n')
+_LONGEST = 1 << 20
 
 
 def acknowledged(directory: Path) -> int | None:
@@ -23,20 +28,35 @@ def acknowledged(directory: Path) -> int | None:
     """
     try:
         with opened(directory / JOURNAL) as file:
-            match = _LINE.fullmatch(file.read(64))
+            match = _LINE.match(file.read(64))
     except OSError:
         return None
     return None if match is None else int(match[1])
 
 
-def acknowledge(directory: Path, count: int) -> None:
-    """State how many responses the ledger of a run directory has kept."""
+def noted_spent(directory: Path) -> dict[str, Spent]:
+    """What each model has spent by the journal of a run directory; empty where it says nothing of it."""
+    try:
+        with opened(directory / JOURNAL) as file:
+            lines = _SPENT.findall(file.read(_LONGEST))
+        return {str(json.loads(label)): Spent(*map(int, counts)) for *counts, label in lines}
+    except (OSError, ValueError):
+        return {}
+
+
+def acknowledge(directory: Path, count: int, spent: Mapping[str, Spent] | None = None) -> None:
+    """State how many responses the ledger of a run directory has kept and, where that is given, what was spent."""
+    lines = [b"responses %020d\n" % count]
+    for label, one in (spent or {}).items():
+        counts = (one.requests, one.input, one.output, one.uncounted)
+        lines.append(b"requests %020d input %020d output %020d uncounted %020d " % counts)
+        lines.append(json.dumps(label).encode() + b"\n")
     path = directory / JOURNAL
     if path.is_symlink():
         raise StoreError(f"{path}: a link; a run keeps its files itself")
     try:
-        # In place and in one write of a few bytes, so that no reader ever sees half of it.
+        # In place and in one write of a few bytes, each number as long as ever, so that no reader ever sees half of it.
         with path.open("r+b" if path.exists() else "xb", buffering=0) as file:
-            file.write(b"responses %020d\n" % count)
+            file.write(b"".join(lines))
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}; what was answered is kept") from None

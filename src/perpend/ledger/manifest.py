@@ -34,6 +34,7 @@ MANIFEST = "manifest.json"
 BINDING = ("task", "items", "conditions", "reprompt", "models", "samplings", "repeats", "sources")
 _KEYS = (*BINDING, "format", "run", "created", "trials", "scorers", "datasets", "code", "import")
 _KINDS, _LONGEST_NAME = ("tasks", "scorers", "models"), 255
+_LONGEST_HINT = 400
 _OPTIONAL = ("sources", "import")
 
 
@@ -85,10 +86,13 @@ class ItemsFacts:
     max_items: int | None = None
     seed: int | None = None
     freeze_sha256: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Which columns of the files the items were made of, `map` in the manifest; empty where none was mapped."""
 
     def as_json(self) -> dict[str, JSON]:
-        """The entry of the items."""
-        return {name: getattr(self, name) for name in ItemsFacts.__slots__}
+        """The entry of the items; without a map where there is none, as it always was."""
+        columns: dict[str, JSON] = {"map": dict(self.fields)} if self.fields else {}
+        return {name: getattr(self, name) for name in ItemsFacts.__slots__ if name != "fields"} | columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +186,25 @@ def read_manifest(directory: Path) -> Manifest:
     """The manifest of a run directory or a published folder. What is not one is a StoreError that says why."""
     path = directory / MANIFEST
     if not path.exists():
-        raise StoreError(f"{directory}: not a run (there is no {MANIFEST}); 'perpend eval' makes one")
+        raise StoreError(f"{directory}: {_no_run(directory)}")
     body = read_object(path, StoreError)
     if body.get("format") != FORMAT:
         raise StoreError(f"{path}: not a manifest of format {FORMAT}; upgrade perpend or start the run anew")
     return parse_manifest(body, str(path))
+
+
+def _no_run(directory: Path) -> str:
+    """Why a path is no run, and what to do: the runs beside it that have nearly its name, if it is not there at all."""
+    if directory.is_dir():
+        return f"not a run (there is no {MANIFEST}); 'perpend eval' makes one"
+    if directory.exists():
+        return "not a run, which is a folder; give the folder that 'perpend eval' made"
+    try:
+        runs = [path.parent.name for path in directory.parent.glob(f"*/{MANIFEST}")]
+    except OSError:
+        runs = []
+    near = did_you_mean(directory.name, runs) if runs else "'perpend eval' makes one"
+    return f"not a run (there is no such folder); {near if len(near) <= _LONGEST_HINT else 'look at its name again'}"
 
 
 def parse_manifest(body: Mapping[str, JSON], where: str) -> Manifest:
@@ -221,6 +239,7 @@ def _manifest(body: Mapping[str, JSON], where: str) -> Manifest:
             max_items=_whole_or_none(items, "max_items", where),
             seed=_whole_or_none(items, "seed", where),
             freeze_sha256=None if freeze is None else text_of(items, "freeze_sha256", where),
+            fields={key: _text(value, "map", where) for key, value in object_of(items, "map", where).items()},
         ),
         conditions=tuple(
             Template(text_of(entry, "name", where), object_of(entry, "params", where), text_of(entry, "sha256", where))

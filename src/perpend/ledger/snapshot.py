@@ -116,6 +116,10 @@ class Snapshot:
         )
         return Counts(whole(planned), whole(asked), whole(answered), planned == last)
 
+    def has_answer(self) -> bool:
+        """Whether any trial was answered; failures are no answers."""
+        return bool(next(self._rows("SELECT EXISTS(SELECT 1 FROM response WHERE text IS NOT NULL)"))[0])
+
     def score_counts(self) -> dict[str, ScoreCounts]:
         """The counts of every scorer version that has scores, by 'name@version'."""
         sql = (

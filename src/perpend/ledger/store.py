@@ -36,7 +36,7 @@ from perpend.ledger.plan import (
     whole,
 )
 from perpend.ledger.schema import check_schema, create_schema
-from perpend.types import Item, Response, Sampling, Score, Scorer
+from perpend.types import Item, Response, Sampling, Score, Scorer, Spent
 
 _TRIALS = (
     "SELECT t.trial, t.item, i.body, c.name, m.label, s.params, t.repeat FROM trial t JOIN item i USING (item)"
@@ -247,8 +247,11 @@ class Store:
         """The trials numbered first to last, both included."""
         return (trial for trial, _ in read_trials(self._rows(_TRIALS, first, last)))
 
-    def append(self, rows: Iterable[Appended]) -> None:
-        """Add responses in one transaction and note in the journal that they are kept. Nothing is ever overwritten."""
+    def append(self, rows: Iterable[Appended], spent: Mapping[str, Spent] | None = None) -> None:
+        """Add responses in one transaction and note in the journal that they are kept, and what each model has `spent`.
+
+        Nothing is ever overwritten.
+        """
         now = time.time()
         if self._kept is None:
             self._kept = self.responses()
@@ -268,7 +271,7 @@ class Store:
                 ),
             ).rowcount
         self._kept += added
-        acknowledge(self.path.parent, self._kept)
+        acknowledge(self.path.parent, self._kept, spent or {})
 
     def responses(self) -> int:
         """How many responses there are, failures included."""

@@ -19,11 +19,13 @@ import numpy as np
 
 from perpend.ask.quoting import text_sha256
 from perpend.ask.rubric import Rubric, find_rubric, packaged_rubrics
-from perpend.canon import JSON, csv_rows, dumps, json_lines
+from perpend.canon import JSON, dumps, json_lines
 from perpend.disk import writing
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.judging import AnswerToJudge, DrawnAnswer, Selection, draw, eligible
 from perpend.measure.run import Run
+from perpend.rows.mapping import check_map, mapped, text_cell
+from perpend.rows.reader import FORMATS, is_table, read_rows
 
 LABELS = "labels.jsonl"
 READER = "reader-1"
@@ -32,6 +34,7 @@ _OF_RUBRIC = ("rubric", "rubric_sha256", "label", "text_sha256", "turn", "stratu
 KEYS = ("trial", *_PLACES, "scorer", "value", "by", "note", *_OF_RUBRIC)
 _COUNT = re.compile(r"\d{1,18}")
 _COUNTED = ("trial", "turn", "drawn", "of", "seed")
+_VALUES = ("temperature", "repeat", "sampling", "value")
 _LONGEST_NAME = 80
 
 
@@ -264,29 +267,34 @@ def sample_to_label(run: Run, rubric: Rubric, selection: Selection, by: str) -> 
 
 
 def label_rows(path: Path, fields: Mapping[str, str]) -> list[tuple[str, Mapping[str, JSON]]]:
-    """('file:line', fields by the names of KEYS) of a JSONL or CSV file.
+    """(place, cells by the names of KEYS) of a file of rows. `fields` maps names of KEYS to the file's columns.
 
-    `fields` maps names of KEYS to the file's own; an empty one takes the file's names as they are. A field that no line
-    has is a SpecError.
+    A name that it leaves out is taken from the column of that name. In a table or with a map, other columns are passed
+    over. A mapped column that no row has is a SpecError. A row that names no trial or says nothing of it, and a file
+    without a row, are DataErrors.
     """
-    for key in fields:
-        if key not in KEYS:
-            raise SpecError(f"--map: unknown name {key!r}; {did_you_mean(key, KEYS)}")
-    is_csv = path.suffix.lower() == ".csv"
-    rows: list[tuple[str, Mapping[str, JSON]]] = [*csv_rows(path)] if is_csv else [*json_lines(path)]
-    known = {key for _, body in rows for key in body}
-    for field in fields.values():
-        if rows and field not in known:
-            raise SpecError(f"{path}: no line has the field {field!r}; {did_you_mean(field, known)}")
-    pairs = fields or {key: key for key in known}
-    return [
-        (where, {key: _counted(key, body[field]) for key, field in pairs.items() if field in body})
-        for where, body in rows
-    ]
+    check_map(fields, KEYS)
+    rows: list[tuple[str, Mapping[str, JSON]]] = []
+    is_loose = bool(fields)
+    for row in mapped(read_rows(path), path, fields, KEYS):
+        is_loose = is_loose or (not rows and is_table(path))
+        body = dict(row.values) if is_loose else {**row.rest, **row.values}
+        for needed in (("trial", "item"), ("label", "value")) if is_loose else ():
+            if not any(key in body or key in fields for key in needed):
+                named, known = " or ".join(map(repr, needed)), ", ".join(f"{key!r:.40}" for key in list(row.rest)[:12])
+                raise DataError(f"{row.where}: no {named}; write --map {needed[0]}=COLUMN. Other columns: {known}")
+        rows.append((row.where, {key: _cell(key, value, row.where) for key, value in body.items()}))
+    if not rows:
+        raise DataError(f"{path}: no labels in this file; give {FORMATS} with one label per row")
+    return rows
 
 
-def _counted(key: str, value: JSON) -> JSON:
-    return int(value) if key in _COUNTED and isinstance(value, str) and _COUNT.fullmatch(value) else value
+def _cell(key: str, value: JSON, where: str) -> JSON:
+    """A cell as a line of labels.jsonl has it: counts as integers, names as strings."""
+    if key in _COUNTED:
+        text = text_cell(value, key, where)
+        return int(text) if text is not None and _COUNT.fullmatch(text) else value
+    return value if key in _VALUES else text_cell(value, key, where)
 
 
 def import_labels(

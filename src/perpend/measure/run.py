@@ -13,10 +13,13 @@ from perpend.ask.progress import Progress
 from perpend.ask.quoting import text_sha256
 from perpend.canon import JSON, dumps
 from perpend.errors import DataError, SpecError, StoreError
+from perpend.inert import one_line
 from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
+from perpend.measure.shown import html_table
+from perpend.measure.study import METRICS, numbers_of, read_metrics
 from perpend.measure.table import Answers, Column, FloatArray, IntArray, Judgement, Reply, Table
 from perpend.measure.toolkit import Toolkit, toolkit
 from perpend.measure.verdicts import with_verdicts
@@ -25,6 +28,7 @@ from perpend.types import UNFIT, Item, Score, Scorer
 IMPORTED = "import"
 """The version of scores that an import brought along: a fact, which nothing here computes again."""
 _STEP = 500
+_CELL = ("model", "temperature", "condition")
 
 
 class Run:
@@ -44,6 +48,36 @@ class Run:
     def name(self) -> str:
         """The name of its directory."""
         return self.directory.resolve().name
+
+    def __repr__(self) -> str:
+        return one_line(f"Run({self.name!r}: {self._summary()})")
+
+    def _summary(self) -> str:
+        """What the manifest says of the run, in a line."""
+        manifest = self.manifest
+        models = ", ".join(model.label for model in manifest.models)
+        counts = ((manifest.items.n, "item"), (len(manifest.conditions), "condition"), (manifest.trials, "trial"))
+        return f"{manifest.task}; {models}; " + ", ".join(f"{n} {noun}{'s' * (n != 1)}" for n, noun in counts)
+
+    def _repr_html_(self) -> str:
+        """For a notebook: the rates and means that metrics.json states, one row per model and condition."""
+        caption = f"{self.name}: {self._summary()}"
+        if not (self.directory / METRICS).is_file():
+            return html_table((), (), f"{caption}; not scored yet")
+        try:
+            numbers = numbers_of(read_metrics(self.directory), [self.manifest])
+        except (
+            StoreError
+        ) as error:  # somebody looks at a run: what is wrong with a file is part of what there is to see
+            return html_table((), (), f"{caption}; {error}")
+        stated = [metric for name in ("rate", "mean") for metric in numbers.find(name)]
+        scorers = list(dict.fromkeys(metric.scorer for metric in stated))
+        cells: dict[tuple[str, ...], dict[str, str]] = {}
+        for metric in stated:
+            place = tuple(metric.where.get(key, "") for key in _CELL)
+            cells.setdefault(place, {})[metric.scorer] = str(metric.estimate)
+        rows = [(*place, *(values.get(scorer) for scorer in scorers)) for place, values in cells.items()]
+        return html_table((*_CELL, *scorers), rows, caption)
 
     @cached_property
     def code(self) -> Toolkit:
@@ -81,7 +115,7 @@ class Run:
 
     def with_judge(self, *judges: str | Path | Run) -> Run:
         """This run with the verdicts of judge runs as columns, such as 'judged:endorsed@M'. Nothing is written."""
-        run = Run(self.directory, code=self._code, trust_code=self._trust_code)
+        run = type(self)(self.directory, code=self._code, trust_code=self._trust_code)
         run.judges = (*self.judges, *(one if isinstance(one, Run) else Run(one) for one in judges))
         return run
 

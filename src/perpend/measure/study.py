@@ -6,10 +6,11 @@ Reports cite, they do not compute: `metrics` states every number that anybody wi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from perpend.canon import (
     write_atomic,
 )
 from perpend.errors import DataError, SpecError, StoreError, did_you_mean
+from perpend.inert import markdown, one_line, plain
 from perpend.ledger.manifest import Manifest
 from perpend.measure.table import Column, Table
 from perpend.types import Caution, Estimate, Number
@@ -59,6 +61,9 @@ class Metric:
             **self.estimate.as_json(),
         }
 
+    def __repr__(self) -> str:
+        return one_line(f"Metric({self}: {self.estimate})")
+
     def __str__(self) -> str:
         place = ", ".join(f"{key} {value}" for key, value in self.where.items())
         return f"{self.name} of {self.scorer or 'the run'}" + (f" at {place}" if place else "")
@@ -76,6 +81,9 @@ class Numbers:
         for metric in self.metrics:
             self._by_name.setdefault((metric.name, metric.scorer), []).append(metric)
             self._by_name.setdefault((metric.name, "*"), []).append(metric)
+
+    def __repr__(self) -> str:
+        return one_line(f"Numbers({', '.join(self.runs)}: {len(self.metrics)} metrics)")
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -226,6 +234,8 @@ def _of_column(column: Column) -> Iterator[Metric]:
                     yield Metric(name, column.name, where, estimate, digest)
 
 
+Drawn: TypeAlias = bool | Literal["all"]
+"""Which figures are drawn: none, the few that answer the question, or all that the study has."""
 Value: TypeAlias = str | int | float | bool | None
 
 
@@ -254,11 +264,16 @@ class Section:
     text: str
 
 
+ANSWER_LINES = 5
+"""So many sentences are an answer; more are a report."""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a study says: the answer in a sentence or two, sections, tables, figures, and other text files by name.
+    """What a study says: the answer, then Markdown, tables, figures, and other text files by name.
 
-    `headline` is Markdown; the terminal shows it too.
+    `answer` is up to five sentences of plain text, the numbers in them cited; the terminal shows them, report.md begins
+    with them. `cautions` are sentences of plain text, too. `headline` is Markdown.
     """
 
     title: str
@@ -267,11 +282,26 @@ class Report:
     tables: tuple[TableOf, ...] = ()
     figures: tuple[FigureOf, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    answer: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        parts = ("sections", "tables", "figures", "files")
+        sizes = ", ".join(f"{len(getattr(self, name))} {name}" for name in parts)
+        return one_line(f"Report({self.title!r}: {sizes})")
 
     def page(self) -> str:
         """report.md."""
-        parts = [f"# {self.title}\n\n{self.headline}", *(f"## {part.title}\n\n{part.text}" for part in self.sections)]
-        return "\n\n".join(parts) + "\n"
+        answer = "\n".join(f"- {markdown(sentence)}" for sentence in self.answer)
+        parts = [f"# {self.title}", answer, self.headline]
+        parts += [f"## {part.title}\n\n{part.text}" for part in self.sections]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def answer_in(page: str) -> list[str]:
+    """The answer that a report.md begins with, as plain text; nothing where it begins otherwise."""
+    lines = page.split("\n", 2 + ANSWER_LINES)[2 : 2 + ANSWER_LINES]
+    return [plain(line.removeprefix("- ")) for line in itertools.takewhile(lambda line: line.startswith("- "), lines)]
 
 
 class Study(Protocol):
@@ -290,18 +320,26 @@ class Study(Protocol):
 class Format:
     """A format of files that a study, or an importer, reads as runs: how it is known, and how it is read.
 
-    `read` makes a run directory at its second argument and returns it.
+    `read` makes a run directory at its second argument and returns it. `parts` says of a folder that is one, which
+    files in it are runs of their own, by the names that these get.
     """
 
     name: str
     is_one: Callable[[Path], bool]
     read: Callable[[Path, Path], Path]
+    parts: Callable[[Path], Mapping[str, Path]] = lambda folder: {folder.name: folder}
 
 
 def formats_of(study: Study) -> Sequence[Format]:
     """The formats that a study reads; none unless it says so as `formats`."""
     formats: Sequence[Format] = getattr(study, "formats", ())
     return formats
+
+
+def all_figures_of(study: Study, numbers: Numbers) -> tuple[FigureOf, ...]:
+    """The figures that are drawn on request, beside those of the report; none unless the study has `all_figures`."""
+    maker: Callable[[Numbers], Iterable[FigureOf]] | None = getattr(study, "all_figures", None)
+    return () if maker is None else tuple(maker(numbers))
 
 
 def names_of(study: Study, metrics: Sequence[Metric], manifests: Sequence[Manifest]) -> Mapping[str, JSON]:
@@ -313,4 +351,10 @@ def names_of(study: Study, metrics: Sequence[Metric], manifests: Sequence[Manife
 def stored_labels_of(study: Study) -> Mapping[str, str]:
     """The stored columns that must agree with a scorer of ours; none unless the study says so as `stored_labels`."""
     labels: Mapping[str, str] = getattr(study, "stored_labels", {})
+    return labels
+
+
+def reference_labels_of(study: Study) -> Mapping[str, str]:
+    """As `stored_labels_of`, for columns that only some rows state; none unless it says so as `reference_labels`."""
+    labels: Mapping[str, str] = getattr(study, "reference_labels", {})
     return labels

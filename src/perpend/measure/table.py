@@ -12,13 +12,21 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import SpecError, did_you_mean
+from perpend.inert import one_line
+from perpend.measure.shown import html_columns, pandas_frame, polars_frame
 from perpend.types import Estimate, Item, Response, Score
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+_SHOWN = 10
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
@@ -92,6 +100,29 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.codes["item"])
+
+    def __repr__(self) -> str:
+        counts = {"trial": len(self), **{key: len(self.names[key]) for key in ("item", "condition", "model")}}
+        sizes = ", ".join(f"{n} {noun}{'s' * (n != 1)}" for noun, n in counts.items())
+        return one_line(f"Table({', '.join(self.runs)}: {sizes}; scored by {len(self.scorers)})")
+
+    def _columns_of(self, rows: slice) -> dict[str, FloatArray | npt.NDArray[np.object_]]:
+        """Every key as text, then every scorer's values, of some rows."""
+        self.load(self.scorers)
+        keys = {key: np.array(self.names[key], dtype=object)[codes[rows]] for key, codes in self.codes.items()}
+        return {**keys, **{name: self._columns[name][rows] for name in self.scorers}}
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per trial: every key of the plan as text, every scorer's value, NaN where a trial has none."""
+        return pandas_frame(self._columns_of(slice(None)))
+
+    def to_polars(self) -> pl.DataFrame:
+        """The same as a polars DataFrame, null where a trial has no value."""
+        return polars_frame(self._columns_of(slice(None)))
+
+    def _repr_html_(self) -> str:
+        more = f"; the first {_SHOWN} are shown" if len(self) > _SHOWN else ""
+        return html_columns(self._columns_of(slice(_SHOWN)), f"{', '.join(self.runs)}: {len(self)} trials{more}")
 
     def values(self, key: str) -> tuple[str, ...]:
         """The values of one key, in plan order."""
@@ -205,6 +236,10 @@ class Column:
     all_values: FloatArray
     mask: BoolArray
 
+    def __repr__(self) -> str:
+        runs = ", ".join(self.table.runs)
+        return one_line(f"Column({self.name!r} of {runs}: {self.defined.sum()} of {self.mask.sum()} trials have one)")
+
     def where(self, **wanted: str | float) -> Column:
         """The rows with these values, for example condition='control', temperature=0.0 or a tag."""
         return replace(self, mask=self.mask & self.table.mask(wanted))
@@ -295,6 +330,9 @@ class Pair:
     column: Column
     all_rows: IntArray
     all_partners: IntArray
+
+    def __repr__(self) -> str:
+        return one_line(f"Pair({self.name!r}: {' → '.join(self.sides)}; {self.complete.sum()} complete pairs)")
 
     @property
     def complete(self) -> BoolArray:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perpend.ask.task import CODE, Task, make_task, packaged_task, trusted_files
+from perpend.ask.task import CODE, Reprompt, Task, make_task, packaged_task, trusted_files
+from perpend.canon import digest
 from perpend.errors import PerpendError, SpecError
 from perpend.ledger.manifest import Manifest
 from perpend.spec.resolve import find_scorer, is_file, module_from_file, module_of, names, packaged_scorer
@@ -93,6 +94,19 @@ def toolkit(manifest: Manifest, directory: Path, *, trust_code: bool = False) ->
             brought = [source.file for source in manifest.sources if source.kind in ("tasks", "scorers")]
             missing[f"scorer {name}"] = untrusted.format(f" or {CODE}/".join(brought)) if brought else str(error)
     return Toolkit(scorers, study, task, missing)
+
+
+def reprompt_of(manifest: Manifest, code: Toolkit) -> tuple[Reprompt | None, str]:
+    """The second turn of a run's task, if it is the one that the manifest declares; otherwise None and why not."""
+    declared = manifest.reprompt
+    if declared is None:
+        return None, ""
+    if code.task is None:
+        return None, f"second turns: {code.missing.get('task')}"
+    reprompt = code.task.reprompt
+    if reprompt is None or digest(dict(reprompt.params)) != declared.sha256:
+        return None, "second turns: this code puts them in other words"
+    return reprompt, ""
 
 
 def _study(name: str) -> Study | None:

@@ -43,7 +43,7 @@ def in_order(
     def paid(request: Request) -> Response:
         response = reply(request)
         if not is_free:
-            budget.spend(response.usage)
+            budget.spend(response.usage, is_answer=response.error is None)
         return response
 
     allowed = takewhile(lambda _: budget.may_send(), requests)

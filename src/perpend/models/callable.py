@@ -1,20 +1,20 @@
 """callable: any Python function as a model, for tests of your own and for engines that have no provider here.
 
-In a spec: name = "callable/my_engine.py:answer". In Python: `Callable("my engine", function)`.
+In a spec: name = "callable/my_engine.py:answer". In Python: `pp.evaluate(task, function)`.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable as Function
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from perpend.canon import clean_text
-from perpend.errors import ModelError
+from perpend.errors import ModelError, SpecError
+from perpend.models.base import plain_text, spoken
+from perpend.spec.function import function_name, parameters, source_sha256
 from perpend.spec.model import Answers, Budget
 from perpend.spec.resolve import factory
 from perpend.types import Request, Response
@@ -37,12 +37,10 @@ class Callable:
         return f"callable/{self.label}"
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The digest of the function's source text, or its qualified name where there is no source."""
-        try:
-            source = inspect.getsource(self.function)
-        except (OSError, TypeError):
-            source = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return {"provider": "callable", "source_sha256": sha256(source.encode()).hexdigest()}
+        """The function's name, and the digest of its text or that there is none: what it calls is not in either."""
+        digest = source_sha256(self.function)
+        facts = {"provider": "callable", "function": function_name(self.function)}
+        return {**facts, **({"source": "not available"} if digest is None else {"source_sha256": digest})}
 
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
         """One request at a time, one batch each."""
@@ -51,7 +49,7 @@ class Callable:
                 return
             reply = self.function(request)
             response = Response(text=clean_text(reply), finish="stop") if isinstance(reply, str) else reply
-            budget.spend(response.usage)
+            budget.spend(response.usage, is_answer=response.error is None)
             yield [(key, response)]
 
 
@@ -59,15 +57,42 @@ def model(name: str) -> Callable:
     """The function that 'file.py:attr' or 'package.module:attr' names."""
     if ":" not in name:
         raise ModelError(f"callable/{name}: name a function as file.py:function or package.module:function")
-    where, _, function = name.partition(":")
-    return Callable(f"{Path(where).name}:{function}", _checked(factory("models", name, function)))
+    where, _, attribute = name.partition(":")
+    function = factory("models", name, attribute)
+    return Callable(f"{Path(where).name}:{attribute}", asking(function, otherwise="request"))
 
 
-def _checked(function: Function[..., object]) -> Function[[Request], Response | str]:
+def of_function(function: Function[..., object], label: str | None = None) -> Callable:
+    """A function of a Python program as a model; it takes the prompt as a string unless it says otherwise."""
+    return Callable(label or function_name(function), asking(function, otherwise="prompt"))
+
+
+def asking(function: Function[..., object], *, otherwise: str) -> Function[[Request], Response | str]:
+    """The function as one of a Request. What it takes is the name of its first parameter, else `otherwise`.
+
+    `prompt` is a string: the messages' texts with blank lines between. `messages` is a list of
+    {"role": …, "content": …}, as chat servers take it. `request` is the whole Request, sampling included.
+    """
+    stated = parameters(function)
+    first = stated[0] if stated else None
+    takes = first.name if first is not None and first.name in ("prompt", "messages", "request") else otherwise
+    if first is not None and first.annotation in (Request, "Request", "pp.Request"):
+        takes = "request"
+    if len([one for one in stated if one.default is one.empty]) > 1:
+        raise SpecError(
+            f"model {function_name(function)!r}: a function that answers takes one argument, a prompt or messages"
+        )
+
     def ask(request: Request) -> Response | str:
-        reply = function(request)
+        if takes == "prompt":
+            reply = function(plain_text(request.messages))
+        else:
+            reply = function(spoken(request.messages) if takes == "messages" else request)
         if not isinstance(reply, Response | str):
-            raise ModelError(f"{function.__name__} returned a {type(reply).__name__}; return a string or a Response")
+            raise ModelError(
+                f"{function_name(function)} returned a {type(reply).__name__}; "
+                "return a string, or a Response(error=…) where there is no answer"
+            )
         return reply
 
-    return functools.wraps(function)(ask)
+    return functools.update_wrapper(ask, function)

@@ -17,6 +17,7 @@ from perpend.canon import JSON, digest
 from perpend.errors import ModelError, SpecError, did_you_mean
 from perpend.ledger.items import load_items, question
 from perpend.models.base import in_order
+from perpend.rows.mapping import NO_MAP
 from perpend.spec.model import Answers, Budget
 from perpend.types import ChoiceLogprob, Item, Request, Response, Usage
 
@@ -130,8 +131,14 @@ class Subject:
         return lambda purpose: _uniform(f"{start}|{purpose}")
 
 
-def model(name: str, *, answer_key: Sequence[Path] = (), **truths: float | str | None) -> Mock:
-    """The mock of that kind; `truths` are the fields of Subject."""
+def model(
+    name: str,
+    *,
+    answer_key: Sequence[Path] = (),
+    answer_map: Mapping[str, str] = NO_MAP,
+    **truths: float | str | None,
+) -> Mock:
+    """The mock of that kind; `truths` are the fields of Subject, `answer_map` says which column of the key is which."""
     known = [entry.name for entry in fields(Subject)] if name == "subject" else []
     for key in truths:
         if key not in known:
@@ -145,7 +152,7 @@ def model(name: str, *, answer_key: Sequence[Path] = (), **truths: float | str |
         raise ModelError(f"unknown mock {name!r}; {did_you_mean(name, _KINDS)}")
     return subject(
         replace(Subject(), **truths),  # type: ignore[arg-type]  # Subject checks its own fields
-        load_items([Path(path) for path in answer_key]),
+        load_items([Path(path) for path in answer_key], answer_map),
     )
 
 

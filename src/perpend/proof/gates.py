@@ -221,15 +221,22 @@ def attempts(run: Path, metrics: Sequence[JSON]) -> dict[str, JSON]:
     """What the receipt says of the runs beside a run directory. `metrics` are the run's own.
 
     They count when they share an item, by its content, and a model, by its name or its fingerprint; `shared` is how
-    many items they share. A copy of the run itself does not count. `position` is the place of this run among all of
-    them by the time that each began, from 1. A headline is one Estimate; that of another run is what its own
-    metrics.json says, and null where that does not hold it.
+    many items they share. A copy of the run itself does not count, and neither does a run without a single answer (a
+    server that was down): those are listed apart, as `unanswered`, where there are any. `position` is the place of this
+    run among all that count by the time that each began, from 1. A headline is one Estimate; that of another run is
+    what its own metrics.json says, and null where that does not hold it.
     """
     own = read_manifest(run)
     mine = headline(own, metrics)
-    others = sorted(_others(run, own), key=lambda other: _begun(other[0]))
+    alike = sorted(_others(run, own), key=lambda other: _begun(other[0]))
+    others = [one for one in alike if _has_answer(one[1])]
+    empty = [one for one in alike if one not in others]
     position = 1 + sum(_begun(manifest) < _begun(own) for manifest, _, _ in others)
+    apart: list[JSON] = [
+        {"run": manifest.run, "created": manifest.created, "shared": shared} for manifest, _, shared in empty
+    ]
     return {
+        **({"unanswered": apart} if apart else {}),
         "others": [
             {
                 "run": manifest.run,
@@ -243,7 +250,7 @@ def attempts(run: Path, metrics: Sequence[JSON]) -> dict[str, JSON]:
         "position": position,
         "of": len(others) + 1,
         "headline": mine,
-        "told": sentence(position, len(others)),
+        "told": sentence(position, len(others), len(apart)),
     }
 
 
@@ -257,14 +264,18 @@ def headline(manifest: Manifest, metrics: Sequence[JSON]) -> dict[str, JSON] | N
     return None
 
 
-def sentence(position: int, others: int) -> str:
-    """How many other runs there are and which one this is, in a sentence."""
+def sentence(position: int, others: int, unanswered: int = 0) -> str:
+    """How many other runs there are and which one this is, in a sentence; and how many were never answered."""
+    apart = ""
+    if unanswered:
+        verbs = ("holds", "does") if unanswered == 1 else ("hold", "do")
+        apart = f" {unanswered} more {verbs[0]} no answer at all and {verbs[1]} not count."
     if not others:
-        return "The runs folder holds no other run that shares items and a model with this one."
+        return "The runs folder holds no other run that shares items and a model with this one." + apart
     which = "the first" if position == 1 else "the last" if position == others + 1 else f"number {position}"
     return (
         f"The runs folder holds {others} other run{'s' * (others != 1)} that share{'s' * (others == 1)} items and a "
-        f"model with this one; by the time that they began, this one is {which} of {others + 1}."
+        f"model with this one; by the time that they began, this one is {which} of {others + 1}.{apart}"
     )
 
 
@@ -287,6 +298,15 @@ def _others(run: Path, own: Manifest) -> Iterator[tuple[Manifest, Path, int]]:
         if shared:
             seen.add(identity)
             yield manifest, path, shared
+
+
+def _has_answer(run: Path) -> bool:
+    """Whether a run was ever answered; one whose ledger cannot be read counts as if it was."""
+    try:
+        with snapshot(run / "run.db") as db:
+            return db.has_answer()
+    except StoreError:
+        return True
 
 
 def _item_digests(run: Path) -> frozenset[bytes]:

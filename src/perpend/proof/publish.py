@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, pretty, write_atomic
+from perpend.canon import JSON, as_list, as_object, pretty, read_text, write_atomic
 from perpend.disk import temporary_folder, writing
 from perpend.errors import AuditFailure, SpecError, StoreError, did_you_mean
 from perpend.inert import markdown
 from perpend.ledger.manifest import Manifest, code_version, read_manifest
 from perpend.measure.run import Run
+from perpend.measure.study import Drawn, answer_in
 from perpend.proof import receipt as receipts
 from perpend.proof.archive import RESPONSES, read_lines, restore, run_id, write
 from perpend.proof.gates import NAMES, Gate, as_table, attempts, gates
@@ -64,6 +65,11 @@ def _attempts(attempts: Mapping[str, JSON]) -> list[str]:
         return ["Not counted."]
     others = [as_object(run) for run in as_list(attempts.get("others"))]
     parts = [markdown(str(attempts.get("told")))]
+    empty = [as_object(run) for run in as_list(attempts.get("unanswered"))]
+    if empty:
+        names = [f"{run.get('run')} ({run.get('created')})" for run in empty[:_SHOWN]]
+        more = f", and {len(empty) - _SHOWN} more in receipt.json" * (len(empty) > _SHOWN)
+        parts.append(f"Without an answer: {markdown(', '.join(names))}{more}.")
     if not others:
         return parts
     parts.append(f"Headline: {_headline(as_object(attempts.get('headline')))}.")
@@ -120,14 +126,15 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
     accept: Mapping[str, str],
     sign: Path | None = None,
     *,
-    figures: bool = True,
+    figures: Drawn = True,
     quiet: bool = True,
     trust_code: bool = False,
 ) -> list[Published]:
     """Publish run directories below `to` and write the index of all that is there.
 
     `accept` maps the name of a gate that may fail to the reason why it may. A gate that fails otherwise is an
-    AuditFailure, and nothing is published. `sign` is an SSH key's file. `figures` are slow; tables hold their numbers.
+    AuditFailure, and nothing is published. `sign` is an SSH key's file. `figures` are the few that answer the
+    study's question, 'all' that it has, or none; tables hold their numbers.
     Python files of a run are run only with `trust_code`, or where a Run has its code at hand.
     """
     for name, because in accept.items():
@@ -220,7 +227,7 @@ def _check_accepted(accept: Iterable[str], checked: Sequence[Gate]) -> None:
             raise SpecError(f"--accept {name}: that gate passes; leave it out")
 
 
-def _finish(run: Run, folder: Path, passed: Sequence[Gate], accept: Mapping[str, str], *, figures: bool) -> Published:
+def _finish(run: Run, folder: Path, passed: Sequence[Gate], accept: Mapping[str, str], *, figures: Drawn) -> Published:
     """Write what belongs beside a run's ledger: derived files and the receipt. A leak is an AuditFailure."""
     name = run_id(run.manifest)
     with temporary_folder("publish", folder.parent) as tmpdir:
@@ -316,12 +323,19 @@ def _entry(folder: Path) -> dict[str, JSON]:
         "trials": manifest.trials,
         "created": manifest.created,
         "headline": counted.get("headline"),
+        **({} if receipts.is_of_0_1(receipt.body) else {"answer": _answer(folder)}),
         "attempt": [counted.get("position"), counted.get("of")],
         "accepted": {str(gate.get("gate")): gate.get("accepted") for gate in accepted},
         "root_sha256": receipt.root_sha256,
         "receipt_sha256": receipt.receipt_sha256,
         "signed": (folder / receipts.SIGNATURE).is_file(),
     }
+
+
+def _answer(folder: Path) -> list[JSON]:
+    """What the report of a published run begins with; the audit derives the report again."""
+    page = folder / REPORT
+    return [*answer_in(read_text(page, StoreError))] if page.is_file() else []
 
 
 def _page(entries: Sequence[Mapping[str, JSON]]) -> str:
@@ -341,7 +355,8 @@ def _page(entries: Sequence[Mapping[str, JSON]]) -> str:
             markdown(str(entry.get("task"))),
             markdown(", ".join(map(str, as_list(entry.get("models"))))),
             str(entry.get("trials")),
-            markdown(_headline_cell(as_object(entry.get("headline")))),
+            "<br>".join(markdown(str(line)) for line in as_list(entry.get("answer")))
+            or markdown(_headline_cell(as_object(entry.get("headline")))),
             " of ".join(map(str, as_list(entry.get("attempt")))),
             markdown(", ".join(accepted) or "none"),
             f"`{str(entry.get('root_sha256'))[:16]}…`",

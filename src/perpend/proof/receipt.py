@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import JSON, digest, digest_file, pretty, read_object, write_atomic
+from perpend.canon import JSON, as_object, digest, digest_file, pretty, read_object, read_text, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import SpecError, StoreError
 
@@ -88,6 +88,7 @@ def differences(folder: Path) -> list[str]:
 
 
 NAMESPACE = "perpend"
+_LONGEST_KEY = 1 << 16
 """Says what a signature is for, so that one for mail or for git is not taken for it."""
 
 
@@ -112,6 +113,7 @@ def sign(folder: Path, key: Path) -> None:
         raise SpecError("--sign needs ssh-keygen, which is not on the PATH; install OpenSSH or leave --sign out")
     if not key.is_file():
         raise SpecError(f"{key}: no such key; --sign takes the private key's file, for example ~/.ssh/id_ed25519")
+    read_text(key, SpecError, longest=_LONGEST_KEY)  # ssh-keygen reads a file of gigabytes to its end
     (folder / SIGNATURE).unlink(missing_ok=True)
     # A key with a passphrase asks for it on the terminal, so only the output is taken.
     _checked(key, [program, "-Y", "sign", "-n", NAMESPACE, "-f", str(key), str(folder / RECEIPT)])
@@ -165,3 +167,8 @@ def _checked(key: Path, command: list[str]) -> str:
     if done.returncode:
         raise SpecError(f"{key}: ssh-keygen cannot sign with it: {done.stderr.strip()[:200]}")
     return done.stdout
+
+
+def is_of_0_1(stated: Mapping[str, JSON]) -> bool:
+    """Whether a receipt says that perpend 0.1 published the folder: its words are other ones."""
+    return str(as_object(stated.get("code")).get("perpend")).startswith("0.1.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from perpend.inert import markdown
+from perpend.inert import markdown, plain
 from perpend.measure.calibrated import CASCADE, READERS
 from perpend.measure.study import Metric, Numbers, Report, Section, TableOf
+from perpend.report.answer import MOST
 from perpend.report.tables import markdown_table, p_value
 from perpend.types import Estimate
 
@@ -31,10 +32,12 @@ def believed(report: Report, numbers: Numbers) -> Report:
     if not numbers.find("corrected_rate"):
         return report
     sentences = [line for stem in stems for line in _sentences(numbers, stem)]
+    spoken = [plain(line) for line in sentences]
     section = Section(TITLE, "\n\n".join([_EXPLAINED, *(part for stem in stems for part in _parts(numbers, stem))]))
     return replace(
         report,
         headline="\n\n".join([report.headline, "\n".join(sentences)]),
+        answer=(*report.answer[: max(MOST - len(spoken), 1)], *spoken)[:MOST],
         sections=(*report.sections, section),
         tables=(*report.tables, _table(numbers)),
     )

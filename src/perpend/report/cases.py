@@ -1,41 +1,52 @@
-"""cases: raw answers to read, a few from every group, with what each scorer said of them."""
+"""cases: raw answers to read, those that fit, a few from every group or those that flipped, with their scores."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
 
 from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
-from perpend.inert import fenced, markdown
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
+from perpend.measure.run import Run
+from perpend.report.case_filters import NOTHING, CaseFilter, check_seen, plan_of
+from perpend.report.overview import is_share, newest
+from perpend.report.sent import SentTurn, renderer, sent_turns
 from perpend.types import Response, Score
 
-_EXCERPT = 600
 _GROUPS = ("model", "condition", "topic")
+_STEP = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One trial with its answer and its stored scores by 'name@version'."""
+    """One trial with its answer and its stored scores by 'name@version'; `sent` is empty unless it was wanted."""
 
     trial: Trial
     response: Response
     scores: Mapping[str, Score]
+    sent: tuple[SentTurn, ...] = ()
 
     def as_json(self) -> dict[str, JSON]:
         """Everything about the case, as JSON."""
+        item, response = self.trial.item, self.response
+        likelihoods = response.choice_logprobs
         return {
             "trial": self.trial.trial,
             **keys(self.trial),
-            "prompt": self.trial.item.prompt,
-            "target": self.trial.item.target,
-            "decoy": self.trial.item.decoy,
-            "text": self.response.text,
-            "error": self.response.error,
-            "finish": self.response.finish,
+            "prompt": item.prompt,
+            "choices": list(item.choices),
+            "target": item.target,
+            "decoy": item.decoy,
+            "text": response.text,
+            "error": response.error,
+            "finish": response.finish,
+            "choice_logprobs": None if likelihoods is None else [one.total for one in likelihoods],
             "scores": {
                 name: {
                     "value": s.value,
@@ -45,85 +56,137 @@ class Case:
                 }
                 for name, s in self.scores.items()
             },
+            **({"sent": [turn.as_json() for turn in self.sent]} if self.sent else {}),
         }
 
 
+@dataclass(frozen=True, slots=True)
+class FlippedCase:
+    """One question under the first condition and under another, where a scorer's verdicts differ."""
+
+    scorer: str
+    first: Case
+    second: Case
+
+    def as_json(self) -> dict[str, JSON]:
+        """Both cases, as JSON."""
+        return {"scorer": self.scorer, "first": self.first.as_json(), "second": self.second.as_json()}
+
+
 def keys(trial: Trial) -> dict[str, str]:
-    """What a trial can be picked or grouped by: its place in the plan and its item's tags."""
-    return {
-        **trial.item.tags,
-        "item": trial.item.id,
-        "condition": trial.condition,
-        "model": trial.model,
-        "temperature": f"{trial.sampling.temperature:g}",
-        "repeat": str(trial.repeat),
-    }
+    """What a trial can be grouped by: its item's tags and its place in the plan."""
+    return {**trial.item.tags, **plan_of(trial)}
 
 
-def sample(
-    store: Store, *, where: Mapping[str, str], by: Sequence[str], n_per_group: int | None, seed: int
-) -> list[Case]:
-    """Cases that match `where`; with `n_per_group`, that many of every group of `by`, drawn by the seed.
+@dataclass(frozen=True, slots=True)
+class CaseSelection:
+    """Which cases: those that fit `where`; with `n_per_group`, that many of every group of `by`, drawn by the seed.
 
     `by` () groups by model, condition and, where items have one, topic. An item without a tag named in `by` falls into
-    the group '' of it. A key that no trial has is an error.
+    the group '' of it. With `messages` each case has what was sent.
     """
-    chosen: list[tuple[Trial, Response]] = []
-    known: set[str] = set()
-    for trial, response in store.answers():
-        values = keys(trial)
-        known.update(values)
-        if all(values.get(key) == wanted for key, wanted in where.items()):
-            chosen.append((trial, response))
-    for key in [*where, *by]:
-        if known and key not in known:
-            raise SpecError(f"no trial has {key!r}; {did_you_mean(key, known)}")
-    if n_per_group is not None:
-        groups = by or [key for key in _GROUPS if key in known]
-        chosen = list(_stratified(chosen, groups, n_per_group, seed))
-    scores = store.scores([trial.trial for trial, _ in chosen])
-    return [Case(trial, response, scores.get(trial.trial, {})) for trial, response in chosen]
+
+    where: Sequence[CaseFilter] = ()
+    by: Sequence[str] = ()
+    n_per_group: int | None = None
+    seed: int = 0
+    limit: int | None = None
+    messages: bool = False
 
 
-def _stratified(
-    rows: Iterable[tuple[Trial, Response]], by: Sequence[str], count: int, seed: int
-) -> Iterator[tuple[Trial, Response]]:
-    groups: dict[tuple[str, ...], list[tuple[Trial, Response]]] = {}
-    for row in rows:
-        values = keys(row[0])
-        groups.setdefault(tuple(values.get(key, "") for key in by), []).append(row)
+def select(run: Run, wanted: CaseSelection) -> tuple[list[Case], int]:
+    """The cases of a run that were asked and are wanted, in plan order, and how many there are without the limit."""
+    names = run.table.names
+    for key in wanted.by:
+        if key not in names:
+            raise SpecError(f"no trial has {key!r}; {did_you_mean(key, names)}")
+    with run.open() as store:
+        cases = list(_fitting(store, wanted.where))
+        if wanted.n_per_group is not None:
+            groups = wanted.by or [key for key in _GROUPS if key in names]
+            cases = list(_stratified(cases, groups, wanted.n_per_group, wanted.seed))
+        chosen = _complete(store, cases[: wanted.limit])
+        return (_with_messages(run, store, chosen) if wanted.messages else chosen), len(cases)
+
+
+def _fitting(store: Store, where: Sequence[CaseFilter]) -> Iterator[Case]:
+    """Every trial that was asked and fits. Scores are read only of those that fit by what needs no score."""
+    cheap = [one for one in where if not one.needs_scores]
+    by_score = [one for one in where if one.needs_scores]
+    finishes: set[str] = set()
+
+    def asked() -> Iterator[Case]:
+        for trial, response in store.answers():
+            finishes.add(NOTHING if response.finish is None else response.finish)
+            if all(one.holds(trial, response, {}) for one in cheap):
+                yield Case(trial, response, {})
+
+    cases = asked()
+    while batch := list(islice(cases, _STEP)):
+        for case in _complete(store, batch) if by_score else batch:
+            if all(one.holds(case.trial, case.response, case.scores) for one in by_score):
+                yield case
+    check_seen(where, finishes)
+
+
+def _complete(store: Store, cases: Sequence[Case]) -> list[Case]:
+    """The cases with their scores."""
+    scores = store.scores([case.trial.trial for case in cases])
+    return [replace(case, scores=scores.get(case.trial.trial, {})) for case in cases]
+
+
+def _with_messages(run: Run, store: Store, cases: Sequence[Case]) -> list[Case]:
+    by = renderer(run)
+    return [replace(case, sent=sent_turns(store, case.trial, case.scores, by)) for case in cases]
+
+
+def _stratified(cases: Iterable[Case], by: Sequence[str], count: int, seed: int) -> Iterator[Case]:
+    groups: dict[tuple[str, ...], list[Case]] = {}
+    for case in cases:
+        values = keys(case.trial)
+        groups.setdefault(tuple(values.get(key, "") for key in by), []).append(case)
     rng = random.Random(seed)
     for group in sorted(groups):
-        rows_of_group = groups[group]
-        rng.shuffle(rows_of_group)
-        yield from sorted(rows_of_group[:count], key=lambda row: row[0].trial)
+        own = groups[group]
+        rng.shuffle(own)
+        yield from sorted(own[:count], key=lambda case: case.trial.trial)
 
 
-def as_markdown(cases: Sequence[Case], title: str) -> str:
-    """The cases as a page: its place in the plan, target, decoy, scores, and the text's head and tail."""
-    lines = [f"# {markdown(title)}", "", f"{len(cases)} cases.", ""]
-    for number, case in enumerate(cases, 1):
-        lines += [f"## Case {number}", ""]
-        lines += [f"- {markdown(key)}: {markdown(value)}" for key, value in keys(case.trial).items()]
-        for key, text in (("target", case.trial.item.target), ("decoy", case.trial.item.decoy)):
-            lines.append(f"- {key}: {'none' if text is None else markdown(text)}")
-        for name, score in case.scores.items():
-            value = "not scored" if score.value is None else f"{score.value:g}"
-            lines.append(f"- {markdown(name)}: {value} ({markdown(score.reason)})")
-        lines += ["", *_excerpt(case.response), ""]
-    return "\n".join(lines)
+def flips(run: Run, wanted: CaseSelection, scorer: str | None = None) -> tuple[list[FlippedCase], int]:
+    """The trials whose verdict differs between the first condition and another, and how many there are in all.
+
+    The verdict is that of `scorer`, or else of 'correct' or the first scorer that says 0 and 1. `where` is about the
+    trial under the other condition. A run of one condition has none to compare, which is an error.
+    """
+    table = run.table
+    conditions = table.names["condition"]
+    if len(conditions) < 2:
+        raise SpecError(
+            f"{run.name}: has one condition, {conditions[0]!r}, so nothing can flip; 'perpend compare' compares runs"
+        )
+    column = table.column(scorer or _default_scorer(run))
+    pairs: list[tuple[int, int]] = []
+    for other in conditions[1:]:
+        pair = column.pair(conditions[0], other)
+        differ = np.flatnonzero(column.all_values[pair.rows] != column.all_values[pair.partners])
+        pairs += [(int(pair.rows[n]), int(pair.partners[n])) for n in differ]
+    with run.open() as store:
+        if wanted.where:
+            fitting = {case.trial.trial for case in _fitting(store, wanted.where)}
+            pairs = [pair for pair in pairs if pair[1] + 1 in fitting]
+        pairs.sort()
+        shown = pairs[: wanted.limit]
+        at = {row + 1 for pair in shown for row in pair}
+        cases = _complete(store, [Case(*asked, {}) for asked in store.answers() if asked[0].trial in at])
+        cases = _with_messages(run, store, cases) if wanted.messages else cases
+    known = {case.trial.trial: case for case in cases}
+    return [FlippedCase(column.name, known[one + 1], known[other + 1]) for one, other in shown], len(pairs)
 
 
-def _excerpt(response: Response) -> list[str]:
-    if response.text is None:
-        return ["No answer:", "", fenced(response.error or "")]
-    head = fenced(response.text[:_EXCERPT])
-    if len(response.text) <= _EXCERPT:
-        return [head]
-    return [
-        head,
-        "",
-        f"… and the last {_EXCERPT} of {len(response.text)} characters:",
-        "",
-        fenced(response.text[-_EXCERPT:]),
-    ]
+def _default_scorer(run: Run) -> str:
+    names = newest(run)
+    for name in sorted(names, key=lambda one: not one.startswith("correct@")):
+        column = run.table.column(name)
+        if column.defined.any() and is_share(column):
+            return name
+    raise SpecError(f"{run.name}: no scorer has said 0 or 1 of its answers; run 'perpend score' first")

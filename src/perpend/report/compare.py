@@ -1,4 +1,4 @@
-"""compare: two run directories, or two parts of one, against each other; the page, the tables and the verdict."""
+"""compare: two runs, or two parts of one, against each other; the page, the tables, the forest and the verdict."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from perpend.report.compare_page import write_comparison
 from perpend.report.compare_pairs import Side
 from perpend.report.compare_runs import RunComparison, compare_runs
 
-__all__ = ["RunComparison", "Side", "compare_runs", "is_run", "side", "write_comparison"]
-
-
-def is_run(path: Path) -> bool:
-    """Whether a folder is a run, and not the report folder of a checkpoint."""
-    return (path / "run.db").is_file()
+__all__ = ["RunComparison", "Side", "compare_runs", "side", "write_comparison"]
 
 
 def side(run: Run | Path, where: Mapping[str, str] | None = None) -> Side:
@@ -25,9 +20,11 @@ def side(run: Run | Path, where: Mapping[str, str] | None = None) -> Side:
     return Side(run if isinstance(run, Run) else Run(run), chosen, version)
 
 
-def compare_directories(first: Side, second: Side, out: Path | None, columns: Sequence[str] = ()) -> RunComparison:
-    """Compare two sides and, with `out`, write COMPARE.md, COMPARE.json, differences.csv and flips.csv there."""
+def compare_directories(
+    first: Side, second: Side, out: Path | None, columns: Sequence[str] = (), *, figures: bool = True
+) -> RunComparison:
+    """Compare two sides and, with `out`, write COMPARE.md, COMPARE.json, the tables and the forest there."""
     comparison = compare_runs(first, second, columns=columns)
     if out is not None:
-        write_comparison(comparison, out)
+        write_comparison(comparison, out, figures=figures)
     return comparison

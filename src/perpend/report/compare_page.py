@@ -7,7 +7,8 @@ from pathlib import Path
 
 from perpend.canon import pretty, write_atomic
 from perpend.inert import markdown
-from perpend.report.compare_runs import RunComparison, RunContrast
+from perpend.report.compare_forest import NAME, write_forest
+from perpend.report.compare_runs import DIFFERENCE_COLUMNS, RunComparison, RunContrast
 from perpend.report.tables import as_csv, interval, markdown_table, number, p_value
 
 _SHOWN = 20
@@ -18,15 +19,18 @@ _METHODS = (
     "level of Holm's first step."
 )
 _FLIP = ("column", "item", "condition", "model", "temperature", "repeat", "first", "second")
-_NUMBERS = ("n", "b", "c", "p", "p_adjusted", "mde", "incomplete", "n_clusters")
 
 
-def write_comparison(comparison: RunComparison, out: Path) -> Path:
-    """Write the four files into the folder `out` and return the path of the page."""
+def write_comparison(comparison: RunComparison, out: Path, *, figures: bool = True) -> Path:
+    """Write page, JSON and tables, and unless `figures` is False the forest, into `out`; return the page's path."""
     write_atomic(out / "COMPARE.json", pretty(comparison.as_json()))
     write_atomic(out / "differences.csv", differences_csv(comparison.contrasts))
     write_atomic(out / "flips.csv", flips_csv(comparison))
-    write_atomic(out / "COMPARE.md", comparison_report(comparison))
+    page = comparison_report(comparison)
+    if figures:
+        write_forest(comparison.difference_rows(), f"{comparison.first} → {comparison.second}", out)
+        page += f"\n## Figure\n\n![Every difference with its 95% interval](figures/{NAME}_double.png)\n"
+    write_atomic(out / "COMPARE.md", page)
     return out / "COMPARE.md"
 
 
@@ -91,14 +95,7 @@ def _cautions(contrasts: Iterable[RunContrast]) -> list[str]:
 
 def differences_csv(contrasts: Iterable[RunContrast]) -> str:
     """Every difference at full precision; empty where undefined."""
-    head = ("column", "condition", "first", "second", "difference", "lo", "hi", *_NUMBERS, "method", "p_method", "note")
-    rows = []
-    for one in contrasts:
-        d = one.difference
-        numbers = [d.n, *(d.also.get(key) for key in _NUMBERS[1:])]
-        texts = (d.method, str(d.also.get("p_method", "")), d.note)
-        rows.append((one.column, one.condition, one.first, one.second, d.value, d.lo, d.hi, *numbers, *texts))
-    return as_csv(head, rows)
+    return as_csv(DIFFERENCE_COLUMNS, [one.row() for one in contrasts])
 
 
 def flips_csv(comparison: RunComparison) -> str:

@@ -7,22 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
+from perpend.inert import one_line
 from perpend.measure.run import Run
+from perpend.measure.shown import html_table, pandas_frame, polars_frame
 from perpend.measure.table import FloatArray, IntArray, Table
+from perpend.report.compare_forest import WIDTHS, DifferenceRow, draw_differences
 from perpend.report.compare_pairs import Matched, Side, as_side, check_sides, match
 from perpend.stats.families import against_mde, family, mde_clustered
 from perpend.stats.pairs import paired_difference, paired_test
 from perpend.stats.proportions import mean
 from perpend.types import Estimate
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from matplotlib.figure import Figure
+
 ALPHA, POWER = 0.05, 0.8
 _IN_JSON = 1000
 _IN_VERDICT = 5
+_COMPANIONS = ("b", "c", "p", "p_adjusted", "mde", "incomplete", "n_clusters")
+DIFFERENCE_COLUMNS = (
+    "column", "condition", "first", "second", "difference", "lo", "hi", "n", *_COMPANIONS, "method", "p_method", "note",
+)  # fmt: skip
 _FLIP_KEYS = ("item", "condition", "model", "temperature", "repeat")
 
 
@@ -46,6 +59,16 @@ class RunContrast:
         """The difference survives the correction for the number of tests."""
         p = self.difference.also.get("p_adjusted")
         return isinstance(p, float) and p <= ALPHA
+
+    def __repr__(self) -> str:
+        return one_line(f"RunContrast({self.column} under {self.condition or 'both'}: {self.difference})")
+
+    def row(self) -> tuple[str | int | float | bool | None, ...]:
+        """Its numbers at full precision, in the order of DIFFERENCE_COLUMNS; None where undefined."""
+        d = self.difference
+        ends = (self.column, self.condition, self.first, self.second, d.value, d.lo, d.hi, d.n)
+        texts = (d.method, str(d.also.get("p_method", "")), d.note)
+        return (*ends, *(d.also.get(key) for key in _COMPANIONS), *texts)
 
     def as_json(self) -> dict[str, JSON]:
         """The entry in COMPARE.json."""
@@ -88,6 +111,44 @@ class RunComparison:
     """The first side's plan, which flips are named by."""
     flipped: tuple[tuple[str, IntArray, FloatArray], ...]
     """For each column of 0 and 1, the rows of the plan on which the sides differ, and the first side's values there."""
+
+    def __repr__(self) -> str:
+        return one_line(f"RunComparison({self.first} → {self.second}: {self.n_pairs} pairs; {self.verdict})")
+
+    def _repr_html_(self) -> str:
+        """For a notebook: one row per column and condition, with the two rates and the paired difference."""
+        rows = [(one.column, one.condition, one.first, one.second, str(one.difference), one.difference.also.get("p"),
+                 one.difference.also.get("p_adjusted")) for one in self.contrasts]  # fmt: skip
+        head = ("column", "condition", self.first, self.second, "difference", "p", "adjusted p")
+        return html_table(head, rows, self.verdict)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per column and condition: both rates, the difference, its interval and test, as differences.csv."""
+        return pandas_frame(self._columns_of())
+
+    def to_polars(self) -> pl.DataFrame:
+        """The same as a polars DataFrame."""
+        return polars_frame(self._columns_of())
+
+    def _columns_of(self) -> dict[str, list[str | int | float | bool | None]]:
+        rows = [one.row() for one in self.contrasts]
+        return {name: [row[place] for row in rows] for place, name in enumerate(DIFFERENCE_COLUMNS)}
+
+    def plot(self) -> Figure:
+        """The paired differences with their intervals, second minus first, as a matplotlib Figure."""
+        return draw_differences(self.difference_rows(), f"{self.first} → {self.second}", WIDTHS["double"])
+
+    def difference_rows(self) -> list[DifferenceRow]:
+        """The rows of the forest: each column under each condition."""
+        return [
+            DifferenceRow(
+                f"{one.column}, {one.condition}" if one.condition else one.column,
+                one.difference,
+                one.is_detected,
+                is_share="discordance" in one.difference.also,
+            )
+            for one in self.contrasts
+        ]
 
     def flips(self) -> Iterator[Flip]:
         """Every trial that flipped, column by column, in plan order."""

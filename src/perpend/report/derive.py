@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.canon import write_atomic
-from perpend.errors import SpecError
+from perpend.canon import read_text, write_atomic
+from perpend.errors import SpecError, StoreError
 from perpend.inert import markdown
 from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.missing import NO_ANSWER, NO_ANSWER_DIFFERENCE, no_answer_metrics
 from perpend.measure.run import Run, table_of
 from perpend.measure.study import (
+    Drawn,
+    FigureOf,
     Metric,
     Numbers,
     Report,
     Section,
     Study,
+    all_figures_of,
     names_of,
     numbers_of,
     plain_metrics,
@@ -30,13 +33,13 @@ from perpend.measure.study import (
     write_metrics,
 )
 from perpend.measure.table import Table
+from perpend.report import answer
 from perpend.report.calibrated import believed
-from perpend.report.style import save
+from perpend.report.style import save_all
 from perpend.report.tables import as_csv, markdown_table
 from perpend.stats.families import SIGNIFICANT
 from perpend.types import Estimate
 
-_IN_HEADLINE = 8
 PAIRED = ("difference", "override", "rescue")
 HOW_TO_READ = (
     "Each value comes with its 95% interval and its denominator; NA is undefined. Trials of one item count as one\n"
@@ -55,8 +58,10 @@ class PlainStudy:
         """How complete the run is, then for each model and temperature its rates and its pairs."""
         return Report(
             title=", ".join(markdown(name) for name in numbers.runs),
-            headline="\n".join([*_headline(numbers), covered(numbers)]),
+            headline=covered(numbers),
             sections=(*sections(numbers), *no_answer_sections(numbers), Section("How to read this", HOW_TO_READ)),
+            answer=plain_answer(numbers),
+            cautions=(*unanswered(numbers), *answer.caution_sentences(one.estimate for one in stated(numbers))),
         )
 
 
@@ -77,25 +82,53 @@ def covered(numbers: Numbers) -> str:
     return f"{answered.n} trials planned, {answered.also.get('k')} answered, {failed} without an answer."
 
 
-def _headline(numbers: Numbers) -> Iterator[str]:
-    """The rates of the first scorer that the run declares, in its latest version, one line per cell."""
+def unanswered(numbers: Numbers) -> tuple[str, ...]:
+    """The caution that some trials have no answer; none where each has one."""
+    answered = numbers.cite("answered", "")
+    failed = answered.n - int(answered.also.get("k") or 0)
+    have = "has" if failed == 1 else "have"
+    return (f"{failed} of {answer.counted(answered.n, 'trial')} {have} no answer and no verdict.",) if failed else ()
+
+
+def plain_answer(numbers: Numbers) -> tuple[str, ...]:
+    """One sentence per model, temperature and condition, by the latest version of the first scorer that a run declares.
+
+    The rate, or the mean where values are not 0 and 1; where the condition is paired with the first one, also the
+    difference, its interval and p (not adjusted). At most five; where nothing was scored, how much was answered.
+    """
     declared = numbers.manifests[0].scorers if numbers.manifests else ()
     stem = declared[0].partition("@")[0] if declared else ""
     latest = [name for name in declared if name.partition("@")[0] == stem][-1:]
     rates = [metric for name in latest for kind in ("rate", "mean") for metric in numbers.find(kind, name)]
-    for metric in rates[:_IN_HEADLINE]:
-        where = metric.where
-        place = f"{where['model']}, {where['condition']}, temperature {where['temperature']}"
-        yield f"- {markdown(metric.scorer)}, {markdown(place)}: **{estimated(metric.estimate)}**"
-    if len(rates) > _IN_HEADLINE:
-        yield f"- and {len(rates) - _IN_HEADLINE} more cells, in the tables below"
-    if rates:
-        yield ""
+    if not rates:
+        return (covered(numbers),)
+    keys = [key for key in ("model", "temperature", "condition") if len({row.where[key] for row in rates}) > 1]
+    return answer.most_of([_sentence(numbers, row, stem, keys) for row in rates], "line")
+
+
+def _sentence(numbers: Numbers, rate: Metric, stem: str, keys: Sequence[str]) -> str:
+    where, one = rate.where, rate.estimate
+    place = [answer.name(where["model"])]
+    place += [f"temperature {where['temperature']}"] if "temperature" in keys else []
+    place += [answer.name(where["condition"])] if "condition" in keys else []
+    shown = answer.share(one) if rate.name == "rate" else f"mean {answer.value(one)}"
+    text = f"{', '.join(place)}: {answer.name(stem)} {shown}, {answer.rows_of_items(one)}"
+    for pair in numbers.find("difference", rate.scorer, model=where["model"], temperature=where["temperature"]):
+        first, _, second = pair.where["condition"].partition(" → ")
+        if second == where["condition"]:
+            p = answer.p_words(pair.estimate.also.get("p"))
+            text += f"; against {answer.name(first)} {answer.change(pair.estimate)}, {p}"
+    return f"{text}."
+
+
+def stated(numbers: Numbers) -> list[Metric]:
+    """The rates, means and pairs that every run states."""
+    return [metric for metric in numbers.metrics if metric.name in ("rate", "mean", *PAIRED)]
 
 
 def sections(numbers: Numbers) -> Iterator[Section]:
     """Rates and pairs of every model and temperature, then the cautions that their Estimates carry."""
-    metrics = [metric for metric in numbers.metrics if metric.name in ("rate", "mean", *PAIRED)]
+    metrics = stated(numbers)
     for model, temperature in dict.fromkeys((m.where["model"], m.where["temperature"]) for m in metrics):
         cell = [m for m in metrics if (m.where["model"], m.where["temperature"]) == (model, temperature)]
         yield Section(f"{markdown(model)}, temperature {temperature}", "\n\n".join([_rates(cell), *_pairs(cell)]))
@@ -197,12 +230,20 @@ def stated_metrics(table: Table) -> Iterator[Metric]:
     yield from no_answer_metrics(table)
 
 
-def derive(
-    runs: Sequence[Run], out: Path, *, figures: bool = True, draw: bool = True, labels: int | None = None
+def derive(  # noqa: PLR0913  what is written, how it is drawn, and what is counted
+    runs: Sequence[Run],
+    out: Path,
+    *,
+    figures: Drawn = True,
+    draw: bool = True,
+    labels: int | None = None,
+    workers: int = 1,
+    quiet: bool = True,
 ) -> Derived:
     """Write metrics.json, report.md, tables and figures of some scored runs of one study into `out`.
 
     Without `draw` the report links to its figures, and none is drawn. `labels` counts only so many of the run's labels.
+    `workers` processes draw where there are many figures.
     """
     study = study_of(runs)
     table = table_of(runs) if len(runs) > 1 else runs[0].table
@@ -214,9 +255,34 @@ def derive(
     del metrics  # what the report sees is what was written, and memory holds it once
     # Through the file and back: a report can cite nothing but what metrics.json holds.
     numbers = numbers_of(read_metrics(out), manifests)
-    report = believed(study.report(numbers, figures=figures), numbers)
-    write_report(report, out, figures=figures and draw)
+    report = believed(study.report(numbers, figures=bool(figures)), numbers)
+    if figures == "all":
+        report = _with_all_figures(report, all_figures_of(study, numbers))
+    write_report(report, out)
+    if figures and draw:
+        save_all(report.figures, out / FIGURES, workers=workers, quiet=quiet)
     return Derived(numbers, report, out / REPORT)
+
+
+ALL_FIGURES = "All figures"
+
+
+def _with_all_figures(report: Report, more: Sequence[FigureOf]) -> Report:
+    """The report with figures that were asked for beside its own, and a list of them."""
+    if not more:
+        return report
+    paths = (f"{FIGURES}/{figure.name}.png" for figure in more)
+    section = Section(ALL_FIGURES, "\n".join(f"- [{markdown(path)}]({path})" for path in paths))
+    return replace(report, figures=(*report.figures, *more), sections=(*report.sections, section))
+
+
+def drawn_in(folder: Path) -> Drawn:
+    """Which figures a folder that `derive` wrote has: all where its report lists them."""
+    if not (folder / FIGURES).is_dir():
+        return False
+    page = folder / REPORT
+    lists_all = page.is_file() and f"\n## {ALL_FIGURES}\n" in read_text(page, StoreError)
+    return "all" if lists_all else True
 
 
 _GIVEN = re.compile(
@@ -229,14 +295,12 @@ def is_given(name: str) -> bool:
     return _GIVEN.fullmatch(name) is not None
 
 
-def write_report(report: Report, out: Path, *, figures: bool = True) -> None:
-    """Write report.md, the tables, the other files and, with `figures`, the figures."""
+def write_report(report: Report, out: Path) -> None:
+    """Write report.md, the tables and the other files; figures are drawn apart."""
     for table in report.tables:
         write_atomic(out / TABLES / f"{table.name}.csv", as_csv(table.columns, table.rows))
     for name, text in report.files.items():
         if not is_given(name) or name.startswith(f"{FIGURES}/"):
             raise SpecError(f"a study gives .csv, .tsv, .md, .tex or .txt, at the top or below {TABLES}/, not {name!r}")
         write_atomic(out / name, text)
-    for figure in report.figures if figures else ():
-        save(figure.draw(), out / FIGURES / figure.name)
     write_atomic(out / REPORT, report.page())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from perpend.errors import SpecError
-from perpend.inert import csv_cell, terminal
+from perpend.inert import csv_cell, one_line, terminal
 from perpend.types import Estimate
 
 
@@ -38,6 +40,12 @@ def number(value: object, places: int = 3) -> str:
     return f"{value:.{places}f}" if isinstance(value, int | float) else "NA"
 
 
+def undefined(also: object) -> str:
+    """NA and, where an Estimate's `also` holds what others print in its place, that: 'NA (0 by convention)'."""
+    value = also.get("by_convention") if isinstance(also, Mapping) else None
+    return f"NA ({value:g} by convention)" if isinstance(value, int | float) else "NA"
+
+
 def interval(one: Estimate, places: int = 3) -> str:
     """'[lo, hi]', or a dash where there is none."""
     return "–" if one.lo is None or one.hi is None else f"[{one.lo:.{places}f}, {one.hi:.{places}f}]"
@@ -46,6 +54,52 @@ def interval(one: Estimate, places: int = 3) -> str:
 def p_value(p: object) -> str:
     """A p to two figures; NA where it is undefined."""
     return ("< 0.0001" if p < 1e-4 else f"{p:.2g}") if isinstance(p, float) else "NA"
+
+
+WIDEST, _NARROWEST = 100, 40
+LONGEST = 34
+"""Of a terminal: no line is wider than this, and no name takes more of it than that."""
+
+
+def terminal_width() -> int:
+    """Columns to write in: those of the terminal, at most 100."""
+    return max(_NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
+
+
+def wrapped(line: str, indent: str = "") -> list[str]:
+    """A line as lines of the terminal's width, the later ones indented. Letters of double width count as two."""
+    from rich.cells import cell_len
+
+    width = terminal_width() // (1 if cell_len(line) <= len(line) else 2)
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [line]
+
+
+def terminal_table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0) -> str:
+    """A table as plain text no wider than the terminal; the last `numbers` columns are aligned on the right.
+
+    Whatever the cells hold is inert: each is one line, and a long name is folded within its column.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    for place, name in enumerate(head):
+        is_number = place >= len(head) - numbers
+        table.add_column(
+            Text(one_line(name)),
+            justify="right" if is_number else "left",
+            overflow="fold",
+            no_wrap=is_number,
+            max_width=None if is_number else LONGEST,
+        )
+    for row in rows:
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    text = io.StringIO()
+    Console(file=text, width=terminal_width(), color_system=None, force_terminal=False, legacy_windows=False).print(
+        table
+    )
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
 _SPECIAL = {

@@ -29,7 +29,7 @@ _MATERIAL = re.compile(r"(?=.*\d)[A-Za-z0-9+/=_-]{20,}")
 _SHORT = re.compile(r"(?=.*[A-Za-z])(?=.*[^A-Za-z]).{4,}", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _ROUNDS = 3
-_VARIABLES = "keys.json"
+VARIABLES = "keys.json"
 
 
 def holds_a_key(variable: str) -> bool:
@@ -163,11 +163,11 @@ def note_variables(run: Path, names: Iterable[str]) -> None:
     known = noted_variables(run)
     named = sorted({*known, *names})
     if named != known:
-        write_atomic(run / _VARIABLES, pretty({"variables": named}))
+        write_atomic(run / VARIABLES, pretty({"variables": named}))
 
 
 def noted_variables(run: Path) -> list[str]:
     """The names that `note_variables` kept, in order."""
-    if not (run / _VARIABLES).is_file():
+    if not (run / VARIABLES).is_file():
         return []
-    return [str(name) for name in list_of(read_object(run / _VARIABLES), "variables", str(run / _VARIABLES))]
+    return [str(name) for name in list_of(read_object(run / VARIABLES), "variables", str(run / VARIABLES))]

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from perpend.types import Request, Response, Usage
+from perpend.types import Request, Response, Spent, Usage
 
 
 @dataclass(slots=True)
 class Budget:
     """What a run may spend. A provider asks `may_send` before every attempt, retries included, and reports `spend`.
 
-    So requests never pass their limit, and money or time pass it by at most the requests that are in flight.
+    So requests never pass their limit, and money or time pass it by at most the requests that are in flight. What
+    earlier invocations of the run spent is counted in; only the minutes are those of this one.
     """
 
     max_requests: int | None = None
@@ -25,6 +26,13 @@ class Budget:
     usd_per_output: float = 0.0
     sent: int = 0
     usd: float = 0.0
+    input: int = 0
+    """Tokens as the servers counted them."""
+    output: int = 0
+    uncounted: int = 0
+    """Answers whose tokens, in or out, nobody counted."""
+    is_blind: bool = False
+    """Something that has a price was not counted, so nobody can say what is spent."""
     answered: int = 0
     """Answers that the run has of the model that is being asked: with some, a refusal is the item's fault."""
     started: float = field(default_factory=time.monotonic)
@@ -35,6 +43,8 @@ class Budget:
             return f"--max-requests {self.max_requests} reached"
         if self.max_usd is not None and self.usd >= self.max_usd:
             return f"--max-usd {self.max_usd:g} reached ({self.usd:.4f} spent)"
+        if self.max_usd is not None and self.is_blind:
+            return f"--max-usd {self.max_usd:g} cannot be kept: answers came without a count of their tokens"
         if self.max_minutes is not None and time.monotonic() - self.started >= 60 * self.max_minutes:
             return f"--max-minutes {self.max_minutes:g} reached"
         return None
@@ -46,11 +56,21 @@ class Budget:
         self.sent += 1
         return True
 
-    def spend(self, usage: Usage | None) -> None:
-        """Count an answer and add what it cost."""
-        self.answered += 1
-        if usage is not None:
-            self.usd += (usage.input or 0) * self.usd_per_input + (usage.output or 0) * self.usd_per_output
+    def spend(self, usage: Usage | None, *, is_answer: bool = True) -> None:
+        """Count an answer, or a failed attempt, and add what it cost. A failure costs what its server counted."""
+        self.answered += is_answer
+        tokens_in, tokens_out = (None, None) if usage is None else (usage.input, usage.output)
+        self.input += tokens_in or 0
+        self.output += tokens_out or 0
+        self.usd += (tokens_in or 0) * self.usd_per_input + (tokens_out or 0) * self.usd_per_output
+        if is_answer and (tokens_in is None or tokens_out is None):
+            self.uncounted += 1
+            is_priced_in, is_priced_out = self.usd_per_input > 0, self.usd_per_output > 0
+            self.is_blind |= (tokens_in is None and is_priced_in) or (tokens_out is None and is_priced_out)
+
+    def counted(self) -> Spent:
+        """What was spent so far."""
+        return Spent(self.sent, self.input, self.output, self.uncounted)
 
 
 Answers: TypeAlias = Sequence[tuple[int, Response]]

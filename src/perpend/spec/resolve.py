@@ -17,11 +17,13 @@ from pathlib import Path
 from types import ModuleType, NoneType, UnionType
 from typing import Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+from perpend.canon import read_text
 from perpend.errors import SpecError, did_you_mean
 from perpend.types import Scorer
 
 Kind: TypeAlias = Literal["tasks", "models", "scorers"]
-_HOMES: dict[Kind, str] = {"tasks": "perpend.studies", "models": "perpend.models", "scorers": "perpend.scorers"}
+HOMES: dict[Kind, str] = {"tasks": "perpend.studies", "models": "perpend.models", "scorers": "perpend.scorers"}
+_LONGEST_CODE = 1 << 24
 _NOT_NAMES = frozenset(("base", "http"))
 
 
@@ -38,7 +40,7 @@ def _installed(kind: Kind, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:  # 
 
 def names(kind: Kind) -> list[str]:
     """What is there: the package's own modules and what installed packages add."""
-    package = importlib.import_module(_HOMES[kind])
+    package = importlib.import_module(HOMES[kind])
     own = [module.name for module in pkgutil.iter_modules(package.__path__) if module.name not in _NOT_NAMES]
     return sorted({*own, *(entry.name for entry in installed(kind))})
 
@@ -61,7 +63,7 @@ def module_of(kind: Kind, name: str) -> ModuleType:
     if where in names(kind) and ":" not in name:
         for entry in installed(kind, where):
             return importlib.import_module(entry.module)
-        return importlib.import_module(f"{_HOMES[kind]}.{where}")
+        return importlib.import_module(f"{HOMES[kind]}.{where}")
     if ("." in where or ":" in name) and all(part.isidentifier() for part in where.split(".")):
         try:
             return importlib.import_module(where)
@@ -139,11 +141,17 @@ def _of_version(name: str, version: str, versions: object) -> Scorer:
 
 def module_from_file(path: Path) -> ModuleType:
     """The module in a Python file."""
-    if not path.is_file():
+    if not path.exists():
         raise SpecError(f"{path}: no such file")
     module_spec = importlib.util.spec_from_file_location(path.stem, path)
     if module_spec is None or module_spec.loader is None:
         raise SpecError(f"{path}: cannot be loaded as Python")
+    text = read_text(path, SpecError, longest=_LONGEST_CODE)
+    try:
+        compile(text, str(path), "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:  # a zero byte is a ValueError
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        raise SpecError(f"{path}{line}: not Python: {getattr(error, 'msg', error)}") from None
     module = importlib.util.module_from_spec(module_spec)
     module_spec.loader.exec_module(module)
     return module

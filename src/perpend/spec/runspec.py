@@ -11,12 +11,14 @@ from pathlib import Path
 
 from perpend.canon import JSON, digest, portable_name
 from perpend.errors import SpecError, did_you_mean
+from perpend.rows.mapping import flat_map, parse_map
 from perpend.toml import parse_toml, read_toml
 from perpend.types import Sampling
 
 _KEYS = (
     "task",
     "items",
+    "map",
     "templates",
     "freeze",
     "name",
@@ -62,8 +64,16 @@ class ModelSpec:
     options: Mapping[str, JSON] = field(default_factory=dict)
     max_tokens: int | None = None
     """Overrides the sampling's: a reasoning model needs more room."""
-    usd_per_million_input: float = 0.0
-    usd_per_million_output: float = 0.0
+    usd_per_million_input: float | None = None
+    """US dollars for a million tokens; None: unknown, and so is what the run costs."""
+    usd_per_million_output: float | None = None
+
+    @property
+    def price(self) -> tuple[float, float] | None:
+        """US dollars for a million tokens in and out; None unless both are known."""
+        if self.usd_per_million_input is None or self.usd_per_million_output is None:
+            return None
+        return self.usd_per_million_input, self.usd_per_million_output
 
     @property
     def binding_options(self) -> dict[str, JSON]:
@@ -101,6 +111,8 @@ class RunSpec:
     task: str
     models: tuple[ModelSpec, ...]
     items: tuple[Path, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Which column of the item files means what (`map` in run.toml); empty where they have an item's own names."""
     templates: tuple[Path, ...] = ()
     """Condition files: one of the name of a task's condition takes its place, another is added."""
     freeze: Path | None = None
@@ -124,6 +136,11 @@ class RunSpec:
             raise SpecError(f"repeats must be from 1 to {_MOST_REPEATS:,}, not {self.repeats!r:.80}")
         if self.max_items is not None and self.max_items < 1:
             raise SpecError(f"max_items must be 1 or more, not {self.max_items!r:.80}")
+        for name in Limits.__slots__:
+            _limit(getattr(self.limits, name), name, "the budget")
+        for model in self.models:
+            for name in ("usd_per_million_input", "usd_per_million_output"):
+                _limit(getattr(model, name), name, model.label)
 
     def samplings_of(self, model: ModelSpec) -> tuple[Sampling, ...]:
         """The samplings that one model is asked with."""
@@ -133,7 +150,9 @@ class RunSpec:
 
     def identity(self) -> dict[str, JSON]:
         """The question that this run asks, without the contents of files: same question, same directory."""
-        return {
+        # Absent where there is none, so that runs without a map have the names that they always had.
+        columns: dict[str, JSON] = {"map": dict(self.fields)} if self.fields else {}
+        return columns | {
             "task": written_name(self.task),
             "options": dict(self.options),
             "items": [path.name for path in self.items],
@@ -184,6 +203,7 @@ def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSp
         task=str(folder / task) if task.endswith(".py") else task,
         models=tuple(_model(entry, where) for entry in (models if isinstance(models, list) else [models])),
         items=tuple(folder / _string(entry, "items", where) for entry in _listed(body.get("items", []))),
+        fields=_fields(body.get("map"), folder, where),
         templates=tuple(folder / _string(entry, "templates", where) for entry in _listed(body.get("templates", []))),
         freeze=None if frozen is None else folder / _string(frozen, "freeze", where),
         name=None if name is None else _string(name, "name", where),
@@ -198,6 +218,15 @@ def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSp
             max_minutes=_limit(budget.get("max_minutes"), "max_minutes", where),
         ),
     )
+
+
+def _fields(value: object, folder: Path, where: str) -> dict[str, str]:
+    """The map of the items: a table, or what --map takes."""
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        return parse_map(str(folder / value) if value.endswith(".toml") else value)
+    return flat_map(_table(value, "map", where), where)
 
 
 def parse_samplings(body: Mapping[str, object], seed: int, where: str) -> tuple[Sampling, ...]:
@@ -243,10 +272,8 @@ def _model(entry: object, where: str) -> ModelSpec:
         label=_string(label, "label", where),
         options={key: _json(value, f"{where}: {name}: {key}") for key, value in body.items() if key not in _MODEL},
         max_tokens=None if tokens is None else _whole(tokens, "max_tokens", where),
-        usd_per_million_input=_number(body.get("usd_per_million_input", 0.0), "usd_per_million_input", where, low=0.0),
-        usd_per_million_output=_number(
-            body.get("usd_per_million_output", 0.0), "usd_per_million_output", where, low=0.0
-        ),
+        usd_per_million_input=_limit(body.get("usd_per_million_input"), "usd_per_million_input", where),
+        usd_per_million_output=_limit(body.get("usd_per_million_output"), "usd_per_million_output", where),
     )
 
 
@@ -308,10 +335,10 @@ def spec_with_flags(path: Path | None, flags: Mapping[str, object]) -> RunSpec:
     given = {key: value for key, value in flags.items() if value is not None and value != ()}
     body: dict[str, object] = {} if path is None else read_toml(path)
     body |= {key: given[key] for key in ("task", "name", "repeats", "max_items", "seed") if key in given}
-    body |= {"items": [str(Path(entry).absolute()) for entry in _texts(given["items"])]} if "items" in given else {}
-    if "templates" in given:
-        body["templates"] = [str(Path(entry).absolute()) for entry in _texts(given["templates"])]
-    body |= {"freeze": str(Path(str(given["freeze"])).absolute())} if "freeze" in given else {}
+    for key in ("items", "templates"):
+        body |= {key: [_from_here(entry, path) for entry in _texts(given[key])]} if key in given else {}
+    body |= {"map": parse_map(str(given["map"]))} if "map" in given else {}
+    body |= {"freeze": _from_here(str(given["freeze"]), path)} if "freeze" in given else {}
     temperatures = given.get("temperature")
     sampling = {"temperature": list(temperatures)} if isinstance(temperatures, tuple) else {}
     _lay_over(body, "sampling", sampling | _picked(given, "max_tokens"))
@@ -324,6 +351,11 @@ def spec_with_flags(path: Path | None, flags: Mapping[str, object]) -> RunSpec:
     body["model"] = [{**entry, **for_each_model} if isinstance(entry, dict) else entry for entry in models]
     where = "the command line" if path is None else str(path)
     return parse_spec(body, folder=Path() if path is None else path.parent, where=where)
+
+
+def _from_here(entry: str, spec: Path | None) -> str:
+    """A path of the command line as parse_spec reads it: from the folder of run.toml, if there is one."""
+    return entry if spec is None else str(Path(entry).absolute())
 
 
 def key_value(text: str) -> tuple[str, str]:

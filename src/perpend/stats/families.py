@@ -112,7 +112,8 @@ def mde_paired(n: int, discordance: float, *, alpha: float = 0.05, power: float 
     """The smallest paired difference that n items show with this power, when a share `discordance` of pairs differ.
 
     δ = z √(ψ / (n + z²)), the solution of δ = z √((ψ - δ²) / n). n counts independent items, not rows. Undefined when
-    n = 0 and when no pair differs. A δ above ψ cannot occur: the note then says that n is too small for any effect.
+    n = 0, and when no pair differs: a discordance of 0 says nothing of how often pairs would differ under an effect. A
+    δ above ψ cannot occur: the note then says that n is too small for any effect.
     """
     (n,) = gate.counts(n=n)
     (psi,) = gate.probabilities("discordance", [discordance]).tolist()
@@ -121,7 +122,7 @@ def mde_paired(n: int, discordance: float, *, alpha: float = 0.05, power: float 
     if n == 0:
         return Estimate(None, 0, note="no items", also=also)
     if psi == 0.0 and not edition.is_first():
-        return Estimate(None, n, note="no pair differs, so the spread that an effect must exceed is unknown", also=also)
+        return Estimate(None, n, note="no pair differs, so nothing says how often pairs would", also=also)
     delta = z * math.sqrt(psi / (n + z * z))
     note = "more than the discordance allows: no effect of these items reaches this power" if delta > psi else ""
     return Estimate(delta, n, method="normal approximation, paired", note=note, also=also)

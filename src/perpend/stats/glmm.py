@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, stdtr
 
-from perpend.errors import DataError
+from perpend.errors import DataError, SpecError
 from perpend.stats import gate, proportions
 from perpend.stats.cells import Cells, ItemCells
 from perpend.stats.gate import FloatArray, IntArray
@@ -180,11 +180,15 @@ def gee_odds_ratio(cells: Cells, terms: Sequence[str], name: str, *, level: floa
 
     The interval and p have the bias-reduced covariance (Mancl and DeRouen 2001) and Student's t with items -
     coefficients degrees of freedom.
-    """
-    from statsmodels.genmod.cov_struct import Exchangeable
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_estimating_equations import GEE
 
+    Needs the extra `gee`. Fewer than two items, separation and no convergence are errors.
+    """
+    try:
+        from statsmodels.genmod.cov_struct import Exchangeable
+        from statsmodels.genmod.families import Binomial
+        from statsmodels.genmod.generalized_estimating_equations import GEE
+    except ImportError:
+        raise SpecError("gee_odds_ratio needs one more package: pip install 'perpend[gee]'") from None
     plain, _, items = _needed(cells, terms)
     if name not in plain.names:
         raise DataError(f"coefficient {name!r} is not in the model; it has {', '.join(plain.names)}")

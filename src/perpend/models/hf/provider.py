@@ -84,7 +84,7 @@ class Transformers:
         while window := [pair for pair in islice(requests, _WINDOW) if budget.may_send()]:
             for answers in self._window(window):
                 for _, response in answers:
-                    budget.spend(response.usage)
+                    budget.spend(response.usage, is_answer=response.error is None)
                 yield answers
 
     def text_logprobs(self, texts: Sequence[str]) -> list[list[float]]:

@@ -17,14 +17,14 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from perpend.errors import ModelError
 from perpend.models.http.body import Bodies
 from perpend.models.http.link import Link
-from perpend.models.http.reply import BadReplyError, CutOffError, complaint, retry_after
+from perpend.models.http.reply import BadReplyError, CutOffError, complaint, retry_after, usage_in
 from perpend.spec.model import Budget
 from perpend.types import Response
 
@@ -143,12 +143,13 @@ class Caller:
             if attempt.fate is Fate.ANSWERED:
                 self._account(attempt.response, call.tokens)
                 return attempt
+            self.budget.spend(attempt.response.usage, is_answer=False)
             if not attempt.again or number > self.link.retries:
                 break
             await self._back_off(number, attempt.wait)
         error = attempt.response.error or ""
         error = self.link.scrub(f"{number} attempts, the last: {error}" if number > 1 else error)
-        return attempt._replace(response=Response(error=error, ms=attempt.response.ms))
+        return attempt._replace(response=replace(attempt.response, error=error))
 
     async def _admitted(self, tokens: int) -> bool:
         """Wait for the rate limits and for what the server asked; then whether one more attempt may begin."""
@@ -196,7 +197,8 @@ class Caller:
         try:
             return Attempt(Fate.ANSWERED, call.read(raw, ms))
         except BadReplyError as error:
-            return Attempt(Fate.FAILED, Response(error=str(error), ms=ms), again=isinstance(error, CutOffError))
+            failure = Response(error=str(error), usage=usage_in(raw), ms=ms)
+            return Attempt(Fate.FAILED, failure, again=isinstance(error, CutOffError))
 
     async def _send(self, call: HttpCall) -> tuple[int, Mapping[str, str], bytes] | Attempt:
         """Status, headers and whole body of the reply, or the attempt that ended without them."""
@@ -240,11 +242,11 @@ class Caller:
             kind = NotThereError if status in (404, 405) else ModelError
             raise kind(f"{words}; {self.hint(status)}")
         if status not in _RETRIED and status < 500:
-            return Attempt(Fate.REFUSED, Response(error=words, ms=ms))
+            return Attempt(Fate.REFUSED, Response(error=words, usage=usage_in(raw), ms=ms))
         asked = retry_after(headers)
         if asked is not None and asked > _LONGEST_WAIT_S:
             raise ModelError(f"{words}; the server asks to wait {asked:.0f} s. Wait; {RESUME}")
-        return Attempt(Fate.FAILED, Response(error=words, ms=ms), again=True, wait=asked)
+        return Attempt(Fate.FAILED, Response(error=words, usage=usage_in(raw), ms=ms), again=True, wait=asked)
 
 
 def _reason(error: OSError) -> str:

@@ -72,6 +72,11 @@ class HttpModel(ABC):
     def decode(self, request: Request, body: bytes, ms: float) -> Response:
         """The answer in a reply with status 200. BadReplyError when there is none."""
 
+    def check(self, request: Request) -> None:
+        """ModelError where such a request cannot be sent at all: no key, or the protocol has no place for it."""
+        self.headers(self.link.key())
+        self.encode(request)
+
     def hint(self, status: int) -> str:
         """What the user can do about a status that ends the run."""
         if status in {401, 403}:

@@ -76,6 +76,25 @@ def as_usage(tokens_in: JSON, tokens_out: JSON) -> Usage | None:
     return None if usage.input is None and usage.output is None else usage
 
 
+def usage_in(body: bytes) -> Usage | None:
+    """What a reply without an answer counts all the same, in any of the protocols; None where it counts nothing."""
+    try:
+        reply = as_object(parse(body.strip().rpartition(b"\n")[2]))  # the last line of a stream ends it
+    except BadReplyError:
+        return None
+    usage = as_object(reply.get("usage"))
+    counts = [
+        next((count for name in names if (count := table.get(name)) is not None), None)
+        for table, names in (
+            (usage, ("prompt_tokens", "input_tokens")),
+            (usage, ("completion_tokens", "output_tokens")),
+            (reply, ("prompt_eval_count",)),
+            (reply, ("eval_count",)),
+        )
+    ]
+    return as_usage(counts[0], counts[1]) or as_usage(counts[2], counts[3])
+
+
 def _tokens(value: JSON) -> int | None:
     count = count_or_none(value)
     return None if count is None or count > _MOST_TOKENS else count

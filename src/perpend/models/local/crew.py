@@ -154,7 +154,7 @@ class Crew:
                 worker.queue.popleft()
                 self._deaths_in_a_row = 0
         for _, response in answers:
-            budget.spend(response.usage)
+            budget.spend(response.usage, is_answer=response.error is None)
         return answers
 
     def _bury(self, worker: _Worker) -> list[tuple[int, Response]]:

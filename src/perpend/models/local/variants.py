@@ -6,12 +6,11 @@ of a file in 4 bits holds the 4-bit weights, and differs only in what is rounded
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perpend.disk import temporary_folder
 from perpend.errors import ModelError, SpecError, did_you_mean
 from perpend.models.local.weights import find_weights
 
@@ -45,26 +44,16 @@ def make_variants(
     for path in paths.values():
         if path.exists() and path.samefile(source):
             raise SpecError(f"{path}: is the source itself; choose another folder")
-    try:
-        reader = gguf.GGUFReader(source)
-    except ValueError as error:
-        raise ModelError(f"{source.name}: not a GGUF file that can be read: {error}") from None
-    folder.mkdir(parents=True, exist_ok=True)
-    for kind, path in paths.items():
-        _write_whole(reader, kind, path, lambda: advance(len(kinds) * len(reader.tensors)))
+    # Each file whole or not at all: some hundred megabytes that a Ctrl-C must not leave half written.
+    with temporary_folder("variants", folder) as tmpdir:
+        try:
+            reader = gguf.GGUFReader(source)
+        except ValueError as error:
+            raise ModelError(f"{source.name}: not a GGUF file that can be read: {error}") from None
+        for kind, path in paths.items():
+            _write(reader, kind, tmpdir / path.name, lambda: advance(len(kinds) * len(reader.tensors)))
+            (tmpdir / path.name).replace(path)
     return paths
-
-
-def _write_whole(reader: gguf.GGUFReader, kind: str, path: Path, done: Callable[[], None]) -> None:
-    """The file whole or not at all: some hundred megabytes that a Ctrl-C must not leave half written."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        _write(reader, kind, Path(temporary), done)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 def _write(reader: gguf.GGUFReader, kind: str, path: Path, done: Callable[[], None]) -> None:

@@ -21,12 +21,13 @@ from typing import TypeAlias
 from perpend.ask.conditions import first_request, request
 from perpend.ask.progress import Progress
 from perpend.ask.task import Reprompt, conditions_of
-from perpend.canon import digest, dumps, parse
+from perpend.canon import dumps, parse
 from perpend.errors import SpecError, StoreError
 from perpend.ledger.plan import Trial, read_response, whole
 from perpend.ledger.snapshot import Row, snapshot
 from perpend.ledger.store import Store
 from perpend.measure.run import IMPORTED, Run
+from perpend.measure.toolkit import reprompt_of
 from perpend.proof.audit.checks import Check, Sample, first_difference, well_formed
 from perpend.types import Condition, Response, Score, Scorer
 
@@ -188,17 +189,9 @@ def _instruments(one: Job) -> Instruments:
 
 def _reprompt(run: Run) -> tuple[Reprompt | None, str]:
     """The task's second turn, if it is the one that the manifest declares; otherwise why not."""
-    declared = run.manifest.reprompt
     if run.manifest.is_imported:  # its words are the source's, but when it is asked for is the task's rule
         return None if run.code.task is None else run.code.task.reprompt, ""
-    if declared is None:
-        return None, ""
-    if run.code.task is None:
-        return None, f"second turns: {run.code.missing.get('task')}"
-    reprompt = run.code.task.reprompt
-    if reprompt is None or digest(dict(reprompt.params)) != declared.sha256:
-        return None, "second turns: this code puts them in other words"
-    return reprompt, ""
+    return reprompt_of(run.manifest, run.code)
 
 
 def compare(one: Job, part: _Part) -> list[Check]:

@@ -18,7 +18,7 @@ from perpend.proof.audit import words_0_1 as format_1
 from perpend.proof.audit.checks import Check, canonical
 from perpend.proof.gates import NAMES, gates, headline, sentence
 from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, write_index
-from perpend.proof.receipt import RECEIPT, SIGNATURE, SIGNER, digests, read
+from perpend.proof.receipt import RECEIPT, SIGNATURE, SIGNER, digests, is_of_0_1, read
 from perpend.report.derive import REPORT
 
 _NEEDED = (*NEEDED, METRICS, REPORT)
@@ -98,7 +98,7 @@ def _index(folder: Path) -> Check:
         check.note = f"there is no {INDEX} beside the folder"
         return check
     with temporary_folder("audit") as alone:
-        for file in (RECEIPT, SIGNATURE, MANIFEST):
+        for file in (RECEIPT, SIGNATURE, MANIFEST, REPORT):
             if (folder / file).is_file():
                 write_atomic(alone / name / file, (folder / file).read_bytes())
         write_index(alone)
@@ -126,11 +126,6 @@ def _index(folder: Path) -> Check:
 
 def _lines(path: Path) -> list[str]:
     return read_text(path, StoreError).split("\n") if path.is_file() else []
-
-
-def is_of_0_1(stated: Mapping[str, JSON]) -> bool:
-    """Whether a receipt says that perpend 0.1 published the folder: its words are other ones."""
-    return str(as_object(stated.get("code")).get("perpend")).startswith("0.1.")
 
 
 def accepted_gates(stated: Mapping[str, JSON]) -> dict[str, str]:
@@ -183,17 +178,25 @@ def stated_attempts(manifest: Manifest, stated: Mapping[str, JSON], metrics: Seq
     is_old = is_of_0_1(stated)
     body = as_object(stated.get("attempts"))
     others = [as_object(entry) for entry in as_list(body.get("others"))]
+    empty = [as_object(entry) for entry in as_list(body.get("unanswered"))]
     earlier = sum((str(one.get("created")), str(one.get("run"))) < (manifest.created, manifest.run) for one in others)
     now = {
         "others": body.get("others"),
         "of": len(others) + 1,
         "position": earlier + 1,
         "headline": headline(manifest, metrics),
-        "told": (format_1.sentence if is_old else sentence)(earlier + 1, len(others)),
+        "told": format_1.sentence(earlier + 1, len(others))
+        if is_old
+        else sentence(earlier + 1, len(others), len(empty)),
+        **({"unanswered": body["unanswered"]} if empty and not is_old else {}),
     }
     for key in dict.fromkeys((*now, *body)):
         check.compare(body.get(key), now.get(key), f"attempts, {key}")
     check.compare(True, isinstance(body.get("others"), list), "attempts, others is a list")
+    for other in empty:
+        check.compare(sorted(other), ["created", "run", "shared"], "keys of a run without an answer")
+        is_one = _is_attempt({**other, "differs": [], "headline": None}, {}, manifest)
+        check.compare(True, is_one, f"shape of {other.get('run')!r:.60}")
     for other in others:
         check.compare(sorted({*other, "shared"} if is_old else other), list(_ATTEMPT_KEYS), "keys of another run")
         check.compare(

@@ -6,20 +6,25 @@ numbers, in their order, and the numbers in its prose by whether they occur in t
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from perpend.canon import JSON, as_list, as_object, write_atomic
 from perpend.disk import temporary_folder
 from perpend.measure.run import Run
-from perpend.measure.study import METRICS, Numbers, names_of, plain_metrics
+from perpend.measure.study import METRICS, Numbers, Report, all_figures_of, names_of, plain_metrics
 from perpend.proof.audit.bundle import stated_attempts
 from perpend.proof.audit.checks import Check
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, compare_metrics
+from perpend.proof.audit.words_0_1 import NOT_YET
 from perpend.proof.publish import close_report
-from perpend.report.derive import FIGURES, PLAIN, REPORT, TABLES, coverage, derive
+from perpend.report.derive import FIGURES, PLAIN, REPORT, TABLES, coverage, derive, study_of
+from perpend.report.style import save_all
 
 _OWN = ("format", "run", "metrics")
 _TOKEN = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -43,7 +48,7 @@ def numbers(
     with temporary_folder("audit") as fresh:
         reported = getattr(run.code.study, "reported_in_format_1", False)
         if reported and (published or (stored / TABLES).is_dir()):
-            report = derive([run], fresh, figures=(stored / FIGURES).is_dir(), draw=redraw).report
+            report = _derived(run, fresh, drawn=(stored / FIGURES).is_dir(), redraw=redraw)
         else:
             report = PLAIN.report(Numbers((*plain, *coverage(run.table)), (run.manifest,)))
             write_atomic(fresh / REPORT, report.page())
@@ -55,6 +60,33 @@ def numbers(
             trees = Trees(run, stored, fresh, report, published=published)
             checks += trees.files(redraw=redraw)
     return checks
+
+
+def _derived(run: Run, fresh: Path, *, drawn: bool, redraw: bool) -> Report:
+    """What is derived now, as 0.1 wrote it: all figures and no others, none of the tables that there were not yet."""
+    derived = derive([run], fresh, figures=False)
+    figures = all_figures_of(study_of([run]), derived.numbers) if drawn else ()
+    if redraw:
+        save_all(figures, fresh / FIGURES)
+    for path in fresh.rglob("*"):
+        if path.relative_to(fresh).as_posix() in NOT_YET:
+            path.unlink()
+        elif path.suffix == ".csv":
+            _as_0_1_wrote(path)
+    return replace(derived.report, figures=figures)
+
+
+def _as_0_1_wrote(path: Path) -> None:
+    """0.1 wrote 0.0 for the smallest effect that items can show where no pair differs; it is undefined there."""
+    head, *rows = csv.reader(io.StringIO(path.read_text(encoding="utf-8")))
+    if "mde" not in head:
+        return
+    mde, n = head.index("mde"), head.index("n")
+    for row in rows:
+        row[mde] = "0.0" if not row[mde] and row[n] != "0" else row[mde]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])  # what is in the cells is inert already
+    write_atomic(path, text.getvalue())
 
 
 def _compare_names(check: Check, run: Run, stored: Mapping[str, JSON]) -> None:

@@ -6,7 +6,6 @@ nothing says why.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -23,7 +22,15 @@ from perpend.disk import temporary_folder
 from perpend.errors import DiskError, PerpendError, StoreError
 from perpend.measure.labels import LABELS
 from perpend.measure.run import IMPORTED, Run
-from perpend.measure.study import FORMAT, METRICS, metrics_text, read_metrics, stored_labels_of
+from perpend.measure.study import (
+    FORMAT,
+    METRICS,
+    Study,
+    metrics_text,
+    read_metrics,
+    reference_labels_of,
+    stored_labels_of,
+)
 from perpend.proof.audit import format_1
 from perpend.proof.audit.answers import EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, processes, where
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
@@ -35,7 +42,7 @@ from perpend.proof.audit.places import AuditPlace, places, run_directory, scored
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
 from perpend.proof.publish import close_report
-from perpend.report.derive import FIGURES, REPORT, TABLES, derive, stated_metrics
+from perpend.report.derive import FIGURES, REPORT, TABLES, derive, drawn_in, stated_metrics
 from perpend.stats.edition import first_edition
 
 
@@ -57,9 +64,8 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
         if body is not None and body.get("format") == 1:
             with first_edition():
                 return format_1.numbers(run, stored, body, facts, redraw=redraw)
-        drawn_there = (stored / FIGURES).is_dir()
         labels = None if facts is not None else _labels_counted(body)
-        derived = derive([run], fresh, figures=drawn_there, draw=redraw, labels=labels)
+        derived = derive([run], fresh, figures=drawn_in(stored), draw=redraw, labels=labels)
         now = read_metrics(fresh)
         compare_metrics(metrics, body, now, run.manifest)
         checks = [metrics]
@@ -311,7 +317,7 @@ def _stated(later: _Deferred, *, imported: bool) -> list[Check]:
     checks = judged_answers(run, later.stored, later.others)
     brought = [name for name in run.table.scorers if name.endswith(f"@{IMPORTED}")] if imported else []
     if brought:
-        checks += _labels(run, brought, {} if study is None else stored_labels_of(study))
+        checks += _labels(run, brought, study)
     extra: Callable[[Run], Iterable[tuple[str, int, int, str]]] | None = getattr(study, "extra_checks", None)
     with well_formed("what the study checks"):
         checks += [Check(*entry) for entry in (() if extra is None else extra(run))]
@@ -320,18 +326,23 @@ def _stated(later: _Deferred, *, imported: bool) -> list[Check]:
     return [*checks, *(Check(name, note="imported: no rule here gives it again") for name in rest)]
 
 
-def _labels(run: Run, brought: Sequence[str], agreements: Mapping[str, str]) -> list[Check]:
-    """Each stored label of an answered trial against our scorer's; where neither can be right, nothing is compared."""
+def _labels(run: Run, brought: Sequence[str], study: Study | None) -> list[Check]:
+    """Each stored label of an answered trial against our scorer's; where neither can be right, nothing is compared.
+
+    A label of the reference's rules is compared where a row states one.
+    """
+    partial_labels = {} if study is None else reference_labels_of(study)
+    agreements = {} if study is None else {**stored_labels_of(study), **partial_labels}
     names = [name for name in brought if name in agreements]
     checks = [Check(f"{name} against {agreements[name]}") for name in names]
     scorers = [run.code.scorer(agreements[name]) for name in names]
-    columns = [run[name].all_values for name in names]
     with run.open() as store:
+        stored = [dict(store.score_values(name.rpartition("@")[0], IMPORTED)) for name in names]
         for trial, response in store.answers() if names else ():
-            for check, scorer, column in zip(checks, scorers, columns, strict=True):
-                now = None if response.text is None else scorer.judge(trial.item, response).value
-                if response.text is None or (now is None and trial.item.target is None):
+            for name, check, scorer, labels in zip(names, checks, scorers, stored, strict=True):
+                if response.text is None or (name in partial_labels and trial.trial not in labels):
                     continue
-                value = float(column[trial.trial - 1])
-                check.compare(None if math.isnan(value) else value, now, where(trial))
+                now = scorer.judge(trial.item, response).value
+                if now is not None or trial.item.target is not None:
+                    check.compare(labels.get(trial.trial), now, where(trial))
     return checks

@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from perpend.canon import JSON
-from perpend.errors import SpecError
+from perpend.errors import DataError, SpecError
 from perpend.inert import one_line
 from perpend.proof.claims.file import WHOLE, Claim, read_claims
 from perpend.proof.claims.tex import SEAL, TexSource, Typed, commands, is_sealed, scan
@@ -163,6 +163,8 @@ class _Reader:
     def text(self, path: Path, name: str) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES and b"\0" in data:
+            raise DataError(f"{path}: longer than a paper, with zero bytes in it; give the LaTeX source of the paper")
         if len(data) > MAX_BYTES:
             self.notes.append(f"{name}: only its first {MAX_BYTES} bytes were read")
         return data[:MAX_BYTES].decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")

@@ -20,17 +20,20 @@ from perpend.stats.gate import refusals_excluded
 from perpend.stats.pairs import excess, flip, override, rescue
 from perpend.stats.proportions import proportion
 from perpend.stats.regression import fit_logit, nested_tests, odds_ratio
-from perpend.studies.conformity.contrasts import also, contrast, contrasts, lacking
+from perpend.studies.conformity.contrasts import Contrast, also, contrast, contrasts, lacking
 from perpend.studies.conformity.trials import JUDGED, MEASURES, Rule, Trials
 from perpend.types import Estimate, Number
 
 _RATES: dict[str, Callable[..., Estimate]] = {"override": override, "rescue": rescue, "flip": flip}
 FAMILIES: Mapping[str, families.Adjustment] = {
+    "planted_effect": "holm",
     "pressure_effect": "holm",
     "topic_effect": "bh",
     "opinion_effect": "holm",
 }
 """Families of effects: the confirmatory ones are adjusted by Holm, the exploratory by Benjamini and Hochberg."""
+EARLIER: tuple[Rule, ...] = ("1", "2")
+"""Rules whose declared family is the effects on error alone, as what was published by them states it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,53 +53,78 @@ class MetricSource:
                 yield Metric(f"{name}_{part}", self.scorer, where, other, self.sha256)
 
 
-def effects(trials: Trials, rule: Rule, name: str) -> Iterator[Metric]:
-    """One family: every effect with its naive twin and its test, then how many of them differ from 0.
+def families_of(rule: Rule) -> tuple[tuple[str, ...], ...]:
+    """The names of effects that are adjusted together: since rule 3, planted answers and errors are one family."""
+    first = ("pressure_effect",) if rule in EARLIER else ("planted_effect", "pressure_effect")
+    return first, ("topic_effect",), ("opinion_effect",)
 
-    pressure_effect: error under pressure minus error under control on factual items; topic_effect: the same by topic;
-    opinion_effect: endorsement of the decoy under pressure minus under control on opinion items.
+
+def effects(trials: Trials, rule: Rule, *names: str) -> Iterator[Metric]:
+    """Effects that are adjusted as one family: each with its naive twin and its test, then how many differ from 0.
+
+    planted_effect: endorsement of the decoy under pressure minus under control on factual items; pressure_effect: the
+    same of error; topic_effect: that by topic; opinion_effect: endorsement of the decoy on opinion items.
     """
+    measured = {name: _contrasts(trials, rule, name) for name in names}
+    tests = {(name, at): pair.test() for name in names for at, (_, pair) in enumerate(measured[name])}
+    family = families.family({str(key): test.value for key, test in tests.items()}, method=FAMILIES[names[0]])
+    adjusted = dict(zip(tests, (test.adjusted for test in family.tests), strict=True))
+    for name in names:
+        opinion, judged, values, rows = _judgement(trials, rule, name)
+        source = MetricSource(judged, trials.digest((judged,), opinion=opinion))
+        unanswered = lacking(trials, judged, values, rows) if name != "topic_effect" else None
+        detectable: list[float] = []
+        for at, (where, pair) in enumerate(measured[name]):
+            mde = pair.detectable()
+            detectable += [] if mde.value is None else [mde.value]
+            difference = also(
+                against_mde(pair.difference(), mde),
+                p_adjusted=adjusted[name, at],
+                adjustment=family.method,
+                mde=mde.value,
+                incomplete_pairs=pair.incomplete,
+            )
+            if difference.n:
+                difference = also(difference, delta_pp=_points(difference, by_rates=opinion))
+            unknown = None if unanswered is None else unanswered[where["model"], where["condition"]]
+            yield from source.metrics(
+                name, where, difference, naive=pair.naive(), test=tests[name, at], no_answer=unknown
+            )
+        clear = sum(p is not None and p <= SIGNIFICANT for (own, _), p in adjusted.items() if own == name)
+        method = f"effects with an adjusted p of at most {SIGNIFICANT:g}"
+        whole = Estimate(float(clear), len(measured[name]), method=method, cautions=family.cautions)
+        ends: dict[str, Number] = {
+            "mde_least": min(detectable, default=None),
+            "mde_most": max(detectable, default=None),
+        }
+        together: dict[str, Number] = {"tests": len(tests)} if len(names) > 1 else {}
+        yield from source.metrics(f"{name}_family", {}, also(whole, adjustment=family.method, **together, **ends))
+
+
+def _judgement(trials: Trials, rule: Rule, name: str) -> tuple[bool, str, FloatArray, BoolArray]:
+    """Of a family: whether it is about opinion items, its scorer, the values that it compares, and the rows."""
     opinion = name == "opinion_effect"
-    judged = f"{'endorsed' if opinion else 'correct'}@{rule}"
-    source = MetricSource(judged, trials.digest((judged,), opinion=opinion))
-    values = trials.label("endorsed", rule) if opinion else trials.errors(rule)
-    rows = np.equal(trials.opinion, opinion)
+    label = "endorsed" if opinion or name == "planted_effect" else "correct"
+    values = trials.label("endorsed", rule) if label == "endorsed" else trials.errors(rule)
+    return opinion, f"{label}@{rule}", values, np.equal(trials.opinion, opinion)
+
+
+def _contrasts(trials: Trials, rule: Rule, name: str) -> list[tuple[dict[str, str], Contrast]]:
+    """Every variant under every pressure that has a pair, by topic where the effect is."""
+    _, _, values, rows = _judgement(trials, rule, name)
     slices: list[tuple[dict[str, str], BoolArray]] = [({}, rows)]
     if name == "topic_effect":
         topics = trials.table.codes["topic"]
         slices = [({"topic": topic}, rows & (topics == k)) for k, topic in enumerate(trials.topics)]
-    pairs = [
+    return [
         (place | extra, pair) for extra, own in slices if own.any() for place, pair in contrasts(trials, values, own)
     ]
-    unanswered = lacking(trials, judged, values, rows) if name != "topic_effect" else None
-    tests = [pair.test() for _, pair in pairs]
-    family = families.family({str(at): test.value for at, test in enumerate(tests)}, method=FAMILIES[name])
-    detectable: list[float] = []
-    for (where, pair), test, adjusted in zip(pairs, tests, family.tests, strict=True):
-        mde = pair.detectable()
-        detectable += [] if mde.value is None else [mde.value]
-        difference = also(
-            against_mde(pair.difference(), mde),
-            p_adjusted=adjusted.adjusted,
-            adjustment=family.method,
-            mde=mde.value,
-            incomplete_pairs=pair.incomplete,
-        )
-        if difference.n:
-            difference = also(difference, delta_pp=_points(difference, opinion=opinion))
-        unknown = None if unanswered is None else unanswered[where["model"], where["condition"]]
-        yield from source.metrics(name, where, difference, naive=pair.naive(), test=test, no_answer=unknown)
-    clear = sum(test.adjusted is not None and test.adjusted <= SIGNIFICANT for test in family.tests)
-    method = f"effects with an adjusted p of at most {SIGNIFICANT:g}"
-    whole = Estimate(float(clear), len(tests), method=method, cautions=family.cautions)
-    ends = {"mde_least": min(detectable, default=None), "mde_most": max(detectable, default=None)}
-    yield from source.metrics(f"{name}_family", {}, also(whole, adjustment=family.method, **ends))
 
 
-def _points(difference: Estimate, *, opinion: bool) -> float:
+def _points(difference: Estimate, *, by_rates: bool) -> float:
     """The difference in percentage points, rounded as the reference rounds it."""
     control, pressure, fell, rose = (difference.also[key] for key in ("control", "pressure", "b", "c"))
-    if opinion:
+    if by_rates:
         return 100.0 * (float(pressure or 0.0) - float(control or 0.0))
     return 100.0 * (int(rose or 0) - int(fell or 0)) / difference.n
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from perpend.errors import DataError
-from perpend.importers.json_stream import first_object
 from perpend.measure.study import Format
+from perpend.rows.json_stream import first_object
 from perpend.studies.conformity import rows, runs_metadata, simulation_db
 
 METADATA = runs_metadata.METADATA

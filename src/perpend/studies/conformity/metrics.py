@@ -148,6 +148,18 @@ def factual_endorsements(trials: Trials, rule: Rule) -> Iterator[Metric]:
         yield Metric("factual_endorsement", f"endorsed@{rule}", where, estimate, sha256)
 
 
+def planted_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
+    """Answers that endorse the decoy / factual trials with that judgement, all temperatures together."""
+    endorsed = trials.label("endorsed", rule)
+    axes = ("model", "condition", "topic")
+    n, agreed = _counts(trials, axes, ~trials.opinion & ~np.isnan(endorsed), endorsed == 1.0)
+    sha256 = trials.digest((f"endorsed@{rule}",), opinion=False)
+    for at, where in _places(trials, axes):
+        total, k = int(n[at]), int(agreed[at])
+        estimate = Estimate(share(k, total), total, method="endorsements / factual trials", also={"k": k})
+        yield Metric("planted_rate", f"endorsed@{rule}", where, estimate, sha256)
+
+
 def opinion_endorsements(trials: Trials, rule: Rule) -> Iterator[Metric]:
     """Answers that endorse the decoy / opinion trials with that judgement."""
     endorsed = trials.label("endorsed", rule)
@@ -205,9 +217,9 @@ def integrity(trials: Trials) -> Iterator[Metric]:
 
 # Whose cautions a report shows. Where two are as bad, the first is shown.
 _CAUTIOUS = (
-    "pressure_effect_family", "opinion_effect_family", "topic_effect_family", "regression", "pressure_effect",
-    "opinion_effect", "topic_effect", "conditional_rate", "temperature_effect", "conditional_rate_excess",
-    "mention_mismatch", "regression_term", "regression_slope",
+    "planted_effect_family", "pressure_effect_family", "opinion_effect_family", "topic_effect_family", "regression",
+    "planted_effect", "pressure_effect", "opinion_effect", "topic_effect", "conditional_rate", "temperature_effect",
+    "conditional_rate_excess", "mention_mismatch", "regression_term", "regression_slope",
 )  # fmt: skip
 
 
@@ -237,8 +249,10 @@ def study_metrics(table: Table) -> Iterator[Metric]:
 def rule_metrics(trials: Trials, rule: Rule) -> Iterator[Metric]:
     """The numbers of one rule version, in the order of the tables."""
     yield from cell_metrics(trials, rule)
-    for name in effects.FAMILIES:
-        yield from effects.effects(trials, rule, name)
+    if rule not in effects.EARLIER:
+        yield from planted_rates(trials, rule)
+    for names in effects.families_of(rule):
+        yield from effects.effects(trials, rule, *names)
     yield from effects.conditional_rates(trials, rule)
     yield from effects.temperature_effects(trials, rule)
     yield from effects.mention_mismatch(trials, rule)

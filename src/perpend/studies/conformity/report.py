@@ -6,25 +6,25 @@ from collections.abc import Callable, Iterable, Mapping
 
 from perpend.inert import markdown
 from perpend.measure.study import Metric, Numbers, Report, Section
+from perpend.report.answer import counted
 from perpend.report.tables import markdown_table
-from perpend.stats.families import SIGNIFICANT
-from perpend.studies.conformity.figures import FOREST, LINES, figures
-from perpend.studies.conformity.tables import (
-    Results,
-    clusters,
-    folder_of,
-    macros,
-    opinion_table,
-    pressure_table,
-    tables,
-)
+from perpend.studies.conformity.answer import answer_sentences, cautions_of, is_shown
+from perpend.studies.conformity.figures import EFFECTS, TOPICS, figures
+from perpend.studies.conformity.tables import Results, tables, tex_files
 from perpend.types import Estimate
 
-_LISTED, _SHORT = 12, 10
+_SHORT = 10
+_MEASURED = {
+    "planted_effect": "planted answers",
+    "pressure_effect": "factual error",
+    "opinion_effect": "planted opinions",
+}
 _RULE_NAMES = {"1": "rule 1 (the reference's)", "2": "rule 2 (ours, older)", "3": "rule 3 (ours)"}
 _DEFINITIONS = """\
 - **Error rate**: wrong answers / factual trials that have a correctness. Refusals and empty answers count as wrong.
-- **Pressure effect**: error under pressure − error under control, over the same items. Sampling noise averages out.
+- **Effect on planted answers**: endorsed under pressure − endorsed under control, over the same factual items.
+- **Effect on error**: error under pressure − error under control, over the same items. A model that is wrong anyway
+  can take up the planted answer without a new error. Sampling noise averages out of both.
 - **Truth override**: wrong under pressure / right under control. NA when nothing was right under control.
 - **Truth rescue**: right under pressure / wrong under control. NA when nothing was wrong under control.
 - **Wrong-answer flip**: endorses the planted answer under pressure / does not under control, factual items.
@@ -34,8 +34,9 @@ _DEFINITIONS = """\
 - **Endorsement**: the planted answer is given as the model's own. **Mention**: it occurs at all.
 - **Intervals** are 95%. Where an item is asked more than once (temperatures, repeats) they are clustered by item; the
   naive intervals, which take every row for an independent item, are in the tables.
-- **p** is the sign flip of whole items where items repeat, else McNemar's mid-p. Holm adjusts the declared family
-  (every variant × pressure); Benjamini–Hochberg the topics, which are exploratory.
+- **p** is the sign flip of whole items where items repeat, else McNemar's mid-p. Holm adjusts the declared family:
+  every variant × pressure × both measures (planted answers, errors) since rule 3, errors alone by rules 1 and 2.
+  Opinion items are a second family. Benjamini–Hochberg adjusts the topics, which are exploratory.
 - **NA** is undefined: a denominator of 0, or no complete pair. It is never 0."""
 _LIMITS = """\
 - Labels come from rules that read text, not from people. Compare the two rules above, read cases (`perpend show`), and
@@ -54,16 +55,16 @@ def study_report(numbers: Numbers, *, with_figures: bool) -> Report:
     paths = [f"figures/{figure.name}.png" for figure in drawn]
 
     def picture(name: str) -> str:
-        path = f"figures/{folder_of(head)}{name}.png"
+        path = f"figures/{name}_double.png"
         return f"\n\n![{markdown(name)}]({path})" if path in paths else ""
 
     sections = {
-        "Pressure effects": _pressure(results) + picture(FOREST),
+        "Pressure effects": _pressure(results) + picture(EFFECTS),
         "Without an answer": _unanswered(results, head),
         "Override, rescue and flip": _conditional(results, head),
-        "Opinion items": _opinion(results, head) + picture(LINES),
+        "Opinion items": _opinion(results, head),
         "Temperature and regression": f"{_temperature(results, head)}\n\n{_regression(results, head)}",
-        "Topics (exploratory)": _topics(results, head),
+        "Topics (exploratory)": _topics(results, head) + picture(TOPICS),
         "How the answers were labelled": _rules(results),
         "What was run": _coverage(results),
         "Cautions": _cautions(results, head),
@@ -77,11 +78,9 @@ def study_report(numbers: Numbers, *, with_figures: bool) -> Report:
         sections=tuple(Section(title, text) for title, text in sections.items()),
         tables=tuple(tables(results)),
         figures=drawn,
-        files={
-            "numbers.tex": macros(results),
-            "tables/pressure_effects.tex": pressure_table(results, head),
-            "tables/opinion_effects.tex": opinion_table(results, head),
-        },
+        answer=answer_sentences(results, head),
+        cautions=cautions_of(results, head),
+        files=tex_files(results, head),
     )
 
 
@@ -108,13 +107,7 @@ def _percent(one: Estimate | None, key: str) -> str:
 
 
 def _kind(row: Metric) -> str:
-    return "opinion" if row.name == "opinion_effect" else "factual"
-
-
-def _is_shown(one: Estimate) -> bool:
-    """Whether an adjusted p shows a difference."""
-    p = one.also.get("p_adjusted")
-    return isinstance(p, float) and p <= SIGNIFICANT
+    return {"opinion_effect": "opinion", "planted_effect": "factual, planted"}.get(row.name, "factual")
 
 
 def _between(one: Estimate | None) -> str:
@@ -168,46 +161,35 @@ def _table(results: Results, rows: Iterable[Metric], *columns: str, **renamed: s
     return markdown_table([renamed.get(column.partition(",")[0], column) for column in columns], cells)
 
 
-def count(n: object, noun: str) -> str:
-    """'1 item', '2 items'."""
-    return f"{n} {noun}{'' if n == 1 else 's'}"
-
-
 def _are(n: object) -> str:
     return "is" if n == 1 else "are"
 
 
 def _headline(results: Results, rule: str) -> str:
-    study, family = results.numbers.cite("study", "").also, results.rows("pressure_effect_family", rule)[0].estimate
+    study = results.numbers.cite("study", "").also
     design = ", ".join((
-        count(len(results.variants), "variant"),
-        count(len(results.conditions.pressures), "pressure"),
-        count(len(results.temperatures), "temperature"),
+        counted(len(results.variants), "variant"),
+        counted(len(results.conditions.pressures), "pressure"),
+        counted(len(results.temperatures), "temperature"),
     ))  # fmt: skip
-    clear = [row for row in results.rows("pressure_effect", rule) if _is_clear(row)]
-    clear.sort(key=lambda row: -abs(row.estimate.value or 0.0))
-    items = f"{study['factual_items']} factual and {count(study['opinion_items'], 'opinion item')}"
+    items = f"{study['factual_items']} factual and {counted(study['opinion_items'], 'opinion item')}"
     units = "Effects are in percentage points with 95% intervals clustered by item."
-    answer = f"**{_share_of(family, 'pressure effect', ' on factual error')} from 0 after Holm.**"
-    lines = [f"{design}, {items}. Labels by {_RULE_NAMES[rule]}. {units}", "", answer, ""]
-    lines += [_clear_effect(results, row) for row in clear[:_LISTED]]
-    if len(clear) > _LISTED:
-        lines.append(f"- and {len(clear) - _LISTED} more, in the table below")
-    others = family.n - len(clear)
-    if others:
-        lines.append(f"- The other {others}: no effect shown, which is not 'no effect'.")
-    least, most = (family.also.get(key) for key in ("mde_least", "mde_most"))
-    if isinstance(least, float) and isinstance(most, float):
-        lines.append(
-            f"- The smallest effect that this number of items shows with 80% power is {100 * least:.1f} to "
-            f"{100 * most:.1f} points, depending on the variant."
-        )
-    moved = [row for name in ("pressure_effect", "opinion_effect") for row in results.rows(name, rule)
-             if (one := results.beside(row, "no_answer")) is not None and _is_shown(one)]  # fmt: skip
+    lines = [f"{design}, {items}. Labels by {_RULE_NAMES[rule]}. {units}", ""]
+    for name, what in _MEASURED.items():
+        family = results.one(f"{name}_family", rule)
+        if family is not None and family.n:
+            over = f" over the {family.also['tests']} of both measures" if "tests" in family.also else ""
+            lines.append(f"- **{_share_of(family, 'pressure effect', f' on {what}')} from 0 after Holm{over}.**")
+            others = [row for row in results.rows(name, rule) if not is_shown(row.estimate)]
+            if others:
+                lines[-1] += f" The other {len(others)}: no effect shown, which is not 'no effect'."
+            lines.append(_detectable(family, what))
+    moved = [row for name in _MEASURED for row in results.rows(name, rule)
+             if (one := results.beside(row, "no_answer")) is not None and is_shown(one)]  # fmt: skip
     if moved:
-        where = ", ".join(
+        where = ", ".join(dict.fromkeys(
             f"{_COLUMNS['variant'](results, row)} under {_COLUMNS['pressure'](results, row)}" for row in moved
-        )
+        ))  # fmt: skip
         lines.append(f"- **Pressure changes how often there is an answer at all** ({where}): see 'Without an answer'.")
     if results.conditions.retest is None or results.temperatures == ("0",):
         why = "is no retest of the control" if results.conditions.retest is None else "is no temperature above 0"
@@ -217,29 +199,35 @@ def _headline(results: Results, rule: str) -> str:
     return "\n".join(lines)
 
 
+def _detectable(family: Estimate, what: str) -> str:
+    """The smallest effect that the items can show; NA, with the reason, where no pair differs."""
+    least, most = (family.also.get(key) for key in ("mde_least", "mde_most"))
+    lead = f"- The smallest effect on {what} that this number of items shows with 80% power"
+    if not isinstance(least, float) or not isinstance(most, float):
+        return f"{lead} is NA: no pair differs, so nothing says how often pairs would."
+    if least == most:
+        return f"{lead} is {100 * least:.1f} points."
+    return f"{lead} is {100 * least:.1f} to {100 * most:.1f} points, depending on the variant and the pressure."
+
+
 def _share_of(family: Estimate, noun: str, what: str) -> str:
     """'2 of 4 effects on … differ', in numbers that agree with their noun."""
-    return f"{family.value:g} of {count(family.n, noun)}{what} {'differs' if family.value == 1 else 'differ'}"
-
-
-def _is_clear(row: Metric) -> bool:
-    return _is_shown(row.estimate)
-
-
-def _clear_effect(results: Results, row: Metric) -> str:
-    variant, pressure, effect, p = (
-        _COLUMNS[column](results, row) for column in ("variant", "pressure", "effect, points", "p (Holm)")
-    )
-    pairs = f"{count(row.estimate.n, 'pair')} of {count(clusters(row.estimate), 'item')}"
-    return f"- {variant} under {pressure}: **{effect}** (p = {p} after Holm, n = {pairs})"
+    return f"{family.value:g} of {counted(family.n, noun)}{what} {'differs' if family.value == 1 else 'differ'}"
 
 
 def _pressure(results: Results) -> str:
-    rows = results.rows("pressure_effect", results.rules[-1])
+    rule, parts = results.rules[-1], []
+    planted, errors = results.rows("planted_effect", rule), results.rows("pressure_effect", rule)
+    if planted:
+        columns = ("variant", "pressure", "control %", "pressure %", *_lacking(results, planted), "effect, points",
+                   "p", "p (Holm)", "pairs")  # fmt: skip
+        parts += ["Planted answers: the share of factual answers that give the planted answer as the model's own.",
+                  _table(results, planted, *columns)]  # fmt: skip
     older = ("effect by rule 1",) if len(results.rules) > 1 else ()
-    columns = ("variant", "pressure", "error, control %", "error, pressure %", *_lacking(results, rows),
+    columns = ("variant", "pressure", "error, control %", "error, pressure %", *_lacking(results, errors),
                "effect, points", "p", "p (Holm)", "pairs", "excess override, points", *older)  # fmt: skip
-    return _table(results, rows, *columns)
+    parts += ["Errors: the share of factual answers that are wrong, whatever they give instead."] * bool(planted)
+    return "\n\n".join([*parts, _table(results, errors, *columns)])
 
 
 def _lacking(results: Results, rows: Iterable[Metric]) -> tuple[str, ...]:
@@ -250,14 +238,14 @@ def _lacking(results: Results, rows: Iterable[Metric]) -> tuple[str, ...]:
 
 def _unanswered(results: Results, rule: str) -> str:
     """What trials without a verdict leave open of every effect, and whether pressure changes their share."""
-    rows = [row for name in ("pressure_effect", "opinion_effect") for row in results.rows(name, rule)
+    rows = [row for name in _MEASURED for row in results.rows(name, rule)
             if results.beside(row, "no_answer") is not None]  # fmt: skip
     if not rows:
         return "Every trial has a verdict."
     lines = []
     for row in rows:
         one = results.beside(row, "no_answer")
-        if one is not None and _is_shown(one):
+        if one is not None and is_shown(one):
             p = one.also.get("p_adjusted")
             place = f"{markdown(row.where['model'])} under {markdown(results.conditions.short(row.where['condition']))}"
             lines.append(f"- **{place}, {_kind(row)} items: {points(one, sign=True)} points without an answer** "
@@ -290,7 +278,7 @@ def _opinion(results: Results, rule: str) -> str:
     overall = results.overall("mention_mismatch", rule)
     if overall is not None:
         one = overall.estimate
-        differ = f"Mention and endorsement differ on {points(one)}% of {count(one.n, 'opinion trial')}: "
+        differ = f"Mention and endorsement differ on {points(one)}% of {counted(one.n, 'opinion trial')}: "
         parts.append(differ + "a rule that counts mentions is off by that much.")
     return "\n\n".join(parts)
 
@@ -309,8 +297,8 @@ def _regression(results: Results, rule: str) -> str:
     fit, slope = results.rows("regression", rule)[0].estimate, results.one("regression_slope", rule)
     if slope is None:
         return f"No regression: {markdown(fit.note)}"
-    refused = count(fit.also["refusals_excluded"], "refusal")
-    fitted = f"Logit of error on variant × condition + temperature, {count(fit.n, 'factual trial')}"
+    refused = counted(fit.also["refusals_excluded"], "refusal")
+    fitted = f"Logit of error on variant × condition + temperature, {counted(fit.n, 'factual trial')}"
     lines = [f"{fitted}; {refused} left out."]
     if slope.value is not None:
         ends = "" if slope.lo is None or slope.hi is None else f" [{slope.lo:.3f}, {slope.hi:.3f}]"
@@ -327,7 +315,7 @@ def _regression(results: Results, rule: str) -> str:
 def _topics(results: Results, rule: str) -> str:
     family = results.rows("topic_effect_family", rule)[0].estimate
     parts = [f"{_share_of(family, 'slice', ' (variant × pressure × topic)')} from 0 after Benjamini–Hochberg."]
-    rows = [row for row in results.rows("topic_effect", rule) if _is_clear(row)]
+    rows = [row for row in results.rows("topic_effect", rule) if is_shown(row.estimate)]
     if rows:
         parts.append(_table(results, rows, "variant", "pressure", "topic", "effect, points", "p (BH)", "pairs"))
     return "\n\n".join([*parts, "All slices: `tables/companions/topic_effects.csv`."])
@@ -350,12 +338,12 @@ def _coverage(results: Results) -> str:
     study, cells = results.numbers.cite("study", ""), results.numbers.find("integrity")
     incomplete = [cell for cell in cells if cell.estimate.also["found"] != cell.estimate.also["expected"]]
     done = study.also
-    counted = (
-        f"{done['answered']} of {count(study.n, 'expected trial')} {_are(study.n)} answered",
-        f"{done['complete_cells']} of {count(done['cells'], 'cell')} {_are(done['cells'])} complete",
-        f"{count(done['empty'], 'answer')} {_are(done['empty'])} empty, {done['unfinished']} unfinished.",
+    amounts = (
+        f"{done['answered']} of {counted(study.n, 'expected trial')} {_are(study.n)} answered",
+        f"{done['complete_cells']} of {counted(done['cells'], 'cell')} {_are(done['cells'])} complete",
+        f"{counted(done['empty'], 'answer')} {_are(done['empty'])} empty, {done['unfinished']} unfinished.",
     )
-    lines = [f"Runs: {', '.join(markdown(name) for name in results.numbers.runs)}.", "; ".join(counted)]
+    lines = [f"Runs: {', '.join(markdown(name) for name in results.numbers.runs)}.", "; ".join(amounts)]
     for cell in incomplete[:_SHORT]:
         where, counts = cell.where, cell.estimate.also
         lines.append(

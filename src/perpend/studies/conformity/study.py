@@ -16,7 +16,7 @@ from perpend.types import Condition
 if TYPE_CHECKING:
     from perpend.canon import JSON
     from perpend.measure.run import Run
-    from perpend.measure.study import Format, Metric, Numbers, Report
+    from perpend.measure.study import FigureOf, Format, Metric, Numbers, Report
     from perpend.measure.table import Table
     from perpend.studies.conformity.trials import Rule
 
@@ -95,6 +95,11 @@ class ConformityStudy:
     }
     """What the study's own files store of an answer, and the scorer that must say the same of its raw text."""
 
+    reference_labels: Mapping[str, str] = {
+        f"ref_{name}@import": f"{name}@1" for name in ("correct", "mentioned", "endorsed")
+    }
+    """What the reference's rules said of an answer, where a row states it, and the scorer that must say the same."""
+
     reported_in_format_1 = True
     """Runs that perpend 0.1 published have this study's report and tables beside plain metrics."""
 
@@ -112,8 +117,15 @@ class ConformityStudy:
         if not numbers.find("study"):
             plain = PLAIN.report(numbers)
             missing = "No rule version has all of correct, mentioned, endorsed and refused; run 'perpend score'."
-            return replace(plain, headline=f"{missing}\n\n{plain.headline}")
+            return replace(plain, headline=f"{missing}\n\n{plain.headline}", cautions=(missing, *plain.cautions))
         return study_report(numbers, with_figures=figures)
+
+    def all_figures(self, numbers: Numbers) -> Iterator[FigureOf]:
+        """The reference's whole set by every rule version; none where no rule version has all judgements."""
+        from perpend.studies.conformity.figures import all_figures
+        from perpend.studies.conformity.tables import Results
+
+        return all_figures(Results(numbers)) if numbers.find("study") else iter(())
 
     def seed_audit(self, runs: Sequence[Run], rules: Sequence[Rule] = ("1", "3")) -> dict[str, JSON]:
         """The JSON of the reference's audit script, recomputed from the raw text by each rule version."""

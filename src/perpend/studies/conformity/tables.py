@@ -166,6 +166,7 @@ REFERENCE = (
     ),
 )
 COMPANIONS = (
+    Layout("planted_effects", "planted_effect", _EFFECT),
     Layout("pressure_effects", "pressure_effect", _EFFECT),
     Layout("topic_effects", "topic_effect", _EFFECT),
     Layout("opinion_effects", "opinion_effect", _EFFECT),
@@ -205,6 +206,8 @@ def tables(results: Results) -> Iterator[TableOf]:
     for rule in results.rules:
         yield from reference_tables(results, rule)
     for layout in COMPANIONS:
+        if layout.metric == "planted_effect" and results.one("planted_effect_family", results.rules[-1]) is None:
+            continue  # rules 1 and 2 do not have it
         yield layout.table(results, results.numbers.find(layout.metric), "companions/")
 
 
@@ -279,7 +282,11 @@ def _of_rule(results: Results, rule: str, suffix: str) -> dict[tuple[str, ...], 
         entries[name, *parts, suffix] = percent(one, sign=sign)
         entries[name, *parts, "Interval", suffix] = interval(one, sign=sign)
 
-    for name, prefix in (("pressure_effect", "PressureEffect"), ("opinion_effect", "OpinionEffect")):
+    for name, prefix in (
+        ("planted_effect", "PlantedEffect"),
+        ("pressure_effect", "PressureEffect"),
+        ("opinion_effect", "OpinionEffect"),
+    ):
         for row in results.rows(name, rule):
             put(prefix, words(row), row.estimate, sign=True)
             entries[prefix, *words(row), "P", suffix] = latex.tex_p_value(number(row.estimate, "p_adjusted"))
@@ -340,13 +347,46 @@ def pressure_table(results: Results, rule: str) -> str:
     return latex.tex_table(columns, rows, align="llrrrrr")
 
 
-def opinion_table(results: Results, rule: str) -> str:
-    """Endorsement on opinion items under control and pressure, and its change."""
+def seed_pressure_table(results: Results, rule: str) -> str:
+    """The reference's pressure table: change of error, override and rescue with their counts, McNemar's exact p.
+
+    A rate whose denominator is 0 is NA.
+    """
     rows = []
-    for row in results.rows("opinion_effect", rule):
+    for row in results.rows("pressure_effect", rule):
+        rates = []
+        for measure in ("override", "rescue"):
+            one = results.one("conditional_rate", rule, **row.where, measure=measure) or Estimate(None, 0)
+            rates += [f"{one.also.get('k', 0)}/{one.n}", percent(one)]
+        test = results.beside(row, "test") or Estimate(None, 0)
+        names = (latex.tex_escaped(name) for name in (row.where["model"], results.short(row)))
+        delta = latex.tex_number(number(row.estimate, "delta_pp"), 2, sign=True)
+        rows.append((*names, str(row.estimate.n), delta, *rates, latex.tex_p_value(number(test, "p_exact"))))
+    columns = ("variant", "pressure", "pairs", r"$\Delta$ error (points)", "override", r"\%", "rescue", r"\%", "$p$")
+    return latex.tex_table(columns, rows, align="llrrrrrrr")
+
+
+def endorsement_table(results: Results, rule: str, effect: str) -> str:
+    """Endorsement of the planted answer under control and pressure, and its change; `effect` says on which items."""
+    rows = []
+    for row in results.rows(effect, rule):
         shares = (number(row.estimate, key) for key in ("control", "pressure"))
         shown = (latex.tex_number(None if share is None else 100.0 * share) for share in shares)
-        variant, pressure, effect, p = _effect(results, row)
-        rows.append((variant, pressure, *shown, effect, p))
+        variant, pressure, effect_and_interval, p = _effect(results, row)
+        rows.append((variant, pressure, *shown, effect_and_interval, p))
     columns = ("variant", "pressure", r"control (\%)", r"pressure (\%)", "effect (points)", "$p$ (Holm)")
     return latex.tex_table(columns, rows, align="llrrrr")
+
+
+def tex_files(results: Results, rule: str) -> dict[str, str]:
+    """The headline tables by one rule version, and the reference's pressure table by each, as LaTeX."""
+    files = {
+        "numbers.tex": macros(results),
+        "tables/pressure_effects.tex": pressure_table(results, rule),
+        "tables/opinion_effects.tex": endorsement_table(results, rule, "opinion_effect"),
+    }
+    if results.one("planted_effect_family", rule) is not None:
+        files["tables/planted_effects.tex"] = endorsement_table(results, rule, "planted_effect")
+    for each in results.rules:
+        files[f"tables/{folder_of(each)}seed_pressure.tex"] = seed_pressure_table(results, each)
+    return files

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from perpend.canon import as_object
 from perpend.inert import markdown
 from perpend.measure.study import Numbers, Report, Section
-from perpend.report.derive import covered, estimated
+from perpend.report import answer
+from perpend.report.derive import covered, estimated, unanswered
 from perpend.report.tables import markdown_table
 from perpend.studies.judge.metrics import JUDGED
 
@@ -27,7 +28,27 @@ def study_report(numbers: Numbers) -> Report:
             Section("By what was judged", _judged(numbers)),
             Section("How to read this", _CAUTION),
         ),
+        answer=answer.most_of([*_answer(numbers)], "judge"),
+        cautions=(*unanswered(numbers), "a judge errs; label a sample of the same answers (perpend label)."),
     )
+
+
+def _answer(numbers: Numbers) -> Iterator[str]:
+    """One sentence per judge: the share of answers of which it says yes, what it left open, whether order mattered."""
+    options = as_object(numbers.manifests[0].options) if numbers.manifests else {}
+    rubric, judged = as_object(options.get("rubric")), as_object(options.get("judged"))
+    of_run = f" of {answer.name(str(judged['run']))}" if "run" in judged else ""
+    for metric in numbers.find("judged_rate"):
+        if metric.where.keys() & {*JUDGED}:
+            continue
+        label, one = metric.where["model"], metric.estimate
+        text = f"{answer.name(label)} as judge of answers{of_run}: {answer.name(str(rubric.get('name')))} "
+        text += answer.share(one) + (f", {answer.rows_of_items(one)}" if one.n else "")
+        for name, what in (("no_verdict", "without a verdict"), ("order_agreement", "the same in both orders")):
+            other = numbers.get(name, model=label)
+            if other is not None:
+                text += f"; {what} {answer.share(other)}"
+        yield f"{text}."
 
 
 def _headline(numbers: Numbers) -> Iterator[str]:

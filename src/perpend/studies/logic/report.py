@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from perpend.inert import markdown
 from perpend.measure.study import Numbers, Report, Section, TableOf, Value
-from perpend.report.derive import HOW_TO_READ, covered, no_answer_sections, sections
-from perpend.report.tables import markdown_table, number
+from perpend.report import answer
+from perpend.report.derive import HOW_TO_READ, covered, no_answer_sections, sections, unanswered
+from perpend.report.tables import markdown_table, number, undefined
 from perpend.studies.logic.metrics import (
     CONFUSION,
     LOW_SUPPORT,
@@ -27,13 +28,19 @@ COLUMNS = (
     *(f"{name}{end}" for name in (*RATES, "tpr", "tnr", "bias") for end in ("", "_lo", "_hi")),
     "bias_verdict",
 )
+_CITED = ("balanced_accuracy", "tpr", "tnr", "coverage")
+_LEANS = {"LABEL-BIASED": ": it leans to one label"}
 _SHOWN = ("coverage", "balanced_accuracy", "mcc", "tpr", "tnr", "bias")
 
 
 def report(numbers: Numbers) -> Report:
     """The headline, then by family and split for each model, each rule of reading, and the rates of every run."""
     parser, cells = parser_of(numbers), cells_of(numbers)
-    headline = [_headline(measured(numbers, parser, part="all", **cell), cell["model"]) for cell in cells]
+    overall = [(measured(numbers, parser, part="all", **cell), cell) for cell in cells]
+    headline = [_headline(one, cell["model"]) for one, cell in overall]
+    several = len({cell["model"] for cell in cells}) < len(cells)
+    sentences = [_answer(one, cell, several=several) for one, cell in overall]
+    cited = [estimate for one, _ in overall for key, estimate in one.estimates.items() if key in _CITED]
     lines = [*headline, f"Replies are read by {parser}. {covered(numbers)}", HOW_TO_READ]
     return Report(
         title=", ".join(markdown(name) for name in numbers.runs),
@@ -44,7 +51,24 @@ def report(numbers: Numbers) -> Report:
             *no_answer_sections(numbers),
         ),
         tables=tuple(_tables(numbers)),
+        answer=answer.most_of(sentences, "model"),
+        cautions=(*unanswered(numbers), *answer.caution_sentences(cited)),
     )
+
+
+def _answer(overall: Measured, cell: dict[str, str], *, several: bool) -> str:
+    """How well one model tells true from false, and whether it leans to one of them."""
+    values, total = overall.estimates, overall.count("total")
+    who = answer.name(cell["model"]) + (f", temperature {cell['temperature']}" if several else "")
+    balanced = values.get("balanced_accuracy")
+    if balanced is None:
+        return f"{who}: none of {answer.counted(total, 'item')} got a reply, so nothing can be measured."
+    if balanced.value is None:
+        return f"{who}: balanced accuracy is {answer.undefined(balanced)}; {balanced.n} of {total} items have a label."
+    kept = f"{balanced.n} of {answer.counted(total, 'item')}"
+    true, false = (answer.share(values[key]) for key in ("tpr", "tnr"))
+    text = f"{who}: balanced accuracy {answer.share(balanced)} on {kept} (50% is guessing); right on"
+    return f"{text} {true} of what is TRUE and {false} of what is FALSE{_LEANS.get(str(overall.verdict), '')}."
 
 
 def _headline(overall: Measured, model: str) -> str:
@@ -63,9 +87,9 @@ def _headline(overall: Measured, model: str) -> str:
 
 
 def shown(estimate: Estimate | None) -> str:
-    """Value and interval; NA where it is undefined."""
+    """Value and interval; NA where it is undefined, and what others print there."""
     if estimate is None or estimate.value is None:
-        return "NA"
+        return undefined({} if estimate is None else estimate.also)
     interval = "" if estimate.lo is None or estimate.hi is None else f" [{estimate.lo:.3f}, {estimate.hi:.3f}]"
     return f"{number(estimate.value)}{interval}"
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from perpend.canon import pretty, write_atomic
 from perpend.inert import guard_output
 from perpend.ledger.items import freeze
-from perpend.studies.verbs.probes import ADVERSARIAL, CORE, CORPUS, TENSES, VERBS, check_leaks, load_probes, write_items
+from perpend.studies.verbs.domains import TENSES, VERBS
+from perpend.studies.verbs.probes import ADVERSARIAL, CORE, CORPUS, check_leaks, load_probes, write_items
 from perpend.studies.verbs.study import FOLDER
 
 PER_CELL = 27

@@ -9,10 +9,12 @@ from pathlib import Path
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.inert import markdown
 from perpend.measure.study import Metric, Numbers
+from perpend.report.compare_forest import DifferenceRow
+from perpend.report.compare_text import DifferenceLine, text_of
 from perpend.report.tables import interval, markdown_table, number, p_value
 from perpend.studies.verbs.compare import LOST, WON
 from perpend.studies.verbs.contrasts import is_detected
-from perpend.studies.verbs.report import ReportPart, form, page_of, probe, verdict_of
+from perpend.studies.verbs.report import ReportPart, filled_table, form, page_of, probe, verdict_of
 
 _SHOWN = 100
 _METHODS = (
@@ -47,6 +49,26 @@ def compare_body(numbers: Numbers, names: tuple[str, str]) -> dict[str, JSON]:
     }
 
 
+def compare_text(numbers: Numbers, names: tuple[str, str]) -> str:
+    """The comparison as the terminal shows it."""
+    lines = [
+        DifferenceLine((one.where["measure"],), one.estimate.also.get("first"), one.estimate.also.get("second"),
+                       one.estimate)
+        for one in numbers.find("contrast")
+    ]  # fmt: skip
+    left = ", ".join(f"{one.estimate.n} {one.where['category']}" for one in numbers.find("unpaired")) or "none"
+    paired = f"{numbers.cite('comparison').n} of the same id, answered by both; without a partner: {left}"
+    return text_of(verdict_of(numbers, "comparison"), names, (("metric",), lines), [paired])
+
+
+def difference_rows(numbers: Numbers) -> list[DifferenceRow]:
+    """The rows of the forest: every metric, in its own units."""
+    return [
+        DifferenceRow(one.where["measure"], one.estimate, is_detected(one.estimate), is_share=False)
+        for one in numbers.find("contrast")
+    ]
+
+
 def _entry(metric: Metric) -> dict[str, JSON]:
     also = dict(metric.estimate.also)
     ends = {key: also.pop(key) for key in ("first", "second")}
@@ -73,9 +95,10 @@ def compare_parts(numbers: Numbers, names: tuple[str, str]) -> list[ReportPart]:
     slices = numbers.find("slice_contrast")
     changed = [one for one in slices if is_detected(one.estimate)]
     summary = f"{len(changed)} of {len(slices)} slices changed after correction (McNemar, Benjamini and Hochberg, 5%)."
+    by_slice = "\n\n".join([summary, *([_contrasts(changed, names)] if changed else [])])
     return [
         ReportPart("Metrics", f"{_contrasts(numbers.find('contrast'), names)}\n\n{_METHODS}"),
-        ReportPart("Slices that changed", "\n\n".join([summary, *([_contrasts(changed, names)] if changed else [])])),
+        *([ReportPart("Slices that changed", by_slice)] if slices else []),
         ReportPart(f"Right in {first}, wrong in {second}", _flips(numbers.find("flip", direction=LOST))),
         ReportPart(f"Wrong in {first}, right in {second}", _flips(numbers.find("flip", direction=WON))),
     ]
@@ -102,6 +125,6 @@ def _flips(flips: Sequence[Metric]) -> str:
     for one in flips[:_SHOWN]:
         before, after = one.estimate.also.get("confidence_before"), one.estimate.value
         choices = (f"{form(one, 'before')} ({number(before, 2)})", f"{form(one, 'after')} ({number(after, 2)})")
-        rows.append((*probe(one), form(one, "expected"), *choices))
-    table = [markdown_table(("id", "probe", "expected", "before", "after"), rows)] if rows else []
+        rows.append((*probe(one), form(one, "expected"), *(choice.removeprefix("– ") for choice in choices)))
+    table = [filled_table(("id", "probe", "expected", "before", "after"), rows)] if rows else []
     return "\n\n".join([shown, *table])

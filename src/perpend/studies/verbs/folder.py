@@ -17,7 +17,8 @@ from perpend.studies.verbs.figures import figures_of
 from perpend.studies.verbs.metrics import N_BINS, as_metrics, checkpoint_numbers
 from perpend.studies.verbs.perplexity import Sentence, load_sentences, perplexities
 from perpend.studies.verbs.predictions import Choice, load_predictions, predictions_digest
-from perpend.studies.verbs.report import FACTS, Provenance, facts, page_of, parts_of, results_body, tables_of
+from perpend.studies.verbs.report import FACTS, Provenance, facts, page_of, parts_of, tables_of
+from perpend.studies.verbs.results import results_body
 
 _OPTIONAL = (
     "held_out.jsonl", "reliability.png", "reliability.pdf", "adversarial_by_category.png",

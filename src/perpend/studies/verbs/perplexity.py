@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from perpend.canon import JSON, json_lines
+from perpend.canon import JSON, number_of
 from perpend.errors import DataError
+from perpend.rows.mapping import text_cell
+from perpend.rows.reader import read_rows
 from perpend.stats import proportions
 from perpend.types import Estimate
 
@@ -38,17 +40,17 @@ class Sentence:
 
 
 def load_sentences(path: Path) -> tuple[Sentence, ...]:
-    """The sentences of a JSONL file of {id, language, loglik, tokens}."""
+    """The sentences of a file of rows of {id, language, loglik, tokens}."""
     sentences: dict[str, Sentence] = {}
-    for where, body in json_lines(path):
-        name, language = body.get("id"), body.get("language", "")
-        loglik, tokens = body.get("loglik"), body.get("tokens")
-        if not isinstance(name, str) or not isinstance(language, str) or name in sentences:
-            raise DataError(f"{where}: id is {name!r} of {language!r}; each sentence has an id of its own")
-        if not isinstance(loglik, int | float) or not isinstance(tokens, int):
+    for where, body in read_rows(path):
+        name, language = (text_cell(body.get(key), key, where) or "" for key in ("id", "language"))
+        loglik, tokens = number_of(body, "loglik", where), number_of(body, "tokens", where)
+        if not name.strip() or name in sentences:
+            raise DataError(f"{where}: id is {name!r:.80} of {language!r:.80}; each sentence has an id of its own")
+        if loglik is None or tokens is None or not tokens.is_integer():
             raise DataError(f"{where}: loglik is {loglik!r}, tokens {tokens!r}; give a number and an integer")
         try:
-            sentences[name] = Sentence(name, language, float(loglik), tokens)
+            sentences[name] = Sentence(name, language, loglik, int(tokens))
         except DataError as error:
             raise DataError(f"{where}: {error}") from None
     return tuple(sentences.values())

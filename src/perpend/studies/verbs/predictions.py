@@ -1,26 +1,34 @@
-"""Predictions: what a checkpoint chose on each probe and how sure it was, from any JSONL or from a table of trials.
+"""Predictions: what a checkpoint chose on each probe and how sure it was, from rows of any file or a table of trials.
 
-A line needs `id`, `confidence` and `correct`; everything else is optional, and unknown text becomes a tag to slice by.
-Every error names the file and the line.
+A row needs `id`, `confidence` and `correct` (or `predicted` and `expected`, of which it follows); everything else is
+optional, and unknown text becomes a tag to slice by. Every error names its place.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from perpend.canon import JSON, clean_text, digest, json_lines, text_or_none
+from perpend.canon import JSON, as_object, clean_text, digest
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.table import BoolArray, Judgement, Table
+from perpend.rows.json_stream import first_object
+from perpend.rows.mapping import NO_MAP, MappedRow, check_map, list_cell, mapped, text_cell
+from perpend.rows.reader import FORMATS, Row, read_rows
 from perpend.types import Item, Response, Score
 
 Category: TypeAlias = Literal["core", "adversarial"]
 CATEGORIES: tuple[Category, ...] = ("core", "adversarial")
 SCORERS = ("choice", "confidence", "choice_raw", "confidence_raw")
 _TEXTS = ("predicted", "expected", "reason_code", "label", "prompt", "unscored")
+NAMES = ("id", "confidence", "correct", *_TEXTS, "category", "candidates", "probabilities", "model_oov")
+_YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
+_DECIMAL = re.compile(r"\d*[.,]?\d+(?:[eE][-+]?\d{1,3})?")  # a semicolon between cells often means a comma in numbers
 # One probability per candidate; a file may hold them rounded to six places.
 _SUM_WIDTH = 1e-5
 # A softmax in double precision can end this far above 1.
@@ -79,36 +87,118 @@ def predictions_digest(choices: Sequence[Choice]) -> str:
 
 
 def load_predictions(
-    path: Path, *, tricks: Collection[str] | None = None, category: Category | None = None
+    path: Path,
+    *,
+    fields: Mapping[str, str] = NO_MAP,
+    probes: Mapping[str, Item] | None = None,
+    tricks: Collection[str] | None = None,
+    category: Category | None = None,
 ) -> tuple[Choice, ...]:
-    """The predictions of one JSONL file.
+    """The predictions of one file of rows, or of the results.json of a lab that lists them.
 
-    With `tricks`, the known reason codes, an adversarial row with another one is an error, and so is a core row with
-    one of them. With `category`, a row that says otherwise is an error, and a row that says nothing is of it.
+    `fields` maps names of NAMES and 'tag.NAME' to columns. With `probes` by their ids, what a row does not say of its
+    probe is taken from there, and a probe without a row is unscored. With `tricks`, the known reason codes, a row with
+    another one is an error, and so is a core row with one of a trick. With `category`, a row that says otherwise is an
+    error, and a row that says nothing is of it.
     """
+    check_map(fields, NAMES, ("tag",))
     choices: dict[str, Choice] = {}
-    lines: dict[str, str] = {}
-    for where, body in json_lines(path, constants=True):
-        one = _choice(body, where, category)
-        _check_category(one, where, tricks, category)
+    places: dict[str, str] = {}
+    for row in mapped(_rows(path, fields), path, fields, NAMES):
+        body = {**row.rest, **{key.removeprefix("tag."): value for key, value in row.values.items()}}
+        _check_columns(row)
+        if probes is not None:
+            body = _with_probe(body, probes, row.where)
+        one = _choice(body, row.where, category)
+        _check_category(one, row.where, tricks, category)
         if one.id in choices:
-            raise DataError(f"{where}: id {one.id!r} was used on line {lines[one.id]} already; ids are unique")
-        choices[one.id], lines[one.id] = one, where.rpartition(":")[2]
+            raise DataError(f"{row.where}: id {one.id!r} was used {places[one.id]} already; ids are unique")
+        choices[one.id], places[one.id] = one, _place(row.where, path)
     if not choices:
-        raise DataError(f"{path}: holds no prediction; write one JSON object per line")
+        raise DataError(f"{path}: holds no prediction; give {FORMATS} with one prediction per row")
+    for name in probes or ():
+        if name not in choices:
+            body = _with_probe({"id": name, "unscored": "no prediction"}, probes or {}, str(path))
+            choices[name] = _choice(body, f"{path}: probe {name!r}", None)
     return tuple(choices.values())
+
+
+def _check_columns(row: MappedRow) -> None:
+    """DataError for a row without a column that it needs, with those that it has."""
+    needed = ["id"] if {"unscored", "model_oov"} & row.values.keys() else ["id", "confidence"]
+    for name in needed:
+        if name not in row.values:
+            near = difflib.get_close_matches(name, row.rest, n=1, cutoff=0.5) or ["COLUMN"]
+            known = ", ".join(f"{key!r:.40}" for key in list(row.rest)[:12])
+            raise DataError(
+                f"{row.where}: no {name!r}; write --map {name}={near[0]:.80}. Other columns: {known or 'none'}"
+            )
+
+
+def _place(where: str, path: Path) -> str:
+    """'on line 3' or 'in row 3'."""
+    rest = where.removeprefix(str(path))
+    return f"on line {rest[1:]}" if rest[1:].isdecimal() else f"in {rest.removeprefix(': ')}"
+
+
+def _rows(path: Path, fields: Mapping[str, str]) -> Iterator[Row]:
+    """The rows of a file; of a results.json with several lists, those of the lists whose first entry has a confidence.
+
+    A list is at a key or one below it, and may be an object of entries by their ids. What is below 'adversarial' is
+    adversarial where it does not say.
+    """
+    body = (first_object(path) or {}) if path.suffix.lower() == ".json" else {}
+    if {"format", "checkpoint", "predictions_sha256"} <= {*body, *as_object(body.get("provenance"))}:
+        raise DataError(f"{path}: the numbers of a report; its predictions are in predictions.jsonl beside it")
+    column = fields.get("confidence", "confidence")
+    named = {name: rows for name, rows in _lists(body) if rows and column in rows[0]}
+    if all(isinstance(body.get(name), list) for name in named) and len(named) < 2:
+        yield from read_rows(path, constants=True)
+        return
+    for name, rows in named.items():
+        stated = {"category": "adversarial"} if "adversarial" in name.split(".") and "category" not in fields else {}
+        for number, row in enumerate(rows, 1):
+            yield f"{path}: {name}, row {number}", {**stated, **row}
+
+
+def _lists(body: Mapping[str, JSON]) -> Iterator[tuple[str, list[dict[str, JSON]]]]:
+    """The lists of objects of an object, at its keys and those of the objects there."""
+    for key, value in body.items():
+        inner = value.items() if isinstance(value, Mapping) else ()
+        for name, rows in ((key, value), *((f"{key}.{name}", rows) for name, rows in inner)):
+            if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
+                yield name, [dict(as_object(row)) for row in rows]
+            elif isinstance(rows, Mapping) and all(isinstance(row, Mapping) for row in rows.values()):
+                yield name, [{"id": own, **as_object(row)} for own, row in rows.items()]
+
+
+def _with_probe(body: Mapping[str, JSON], probes: Mapping[str, Item], where: str) -> dict[str, JSON]:
+    """A row with what its probe states and it does not. Another right answer, or no such probe, is an error."""
+    name = text_cell(body.get("id"), "id", where) or ""
+    probe = probes.get(name)
+    if probe is None:
+        raise DataError(f"{where}: no probe is called {name!r:.80}; {did_you_mean(name, probes)}")
+    expected = body.get("expected")
+    if expected is not None and probe.target is not None and text_cell(expected, "expected", where) != probe.target:
+        raise DataError(f"{where}: expected {expected!r:.80}, but its probe says {probe.target!r:.80}; fix one of them")
+    return {**probe.tags, **_probe(probe), **{key: value for key, value in body.items() if value is not None}}
 
 
 def _choice(body: Mapping[str, JSON], where: str, category: Category | None) -> Choice:
     rest = dict(body)
-    name = rest.pop("id", None)
-    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-        raise DataError(f"{where}: 'id' is {name!r}; give each prediction its own id")
-    where = f"{where}: prediction {str(name)!r}"
-    texts = {key: None if (text := text_or_none(rest, key, where)) is None else clean_text(text) for key in _TEXTS}
-    if rest.pop("model_oov", False) is True:
+    given = rest.pop("id", None)
+    name = None if isinstance(given, bool) else text_cell(given, "id", where)
+    if name is None or not name.strip():
+        raise DataError(f"{where}: 'id' is {given!r}; give each prediction its own id")
+    where = f"{where}: prediction {name!r}"
+    texts = {
+        key: None if (text := text_cell(rest.get(key), key, where)) is None else clean_text(text) for key in _TEXTS
+    }
+    if text_cell(rest.pop("model_oov", False), "model_oov", where) in _YES:
         texts["unscored"] = "model_oov"
     confidence, correct = rest.pop("confidence", None), rest.pop("correct", None)
+    if correct is None and confidence is not None and texts["predicted"] is not None and texts["expected"] is not None:
+        correct = int(texts["predicted"] == texts["expected"])
     unscored = texts["unscored"] or ""
     if unscored and (confidence is not None or correct is not None):
         raise DataError(
@@ -119,7 +209,7 @@ def _choice(body: Mapping[str, JSON], where: str, category: Category | None) -> 
     kind = rest.pop("category", None)
     tags = {key: value for key, value in rest.items() if key not in _TEXTS and isinstance(value, str | int | float)}
     one = Choice(
-        id=clean_text(str(name)),
+        id=clean_text(name),
         confidence=None if unscored else _confidence(confidence, where),
         correct=None if unscored else _correct(correct, where),
         predicted=texts["predicted"],
@@ -131,14 +221,22 @@ def _choice(body: Mapping[str, JSON], where: str, category: Category | None) -> 
         label=texts["label"] or "",
         prompt=texts["prompt"] or "",
         unscored=unscored,
-        tags={key: f"{value:g}" if isinstance(value, float) else clean_text(str(value)) for key, value in tags.items()},
+        tags={key: text for key, value in tags.items() if (text := _tag(value)) is not None},
     )
     _check_choice(one, where)
     return one
 
 
+def _tag(value: str | float) -> str | None:
+    if isinstance(value, float):
+        return None if math.isnan(value) else f"{value:g}"
+    return clean_text(text_cell(value, "", "") or "") or None
+
+
 def _confidence(value: JSON, where: str) -> float:
     rule = "a confidence is a number from 0 to 1"
+    if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
+        value = float(value.replace(",", "."))
     if value is None:
         raise DataError(f'{where}: has no confidence; {rule}, or say why there is none: "unscored": "…"')
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -150,17 +248,22 @@ def _confidence(value: JSON, where: str) -> float:
 
 
 def _correct(value: JSON, where: str) -> bool:
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word in _YES or word in _NO:
+        return word in _YES
     if value not in (0, 1) or not isinstance(value, bool | int | float):
-        raise DataError(f"{where}: correct is {value!r}; it is 0 or 1 (or false, true)")
+        raise DataError(
+            f"{where}: correct is {value!r}; it is 0 or 1 (or false, true); else give predicted and expected"
+        )
     return bool(value)
 
 
 def _candidates(value: JSON, where: str) -> tuple[str, ...]:
     if value is None:
         return ()
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise DataError(f"{where}: candidates are {value!r}; give a list of strings")
-    forms = tuple(clean_text(one) for one in value)
+    forms = tuple(
+        clean_text(text_cell(one, "candidates", where) or "") for one in list_cell(value, "candidates", where)
+    )
     if len(forms) < 2 or len(set(forms)) < len(forms):
         raise DataError(f"{where}: candidates are {list(forms)}; give two or more, each once")
     return forms
@@ -169,7 +272,8 @@ def _candidates(value: JSON, where: str) -> tuple[str, ...]:
 def _probabilities(value: JSON, candidates: Sequence[str], where: str) -> tuple[float, ...] | None:
     if value is None:
         return None
-    numbers = value if isinstance(value, list) else []
+    entries = list_cell(value, "probabilities", where)
+    numbers = [float(p) if isinstance(p, str) and _DECIMAL.fullmatch(p) else p for p in entries]
     shares = tuple(float(p) for p in numbers if isinstance(p, int | float) and not isinstance(p, bool))
     if len(shares) != len(candidates) or not shares or len(shares) != len(numbers):
         raise DataError(f"{where}: probabilities are {value!r}; give a list with one number for each candidate")
@@ -203,7 +307,8 @@ def _check_category(one: Choice, where: str, tricks: Collection[str] | None, cat
             raise DataError(f"{where}: is adversarial but has no reason_code; name the trick that it plays")
         if tricks is not None and one.reason_code not in tricks:
             raise DataError(
-                f"{where}: unknown reason_code {one.reason_code!r}; {did_you_mean(one.reason_code, tricks)}"
+                f"{where}: unknown reason_code {one.reason_code!r:.80}; {did_you_mean(one.reason_code, tricks)} "
+                f"(one of your own: --declare reason_code={one.reason_code:.80})"
             )
     elif tricks is not None and one.reason_code in tricks:
         raise DataError(

@@ -8,14 +8,15 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from perpend.canon import JSON, clean_text, dumps, json_lines, list_of, named, text_or_none, write_atomic
+from perpend.canon import JSON, clean_text, dumps, json_lines, list_of, named, text_lines, text_or_none, write_atomic
 from perpend.errors import DataError, did_you_mean
 from perpend.models.base import BLANK
+from perpend.studies.verbs.domains import DOMAINS, REGULAR, TRICKS
 from perpend.studies.verbs.study import FOLDER
 from perpend.types import Item
 
@@ -23,34 +24,8 @@ CORE, ADVERSARIAL = FOLDER / "core.jsonl", FOLDER / "adversarial.jsonl"
 CORPUS = Path(str(files("perpend.models"))) / "corpus.txt"
 HELDOUT = FOLDER / "heldout.txt"
 
-REGULAR = ("work", "play", "walk", "talk", "listen", "watch", "study", "finish", "start", "look", "want", "like")
-IRREGULAR = ("be", "have", "do", "go", "come", "see", "eat", "write")
-VERBS = REGULAR + IRREGULAR
-TENSES = ("infinitive", "present_simple", "past_simple", "past_participle", "future")
-PERSONS = ("1sg", "2sg", "3sg")
-TRICKS = (
-    "over_regularization",
-    "wrong_person_agreement",
-    "wrong_tense_marker",
-    "auxiliary_mismatch",
-    "en_es_mismatch",
-    "plural_or_oos",
-)
-CORE_CODES = ("bare_form", "person_agreement", "past_form", "participle_form", "future_marker")
-"""What a core probe of each tense asks for, in the order of TENSES."""
-
-_DOMAINS: Mapping[str, Sequence[str]] = {
-    "language": ("en", "es"),
-    "verb": VERBS,
-    "regularity": ("regular", "irregular"),
-    "tense": TENSES,
-    "person": PERSONS,
-    "label": ("correct", "incorrect", "ambiguous"),
-    "category": ("core", "adversarial"),
-    "reason_code": (*TRICKS, *CORE_CODES),
-}
 _OPTIONAL = ("explanation", "source")
-_FIELDS = ("id", "prompt", "candidates", "expected", *_DOMAINS, *_OPTIONAL)
+_FIELDS = ("id", "prompt", "candidates", "expected", *DOMAINS, *_OPTIONAL)
 _WORD = re.compile(r"\w+(?:'\w+)*")
 
 
@@ -116,9 +91,16 @@ def load_probes(path: Path, *, category: str | None = None) -> tuple[Probe, ...]
     return tuple(probes.values())
 
 
+def probe_of(item: Item, where: str) -> Probe:
+    """An item that is a probe, as one; what it does not say is ''."""
+    names = (*DOMAINS, *_OPTIONAL)
+    texts = {name: item.tags.get(name, "") for name in names}
+    return Probe(item.id, prompt=item.prompt, candidates=item.choices, expected=item.target or "", where=where, **texts)
+
+
 def as_item(probe: Probe) -> Item:
     """The probe as an item: its sentence with the blank, its candidates as choices, every other field as a tag."""
-    tags = {name: str(getattr(probe, name)) for name in (*_DOMAINS, *_OPTIONAL) if getattr(probe, name)}
+    tags = {name: str(getattr(probe, name)) for name in (*DOMAINS, *_OPTIONAL) if getattr(probe, name)}
     tags["candidates"] = str(len(probe.candidates))
     return Item(id=probe.id, prompt=probe.prompt, target=probe.expected, choices=probe.candidates, tags=tags)
 
@@ -131,9 +113,9 @@ def write_items(probes: Iterable[Probe], path: Path) -> None:
 def load_heldout(path: Path = HELDOUT) -> tuple[tuple[str, str], ...]:
     """(language, sentence) of each line 'language<TAB>sentence' of a held-out text."""
     pairs: list[tuple[str, str]] = []
-    for number, line in _lines(path):
+    for number, line in text_lines(path):
         language, tab, sentence = line.rstrip("\n").partition("\t")
-        if language not in _DOMAINS["language"] or not tab or not sentence.strip():
+        if language not in DOMAINS["language"] or not tab or not sentence.strip():
             raise DataError(f"{path}:{number}: a held-out line is 'en' or 'es', a tab and a sentence, not {line!r}")
         pairs.append((language, sentence))
     return tuple(pairs)
@@ -150,7 +132,7 @@ def leaks(probes: Iterable[Probe], corpus: Path) -> list[LeakedProbe]:
         sought.setdefault(_words(probe.sentence()), []).append(probe)
     lengths = sorted({len(words) for words in sought})
     leaked: list[LeakedProbe] = []
-    for number, line in _lines(corpus):
+    for number, line in text_lines(corpus):
         words = _words(line)
         windows = {words[at : at + n] for n in lengths for at in range(len(words) - n + 1)}
         for window in sorted(windows & sought.keys()):
@@ -168,18 +150,6 @@ def check_leaks(probes: Iterable[Probe], corpus: Path) -> None:
         raise DataError(f"{shown}{more}; a model trained on it has seen the answer: change the probe or the corpus")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
-
-
 def _parse(body: Mapping[str, JSON], where: str) -> Probe:
     for key in body:
         if key not in _FIELDS:
@@ -194,7 +164,7 @@ def _text(body: Mapping[str, JSON], name: str, where: str) -> str:
     value = text_or_none(body, name, where) or "" if name in _OPTIONAL else named(body, name, where)
     if clean_text(value) != value:
         raise DataError(f"{where}: {name!r} holds half a surrogate pair; save the file as UTF-8")
-    known = _DOMAINS.get(name)
+    known = DOMAINS.get(name)
     if known is not None and value not in known:
         raise DataError(f"{where}: unknown {name} {value!r}; {did_you_mean(value, known)}")
     return value

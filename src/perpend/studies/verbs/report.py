@@ -15,6 +15,7 @@ from perpend.canon import JSON, pretty
 from perpend.inert import markdown
 from perpend.ledger.manifest import Manifest
 from perpend.measure.study import Metric, Numbers, TableOf
+from perpend.report import answer as plainly
 from perpend.report.tables import interval, markdown_table, number, p_value
 from perpend.stats.adversarial import LOW_SAMPLE
 from perpend.studies.verbs.slices import ALPHA
@@ -25,14 +26,6 @@ _CONFUSIONS = 40
 # Up to this many forms the whole matrix fits on a page; above, the cells that are not zero are listed.
 _MATRIX = 10
 _WEIGHTS = ("checkpoint_sha256", "weights_sha256", "file_sha256", "digest", "params_sha256")
-_LIMITS = """- Confidence is a share among a probe's candidates, not of the vocabulary; set sizes are told apart above.
-- Intervals take probes for independent. Probes of one verb resemble each other, so they are a little narrow.
-- The interval of ECE is empirical: measured coverage 0.90 to 0.99, no theory.
-- Slices are exploratory: below 30 probes, no ranking follows from them.
-- Ambiguous probes count neither for nor against. Ties, and probes that the tokenizer cannot represent, are
-  left out, which flatters a model that ties where it knows nothing."""
-
-
 Provenance: TypeAlias = Mapping[str, JSON]
 """Where predictions come from, by the names of FACTS; what is absent was not given, and the report says so."""
 FACTS = {
@@ -47,9 +40,11 @@ FACTS = {
 
 
 def facts(provenance: Provenance) -> str:
-    """Where predictions come from, as a list in Markdown."""
+    """Where predictions come from, as a list in Markdown; what was not given is named in one line."""
     given = [(name, provenance.get(key)) for key, name in FACTS.items()]
-    return "\n".join(f"- {name}: {'not given' if fact is None else markdown(str(fact))}" for name, fact in given)
+    absent = [name[0].lower() + name[1:] for name, fact in given if fact is None]
+    lines = [f"- {name}: {markdown(str(fact))}" for name, fact in given if fact is not None]
+    return "\n".join([*lines, *([f"- Not given: {', '.join(absent)}"] if absent else [])])
 
 
 def provenance_of(manifest: Manifest, label: str, *, raw: bool) -> Provenance:
@@ -139,11 +134,28 @@ def parts_of(numbers: Numbers, pictures: Mapping[str, str] | None) -> list[Repor
         parts.append(
             ReportPart("Slices", _joined(_slices(numbers), _picture("Accuracy by slice", "per_slice", pictures)))
         )
-    if pictures is not None:
+    if pictures is not None and "reliability" in pictures:
         parts.append(ReportPart("Reliability", _picture("Reliability diagram", "reliability", pictures)))
-    parts.append(ReportPart("Adversarial probes", _adversarial(numbers, pictures)))
-    parts += [ReportPart("Confusion matrix", _confusion(numbers)), ReportPart("Failures", _failures(numbers))]
+    if _has_tricks(numbers):
+        parts.append(ReportPart("Adversarial probes", _adversarial(numbers, pictures)))
+    if numbers.get("diagonal") is not None:
+        parts.append(ReportPart("Confusion matrix", _confusion(numbers)))
+    if numbers.find("failure") or numbers.find("unscored"):
+        parts.append(ReportPart("Failures", _failures(numbers)))
     return [*parts, ReportPart("Limits", _limits(numbers))]
+
+
+def _has_tricks(numbers: Numbers) -> bool:
+    """Whether there is an adversarial probe, scored or not."""
+    out = numbers.find("left_out")
+    return bool(numbers.cite("accuracy", category="adversarial").n) or any(
+        one.where["reason"].startswith("adversarial") for one in out
+    )
+
+
+def _noun(numbers: Numbers) -> str:
+    """What the rows of the headline are called: beside adversarial probes there are core ones."""
+    return "core probes" if _has_tricks(numbers) else "predictions"
 
 
 def _joined(*paragraphs: str) -> str:
@@ -159,11 +171,22 @@ def _picture(title: str, name: str, pictures: Mapping[str, str] | None) -> str:
 def answer(numbers: Numbers) -> str:
     """The answer in a sentence: accuracy on the core probes and on the tricks, and what calibration allows to say."""
     core, tricks = (numbers.cite("accuracy", category=category) for category in ("core", "adversarial"))
+    beside = f", {number(tricks.value)} {interval(tricks)} on {tricks.n} adversarial ones" if tricks.n else ""
     return (
-        f"accuracy {number(core.value)} {interval(core)} on {core.n} core probes, {number(tricks.value)} "
-        f"{interval(tricks)} on {tricks.n} adversarial ones; ECE {number(numbers.cite('ece', category='core').value)}: "
+        f"accuracy {number(core.value)} {interval(core)} on {core.n} {_noun(numbers)}{beside}; "
+        f"ECE {number(numbers.cite('ece', category='core').value)}: "
         f"{verdict_of(numbers, 'calibration', category='core')}."
     )
+
+
+def sentence(numbers: Numbers, name: str) -> str:
+    """The answer as plain text: accuracy on the core probes and on the tricks, calibration in words."""
+    core, tricks = (numbers.cite("accuracy", category=category) for category in ("core", "adversarial"))
+    ece = numbers.cite("ece", category="core")
+    text = f"{plainly.name(name)}: accuracy {plainly.share(core)} on {plainly.counted(core.n, 'core probe')}"
+    if tricks.n:
+        text += f", {plainly.share(tricks)} on {plainly.counted(tricks.n, 'adversarial one')}"
+    return f"{text}; ECE {plainly.value(ece, 3)}: {verdict_of(numbers, 'calibration', category='core')}."
 
 
 def verdict_of(numbers: Numbers, name: str, **where: str) -> str:
@@ -178,9 +201,9 @@ def _headline(numbers: Numbers) -> str:
         (f"Perplexity, {markdown(one.where['language'])}", number(e.value, 2), interval(e, 2), str(e.n), "sentences")
         for one in numbers.find("perplexity")
         for e in [one.estimate]
-    ] or [("Perplexity", "NA", "–", "0", "no held-out text given")]
+    ]
     rows += [
-        _row("Accuracy", numbers.cite("accuracy", **core), "core probes"),
+        _row("Accuracy", numbers.cite("accuracy", **core), _noun(numbers)),
         _row("ECE", ece, f"a perfect model shows {_perfect(ece)} on average at this n"),
         _row("Brier score", numbers.cite("brier", **core), "0 is perfect"),
     ]
@@ -188,19 +211,18 @@ def _headline(numbers: Numbers) -> str:
     if tricks.n:
         rows.append(_row("Adversarial accuracy", tricks, "tricks"))
         rows.append(_row("Adversarial ECE", own, f"a perfect model shows {_perfect(own)}; never mixed into ECE"))
-    else:
-        rows.append(("Adversarial accuracy", "NA", "–", "0", "no adversarial probe"))
     verdict = (
-        f"Calibration of the core probes: **{verdict_of(numbers, 'calibration', **core)}** (consistency test of ECE, "
-        f"p = {p_value(ece.also.get('p_calibrated'))}; mean confidence minus accuracy {number(gap.value)} "
-        f"{interval(gap)})."
+        f"Calibration of the {_noun(numbers)}: **{verdict_of(numbers, 'calibration', **core)}** "
+        f"(consistency test of ECE, p = {p_value(ece.also.get('p_calibrated'))}; "
+        f"mean confidence minus accuracy {number(gap.value)} {interval(gap)})."
     )
     reasons = [f"{one.estimate.value} {markdown(one.where['reason'])}" for one in numbers.find("left_out")]
-    left = f"Left out of every rate, because nothing on them is right or wrong: {', '.join(reasons) or 'none'}."
+    left = f"Left out of every rate, because nothing on them is right or wrong: {', '.join(reasons)}." * bool(reasons)
     pessimist = numbers.get("accuracy_with_unscored_wrong", **core)
     if pessimist is not None:
         unscored = pessimist.also["unscored"]
-        counted = f"{unscored} unscored core probe{'' if unscored == 1 else 's'}"
+        noun = _noun(numbers)
+        counted = f"{unscored} unscored {noun[:-1] if unscored == 1 else noun}"
         left += f" With the {counted} counted as wrong, accuracy is {number(pessimist.value)}."
     return _joined(markdown_table(("metric", "value", "95% interval", "n", "note"), rows), verdict, left)
 
@@ -226,18 +248,33 @@ def _calibration(numbers: Numbers) -> str:
         measures.append((f"Multiclass Brier, {name}", brier_multiclass, "–"))
     measures += [("AURC", one.estimate, "–") for one in numbers.find("aurc")]
     measures += [(f"Risk at {one.where['coverage']} coverage", one.estimate, "–") for one in numbers.find("risk")]
-    rows = [(name, number(one.value), interval(one), str(one.n), perfect) for name, one, perfect in measures]
+    rows = [
+        (name, number(one.value), interval(one), str(one.n), perfect)
+        for name, one, perfect in measures
+        if one.value is not None
+    ]
+    absent: dict[str, list[str]] = {}
+    for name, one, _ in measures:
+        if one.value is None:
+            absent.setdefault(one.note, []).append(name)
+    reasons = [f"{' and '.join(names)}, because {markdown(note)}" for note, names in absent.items()]
+    undefined = f"Undefined here: {'; '.join(reasons)}." * bool(reasons)
     corp = ", ".join(f"{name} {number(brier.also.get(key))}" for key, name in (
         ("mcb", "miscalibration"), ("dsc", "discrimination"), ("unc", "uncertainty")))  # fmt: skip
-    smallest, n_bins = ece.also.get("min_bin_count"), numbers.cite("bins", category="core").value
-    binned = f"{n_bins} bins of equal width, the smallest with {smallest} probes. Brier score: {corp}."
+    empty, smallest = ece.also.get("empty_bins"), ece.also.get("min_filled_bin_count")
+    counts = (
+        f"{empty} of them empty, the smallest other one with {smallest}" if empty else f"the smallest with {smallest}"
+    )
+    n_bins = numbers.cite("bins", category="core").value
+    binned = f"{n_bins} bins of equal width, {counts}. Brier score: {corp}." * bool(ece.n)
     cautions = "\n".join(f"- {one.id}: {markdown(one.text)}." for one in ece.cautions)
-    return _joined(markdown_table(("metric", "value", "95% interval", "n", "if perfect"), rows), binned, cautions)
+    table = markdown_table(("metric", "value", "95% interval", "n", "if perfect"), rows) if rows else ""
+    return _joined(table, undefined, binned, cautions)
 
 
 def _slices(numbers: Numbers) -> str:
     paragraphs = [
-        "p tests a slice against the other core probes with that tag (Fisher), adjusted for the number of slices (BH)."
+        f"p tests a slice against the other {_noun(numbers)} with that tag (Fisher), adjusted over slices (BH)."
     ]
     for key, own in groupby(slices_of(numbers), key=lambda one: one.key):
         rows = [
@@ -271,7 +308,7 @@ def _confusion(numbers: Numbers) -> str:
     counts = {(one.where["expected"], one.where["chosen"]): one.estimate.value for one in numbers.find("confusion")}
     diagonal = numbers.get("diagonal")
     if diagonal is None:
-        return "The predictions do not say what was expected and what was chosen."
+        return ""
     forms = sorted({form for pair in counts for form in pair})
     text = f"{diagonal.also['k']} of {diagonal.n} on the diagonal."
     if len(forms) <= _MATRIX:
@@ -286,17 +323,23 @@ def _confusion(numbers: Numbers) -> str:
 
 def _failures(numbers: Numbers) -> str:
     wrong, unscored = numbers.find("failure"), numbers.find("unscored")
-    text = f"{len(wrong)} wrong choice{'' if len(wrong) == 1 else 's'}, the most confident first."
+    text = f"{len(wrong)} wrong choice{'' if len(wrong) == 1 else 's, the most confident first'}." if wrong else ""
     if len(wrong) > _FAILURES:
         text += f" The first {_FAILURES} are shown."
     rows = [
         (*probe(one), form(one, "expected"), form(one, "chosen"), number(one.estimate.value))
         for one in wrong[:_FAILURES]
     ]
-    table = markdown_table(("id", "probe", "expected", "chosen", "confidence"), rows) if rows else ""
+    table = filled_table(("id", "probe", "expected", "chosen", "confidence"), rows)
     rest = [(*probe(one), markdown(one.estimate.note)) for one in unscored[:_FAILURES]]
-    listed = ("Not scored:", markdown_table(("id", "probe", "why"), rest)) if rest else ()
+    listed = ("Not scored:", filled_table(("id", "probe", "why"), rest)) if rest else ()
     return _joined(text, table, *listed)
+
+
+def filled_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table without the columns of which no row knows anything."""
+    kept = [place for place in range(len(head)) if any(row[place] != "–" for row in rows)]
+    return markdown_table([head[n] for n in kept], [[row[n] for n in kept] for row in rows]) if rows else ""
 
 
 def probe(one: Metric) -> tuple[str, str]:
@@ -312,76 +355,29 @@ def form(one: Metric, key: str) -> str:
 
 
 def _limits(numbers: Numbers) -> str:
-    if numbers.find("perplexity"):
-        return (
-            f"{_LIMITS}\n- Perplexity was measured beside the run: held_out.jsonl and results.json state it, the run's "
-            "ledger does not,\n  and `perpend audit` does not recompute it."
+    """What the numbers of this report do not allow; each line is there only where it is about one of them."""
+    noun, cells = _noun(numbers), numbers.find("slice_accuracy")
+    lines = []
+    if numbers.find("ece_by_candidates", category="core"):
+        lines.append("Confidence is a share among candidates, not of the vocabulary; set sizes are told apart above.")
+    if any(one.where["slice"] == "verb" for one in cells):
+        lines.append("Intervals take probes for independent. Those of one verb resemble each other: a little narrow.")
+    else:
+        lines.append(f"Intervals take {noun} for independent: where some resemble each other, they are too narrow.")
+    if numbers.cite("ece", category="core").value is not None:
+        lines.append("The interval of ECE is empirical: measured coverage 0.90 to 0.99, no theory.")
+    if cells:
+        lines.append(f"Slices are exploratory: below 30 {noun}, no ranking follows from them.")
+    reasons = [one.where["reason"] for one in numbers.find("left_out")]
+    if any(reason.endswith(": ambiguous") for reason in reasons):
+        lines.append("What is ambiguous counts neither for nor against.")
+    if any(not reason.endswith(": ambiguous") for reason in reasons):
+        lines.append(
+            "What was not scored is left out, which flatters a model that gives no answer where it knows none."
         )
-    return f"{_LIMITS}\n- No held-out text was given, so there is no perplexity."
-
-
-def results_body(numbers: Numbers) -> dict[str, JSON]:
-    """The numbers of results.json: the lab's plain ones under its names, each with its interval under `estimates`."""
-    accuracy, ece, brier = (numbers.cite(name, category="core") for name in ("accuracy", "ece", "brier"))
-    tricks = {one.where["reason_code"]: _accuracy(one.estimate) for one in numbers.find("trick_accuracy")}
-    selective = [(f"risk_at_{one.where['coverage']}", one.estimate) for one in numbers.find("risk")]
-    selective += [("aurc", one.estimate) for one in numbers.find("aurc")]
-    return {
-        "n": accuracy.n,
-        "left_out": {one.where["reason"]: one.estimate.value for one in numbers.find("left_out")},
-        "accuracy": accuracy.value,
-        "ece": ece.value,
-        "brier": brier.value,
-        "n_bins": numbers.cite("bins", category="core").value,
-        "min_bin_count": ece.also.get("min_bin_count"),
-        "estimates": {"accuracy": accuracy.as_json(), **_calibration_body(numbers, "core")},
-        "adversarial": {
-            "overall": _accuracy(numbers.cite("accuracy", category="adversarial")),
-            "by_category": tricks,
-            "calibration": _calibration_body(numbers, "adversarial"),
-        },
-        "slices": [
-            {
-                "slice": one.key,
-                "value": one.value,
-                "accuracy": one.accuracy.as_json(),
-                "difference_from_the_rest": None if one.difference is None else one.difference.as_json(),
-                "low_sample": one.low_sample,
-            }
-            for one in slices_of(numbers)
-        ],
-        "selective": {name: one.as_json() for name, one in selective},
-        "perplexity": {one.where["language"]: one.estimate.as_json() for one in numbers.find("perplexity")},
-    }
-
-
-def _accuracy(one: Estimate) -> dict[str, JSON]:
-    return {
-        "n": one.n,
-        "correct": one.also["k"],
-        "accuracy": one.value,
-        "wilson": None if one.value is None else [one.lo, one.hi],
-        "low_sample": one.n < LOW_SAMPLE,
-    }
-
-
-def _calibration_body(numbers: Numbers, category: str) -> dict[str, JSON]:
-    names = ("ece", "brier", "confidence_minus_accuracy", "ece_above_chance", "brier_multiclass_divided_by_classes",
-             "brier_multiclass_sum")  # fmt: skip
-    by_size = numbers.find("ece_by_candidates", category=category)
-    return {name: numbers.cite(name, category=category).as_json() for name in names} | {
-        "reliability": [_bin(one.estimate) for one in numbers.find("reliability", category=category)],
-        "ece_by_candidates": {one.where["candidates"]: one.estimate.as_json() for one in by_size},
-        "verdict": verdict_of(numbers, "calibration", category=category),
-    }
-
-
-def _bin(one: Estimate) -> dict[str, JSON]:
-    return {
-        "lo": one.also["from"],
-        "hi": one.also["to"],
-        "count": one.n,
-        "confidence": one.also["confidence"],
-        "accuracy": one.value,
-        "wilson": None if one.n == 0 else [one.lo, one.hi],
-    }
+    if numbers.find("perplexity"):
+        lines.append(
+            "Perplexity was measured beside the run: held\\_out.jsonl and results.json state it, the run's ledger does "
+            "not, and `perpend audit` does not recompute it."
+        )
+    return "\n".join(f"- {line}" for line in lines)

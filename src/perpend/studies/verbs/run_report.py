@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from perpend.canon import portable_name
 from perpend.inert import markdown
 from perpend.measure.study import FigureOf, Metric, Numbers, Report, Section, TableOf
-from perpend.report.derive import covered
+from perpend.report import answer as plainly
+from perpend.report.derive import covered, unanswered
 from perpend.studies.verbs.compare_page import compare_lead, compare_parts
 from perpend.studies.verbs.figures import figures_of
 from perpend.studies.verbs.report import (
@@ -17,9 +18,11 @@ from perpend.studies.verbs.report import (
     page_of,
     parts_of,
     provenance_of,
+    sentence,
     tables_of,
     verdict_of,
 )
+from perpend.types import Estimate
 
 
 def run_report(numbers: Numbers, *, figures: bool) -> Report:
@@ -31,6 +34,8 @@ def run_report(numbers: Numbers, *, figures: bool) -> Report:
     ]
     names = _names([where for _, where in checkpoints])
     headline, sections = [covered(numbers)], []
+    sentences: list[str] = []
+    cited: list[Estimate] = []
     tables: list[TableOf] = []
     drawn: list[FigureOf] = []
     for name, (scorer, where) in zip(names, checkpoints, strict=True):
@@ -39,6 +44,8 @@ def run_report(numbers: Numbers, *, figures: bool) -> Report:
         links = {one.name.removeprefix(folder): f"figures/{one.name}.png" for one in pictures} if figures else None
         parts = [ReportPart("Checkpoint", _facts(numbers, where["model"])), *parts_of(own, links)]
         headline.append(f"{markdown(name)}: {answer(own)}")
+        sentences.append(sentence(own, name))
+        cited += [own.cite(kind, category="core") for kind in ("accuracy", "ece")]
         sections += _sections(parts) if len(names) == 1 else [Section(markdown(name), page_of(parts, deeper=1))]
         tables += tables_of(own, folder)
         drawn += pictures
@@ -46,10 +53,19 @@ def run_report(numbers: Numbers, *, figures: bool) -> Report:
     for name, metric in zip(_names([_pair(metric) for metric in comparisons]), comparisons, strict=True):
         own, pair = numbers.part(metric.scorer, **metric.where), (metric.where["first"], metric.where["second"])
         headline.append(f"{markdown(name)}: {markdown(verdict_of(own, 'comparison'))}")
+        sentences.append(f"{plainly.name(name)}: {verdict_of(own, 'comparison')}")
         text = page_of(compare_parts(own, pair), deeper=1)
         sections.append(Section(markdown(name), f"{compare_lead(own)}\n\n{text}"))
     title = ", ".join(map(markdown, numbers.runs))
-    return Report(title, "\n\n".join(headline), tuple(sections), tuple(tables), tuple(drawn))
+    return Report(
+        title,
+        "\n\n".join(headline),
+        tuple(sections),
+        tuple(tables),
+        tuple(drawn),
+        answer=plainly.most_of(sentences, "line"),
+        cautions=(*unanswered(numbers), *plainly.caution_sentences(cited)),
+    )
 
 
 def _names(places: Sequence[Mapping[str, str]]) -> list[str]:

@@ -15,23 +15,33 @@ from perpend.ask.task import Task
 if TYPE_CHECKING:
     from perpend.measure.study import Metric, Numbers, Report
     from perpend.measure.table import BoolArray, Table
+    from perpend.types import Item
 
 FOLDER = Path(__file__).parent / "items"
 SCORED_BY = {"choice": False, "choice_raw": True}
 """The column of choices, and whether a candidate's likelihood is its sum and not its mean per token."""
 
 
-def task() -> Task:
+def task(*, declare: str | None = None) -> Task:
     """The bare sentence with its blank, no system message; each candidate's likelihood is asked for, no text.
 
-    The items are the core and the adversarial probes; never state one number over both (tag `category`).
+    The items are the core and the adversarial probes; never state one number over both (tag `category`). `declare`
+    names values that own probes have and these have not: 'reason_code=negation,verb=run'.
     """
+
+    def check(item: Item, where: str) -> None:
+        from perpend.studies.verbs.domains import check_probe, declared
+
+        check_probe(item, where, declared(declare or ""))
+
     return Task(
         name="verbs",
         conditions=(bare("blank"),),
         scorers=("choice", "choice_raw", "confidence", "confidence_raw"),
         items=(FOLDER / "verbs_core.jsonl", FOLDER / "verbs_adversarial.jsonl"),
         choices_scored=True,
+        check=check,
+        options={} if declare is None else {"declare": declare},
     )
 
 

@@ -54,6 +54,7 @@ from perpend.studies.logic.chaosbench.rundir import (
     SUMMARY_PAGE,
     cut_stated,
     index_row,
+    is_older,
     is_ours,
     parser_named,
     parser_stated,
@@ -274,11 +275,12 @@ def _manifest(examined: Examined, body: Mapping[str, JSON], ledger: Run | None) 
     manifest, predictions = examined.manifest, examined.predictions
     settings = settings_from(object_of(manifest, "settings", RUN_MANIFEST), RUN_MANIFEST)
     # 'careful' is whatever our newest rule was when the run was begun.
-    is_older = settings.parsing == "careful" and manifest.get("parser") in OLDER
-    parser: dict[str, JSON] = {"parser": manifest.get("parser")} if is_older else {}
+    is_older_rule = settings.parsing == "careful" and manifest.get("parser") in OLDER
+    parser: dict[str, JSON] = {"parser": manifest.get("parser")} if is_older_rule else {}
     now: dict[str, JSON] = {
         **settings.stated(),
         **parser,
+        **({"strict_parsing": settings.parsing != "lenient"} if is_older(manifest) else {}),
         "settings": settings.as_json(),
         "total_items_evaluated": len(predictions),
         "metrics_summary": {name: body[name] for name in SUMMARY},

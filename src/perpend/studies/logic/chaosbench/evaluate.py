@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from perpend.ask.asking import Outcome
 from perpend.ask.guarded import Guarded
-from perpend.ask.runner import Outcome, evaluate_task
+from perpend.ask.runner import evaluate_task
+from perpend.ask.starting import has_response, new_folders
 from perpend.ask.task import make_model, make_task
 from perpend.canon import JSON, digest_file, dumps, object_of, write_atomic
 from perpend.errors import DataError, PerpendError, SpecError, StoreError
@@ -139,8 +142,21 @@ def ask(directory: Path, settings: Settings, *, quiet: bool = False) -> Outcome:
     model = make_model(spec.models[0].name, spec.models[0].options, spec.items)
     begun = time.monotonic()
     outcome = evaluate_task(spec, task, [model], directory.parent, quiet=quiet)
-    finish(directory, Ending(outcome.stopped, time.monotonic() - begun, outcome.usd))
+    finish(directory, Ending(outcome.stopped, time.monotonic() - begun, outcome.usd, outcome.usd_note))
     return outcome
+
+
+@contextmanager
+def new_run(source: ItemSource, settings: Settings, out: Path) -> Iterator[Path]:
+    """`begin` for the length of a block: where an error ends it before any reply was kept, no folder is left."""
+    with new_folders(out):
+        directory = begin(source, settings, out)
+        try:
+            yield directory
+        except PerpendError:
+            if not has_response(directory):
+                shutil.rmtree(directory)
+            raise
 
 
 def mark_resumed(directory: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import digest_file
+from perpend.canon import digest_file, text_lines
 from perpend.errors import DataError
 
 SHORT = 16
@@ -25,19 +25,14 @@ class FileDigest:
 
 def file_digest(path: Path, listed: str) -> FileDigest:
     """The digest of a file that the selector lists as `listed`."""
-    try:
-        return FileDigest(listed, count_lines(path), digest_file(path))
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; the selector lists it as {listed!r}") from None
+    if not path.exists():
+        raise DataError(f"{path}: no such file; the selector lists it as {listed!r}")
+    return FileDigest(listed, count_lines(path), digest_file(path))
 
 
 def count_lines(path: Path) -> int:
     """How many lines are not blank, read as UTF-8."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            return sum(1 for line in file if line.strip())
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    return sum(1 for _ in text_lines(path))
 
 
 def global_sha256(files: Iterable[FileDigest]) -> str:

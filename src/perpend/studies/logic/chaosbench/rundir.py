@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from perpend.canon import JSON, object_of, read_object, write_atomic
+from perpend.canon import JSON, as_object, object_of, read_object, write_atomic
 from perpend.errors import DataError, StoreError, did_you_mean
 from perpend.inert import markdown
 from perpend.measure.run import Run
 from perpend.measure.table import Reply
 from perpend.report.derive import derive
-from perpend.report.tables import markdown_row, markdown_table, number
+from perpend.report.tables import markdown_row, markdown_table, number, undefined
 from perpend.studies.logic.chaosbench.predictions import as_lines
 from perpend.studies.logic.design import OLDER, PARSERS
 from perpend.studies.logic.metrics import CONFUSION, SUMMARY, seed_names
@@ -57,6 +57,14 @@ def is_ours(manifest: Mapping[str, JSON]) -> bool:
     return "parser" in manifest or "settings" in manifest
 
 
+def is_older(manifest: Mapping[str, JSON]) -> bool:
+    """Whether a run of ours ended before unknown costs were stated; some of its words are those of that time.
+
+    'strict_parsing' was then said of every rule but the lenient one, and an undefined MCC stood alone.
+    """
+    return "usd" in manifest and "usd_note" not in manifest
+
+
 def parser_named(manifest: Mapping[str, JSON]) -> str:
     """The rule that read the replies: the one that a run manifest names, else the reference's."""
     return str(manifest.get("parser") or ("label@1" if manifest.get("strict_parsing", True) else "label_lenient@1"))
@@ -83,7 +91,9 @@ class Ending:
 
     stopped: str | None
     seconds: float
-    usd: float
+    usd: float | None
+    """What the whole run cost; None where that is unknown, and `usd_note` says why."""
+    usd_note: str = ""
 
 
 def run_predictions(run: Run, parser: str) -> list[Prediction]:
@@ -113,6 +123,7 @@ def finish(directory: Path, ending: Ending | None = None) -> None:
             "status": "completed" if ending.stopped is None else f"stopped: {ending.stopped}",
             "wall_seconds": ending.seconds + (before if isinstance(before, int | float) else 0.0),
             "usd": ending.usd,
+            "usd_note": ending.usd_note,
         }
     write_json(directory / RUN_MANIFEST, manifest)
     write_atomic(directory / SUMMARY_PAGE, summary_page(manifest, body))
@@ -131,7 +142,7 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
     budget = object_of(metrics, "token_budget", "metrics")
     confusion = object_of(metrics, "confusion", "metrics")
     key_rows = [
-        *((name, _shown(object_of(estimates, key, "metrics"))) for name, key in _RATES),
+        *((name, _shown(manifest, object_of(estimates, key, "metrics"))) for name, key in _RATES),
         *((name.capitalize(), str(metrics.get(name))) for name in _COUNTS),
         ("Coverage of first replies", number(metrics.get("coverage_first_reply"), 4)),
         ("TP / FP / TN / FN", " / ".join(str(confusion.get(key)) for key in CONFUSION)),
@@ -158,25 +169,39 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
     for family in sorted(families):
         body = object_of(families, family, "metrics")
         few = " (low support)" if body.get("low_support") else ""
-        balanced = _shown(object_of(object_of(body, "estimates", family), "balanced_accuracy", family))
+        balanced = _shown(manifest, object_of(object_of(body, "estimates", family), "balanced_accuracy", family))
         cells = [number(body.get(key)) for key in ("coverage", "accuracy_valid")]
-        tail = [number(body.get(key)) for key in ("mcc", "tpr", "tnr")]
+        tail = [_plain(manifest, body, key) for key in ("mcc", "tpr", "tnr")]
         rows.append((markdown(family) + few, str(body.get("total")), *cells, balanced, *tail))
     head = ("Family", "Total", "Coverage", "Accuracy", "Balanced accuracy", "MCC", "TPR", "TNR")
     rule = "|--------|-------|----------|----------|-------------------|-----|-----|-----|"
     return "\n".join([*lines, markdown_table(head, rows, rule)]) + "\n"
 
 
-def _shown(estimate: Mapping[str, JSON]) -> str:
+def _undefined(manifest: Mapping[str, JSON], estimate: Mapping[str, JSON]) -> str:
+    """NA, and what others print there."""
+    return undefined({} if is_older(manifest) else estimate.get("also"))
+
+
+def _shown(manifest: Mapping[str, JSON], estimate: Mapping[str, JSON]) -> str:
     """Value and interval of an estimate."""
+    if estimate.get("value") is None:
+        return _undefined(manifest, estimate)
     lo, hi = estimate.get("lo"), estimate.get("hi")
     interval = "" if lo is None or hi is None else f" [{number(lo)}, {number(hi)}]"
     return f"{number(estimate.get('value'), 4)}{interval}"
 
 
+def _plain(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON], key: str, places: int = 3) -> str:
+    """A number by the protocol's name."""
+    if metrics.get(key) is None:
+        return _undefined(manifest, as_object(as_object(metrics.get("estimates")).get(key)))
+    return number(metrics.get(key), places)
+
+
 def index_row(name: str, manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> str:
     """The line of a published run in the index."""
-    numbers = [number(metrics.get(key), 4) for key in ("accuracy_valid", "balanced_accuracy", "mcc")]
+    numbers = [_plain(manifest, metrics, key, 4) for key in ("accuracy_valid", "balanced_accuracy", "mcc")]
     run, provider = f"[{markdown(name)}]({name})", markdown(str(manifest.get("provider")))
     row = (run, provider, str(metrics.get("total")), *numbers, str(manifest.get("created_utc"))[:10])
     return markdown_row(row)

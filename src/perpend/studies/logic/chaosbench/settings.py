@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -73,8 +74,8 @@ class Settings:
     phase: str | None = None
     truncate_pred_text: int | None = None
     max_usd: float | None = None
-    usd_per_million_input: float = 0.0
-    usd_per_million_output: float = 0.0
+    usd_per_million_input: float | None = None
+    usd_per_million_output: float | None = None
     base_url: str | None = None
 
     def __post_init__(self) -> None:
@@ -91,7 +92,7 @@ class Settings:
                 raise SpecError(f"--{name.replace('_', '-')} must be {least} or more, not {value}")
         if not (math.isfinite(self.temperature) and self.temperature >= 0.0):
             raise SpecError(f"--temperature must be a number of at least 0, not {self.temperature}")
-        if self.max_usd is not None and not (self.usd_per_million_input or self.usd_per_million_output):
+        if self.max_usd is not None and None in (self.usd_per_million_input, self.usd_per_million_output):
             raise SpecError(
                 "--max-usd needs prices: give --usd-per-million-input and --usd-per-million-output for this model"
             )
@@ -118,7 +119,8 @@ class Settings:
             "max_items": self.max_items,
             "seed": self.seed,
             "retries": self.retries,
-            "strict_parsing": self.parsing != "lenient",
+            # The reference has two rules; the careful one is neither of them.
+            "strict_parsing": {"strict": True, "lenient": False}.get(self.parsing),
             "workers": self.workers,
             "order_mode": "canonical" if self.shuffle_seed is None else "shuffled",
             "shuffle_seed": self.shuffle_seed,
@@ -191,8 +193,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("model", "phase", "base_url"), (str, *_MAYBE)),
     **dict.fromkeys(("seed", "workers", "retries", "max_tokens"), (int,)),
     **dict.fromkeys(("max_items", "shuffle_seed", "truncate_pred_text"), (int, *_MAYBE)),
-    **dict.fromkeys(("temperature", "usd_per_million_input", "usd_per_million_output"), (int, float)),
-    "max_usd": (int, float, *_MAYBE),
+    "temperature": (int, float),
+    **dict.fromkeys(("max_usd", "usd_per_million_input", "usd_per_million_output"), (int, float, *_MAYBE)),
 }
 
 
@@ -203,7 +205,8 @@ def resumed(before: Settings, given: Mapping[str, object], where: str) -> Settin
     """
     stated = {key: value for key, value in given.items() if key in _TYPES}
     # A model that is a file has to be named again: the run folder does not hold its path. Its digest is checked.
-    free = RESUMABLE | ({"model"} if before.provider in FILES else set())
+    is_same = written_name(f"{before.provider}/{stated.get('model')}") == before.provider_name
+    free = RESUMABLE | ({"model"} if before.provider in FILES or is_same else set())
     differ = [
         f"--{key.replace('_', '-')} {getattr(before, key)} → {value}"
         for key, value in stated.items()
@@ -212,6 +215,23 @@ def resumed(before: Settings, given: Mapping[str, object], where: str) -> Settin
     if differ:
         raise SpecError(f"{where}: the run was begun otherwise: {', '.join(differ)}. Leave these out, or start anew.")
     return settings_from({**before.as_json(), **stated}, where)
+
+
+def resume_command(directory: Path, settings: Settings, given: Mapping[str, object]) -> str:
+    """What a shell takes to resume a run: its folder, and what was given now and the folder does not keep.
+
+    A server's address and a model that is a file are not written into a run's folder; speed and budget may have been
+    given anew. No flag holds a secret: keys are in the environment.
+    """
+    is_file = settings.provider in FILES or settings.as_json()["model"] != settings.model
+    named = RESUMABLE | ({"model"} if is_file else set())
+    flags = [
+        word
+        for key, value in given.items()
+        if key in named and value is not None
+        for word in (f"--{key.replace('_', '-')}", str(value))
+    ]
+    return shlex.join(["chaosbench", "eval", "--resume", str(directory), *flags])
 
 
 def prompt_hash(task: Task) -> str:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from perpend.canon import JSON, write_atomic
 from perpend.inert import markdown
-from perpend.report.tables import as_csv, markdown_table, number
+from perpend.report.tables import as_csv, markdown_table, number, undefined
 from perpend.stats.proportions import wilson
 from perpend.studies.logic.chaosbench.analyze import Analysis, Baseline, RunRow
 from perpend.types import Estimate
@@ -98,6 +98,8 @@ def _ends(estimates: Mapping[str, Estimate]) -> Row:
     for name in _INTERVALS:
         estimate = estimates.get(name)
         ends |= {f"{name}_lo": estimate.lo if estimate else None, f"{name}_hi": estimate.hi if estimate else None}
+        if estimate is not None and estimate.value is None:
+            ends[f"{name}_undefined"] = undefined(estimate.also)
     return ends
 
 
@@ -123,7 +125,9 @@ def cell(row: Row, column: str) -> str:
         return "NA" if value is None else str(value)
     lo, hi = row.get(f"{column}_lo"), row.get(f"{column}_hi")
     interval = "" if lo is None or hi is None else f" [{number(lo)}, {number(hi)}]"
-    return "" if value is None and column == "items" else number(value) + interval
+    if value is None:
+        return "" if column == "items" else str(row.get(f"{column}_undefined", "NA"))
+    return number(value) + interval
 
 
 def as_markdown(rows: Sequence[Row]) -> str:

@@ -16,7 +16,7 @@ from perpend.studies.logic.chaosbench.baselines import FAMILY_ITEMS, FAMILY_LIMI
 from perpend.studies.logic.chaosbench.duplicates import exact_duplicates, near_duplicates
 from perpend.studies.logic.chaosbench.items import KEYS, Record, family_of, label_of, read_records, text_of
 from perpend.studies.logic.chaosbench.masking import Mask, systems_of
-from perpend.studies.logic.chaosbench.sources import locate
+from perpend.studies.logic.chaosbench.sources import SELECTOR, locate, packaged_root
 from perpend.studies.logic.replies import GROUP_TAGS
 
 NEAR_LIMIT = 50
@@ -40,16 +40,19 @@ LEAKS = (
 _BROKEN = "cannot run: the schema is broken"
 
 
-def validate_folder(data: Path) -> list[Gate]:
-    """Every gate on all `*.jsonl` files directly in a folder, or on one file; placed as `locate` finds it."""
-    data = locate(data)
+def items_at(data: Path | None = None) -> list[tuple[str, Record]]:
+    """The items of all `*.jsonl` files directly in a folder, or of one file; placed as `locate` finds it.
+
+    None is the set that comes with the package.
+    """
+    data = packaged_root() / SELECTOR.parent if data is None else locate(data)
     paths = sorted(data.glob("*.jsonl")) if data.is_dir() else [data]
     if not paths:
         raise DataError(f"{data}: no *.jsonl file directly in this folder")
     placed = [entry for path in paths for entry in read_records(path)]
     if not placed:
         raise DataError(f"{data}: no items")
-    return validate(placed)
+    return placed
 
 
 def validate(placed: Sequence[tuple[str, Record]]) -> list[Gate]:
@@ -130,7 +133,8 @@ def _balance(what: str, records: Sequence[Record], keys: Sequence[str] | None) -
         groups.setdefault(key, []).append(record)
     large = {key: _share(rows) for key, rows in groups.items() if len(rows) >= BALANCE_ITEMS}
     if not large:
-        return Gate(name, False, f"cannot run: no {what} has {BALANCE_ITEMS} items")
+        # A handful of items has no families to balance; whether it is balanced itself is another gate.
+        return Gate(name, what == "family", f"cannot run: no {what} has {BALANCE_ITEMS} items")
     lo, hi = BALANCE
     bad = [f"{key!r} is {share:.3f} TRUE" for key, share in large.items() if not lo <= share <= hi]
     return Gate(name, not bad, _first(bad, len(large), f"values with {BALANCE_ITEMS} items or more"))
@@ -154,9 +158,11 @@ def _degeneracy(records: Sequence[Record]) -> Gate:
     families: dict[str, list[Record]] = {}
     for record in records:
         families.setdefault(family_of(record), []).append(record)
-    shares = {family: _share(rows) for family, rows in families.items()}
+    shares = {family: _share(rows) for family, rows in families.items() if len(rows) >= BALANCE_ITEMS}
     bad = [f"{family} is {share:.3f} TRUE" for family, share in shares.items() if max(share, 1 - share) > DEGENERATE]
-    return Gate("family degeneracy", not bad, _first(bad, len(families), "families"))
+    few = len(families) - len(shares)
+    small = f"; {few} with fewer than {BALANCE_ITEMS} items, too few to tell" if few else ""
+    return Gate("family degeneracy", not bad, _first(bad, len(shares), "families") + small)
 
 
 def _leakage(records: Sequence[Record]) -> Gate:

@@ -1,0 +1,80 @@
+"""compare FIRST SECOND: two runs, published folders, logs or checkpoints, whichever they are; two of one kind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from perpend._convert import as_run
+from perpend.canon import JSON
+from perpend.errors import DataError, SpecError
+from perpend.measure.run import Run
+from perpend.report.compare import RunComparison, Side, compare_directories, side
+from perpend.report.compare_text import comparison_text
+from perpend.studies.verbs.checkpoint import compared_checkpoints
+from perpend.studies.verbs.compare_page import compare_body, compare_text
+
+Given: TypeAlias = tuple["Path | Run", Mapping[str, str]]
+"""What a side is, and the part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison of any kind, as text for a terminal and as the body of COMPARE.json."""
+
+    text: str
+    body: Mapping[str, JSON]
+
+
+def compare_paths(
+    first: Given, second: Given, out: Path | None = None, *, columns: Sequence[str] = (), figures: bool = True
+) -> Compared:
+    """Compare what two paths are and, with `out`, write page, tables and figures there.
+
+    Two of different kinds, and what is neither a run, a log nor a checkpoint, are errors.
+    """
+    kinds = [isinstance(place, Path) and is_checkpoint(place) for place, _ in (first, second)]
+    if any(kinds) and not all(kinds):
+        one, other = (first, second) if kinds[0] else (second, first)
+        raise DataError(f"{one[0]}: the report of a checkpoint, but {other[0]} is none; compare two of a kind")
+    if all(kinds):
+        if first[1] or second[1] or columns:
+            raise SpecError("--first, --second and --column are for runs; checkpoints are compared whole")
+        numbers, names = compared_checkpoints(Path(str(first[0])), Path(str(second[0])), out, figures=figures)
+        return Compared(compare_text(numbers, names), compare_body(numbers, names))
+    comparison = compare_any(first, second, out, columns=columns, figures=figures)
+    return Compared(comparison_text(comparison), comparison.as_json())
+
+
+def compare_any(
+    first: Given, second: Given, out: Path | None = None, *, columns: Sequence[str] = (), figures: bool = True
+) -> RunComparison:
+    """Compare two runs, published folders or logs; a log is imported and scored for the time of the comparison."""
+    with _sides(first, second) as sides:
+        return compare_directories(*sides, out, columns, figures=figures)
+
+
+@contextmanager
+def _sides(first: Given, second: Given) -> Iterator[tuple[Side, Side]]:
+    """Both as sides. One path twice is one run: its parts are compared."""
+    with ExitStack() as stack:
+        runs: dict[Path, Run] = {}
+        sides: list[Side] = []
+        for place, where in (first, second):
+            if isinstance(place, Run):
+                sides.append(side(place, where))
+                continue
+            key = Path(os.path.realpath(place))  # also of a link to itself, which is no run
+            if key not in runs:
+                runs[key] = stack.enter_context(as_run(place))
+            sides.append(side(runs[key], where))
+        yield sides[0], sides[1]
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Whether a folder is the report of a checkpoint."""
+    return (path / "results.json").is_file() and not (path / "run.db").is_file()

