@@ -19,7 +19,6 @@ from perpend.stats.cells import (
     Cells,
     Column,
     Design,
-    ItemCells,
     collapse,
     design,
     factor,
@@ -28,6 +27,7 @@ from perpend.stats.cells import (
     separated_cells,
 )
 from perpend.stats.gate import FloatArray
+from perpend.stats.sandwich import item_covariance
 from perpend.types import Caution, Estimate, Number
 
 __all__ = [
@@ -36,8 +36,6 @@ __all__ = [
 ]  # fmt: skip
 
 _SCORE_LIMIT = 1e-6
-# Above so many items the leverage of one is nothing.
-_LEVERAGED = 500
 # A stationary point with every |logit| below this is the maximum: a separated cell would still leave a score of 6e-6.
 _SETTLED = 12.0
 
@@ -147,7 +145,7 @@ def _fit(cells: Cells, model: Design, *, checked: bool) -> LogitFit:
             caution = gate.not_stationary(norm)
             raise DataError(f"{caution.id}: {caution.text}; collapse sparse levels or drop a term")
     bread = np.asarray(np.linalg.inv(information), dtype=np.float64)
-    clustered = None if items is None else _sandwich(model.x, coef, bread, items)
+    clustered = None if items is None else item_covariance(model.x, coef, bread, items)
     return LogitFit(model, coef, bread, clustered, loglik, rank, cells.rows, n_items, aliased, (), few)
 
 
@@ -157,37 +155,6 @@ def _supremum(model: Design, cells: Cells, rest: np.typing.NDArray[np.bool_]) ->
         return 0.0
     x = model.x[rest]
     return _newton(x[:, _independent(x)], cells.k[rest], cells.n[rest])[2]
-
-
-def _sandwich(x: FloatArray, coef: FloatArray, bread: FloatArray, items: ItemCells) -> FloatArray | None:
-    """Item-clustered covariance from the scores per item; None for one item.
-
-    With few items residuals are too small, as the fit follows them: up to 500 items they are scaled up by the item's
-    leverage (Mancl and DeRouen 2001), above by G / (G - 1).
-    """
-    if items.n_items < 2:
-        return None
-    p = expit(x @ coef)
-    residual = items.k - items.n * p[items.cell]
-    factor = items.n_items / (items.n_items - 1.0)
-    if items.n_items <= _LEVERAGED and not edition.is_first():
-        residual, factor = _leveraged(x, p, bread, items, residual), 1.0
-    scores = np.stack([np.bincount(items.item, residual * column[items.cell], items.n_items) for column in x.T], axis=1)
-    return np.asarray(bread @ (scores.T @ scores) @ bread * factor, dtype=np.float64)
-
-
-def _leveraged(x: FloatArray, p: FloatArray, bread: FloatArray, items: ItemCells, residual: FloatArray) -> FloatArray:
-    """Residuals without the part of the fit that the item itself is the cause of."""
-    scaled = residual.copy()
-    for one in range(items.n_items):
-        own = np.flatnonzero(items.item == one)
-        rows, chance = x[items.cell[own]], p[items.cell[own]]
-        weight = items.n[own] * chance * (1.0 - chance)
-        kept = np.eye(len(own)) - (rows @ bread @ rows.T) * weight
-        # An item that alone decides a coefficient leaves nothing to scale by.
-        if abs(float(np.linalg.det(kept))) > 1e-9:
-            scaled[own] = np.linalg.solve(kept.T, residual[own])
-    return scaled
 
 
 def likelihood_ratio(large: LogitFit, small: LogitFit) -> Estimate:
