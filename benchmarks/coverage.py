@@ -1,252 +1,198 @@
-"""How often nominal 95% intervals cover, and how often tests reject a true null: our default beside naive methods.
+"""How often nominal 95% intervals cover, and how often tests at 5% reject a true null, over designs of many kinds.
 
-    python benchmarks/coverage.py            a few minutes; the table of docs/reference/metrics.md
-    python benchmarks/coverage.py --quick    seconds, rougher
-    python benchmarks/coverage.py --json     one JSON object
+    python benchmarks/coverage.py                 about ten minutes; the tables of docs/reference/coverage.md
+    python benchmarks/coverage.py --quick         seconds, rougher
+    python benchmarks/coverage.py --json          one JSON object
+    python benchmarks/coverage.py rate pairs      these classes of designs only
 
-Items differ in difficulty (normal on the logit scale) and, for pairs, in susceptibility; each is asked at six
-temperatures. The truth is that of the population of items. A method that gives no interval counts as not covering.
+The truth is that of the population of items. Each design has a seed of its own, so that one does not move another. An
+undefined estimate makes no claim: it is counted beside, and shares are of the others. A design near a limit gets three
+times the runs. Outside are intervals that cover less than 0.93 or more than 0.975 and tests that reject more than 0.06
+by more than the Monte Carlo error, unless in nine runs of ten a caution states a figure that the share agrees with.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator
+import zlib
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TypeAlias
+from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
-from perpend import stats
-from perpend.stats import calibration, resample
-from perpend.types import Estimate
+import coverage_designs
+from judging import Design, Judged
+from perpend.types import Caution
 
-TEMPERATURES = 6
-Array: TypeAlias = npt.NDArray[np.float64]
-Outcome: TypeAlias = dict[str, bool]
+LOW, HIGH, LARGEST = 0.93, 0.975, 0.06
+STATED = 0.9
+"""The share of runs in which a caution must state the figure."""
+COVERS = re.compile(r"cover (?:only )?(\d+(?:\.\d+)?)% to (\d+(?:\.\d+)?)%")
+REJECTS = re.compile(r"reject(?:s)? up to (\d+(?:\.\d+)?)%")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The share of runs in which each method covered (or rejected); the first is our default."""
+    """The share of runs in which a quantity covered (or rejected), its Monte Carlo error, and what was cautioned."""
 
     quantity: str
+    kind: str
     design: str
     nominal: float
-    shares: dict[str, float]
+    method: str
+    share: float
+    error: float
     runs: int
+    undefined: float
+    cautions: dict[str, float]
+    """The share of runs with each caution."""
+    stated: float
+    """The share of runs with a caution whose figure the share agrees with."""
+    outside: bool
+    """Outside the limits, and not stated."""
+    beside: dict[str, float]
 
 
-def tally(quantity: str, design: str, runs: int, once: Callable[[], Outcome], *, nominal: float = 0.95) -> Row:
-    outcomes = [once() for _ in range(runs)]
-    shares = {name: sum(outcome[name] for outcome in outcomes) / runs for name in outcomes[0]}
-    return Row(quantity, design, nominal, shares, runs)
+def figure(caution: Caution, nominal: float) -> tuple[float, float] | None:
+    """The shares that a caution says may be expected; None where it gives no figure."""
+    if nominal < 0.5:
+        match = REJECTS.search(caution.text)
+        return (0.0, float(match[1]) / 100.0) if match else None
+    match = COVERS.search(caution.text)
+    return (float(match[1]) / 100.0, float(match[2]) / 100.0) if match else None
 
 
-def covers(estimate: Estimate, truth: float) -> bool:
-    return estimate.lo is not None and estimate.hi is not None and estimate.lo <= truth <= estimate.hi
+def is_within(share: float, error: float, nominal: float) -> bool:
+    """Inside the limits, or outside by no more than the Monte Carlo error."""
+    return share - error <= LARGEST if nominal < 0.5 else share + error >= LOW and share - error <= HIGH
 
 
-def rejects(p: object) -> bool:
-    return isinstance(p, float) and p <= 0.05
+def near_a_limit(row: Row) -> bool:
+    limits = (LARGEST,) if row.nominal < 0.5 else (LOW, HIGH)
+    return any(abs(row.share - limit) < 1.5 * max(row.error, 0.002) for limit in limits)
 
 
-def logistic(x: Array) -> Array:
-    return 1.0 / (1.0 + np.exp(-x))
+def measured(design: Design, seed: int, runs: int) -> Iterator[Row]:
+    """A row for each quantity of a design."""
+    rng = np.random.default_rng([seed, zlib.crc32(f"{design.kind} {design.name}".encode())])
+    by_quantity: dict[str, list[Judged]] = {}
+
+    def more(times: int) -> None:
+        for _ in range(times):
+            for quantity, one in design.once(rng).items():
+                by_quantity.setdefault(quantity, []).append(one)
+
+    first = max(runs // design.cost, 20)
+    more(first)
+    rows = [row_of(quantity, design, ones) for quantity, ones in by_quantity.items()]
+    if runs > 250 and any(row.stated < STATED and near_a_limit(row) for row in rows):
+        more(2 * first)
+    for quantity, ones in by_quantity.items():
+        yield row_of(quantity, design, ones)
 
 
-def asked(rng: np.random.Generator, logits: Array) -> Array:
-    """0/1 for each item and temperature, row by row."""
-    return (rng.random((len(logits), TEMPERATURES)) < logistic(logits)[:, None]).astype(np.float64).ravel()
+def row_of(quantity: str, design: Design, ones: list[Judged]) -> Row:
+    defined = [one for one in ones if one.right is not None]
+    n, nominal = max(len(defined), 1), ones[0].nominal
+    hits = sum(bool(one.right) for one in defined)
+    share, near = hits / n, (hits + 2.0) / (n + 4.0)  # Agresti and Coull 1998: not 0 where all runs agree
+    error = (near * (1.0 - near) / (n + 4.0)) ** 0.5
+    warned = Counter(id_ for one in defined for id_ in {caution.id for caution in one.cautions})
+    stated = 0
+    for one in defined:
+        figures = [found for caution in one.cautions if (found := figure(caution, nominal))]
+        stated += any(lo - 2.0 * error <= share <= hi + 2.0 * error for lo, hi in figures)
+    return Row(
+        quantity=quantity,
+        kind=design.kind,
+        design=design.name,
+        nominal=nominal,
+        method=ones[0].method,
+        share=share,
+        error=error,
+        runs=len(defined),
+        undefined=1.0 - len(defined) / len(ones),
+        cautions={id_: count / n for id_, count in sorted(warned.items())},
+        stated=stated / n,
+        outside=bool(defined) and not is_within(share, error, nominal) and stated / n < STATED,
+        beside={name: sum(one.beside[name] for one in defined) / n for name in ones[0].beside},
+    )
 
 
-def population_rate(centre: float, spread: float) -> float:
-    grid = np.linspace(-8.0, 8.0, 4001)
-    weight = np.exp(-(grid**2) / 2.0)
-    return float((logistic(centre + spread * grid) * weight).sum() / weight.sum())
+def measure(seed: int, runs: int, classes: tuple[str, ...] = (), step: int = 1) -> Iterator[Row]:
+    """Every design of the named classes, or of all; with a step, every so manieth."""
+    for name, designs in coverage_designs.CLASSES.items():
+        if not classes or name in classes:
+            for design in islice(designs(), 0, None, step):
+                yield from measured(design, seed, runs)
 
 
-def accuracy(rng: np.random.Generator, runs: int, n: int, centre: float) -> Row:
-    truth, items = population_rate(centre, 2.0), np.repeat(np.arange(n), TEMPERATURES)
-
-    def once() -> Outcome:
-        right = asked(rng, centre + 2.0 * rng.standard_normal(n))
-        return {
-            "Wilson, effective n, t": covers(stats.proportion(right, items), truth),
-            "cluster t": covers(stats.proportion(right, items, method="t"), truth),
-            "Wilson on rows": covers(stats.proportion(right), truth),
-        }
-
-    return tally("accuracy", f"{n} items × {TEMPERATURES}, accuracy {truth:.2f}", runs, once)
-
-
-def balanced_accuracy(
-    rng: np.random.Generator, runs: int, n: int, prevalence: float, rates: tuple[float, float]
-) -> Row:
-    positive, (tpr, tnr) = round(n * prevalence), rates
-
-    def once() -> Outcome:
-        tp, tn = int(rng.binomial(positive, tpr)), int(rng.binomial(n - positive, tnr))
-        counts = stats.Confusion(tp, positive - tp, n - positive - tn, tn)
-        plan = stats.wilson_on_balanced_accuracy_as_in_the_run_plan(counts)
-        truth = (tpr + tnr) / 2.0
-        return {
-            "MOVER-Wilson": covers(stats.balanced_accuracy(counts), truth),
-            "Wilson(BA, n) of the run plan": covers(plan, truth),
-        }
-
-    design = f"{n} rows, prevalence {prevalence:.0%}, TPR {tpr}, TNR {tnr}"
-    return tally("balanced accuracy", design, runs, once)
+def summary(rows: list[Row]) -> Iterator[str]:
+    """One line of Markdown per quantity and kind of design: the range, and the worst design."""
+    yield "| quantity | designs | of them | nominal | share | farthest from nominal | cautioned with a figure |"
+    yield "|---|---|--:|--:|---|---|--:|"
+    for quantity, kind in dict.fromkeys((row.quantity, row.kind) for row in rows):
+        own = [row for row in rows if (row.quantity, row.kind) == (quantity, kind) and row.runs]
+        if not own:
+            continue
+        tests = own[0].nominal < 0.5
+        worst = max(own, key=lambda row: row.share) if tests else min(own, key=lambda row: row.share)
+        lo, hi = min(row.share for row in own), max(row.share for row in own)
+        past = [row for row in own if not is_within(row.share, row.error, row.nominal)]
+        said = f"{sum(not row.outside for row in past)} of {len(past)} outside" if past else "none outside"
+        yield (
+            f"| {quantity} | {kind} | {len(own)} | {own[0].nominal:g} | {lo:.3f} to {hi:.3f} | {worst.design}: "
+            f"**{worst.share:.3f}** ± {worst.error:.3f} | {said} |"
+        )
 
 
-def mcc(rng: np.random.Generator, runs: int, n: int, prevalence: float, rates: tuple[float, float]) -> Row:
-    tpr, tnr = rates
-    tp, fn = prevalence * tpr, prevalence * (1.0 - tpr)
-    fp, tn = (1.0 - prevalence) * (1.0 - tnr), (1.0 - prevalence) * tnr
-    truth = float((tp * tn - fp * fn) / np.sqrt((tp + fn) * (fp + tn) * (tp + fp) * (fn + tn)))
-
-    def once() -> Outcome:
-        found = stats.mcc(stats.Confusion(*rng.multinomial(n, [tp, fn, fp, tn]).tolist()))
-        as_share = stats.wilson(round(((found.value or 0.0) + 1.0) / 2.0 * n), n)
-        return {
-            "delta on Fisher's z": covers(found, truth),
-            "Wilson on (MCC + 1) / 2": covers(as_share, (truth + 1.0) / 2.0),
-        }
-
-    return tally("MCC", f"{n} rows, prevalence {prevalence:.0%}, TPR {tpr}, TNR {tnr}", runs, once)
+def table(rows: list[Row]) -> Iterator[str]:
+    """One line of Markdown per design."""
+    yield "| quantity | design | share | cautions (share of runs) | beside it |"
+    yield "|---|---|---|---|---|"
+    for row in rows:
+        warned = ", ".join(f"{id_} {share:.2f}" for id_, share in row.cautions.items())
+        beside = "; ".join(f"{name} {share:.3f}" for name, share in row.beside.items())
+        missing = f" (undefined in {row.undefined:.0%})" if row.undefined else ""
+        share = f"{row.share:.3f} ± {row.error:.3f}{missing}" if row.runs else "undefined"
+        yield f"| {row.quantity} | {row.design} | {share}{' **!**' if row.outside else ''} | {warned} | {beside} |"
 
 
-def clustered(rng: np.random.Generator, runs: int, positive: int, negative: int, centre: float) -> Iterator[Row]:
-    """Balanced accuracy and MCC of items with one gold label each."""
-    n = positive + negative
-    gold, items = np.repeat([1.0] * positive + [0.0] * negative, TEMPERATURES), np.repeat(np.arange(n), TEMPERATURES)
-    rate, share = population_rate(centre, 2.0), positive / n
-    said = share * rate + (1.0 - share) * (1.0 - rate)
-    truth = float((2.0 * rate - 1.0) * np.sqrt(share * (1.0 - share) / (said * (1.0 - said))))
-
-    def both(method: str) -> dict[str, Outcome]:
-        right = asked(rng, centre + 2.0 * rng.standard_normal(n))
-        answer = np.where(right == 1.0, gold, 1.0 - gold)
-        ours, rows = stats.binary_metrics(gold, answer, items), stats.binary_metrics(gold, answer)
-        drawn = stats.binary_metrics(gold, answer, items, method="bootstrap", rng=rng)
-        names = (method, "cluster bootstrap", "the same on rows")
-        found = {"balanced_accuracy": rate, "mcc": truth}
-        return {
-            metric: {name: covers(by[metric], t) for name, by in zip(names, (ours, drawn, rows), strict=True)}
-            for metric, t in found.items()
-        }
-
-    design = f"{positive} + {negative} items × {TEMPERATURES}, TPR = TNR = {rate:.2f}"
-    yield tally("balanced accuracy", design, runs, lambda: both("MOVER of Wilson, effective n, t")["balanced_accuracy"])
-    yield tally("MCC", design, runs, lambda: both("delta on Fisher's z, sandwich, t")["mcc"])
-
-
-def ece(rng: np.random.Generator, runs: int, n: int, gap: float) -> Row:
-    large = rng.beta(8.0, 2.0, 1_000_000)
-    truth = float((large - np.maximum(large - gap, 0.0)).mean())  # the gap has one sign, so bins do not matter
-
-    def once() -> Outcome:
-        confidence = rng.beta(8.0, 2.0, n)
-        correct = (rng.random(n) < np.maximum(confidence - gap, 0.0)).astype(np.float64)
-        bins, chosen = np.minimum((confidence * 10).astype(np.int64), 9), rng.integers(0, n, (400, n))
-        keys = np.arange(400)[:, None] * 10 + bins[chosen]
-        sums = np.bincount(keys.ravel(), weights=(confidence - correct)[chosen].ravel(), minlength=4000)
-        ends = resample.percentile_interval(np.abs(sums.reshape(400, 10)).sum(axis=1) / n, 0.95)
-        return {
-            "gated hull": covers(calibration.ece_estimate(confidence, correct, rng=rng), truth),
-            "percentile bootstrap": covers(Estimate(None, n, ends.lo, ends.hi), truth),
-        }
-
-    return tally("ECE, 10 bins", f"{n} rows, true ECE {truth:.2f}", runs, once)
-
-
-def pairs(rng: np.random.Generator, runs: int, n: int, spread: float, susceptibility: float) -> Iterator[Row]:
-    """Pressure moves items up and down but not their mean, so the two columns have the same truth."""
-    items = np.repeat(np.arange(n), TEMPERATURES)
-
-    def draw() -> tuple[Array, Array]:
-        shared = spread * rng.standard_normal(n)
-        control = asked(rng, shared + susceptibility * rng.standard_normal(n))
-        return control, asked(rng, shared + susceptibility * rng.standard_normal(n))
-
-    def test() -> Outcome:
-        control, pressure = draw()
-        found = stats.paired_test(control, pressure, items)
-        _, b, c, _ = stats.pair_table(control[::TEMPERATURES], pressure[::TEMPERATURES])
-        single = stats.mcnemar(b, c)
-        return {
-            "sign flip": rejects(found.value),
-            "Durkalski": rejects(found.also["p_durkalski"]),
-            "mid-p at one T": rejects(single.value),
-            "exact at one T": rejects(single.also["p_exact"]),
-            "mid-p on rows": rejects(found.also["p_midp"]),
-            "exact on rows": rejects(found.also["p_exact"]),
-        }
-
-    def interval() -> Outcome:
-        control, pressure = draw()
-        return {
-            "Newcombe, effective n, t": covers(stats.paired_difference(control, pressure, items), 0.0),
-            "cluster t": covers(stats.paired_difference(control, pressure, items, method="t"), 0.0),
-            "Newcombe on rows": covers(stats.paired_difference(control, pressure), 0.0),
-        }
-
-    design = f"{n} items × {TEMPERATURES}, item sd {spread:g}, item × condition sd {susceptibility:g}"
-    yield tally("type-I error of a paired test", design, runs, test, nominal=0.05)
-    yield tally("paired difference", design, runs, interval)
-
-
-def measure(seed: int, runs: int) -> Iterator[Row]:
-    """Every design, from one stream of random numbers."""
-    rng = np.random.default_rng(seed)
-    for n, centre in ((200, 0.0), (200, 3.0), (60, 1.0), (20, 1.0), (20, 4.0)):
-        yield accuracy(rng, runs, n, centre)
-    skewed = ((1000, 0.05, (0.6, 0.95)), (1000, 0.05, (0.99, 0.99)), (200, 0.1, (0.7, 0.9)), (68, 0.15, (0.9, 0.9)))
-    even = ((1000, 0.1, (0.8, 0.8)), (1000, 0.2, (0.8, 0.8)), (1000, 0.5, (0.8, 0.8)))
-    for n, prevalence, rates in (*skewed, *even):
-        yield balanced_accuracy(rng, runs, n, prevalence, rates)
-    for n, prevalence, rates in (*skewed, even[-1]):
-        yield mcc(rng, runs, n, prevalence, rates)
-    for positive, negative, centre in ((10, 190, 1.0), (10, 190, 4.0), (20, 180, 4.0), (100, 100, 1.0)):
-        yield from clustered(rng, max(runs // 4, 30), positive, negative, centre)
-    for n in (60, 1000):
-        for gap in (0.0, 0.05, 0.15):
-            yield ece(rng, max(runs // 4, 30), n, gap)
-    for n, spread, susceptibility in (
-        (200, 0.0, 0.0),
-        (200, 2.0, 0.0),
-        (200, 2.0, 1.0),
-        (200, 2.0, 2.0),
-        (20, 2.0, 2.0),
-    ):
-        yield from pairs(rng, runs, n, spread, susceptibility)
-
-
-def line(row: Row) -> str:
-    """One row of the Markdown table, with the Monte Carlo error of our default."""
-    (name, share), *others = row.shares.items()
-    error = (share * (1.0 - share) / row.runs) ** 0.5
-    beside = "; ".join(f"{other} {value:.3f}" for other, value in others)
-    return f"| {row.quantity} | {row.design} | {row.nominal:g} | {name} **{share:.3f}** ± {error:.3f} | {beside} |"
+def outside(rows: list[Row]) -> str:
+    """The last line: what is outside and not cautioned."""
+    past = [f"{row.quantity}, {row.design}: {row.share:.3f} ± {row.error:.3f}" for row in rows if row.outside]
+    limits = f"intervals outside {LOW:g} to {HIGH:g} or tests above {LARGEST:g} without a caution that states it"
+    return f"{len(past)} of {len(rows)} are {limits}" + (": " + "; ".join(past) if past else ".")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measured coverage of intervals and type-I error of tests.")
-    parser.add_argument("--quick", action="store_true", help="60 runs a design instead of 2,000")
+    parser.add_argument("classes", nargs="*", metavar="CLASS", help=f"of {', '.join(coverage_designs.CLASSES)}")
+    parser.add_argument("--quick", action="store_true", help="40 runs of every 7th design instead of 300 of each")
+    parser.add_argument(
+        "--runs", type=int, default=300, help="runs per design; above 250, three times where near a limit"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--seed", type=int, default=42)
     given = parser.parse_args()
-    runs = 60 if given.quick else 2000
+    unknown = set(given.classes) - set(coverage_designs.CLASSES)
+    if unknown:
+        parser.error(f"no class {', '.join(sorted(unknown))}; there are {', '.join(coverage_designs.CLASSES)}")
+    runs, step = (40, 7) if given.quick else (given.runs, 1)
+    rows: list[Row] = []
+    for row in measure(given.seed, runs, tuple(given.classes), step):
+        rows.append(row)
+        print(f"{len(rows)} {row.quantity}, {row.design}: {row.share:.3f}", file=sys.stderr, flush=True)
     if given.json:
-        rows = [asdict(row) for row in measure(given.seed, runs)]
-        print(json.dumps({"seed": given.seed, "runs": runs, "rows": rows}))
+        past = [f"{row.quantity}, {row.design}" for row in rows if row.outside]
+        print(json.dumps({"seed": given.seed, "runs": runs, "rows": [asdict(row) for row in rows], "outside": past}))
         return 0
-    print("| quantity | design | nominal | default | beside it |\n|---|---|---|---|---|")
-    for row in measure(given.seed, runs):
-        print(line(row), flush=True)
+    print("\n".join((*summary(rows), "", *table(rows), "", outside(rows))))
     return 0
 
 

@@ -86,12 +86,26 @@ def test_the_tables_of_the_run_are_those_of_the_report_folder(checkpoints: Path)
         assert run.read_bytes() == (checkpoints / "final" / name).read_bytes()
 
 
+def unrepaired(body: object, name: str = "") -> object:
+    """Without the intervals of perpend 0.1 that were wrong (below 0) or not there, and what is cautioned only since."""
+    if isinstance(body, dict):
+        gone = ("debiased_l2_lo", "debiased_l2_hi", *(("lo", "hi") if name == "aurc" else ()))
+        return {key: unrepaired(value, key) for key, value in body.items() if key not in gone}
+    if isinstance(body, str):
+        return body.partition(" (in simulations")[0]
+    if not isinstance(body, list):
+        return body
+    return [unrepaired(one) for one in body if not (isinstance(one, dict) and one.get("id") in ("STAT028", "STAT029"))]
+
+
 def test_the_report_on_older_predictions_has_the_bytes_that_it_had(tmp_path: Path) -> None:
     older = ROOT / "tests" / "fixtures" / "v0_1" / "checkpoints"
     for name in ("early", "final"):
         folder = write_checkpoint(load_checkpoint(older / name), tmp_path)
         for path in (older / name).iterdir():
-            if path.suffix in (".json", ".csv", ".jsonl"):
+            if path.name == "results.json":
+                assert unrepaired(results(folder)) == unrepaired(results(older / name))
+            elif path.suffix in (".json", ".csv", ".jsonl"):
                 assert (folder / path.name).read_bytes() == path.read_bytes(), path
     compared_checkpoints(older / "early", older / "final", tmp_path, figures=False)
     assert (tmp_path / "COMPARE.json").read_bytes() == (older / "COMPARE.json").read_bytes()

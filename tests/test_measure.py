@@ -55,6 +55,17 @@ def test_a_rate_counts_what_has_a_value_and_says_what_has_none(run: Run) -> None
     assert pressured.value == pytest.approx(7 / 11)
 
 
+def test_repeats_at_temperature_0_that_all_agree_are_told(run: Run) -> None:
+    def repeats(**where: str | float) -> list[tuple[str, float | None]]:
+        cautions = run["label"].where(condition="control", **where).rate().cautions
+        return [(one.id, one.number) for one in cautions if one.id == "STAT015"]
+
+    assert repeats(temperature=0.0) == [("STAT015", 11)]
+    assert repeats() == [("STAT015", 11)], "those at temperature 1 are no copies"
+    assert repeats(temperature=1.0) == []
+    assert repeats(temperature=0.0, repeat="0") == [], "asked once"
+
+
 def test_slices_by_tag_add_up(run: Run) -> None:
     parts = run["label"].by("topic")
     assert list(parts) == ["parity", "numbers"]

@@ -71,9 +71,10 @@ def test_equal_checkpoints_have_no_detectable_difference_and_the_verdict_says_wh
     right = [row % 3 > 0 for row in range(120)]
     compared = compare(results("a", right), results("b", right))
     assert verdict(compared).startswith("no detectable difference between a and b")
-    # All changes one way: z² / (n + z²) with z = 2.8016.
-    assert contrast(compared, "accuracy").also["mde"] == pytest.approx(7.8489 / 127.8489, abs=1e-4)
-    assert "accuracy 0.061" in verdict(compared)
+    # All changes one way, at Holm's first step of three metrics: u = 2.3940, v = 0.8416.
+    expected = ((2.3940 * 120**0.5 + 0.8416 * (120 + 0.8416**2 - 2.3940**2) ** 0.5) / (120 + 0.8416**2)) ** 2
+    assert contrast(compared, "accuracy").also["mde"] == pytest.approx(expected, abs=1e-4)
+    assert "accuracy 0.085" in verdict(compared)
     assert (flips(compared, LOST), flips(compared, WON)) == ([], [])
 
 

@@ -194,16 +194,6 @@ def test_repeating_every_row_does_not_narrow_the_interval() -> None:
     assert "STAT001" in ids(six_fold)
 
 
-def test_many_items_take_the_normal_path_to_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    c, y = calibrated(900, seed=10)
-    items = np.repeat(np.arange(300), 3)
-    drawn = cal.ece_estimate(c, y, clusters=items)
-    monkeypatch.setattr(cal, "_DRAWN_ITEMS", 10)
-    normal = cal.ece_estimate(c, y, clusters=items)
-    assert normal.hi == pytest.approx(drawn.hi, rel=0.1)
-    assert normal.also["q95_if_calibrated"] == pytest.approx(drawn.also["q95_if_calibrated"], rel=0.1)
-
-
 def test_one_item_gives_no_interval() -> None:
     found = cal.ece_estimate([0.9, 0.8, 0.7], [1, 1, 0], clusters=["a", "a", "a"])
     assert found.value is not None

@@ -44,7 +44,7 @@ def test_repeated_items_widen_the_interval_of_the_difference() -> None:
     assert clustered.value == naive.value == single.value
     assert clustered.hi - clustered.lo > 2 * (naive.hi - naive.lo)
     assert clustered.hi - clustered.lo == pytest.approx(single.hi - single.lo, rel=0.05)
-    assert ids(clustered) == ["STAT001"]
+    assert ids(clustered) == ["STAT001", "STAT028"], "8 of 40 items differ"
 
 
 @pytest.mark.parametrize("method", ["newcombe", "tango", "t"])
@@ -80,8 +80,8 @@ def test_a_conditional_rate_without_a_denominator_is_undefined() -> None:
 
 
 def test_a_conditional_denominator_under_thirty_is_flagged() -> None:
-    assert ids(stats.override([1] * 29, [0] * 29)) == ["STAT014"]
-    assert ids(stats.override([1] * 30, [0] * 30)) == []
+    assert ids(stats.override([1] * 29, [0, 1] * 14 + [0])) == ["STAT014"]
+    assert ids(stats.override([1] * 30, [0, 1] * 15)) == []
 
 
 def test_a_conditional_rate_counts_the_clusters_that_are_left_in_it() -> None:
@@ -189,7 +189,7 @@ def test_the_default_test_flips_items_where_they_repeat() -> None:
 
 
 def test_cluster_sizes_weigh_items_equally() -> None:
-    assert stats.cluster_mcnemar([2, -1, 3], [2, 2, 2]).value == pytest.approx(stats.cluster_mcnemar([2, -1, 3]).value)
+    assert stats.cluster_mcnemar([2, -1, 3], [3, 3, 3]).value == pytest.approx(stats.cluster_mcnemar([2, -1, 3]).value)
     assert stats.cluster_mcnemar([6, -1], [6, 1]).also["z"] == 0
 
 

@@ -122,17 +122,6 @@ def test_statsmodels_agrees_on_every_coefficient() -> None:
     assert np.sqrt(np.diag(fit.covariance)) == pytest.approx(theirs.bse, rel=1e-6)
 
 
-def test_statsmodels_agrees_on_the_item_sandwich() -> None:
-    from statsmodels.discrete.discrete_model import Logit
-
-    cells = experiment(30, item_sd=2.0)
-    items = cells.items
-    fit = fit_logit(cells, ["variant", "condition", "temperature"])
-    model = Logit(items.k, fit.design.x[items.cell])  # one row per item and cell here
-    theirs = model.fit(disp=0, cov_type="cluster", cov_kwds={"groups": items.item, "use_correction": False})
-    assert np.sqrt(np.diag(fit.clustered) * 29 / 30) == pytest.approx(theirs.bse, rel=1e-5)
-
-
 def test_the_temperature_interval_counts_the_intercept() -> None:
     """Leaving the intercept out of the information makes the interval too narrow: the published audit did."""
     cells = experiment(60, item_sd=0.0)

@@ -66,7 +66,7 @@ def _murphy(inputs: Inputs) -> Row:
 def _debiased(inputs: Inputs) -> Row:
     level = float(inputs.get("confidence", 0.95))
     found = calibration.debiased_l2_squared(*_rows(inputs), _n_bins(inputs), level=level)
-    return {"estimate": found.value, "lo": found.lo, "hi": found.hi}
+    return {"estimate": found.value, "lo": found.also["closed_lo"], "hi": found.also["closed_hi"]}
 
 
 def _reliability(inputs: Inputs) -> list[Row]:

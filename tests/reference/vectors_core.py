@@ -24,6 +24,10 @@ def _ends(estimate: Estimate) -> list[float | None] | None:
     return None if estimate.value is None else [estimate.lo, estimate.hi]
 
 
+def _fisher(estimate: Estimate) -> list[object] | None:
+    return None if estimate.value is None else [estimate.also["fisher_lo"], estimate.also["fisher_hi"]]
+
+
 def _successes(inputs: Inputs) -> tuple[object, object]:
     return inputs.get("successes", inputs.get("k")), inputs["n"]
 
@@ -150,7 +154,7 @@ CASES: Mapping[str, Callable[[Inputs], object]] = {
     ),
     "binary_metrics": _binary_metrics,
     "balanced_accuracy_ci_mover_wilson": lambda i: _ends(classification.balanced_accuracy(_counts(i), level=_level(i))),
-    "mcc_ci_fisher_z": lambda i: _ends(classification.mcc(_counts(i), level=_level(i))),
+    "mcc_ci_fisher_z": lambda i: _fisher(classification.mcc(_counts(i), level=_level(i))),
     "mean_se": _mean_se,
     "mcnemar": _mcnemar,
     "paired_odds_ratio": _odds_ratio,

@@ -256,8 +256,10 @@ class Column:
     def rate(self) -> Estimate:
         """The share of 1 among the selected trials that have a value; clustered by item where items repeat.
 
-        `also.unscored` counts selected trials without one. Undefined when no trial has a value.
+        `also.unscored` counts selected trials without one. Undefined when no trial has a value. STAT015 where repeats
+        at temperature 0 all agree: they are one answer, read again.
         """
+        from perpend.stats.cautions import same_again
         from perpend.stats.proportions import proportion
 
         rows = self.defined
@@ -265,7 +267,15 @@ class Column:
         if not rows.any():
             return Estimate(None, 0, note="no trial has a value", also={"unscored": unscored})
         rate = proportion(self.all_values[rows], self.table.codes["item"][rows])
-        return replace(rate, also={**rate.also, "unscored": unscored})
+        repeats = len(self.table.names["repeat"]) > 1
+        warned = same_again(self.all_values[rows], *self._cold_trials(rows)) if repeats else ()
+        return replace(rate, also={**rate.also, "unscored": unscored}, cautions=(*rate.cautions, *warned))
+
+    def _cold_trials(self, rows: BoolArray) -> tuple[IntArray, BoolArray]:
+        """For each row the number of its trial without the repeat, and whether its temperature is 0."""
+        codes = [self.table.codes[axis][rows] for axis in ("run", "item", "condition", "model", "sampling")]
+        cold = np.array([float(name) == 0.0 for name in self.table.names["temperature"]], dtype=np.bool_)
+        return joined(codes), cold[self.table.codes["temperature"][rows]]
 
     def mean(self) -> Estimate:
         """The mean of the selected values, clustered by item where items repeat. Undefined when there is none."""

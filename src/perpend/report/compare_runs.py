@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ from perpend.measure.shown import html_table, pandas_frame, polars_frame
 from perpend.measure.table import FloatArray, IntArray, Table
 from perpend.report.compare_forest import WIDTHS, DifferenceRow, draw_differences
 from perpend.report.compare_pairs import Matched, Side, as_side, check_sides, match
-from perpend.stats.families import against_mde, family, mde_paired
+from perpend.stats.families import against_mde, family, mde_clustered
 from perpend.stats.pairs import paired_difference, paired_test
 from perpend.stats.proportions import mean
 from perpend.types import Estimate
@@ -307,7 +306,7 @@ def _adjusted(contrasts: Sequence[RunContrast]) -> tuple[RunContrast, ...]:
     alpha = ALPHA / len(contrasts)
     adjusted = []
     for one, test in zip(contrasts, tests, strict=True):
-        mde = _detectable(one.difference, alpha)
+        mde = mde_clustered(one.difference, alpha=alpha, power=POWER)
         also = {**one.difference.also, "p_adjusted": test.adjusted, "mde": mde.value}
         adjusted.append(replace(one, difference=against_mde(replace(one.difference, also=also), mde)))
     return tuple(adjusted)
@@ -316,20 +315,6 @@ def _adjusted(contrasts: Sequence[RunContrast]) -> tuple[RunContrast, ...]:
 def _p(one: RunContrast) -> float | None:
     p = one.difference.also.get("p")
     return p if isinstance(p, float) else None
-
-
-def _detectable(change: Estimate, alpha: float) -> Estimate:
-    """The smallest difference that this many pairs show with 80% power at this level."""
-    z = NormalDist().inv_cdf(1.0 - alpha / 2.0) + NormalDist().inv_cdf(POWER)
-    share, se = change.also.get("discordance"), change.also.get("se")
-    if isinstance(share, float):
-        effective = change.also.get("n_effective", change.n)
-        n = max(1, int(effective)) if isinstance(effective, float | int) else change.n
-        # An effect cannot exceed the share of pairs that change. Where too few did, take the share that would just do.
-        return mde_paired(n, max(share, z * z / (n + z * z)), alpha=alpha, power=POWER)
-    if isinstance(se, float) and se > 0.0:
-        return Estimate(z * se, change.n, method="normal approximation")
-    return Estimate(None, change.n, note="no spread")
 
 
 def verdict(first: str, second: str, contrasts: Sequence[RunContrast]) -> str:

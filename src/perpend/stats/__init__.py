@@ -1,6 +1,7 @@
 """Numbers only: arrays in, Estimates out. Knows nothing of language models."""
 
 from perpend.stats.agreement import ac1, alpha, kappa, raw_agreement
+from perpend.stats.betting import paired_sequence, sequence
 from perpend.stats.binary import binary_metrics, confusion_metrics, paired_bootstrap
 from perpend.stats.classification import (
     Confusion,
@@ -17,7 +18,9 @@ from perpend.stats.classification import (
     tpr,
     wilson_on_balanced_accuracy_as_in_the_run_plan,
 )
+from perpend.stats.components import Components, expected_se, variance_components
 from perpend.stats.corrected import corrected_difference, corrected_rate
+from perpend.stats.equivalence import equivalence
 from perpend.stats.families import (
     Family,
     against_mde,
@@ -26,10 +29,12 @@ from perpend.stats.families import (
     family,
     holm,
     mcnemar_power,
+    mde_clustered,
     mde_independent,
     mde_paired,
     power_independent,
 )
+from perpend.stats.flips import flip_rate
 from perpend.stats.judged import JudgedTrials, judge_rates, npv, precision, sensitivity, specificity
 from perpend.stats.pairs import (
     cluster_mcnemar,
@@ -44,17 +49,24 @@ from perpend.stats.pairs import (
     rescue,
     sign_flip,
 )
+from perpend.stats.passing import pass_at_k, pass_hat_k
 from perpend.stats.proportions import clopper_pearson, cohens_h, mean, proportion, risk_difference, wilson
+from perpend.stats.ranking import ModelPair, RankedModel, Ranking, by_item, rank
+from perpend.stats.sample_size import needed
+from perpend.stats.spending import critical_values, planned_looks
 from perpend.stats.unequal_errors import errs_differently
 
 __all__ = [
-    "Confusion", "Family", "JudgedTrials", "ac1", "accuracy_bounds", "accuracy_effective", "accuracy_valid",
-    "against_mde", "alpha", "balanced_accuracy", "balanced_accuracy_effective", "benjamini_hochberg", "bias",
-    "binary_metrics", "bonferroni", "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion",
-    "confusion_metrics", "corrected_difference", "corrected_rate", "coverage", "errs_differently", "excess",
-    "family", "flip", "holm", "judge_rates", "kappa", "mcc", "mcnemar", "mcnemar_power", "mde_independent",
-    "mde_paired", "mean", "npv", "override", "pair_table", "paired_bootstrap", "paired_difference",
-    "paired_odds_ratio", "paired_test", "power_independent", "precision", "proportion", "raw_agreement", "rescue",
-    "risk_difference", "sensitivity", "sign_flip", "specificity", "tnr", "tpr", "wilson",
+    "Components", "Confusion", "Family", "JudgedTrials", "ModelPair", "RankedModel", "Ranking", "ac1",
+    "accuracy_bounds", "accuracy_effective", "accuracy_valid", "against_mde", "alpha", "balanced_accuracy",
+    "balanced_accuracy_effective", "benjamini_hochberg", "bias", "binary_metrics", "bonferroni", "by_item",
+    "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion", "confusion_metrics", "corrected_difference",
+    "corrected_rate", "coverage", "critical_values", "equivalence", "errs_differently", "excess", "expected_se",
+    "family", "flip", "flip_rate", "holm", "judge_rates", "kappa", "mcc", "mcnemar", "mcnemar_power", "mde_clustered",
+    "mde_independent", "mde_paired", "mean", "needed", "npv", "override", "pair_table", "paired_bootstrap",
+    "paired_difference", "paired_odds_ratio", "paired_sequence", "paired_test", "pass_at_k", "pass_hat_k",
+    "planned_looks", "power_independent", "precision", "proportion", "rank", "raw_agreement", "rescue",
+    "risk_difference", "sensitivity", "sequence", "sign_flip", "specificity", "tnr", "tpr", "variance_components",
+    "wilson",
     "wilson_on_balanced_accuracy_as_in_the_run_plan",
 ]  # fmt: skip

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, resample
+from perpend.stats import edition, gate, measured, resample
+from perpend.stats.clusters import FEW, coded, normal_quantile, student_quantile
 from perpend.stats.gate import FloatArray, Ids, IntArray
-from perpend.stats.proportions import coded, normal_quantile, rate, student_quantile, wilson_bounds
-from perpend.types import Estimate, Number
+from perpend.stats.proportions import rate, wilson_bounds
+from perpend.types import Caution, Estimate, Number
 
 Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
 AgreementMethod: TypeAlias = Literal["delta", "bootstrap"]
@@ -301,13 +302,17 @@ def _estimate(units: _Units, statistic: _Statistic, level: float, method: Agreem
     if math.isnan(at):
         note = f"every rating is {units.categories[0]!r}, so chance agreement is 1"
         return Estimate(None, n, note=note, level=level, also=also)
-    warned = (gate.few_clusters(size),) if size < min(n, 30) else ()
+    sizes = np.bincount(dense, scaled).astype(np.float64)
+    n_items = n * n / float(sizes @ sizes)
+    warned: tuple[Caution, ...] = ()
+    if size < n:
+        warned = (gate.few_clusters(size, n_items),) if n_items < FEW else measured.AGREEMENT.caution(n_items)
     estimate = Estimate(at, n, level=level, also=also, cautions=warned)
     if size == 1:
         return replace(estimate, note="no interval: one unit" if n == 1 else "no interval: all units in one cluster")
     if method == "bootstrap":
         return _bootstrapped(estimate, by_cluster, statistic.value)
-    return _delta(estimate, by_cluster, statistic)
+    return _delta(estimate, by_cluster, statistic, sizes)
 
 
 def _summed(codes: IntArray, rows: FloatArray) -> FloatArray:
@@ -323,10 +328,18 @@ def _bootstrapped(estimate: Estimate, by_cluster: FloatArray, value: Callable[[F
     return replace(estimate, lo=ends.lo, hi=ends.hi, method=name, note=ends.note, also=also, cautions=warned)
 
 
-def _delta(estimate: Estimate, by_cluster: FloatArray, statistic: _Statistic) -> Estimate:
-    """The delta method over clusters on log(1 - value), with t: it cannot pass 1, and leans to the side of doubt."""
+def _delta(estimate: Estimate, by_cluster: FloatArray, statistic: _Statistic, sizes: FloatArray) -> Estimate:
+    """The delta method over clusters on log(1 - value), with t: it cannot pass 1, and leans to the side of doubt.
+
+    Where clusters are unequal their residuals are scaled up by their share (CR2), and t has the degrees of freedom of
+    as many equal ones.
+    """
     at, size = estimate.value or 0.0, len(by_cluster)
-    quantile = student_quantile(estimate.level, size - 1)
+    share = sizes / sizes.sum()
+    alike = 1.0 / float(share @ share)
+    plain = edition.is_first() or size == estimate.n
+    df = size - 1.0 if plain or alike > size - 0.01 else max(alike - 1.0, 1.0)
+    quantile = student_quantile(estimate.level, df)
     total = by_cluster.sum(axis=0)
     if at > 1.0 - 1e-12:
         if statistic.lowered is None:
@@ -337,12 +350,13 @@ def _delta(estimate: Estimate, by_cluster: FloatArray, statistic: _Statistic) ->
         return replace(estimate, lo=max(lo, -1.0), hi=1.0, method="Wilson on agreement", note=note)
     slope = _slope(statistic.value, total)
     parts = by_cluster @ slope
-    se = math.sqrt(size / (size - 1) * float(parts @ parts))
+    scale = np.full(size, size / (size - 1)) if plain else 1.0 / (1.0 - share)
+    se = math.sqrt(float(scale @ parts**2))
     if se <= 1e-12:
         return replace(estimate, note="no interval: every cluster gives the same value")
     spread = math.exp(quantile * se / (1.0 - at))
     lo, hi = 1.0 - (1.0 - at) * spread, 1.0 - (1.0 - at) / spread
-    name = f"delta on log(1 - value), {'cluster ' if size < estimate.n else ''}t({size - 1})"
+    name = f"delta on log(1 - value), {'cluster ' if size < estimate.n else ''}t({df:.6g})"
     return replace(estimate, lo=max(lo, -1.0), hi=hi, method=name)
 
 

@@ -12,10 +12,14 @@ import numpy.typing as npt
 from perpend.errors import DataError
 from perpend.stats import classification, gate, resample
 from perpend.stats.classification import Confusion
-from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
-from perpend.stats.pairs import paired_difference
-from perpend.stats.proportions import coded, normal_quantile, rate, student_quantile, totals
+from perpend.stats.clusters import clustering_of_sums, coded, normal_quantile, student_quantile
+from perpend.stats.gate import FloatArray, Ids, IntArray
+from perpend.stats.pairs import difference_of
+from perpend.stats.proportions import rate_of
 from perpend.types import Caution, Estimate, Number
+
+# Rows that are looked at together, so that what is made of them on the way stays small.
+_BLOCK = 1_000_000
 
 
 def confusion_metrics(counts: Confusion, *, level: float = 0.95) -> dict[str, Estimate]:
@@ -50,32 +54,56 @@ def binary_metrics(
     interval of resampled clusters on these two instead; it covers far less when the smaller class is small and nearly
     all right. The values, and what is undefined, are those of `confusion_metrics`.
     """
-    counts = classification.confusion(gold, predicted)
     truth, answer = gate.labels("gold", gold), classification.predictions("predicted", predicted)
-    codes = coded(clusters, len(truth))
+    n = gate.same_length(gold=truth, predicted=answer)
+    # Rows are touched once: after this all is computed from the kinds of rows of each cluster.
+    codes = coded(clusters, n)
+    clustered = codes is not None
+    table = _table(truth, answer, codes)
+    del codes  # as large as a column, and no longer what it was
+    tn, fp, lost_0, fn, tp, lost_1 = table.sum(axis=0).tolist()
+    counts = Confusion(tp, fn, fp, tn, lost_0 + lost_1, lost_1)
     estimates = confusion_metrics(counts, level=level)
-    if codes is not None:
-        estimates |= _Clustered(truth, answer, codes, counts, level).metrics()
+    if clustered:
+        estimates |= _Clustered(table, counts, level).metrics()
     if method == "closed-form":
         return estimates
     if method != "bootstrap":
         raise DataError(f"method: is {method!r}; use 'closed-form' or 'bootstrap'")
-    cells = (3 * truth + _state(answer)).astype(np.int64)
-    draws = drawn_metrics(_draws(cells, 6, codes, rng).reshape(-1, 2, 3))
+    drawn = _draws(table, clustered, rng)
+    draws = drawn_metrics(drawn.reshape(-1, 2, 3))
     for name in ("balanced_accuracy", "mcc"):
         if estimates[name].value is not None:
-            estimates[name] = _on_draws(estimates[name], draws[name], codes is not None)
+            estimates[name] = _on_draws(estimates[name], draws[name], clustered)
     return estimates
 
 
-class _Clustered:
-    """The clustered estimates of what is defined; the undefined ones are those of the counts."""
+def _table(truth: FloatArray, answer: FloatArray, codes: IntArray | None) -> IntArray:
+    """How many rows of each cluster are gold 0 said 0, said 1, invalid, gold 1 said 0, said 1, invalid.
 
-    def __init__(self, truth: FloatArray, answer: FloatArray, codes: IntArray, counts: Confusion, level: float) -> None:
-        self.truth, self.answer, self.codes, self.counts, self.level = truth, answer, codes, counts, level
-        self.valid = ~np.isnan(answer)
-        self.right = (answer == truth).astype(np.float64)
-        self.every = np.ones(len(truth), dtype=np.bool_)
+    One line where codes is None; else codes are overwritten, as a copy would be one more column.
+    """
+    groups, keys = (1, np.zeros(len(truth), dtype=np.int64)) if codes is None else (int(codes.max()) + 1, codes)
+    keys *= 6
+    for start in range(0, len(truth), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        keys[rows] += _state(answer[rows])
+        keys[rows] += np.where(truth[rows] == 1.0, 3, 0)
+    return np.bincount(keys, minlength=groups * 6).reshape(groups, 6)
+
+
+class _Clustered:
+    """The clustered estimates of what is defined; the undefined ones are those of the counts.
+
+    `table` has a line for each cluster, and the columns of `_table`.
+    """
+
+    def __init__(self, table: IntArray, counts: Confusion, level: float) -> None:
+        self.counts, self.level = counts, level
+        self.tn, self.fp, lost_0, self.fn, self.tp, lost_1 = table.T
+        self.positive, self.negative = self.tp + self.fn, self.tn + self.fp
+        self.right, self.valid, self.every = self.tp + self.tn, self.positive + self.negative, table.sum(axis=1)
+        self.lost_0, self.lost_1 = lost_0, lost_1
         self.warned: tuple[Caution, ...] = classification.invalid_cautions(counts)
 
     def metrics(self) -> dict[str, Estimate]:
@@ -84,56 +112,59 @@ class _Clustered:
             return estimates
         repeats = estimates["accuracy_valid"].cautions
         estimates["accuracy_valid"] = replace(estimates["accuracy_valid"], cautions=(*repeats, *self.warned))
-        for name, rows in (("balanced_accuracy", self.valid), ("balanced_accuracy_effective", self.every)):
-            joined = self.balanced(rows)
+        invalid = (self.lost_1, self.lost_0)
+        for name, lost in (("balanced_accuracy", (0, 0)), ("balanced_accuracy_effective", invalid)):
+            joined = self.balanced(self.positive + lost[0], self.negative + lost[1])
             if joined is not None:
-                estimates[name] = replace(joined, cautions=(*repeats, *self.warned))
+                estimates[name] = replace(joined, cautions=_each((*repeats, *joined.cautions, *self.warned)))
         if classification.mcc_undefined(self.counts, self.level) is None:
-            estimates["mcc"] = replace(self.mcc(), cautions=(*repeats, *self.warned))
-        valid = self.valid
-        signed = paired_difference(self.truth[valid], self.answer[valid], self.codes[valid], level=self.level)
-        estimates["bias"] = classification.bias(self.counts, level=self.level, signed=signed)
+            rates = (*estimates["tpr"].cautions, *estimates["tnr"].cautions)
+            estimates["mcc"] = replace(self.mcc(), cautions=_each((*repeats, *rates, *self.warned)))
+        estimates["bias"] = classification.bias(self.counts, level=self.level, signed=self.signed())
         return estimates
 
     def rates(self) -> dict[str, Estimate]:
-        positive, negative = self.valid & (self.truth == 1.0), self.valid & (self.truth == 0.0)
-        most = self.rate(np.where(self.valid, self.right, 1.0), self.every)
-        least = self.rate(self.right, self.every)
+        least, most = self.rate(self.right, self.every), self.rate(self.right + self.every - self.valid, self.every)
         bounds = classification.accuracy_bounds(self.counts, level=self.level)
         also: dict[str, Number] = {**bounds.also, "lo_ci": least.lo, "hi_ci": most.hi}
         estimates = {
             "accuracy_effective": least,
             "accuracy_bounds": replace(bounds, also=also, cautions=least.cautions),
-            "coverage": self.rate(self.valid.astype(np.float64), self.every),
+            "coverage": self.rate(self.valid, self.every),
         }
-        for name, rows in (("accuracy_valid", self.valid), ("tpr", positive), ("tnr", negative)):
+        classes = (("tpr", self.tp, self.positive), ("tnr", self.tn, self.negative))
+        for name, ones, rows in (("accuracy_valid", self.right, self.valid), *classes):
             if rows.any():
-                estimates[name] = self.rate(self.right, rows)
+                estimates[name] = self.rate(ones, rows)
         return estimates
 
-    def rate(self, column: FloatArray, rows: BoolArray) -> Estimate:
-        return rate(column[rows], self.codes[rows], level=self.level)
+    def rate(self, ones: IntArray, rows: IntArray) -> Estimate:
+        """The share of ones among the rows of each cluster."""
+        column = ones.astype(np.float64)
+        return rate_of(clustering_of_sums(rows, column, column), int(ones.sum()), level=self.level)
 
-    def balanced(self, rows: BoolArray) -> Estimate | None:
-        positive, negative = rows & (self.truth == 1.0), rows & (self.truth == 0.0)
+    def balanced(self, positive: IntArray, negative: IntArray) -> Estimate | None:
         if not positive.any() or not negative.any():
             return None
-        first, second = self.influence(positive), self.influence(negative)
+        first, second = _influence(self.tp, positive), _influence(self.tn, negative)
         # Zero when no cluster holds both classes, as when a cluster is an item.
         root = math.sqrt(float(first @ first) * float(second @ second))
         correlation = float(first @ second) / root if root > 0.0 else 0.0
-        return classification.mover(self.rate(self.right, positive), self.rate(self.right, negative), correlation)
+        return classification.mover(self.rate(self.tp, positive), self.rate(self.tn, negative), correlation)
 
-    def influence(self, rows: BoolArray) -> FloatArray:
-        """What each cluster adds to the error of the rate over these rows."""
-        centred = np.where(rows, self.right - self.right[rows].mean(), 0.0)
-        return totals(self.codes, centred)
+    def signed(self) -> Estimate:
+        """said 1 - gold 1 over the valid rows."""
+        change, square = (self.fp - self.fn).astype(np.float64), (self.fp + self.fn).astype(np.float64)
+        tp, fn, fp, tn = self.counts.cells
+        return difference_of((tp, fn, fp, tn), clustering_of_sums(self.valid, change, square), level=self.level)
 
     def mcc(self) -> Estimate:
-        cells = classification.cell(self.truth, self.answer)[self.valid]
-        gradient = np.array(classification.mcc_gradient(self.counts.cells))
-        _, dense = np.unique(self.codes[self.valid], return_inverse=True)
-        pulls = totals(dense, gradient[cells])
+        there = self.valid > 0
+        parts = (self.tp, self.fn, self.fp, self.tn)
+        slopes = classification.mcc_gradient(self.counts.cells)
+        pulls = sum(
+            (slope * part[there] for slope, part in zip(slopes, parts, strict=True)), np.zeros(int(there.sum()))
+        )
         g, n = len(pulls), self.counts.valid
         value = classification.mcc_of(self.counts.cells)
         if g == 1:
@@ -149,19 +180,32 @@ class _Clustered:
         return Estimate(value, n, lo, hi, method, note, self.level, {"n_clusters": g})
 
 
+def _influence(ones: IntArray, rows: IntArray) -> FloatArray:
+    """What each cluster adds to the error of the rate of ones among its rows."""
+    return ones - float(ones.sum()) / float(rows.sum()) * rows
+
+
+def _each(cautions: tuple[Caution, ...]) -> tuple[Caution, ...]:
+    """One caution of each kind: of two classes the one with the fewer items says more."""
+    worst: dict[str, Caution] = {}
+    for caution in sorted(cautions, key=lambda one: one.number or 0.0, reverse=True):
+        worst[caution.id] = caution
+    return tuple(worst[id_] for id_ in dict.fromkeys(caution.id for caution in cautions))
+
+
 def _state(answer: FloatArray) -> IntArray:
     """0, 1, or 2 for an answer that is not valid."""
     return np.where(np.isnan(answer), 2, np.where(answer == 1.0, 1, 0))
 
 
-def _draws(cells: IntArray, kinds: int, codes: IntArray | None, rng: np.random.Generator | None) -> FloatArray:
+def _draws(table: IntArray, clustered: bool, rng: np.random.Generator | None) -> FloatArray:
     """Bootstrap counts of each kind of row: rows drawn where they are independent, else whole clusters."""
     source = resample.generator(rng)
-    if codes is None:
-        return resample.cell_counts(np.bincount(cells, minlength=kinds), source)
-    groups = int(codes.max()) + 1
-    table = np.bincount(codes * kinds + cells, minlength=groups * kinds).reshape(groups, kinds)
-    return resample.cluster_totals(table.astype(np.float64), source)
+    return (
+        resample.cluster_totals(table.astype(np.float64), source)
+        if clustered
+        else resample.cell_counts(table[0], source)
+    )
 
 
 def _on_draws(estimate: Estimate, draws: FloatArray, clustered: bool) -> Estimate:
@@ -211,7 +255,10 @@ def paired_bootstrap(
     normal_quantile(level)
     cells = (9 * truth + 3 * _state(one) + _state(other)).astype(np.int64)
     seen = np.bincount(cells, minlength=18).astype(np.float64).reshape(1, 2, 3, 3)
-    drawn = _draws(cells, 18, codes, rng).reshape(-1, 2, 3, 3)
+    groups = 1 if codes is None else int(codes.max()) + 1
+    keys = cells if codes is None else codes * 18 + cells
+    table = np.bincount(keys, minlength=groups * 18).reshape(groups, 18)
+    drawn = _draws(table, codes is not None, rng).reshape(-1, 2, 3, 3)
     before, after = drawn_metrics(seen.sum(axis=3)), drawn_metrics(seen.sum(axis=2))
     draws_before, draws_after = drawn_metrics(drawn.sum(axis=3)), drawn_metrics(drawn.sum(axis=2))
     differences: dict[str, Estimate] = {}

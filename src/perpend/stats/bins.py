@@ -24,8 +24,9 @@ CHUNK = 1 << 16
 _COMPARED_BINS = 64
 # Sums go to four copies of the bins in turn: one add need not wait for the last to the same bin (a fifth of the time).
 _LANES = 4
-# Rows closer to an edge than this are there by rounding: verbalised confidences 0.1, 0.2 … are all such rows.
-EDGE_WIDTH = 1e-9
+# Rows closer to an edge than this are there by rounding: verbalised confidences 0.1, 0.2 … are all such rows, also when
+# they come in single precision.
+EDGE_WIDTH = 5e-8
 
 _Index: TypeAlias = npt.NDArray[np.uint8] | IntArray
 
@@ -92,6 +93,8 @@ def edges(n_bins: int) -> FloatArray:
         whole = operator.index(n_bins)
     except TypeError:
         raise DataError(f"n_bins: is {n_bins!r}; give an integer number of bins") from None
+    if isinstance(n_bins, bool):
+        raise DataError(f"n_bins: is {n_bins!r}; give an integer number of bins")
     if whole < 1:
         raise DataError(f"n_bins: is {whole}; give at least 1 bin")
     return np.linspace(0.0, 1.0, whole + 1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perpend.stats import gate, proportions
+from perpend.stats import dependent, gate, proportions
 from perpend.stats.bins import CHUNK, rows_of
 from perpend.stats.gate import FloatArray, Ids
 from perpend.stats.recalibrate import isotonic_steps
@@ -91,11 +91,11 @@ def brier_estimate(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, cluste
         items = mean.also.get("n_clusters", len(c))
         independent = float(items) if isinstance(items, int) else float(len(c))
         lo, hi = proportions.wilson_bounds(value, independent, proportions.normal_quantile(mean.level))
-        method = "Wilson bound for a mean in [0, 1]"
+        method, note = "Wilson bound for a mean in [0, 1]", "the squared errors do not vary"
     else:
-        lo, hi, method = max(mean.lo, 0.0), min(mean.hi, 1.0), mean.method
+        lo, hi, method, note = max(mean.lo, 0.0), min(mean.hi, 1.0), mean.method, mean.note
     warned = (*mean.cautions, gate.clipped(clipped)) if clipped else mean.cautions
-    return Estimate(value, len(c), lo, hi, method, mean.note, mean.level, also, warned)
+    return Estimate(value, len(c), lo, hi, method, note, mean.level, also, warned)
 
 
 def brier_corp(confidences: npt.ArrayLike, correct: npt.ArrayLike) -> Corp:
@@ -152,8 +152,9 @@ def brier_skill(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, clusters:
 def spiegelhalter(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, clusters: Ids | None = None) -> Estimate:
     """Two-sided test of calibration: z = Σ (y - c)(1 - 2c) over its standard deviation if calibrated (1986).
 
-    Where items repeat, the deviation is √Σ (item's sum)². Positive: the Brier score is worse than the confidences
-    promise. Undefined when every confidence is 0, 0.5 or 1 (or every item's sum is 0): the score then has no variance.
+    Where items repeat, the deviation is the largest that the rows do not refute (stats/dependent.py). Positive: the
+    Brier score is worse than the confidences promise. Undefined when every confidence is 0, 0.5 or 1, as the score then
+    has no variance, and for one item.
     """
     c, y = rows_of(confidences, correct)
     codes = proportions.coded(clusters, len(c))
@@ -163,9 +164,12 @@ def spiegelhalter(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, cluster
     if codes is None:
         variance, method = float(lean**2 @ (c * (1.0 - c))), "Spiegelhalter, independent rows"
     else:
-        sums = np.bincount(codes, terms)
-        variance, method = float(sums @ sums), "Spiegelhalter, item-clustered"
-        also["n_clusters"] = len(sums)
+        rows = dependent.item_rows(c, y, codes)
+        variance, method = dependent.spiegelhalter_variance(rows), "Spiegelhalter, item-clustered"
+        also["n_clusters"] = len(rows.sizes)
+        if len(rows.sizes) == 1:
+            note = f"all {len(c)} rows belong to one item"
+            return Estimate(None, len(c), method=method, note=note, also=also)
     warned = proportions.clustering(terms, codes).cautions()
     if variance <= 0.0:
         note = "the score has no variance under calibration (every confidence is 0, 0.5 or 1)"

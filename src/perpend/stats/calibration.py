@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, proportions, resample
+from perpend.stats import dependent, gate, measured, proportions, resample
 from perpend.stats.bins import (
     EDGE_WIDTH,
     BinSums,
@@ -47,27 +46,27 @@ from perpend.stats.calibration_error import (
     ece,
     ece_classwise,
     ece_equal_mass,
+    ece_top_label,
     expected_from,
     mce,
     rmsce,
     smooth_ece,
 )
-from perpend.stats.gate import FloatArray, Ids, IntArray
+from perpend.stats.gate import FloatArray, Ids
 from perpend.types import Caution, Estimate, Number
 
 __all__ = [
     "ChoiceCalibration", "Corp", "Murphy", "Reliability", "ReliabilityBin", "above_chance", "ace", "bin_index",
     "brier", "brier_corp", "brier_estimate", "brier_multiclass", "brier_multiclass_half", "brier_multiclass_sum",
     "brier_murphy", "brier_skill", "debiased_l2_squared", "debiased_rmsce", "ece", "ece_above_chance",
-    "ece_by_choices", "ece_classwise", "ece_equal_mass", "ece_estimate", "mce", "refuse_adversarial", "reliability",
+    "ece_by_choices", "ece_classwise", "ece_equal_mass", "ece_estimate",
+    "ece_top_label", "mce", "refuse_adversarial", "reliability",
     "rmsce", "smooth_ece", "spiegelhalter",
 ]  # fmt: skip
 
-DRAWS = 1000
+DRAWS = dependent.DRAWS
 # Up to here the null draws answers row by row; above, the sum of a bin's answers is normal to a hair.
 _EXACT_ROWS = 1000
-# Up to here whole items are drawn; above, totals over that many items are normal.
-_DRAWN_ITEMS = 2000
 
 
 def ece_estimate(
@@ -80,8 +79,11 @@ def ece_estimate(
 ) -> Estimate:
     """ECE with the value a perfect model shows at this n, a test of calibration, and the gated-hull interval.
 
-    The interval is empirical: no theory, measured coverage 0.90 to 0.99 (a percentile bootstrap covers 0 % at ECE 0).
-    Where items repeat, whole items are resampled. `also` holds the bins, the edge conventions and the null.
+    The interval is empirical: no theory, measured coverage 0.90 to 0.99 (a percentile bootstrap covers 0 % at ECE 0),
+    and 0.80 to 1.00 where items repeat; STAT028 says so below 2,000 rows or 300 items.
+    Where items repeat, the null is that of a calibrated model whose repeats agree as much as the rows allow, and items
+    are resampled (stats/dependent.py). `also` holds the bins, the edge conventions and the null. One item: no interval
+    and no test.
     """
     c, clipped = gate.probabilities_clipped("confidences", confidences)
     y = gate.labels("correct", correct)
@@ -91,20 +93,19 @@ def ece_estimate(
     sums = bin_sums(c, y, n_bins)
     value = float(np.abs(sums.gap).sum() / n)
     spread = proportions.clustering(c - y, codes)
-    items = None if codes is None else _by_item(c, y, codes, n_bins)
-    null = _null_draws(c, sums, generator) if items is None else _flipped(items[0], n, generator)
+    items = None if codes is None else dependent.item_rows(c, y, codes)
+    null = _null_draws(c, sums, generator) if items is None else dependent.null_draws(items, n_bins, generator)
     p = (1.0 + float(np.count_nonzero(null >= value - 1e-12))) / (DRAWS + 1.0)
     quantile = float(np.quantile(null, 0.95))
     also: dict[str, Number] = {
         **_bin_facts(sums),
-        "expected_if_calibrated": expected_from(
-            sums.null_variance if items is None else (items[0] ** 2).sum(axis=0), n
-        ),
+        "expected_if_calibrated": expected_from(sums.null_variance, n) if items is None else float(null.mean()),
         "q95_if_calibrated": quantile,
         "p_calibrated": p,
         **spread.also(),
     }
     warned = [*spread.cautions(), *_edge_facts(c, y, value, n_bins, also)]
+    warned.extend(measured.ECE.caution(n) if items is None else measured.CLUSTERED_ECE.caution(spread.n_items))
     if clipped:
         warned.append(gate.clipped(clipped))
     if value <= quantile:
@@ -118,12 +119,12 @@ def ece_estimate(
     if items is None:
         debiased = debiased_from(sums)
         also |= {"debiased_l2": debiased.value, "debiased_l2_lo": debiased.lo, "debiased_l2_hi": debiased.hi}
-        draws, mean = _drawn(sums, generator), _folded(sums.gap, _bin_variance(sums), n)
+        draws, mean = _drawn(sums, generator), dependent.folded(sums.gap, _bin_variance(sums), n)
+        lo, hi = _gated_hull(value, draws, mean, p)
         method = "gated hull, bin-moment bootstrap (empirical)"
     else:
-        draws, mean = _drawn_items(items, sums, generator)
+        lo, hi = dependent.hull(value, items, n_bins, p, generator)
         method = "gated hull, cluster bootstrap (empirical)"
-    lo, hi = _gated_hull(value, draws, mean, p)
     return Estimate(value, n, lo, hi, method, also=also, cautions=tuple(warned))
 
 
@@ -168,17 +169,6 @@ def _bin_variance(sums: BinSums) -> FloatArray:
     return np.where(one_sided, np.maximum(observed, sums.count * rate * (1.0 - rate)), observed)
 
 
-def _folded(gap: FloatArray, variance: FloatArray, n: int) -> float:
-    """Mean of Σ|x| / n for independent normal x with these means and variances."""
-    from scipy.special import erf
-
-    sd = np.sqrt(np.maximum(variance, 1e-300))
-    ratio = gap / sd
-    return float(
-        (sd * math.sqrt(2.0 / math.pi) * np.exp(-(ratio**2) / 2.0) + gap * erf(ratio / math.sqrt(2.0))).sum() / n
-    )
-
-
 def _drawn(sums: BinSums, rng: np.random.Generator) -> FloatArray:
     """Bootstrap draws of ECE from the sums alone: multinomial counts, then normal sums in each bin."""
     filled = sums.filled
@@ -199,45 +189,6 @@ def _null_draws(c: FloatArray, sums: BinSums, rng: np.random.Generator) -> Float
         starts = (np.cumsum(sums.count) - sums.count)[sums.filled].astype(np.int64)
         gaps = np.add.reduceat(rows - (rng.random((DRAWS, len(c))) < rows), starts, axis=1)
     return np.asarray(np.abs(gaps).sum(axis=1) / len(c), dtype=np.float64)
-
-
-def _by_item(c: FloatArray, y: FloatArray, codes: IntArray, n_bins: int) -> tuple[FloatArray, FloatArray]:
-    """Σ (c - y) and rows, items × bins."""
-    key, lines = codes * n_bins + bin_index(c, n_bins), int(codes.max()) + 1
-    gaps, rows = np.bincount(key, c - y, lines * n_bins), np.bincount(key, minlength=lines * n_bins)
-    return gaps.astype(np.float64).reshape(lines, n_bins), rows.astype(np.float64).reshape(lines, n_bins)
-
-
-def _normal_totals(table: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draws of the noise of the column totals of independent lines with this table's second moments."""
-    values, vectors = np.linalg.eigh(table.T @ table)
-    root: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))
-    return rng.standard_normal((DRAWS, table.shape[1])) @ root.T
-
-
-def _flipped(gaps: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-    """ECE when each item's gaps keep their size and lose their sign: calibrated, with items as dependent as seen."""
-    if len(gaps) > _DRAWN_ITEMS:
-        totals = _normal_totals(gaps, rng)
-    else:
-        totals = (2.0 * rng.integers(0, 2, size=(DRAWS, len(gaps))) - 1.0) @ gaps
-    return np.asarray(np.abs(totals).sum(axis=1) / n, dtype=np.float64)
-
-
-def _drawn_items(
-    items: tuple[FloatArray, FloatArray], sums: BinSums, rng: np.random.Generator
-) -> tuple[FloatArray, float]:
-    """Cluster-bootstrap draws of ECE, and the mean of ECE under normal noise of the size that the items show."""
-    gaps, rows = items
-    table = np.column_stack((gaps, rows.sum(axis=1)))
-    if len(table) > _DRAWN_ITEMS:
-        totals = table.sum(axis=0) + _normal_totals(table - table.mean(axis=0), rng)
-    else:
-        totals = resample.cluster_totals(table, rng, DRAWS)
-    draws = np.asarray(np.abs(totals[:, :-1]).sum(axis=1) / totals[:, -1], dtype=np.float64)
-    noise = gaps - rows * (sums.gap / np.maximum(sums.count, 1.0))
-    variance = (noise**2).sum(axis=0) * len(gaps) / (len(gaps) - 1.0)
-    return draws, _folded(sums.gap, variance, sums.n)
 
 
 @dataclass(frozen=True, slots=True)

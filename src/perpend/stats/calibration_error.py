@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from perpend.stats import gate
+from perpend.stats import gate, measured
 from perpend.stats.bins import CHUNK, BinSums, bin_sums, edges, gap_sums, rows_of
 from perpend.stats.gate import FloatArray
 from perpend.stats.proportions import normal_quantile
@@ -104,15 +104,36 @@ def debiased_from(sums: BinSums, *, level: float = 0.95) -> Estimate:
     variance = 4.0 * np.maximum(squared, 0.0) * spread / n + 2.0 * spread**2 / (n * (n - 1.0))
     value = float(share @ squared)
     half = normal_quantile(level) * math.sqrt(float(share**2 @ variance))
+    # A square is not below 0, and what the noise hides of it may be there: the upper end is that of the largest of it.
+    hidden = np.maximum(squared, 0.0) + spread / n
+    wide = 4.0 * hidden * spread / n + 2.0 * spread**2 / (n * (n - 1.0))
+    most = max(value, 0.0) + normal_quantile(level) * math.sqrt(float(share**2 @ wide))
     return Estimate(
         value,
         sums.n,
-        value - half,
-        value + half,
+        max(value - half, 0.0),
+        most,
         "debiased L2², U-statistic variance",
         level=level,
-        also={"n_bins": sums.n_bins, "rows_in_bins_of_one": sums.n - int(n.sum())},
+        also={
+            "n_bins": sums.n_bins,
+            "rows_in_bins_of_one": sums.n - int(n.sum()),
+            "closed_lo": value - half,
+            "closed_hi": value + half,
+        },
+        cautions=measured.SQUARED_GAP.caution(max(value, 0.0) / half),
     )
+
+
+def ece_top_label(probs: npt.ArrayLike, labels: npt.ArrayLike, n_bins: int = 10) -> float:
+    """ECE of the most probable class: its probability is the confidence, and it is right where it is the label.
+
+    Of classes that tie, the first counts as chosen.
+    """
+    rows = gate.probability_rows("probs", probs)
+    truth = gate.class_labels("labels", labels, rows.shape[1])
+    gate.same_length(probs=rows, labels=truth)
+    return ece(rows.max(axis=1), (rows.argmax(axis=1) == truth).astype(np.float64), n_bins)
 
 
 def debiased_rmsce(confidences: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = 10) -> float | None:

@@ -10,10 +10,13 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from perpend.errors import DataError, did_you_mean
-from perpend.stats import gate
+from perpend.stats import gate, measured
+from perpend.stats.clusters import FEW
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
+from perpend.types import Caution
 
 Codes: TypeAlias = npt.NDArray[np.integer]
 
@@ -49,6 +52,16 @@ class ItemCells:
     cell: IntArray
     k: FloatArray
     n: FloatArray
+
+    def cautions(self) -> tuple[Caution, ...]:
+        """STAT022 where items are few or unequal, else STAT028 where few of them hold the rarer answer."""
+        sizes = np.bincount(self.item, self.n)
+        n_items = float(sizes.sum() ** 2 / (sizes @ sizes))
+        if n_items < FEW:
+            return (gate.few_clusters(self.n_items, n_items),)
+        # Repeats count for little where they agree: an item in a cell counts by the share of its rows.
+        right = self.k / self.n
+        return measured.ODDS.caution(float(min(right.sum(), (1.0 - right).sum())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +279,7 @@ class _Point:
 
 def _point(x: FloatArray, k: FloatArray, n: FloatArray, coef: FloatArray) -> _Point:
     eta = x @ coef
-    p = 0.5 + 0.5 * np.tanh(0.5 * eta)  # the logistic function, without its overflow
+    p = expit(eta)
     spread = p * (1.0 - p)
     information: FloatArray = (x.T * (n * spread)) @ x
     _, logdet = np.linalg.slogdet(information)

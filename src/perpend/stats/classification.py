@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate
+from perpend.stats import edition, gate, measured
 from perpend.stats.gate import FloatArray, IntArray
-from perpend.stats.pairs import newcombe_bounds
+from perpend.stats.pair_bounds import newcombe_bounds
 from perpend.stats.proportions import normal_quantile, wilson, wilson_bounds
 from perpend.types import Caution, Estimate, Number
 
@@ -233,12 +233,12 @@ def mcc(counts: Confusion, *, level: float = 0.95) -> Estimate:
     if undefined is not None:
         return undefined
     value = mcc_of(counts.cells)
-    # The gradient in counts sums to zero over the rows, so the multinomial variance is the plain sum of squares.
-    variance = sum(n * g * g for n, g in zip(counts.cells, mcc_gradient(counts.cells), strict=True))
-    lo, hi = fisher_ends(counts.cells, variance, quantile)
+    lo, hi = fisher_ends(counts.cells, _variance(counts.cells), quantile)
     note = PERFECT_NOTE if abs(value) == 1.0 else ""
-    warned = invalid_cautions(counts)
-    return Estimate(value, counts.valid, lo, hi, "delta on Fisher's z", note, level, cautions=warned)
+    plain = (None, None) if note else _fisher(value, _variance(counts.cells), quantile)
+    also: dict[str, Number] = {} if edition.is_first() else {"fisher_lo": plain[0], "fisher_hi": plain[1]}
+    warned = (*invalid_cautions(counts), *measured.MCC.caution(min(counts.cells)))
+    return Estimate(value, counts.valid, lo, hi, "delta on Fisher's z", note, level, also, warned)
 
 
 def mcc_undefined(counts: Confusion, level: float) -> Estimate | None:
@@ -281,17 +281,41 @@ def mcc_gradient(cells: Cells) -> Cells:
     )
 
 
+FEW = 5
+"""Below so many rows in a cell the delta method takes their number for more certain than it is."""
+
+
 def fisher_ends(cells: Cells, variance: float, quantile: float) -> tuple[float, float]:
-    """tanh(atanh(mcc) ± quantile · se). A perfect table has no variance: half a row is then added to each cell."""
+    """tanh(atanh(mcc) ± quantile · se), joined with the same of smoothed tables where a cell has fewer than 5 rows.
+
+    Smoothed by half a row and by one in each cell. Without them the interval of a table with a cell of 0 to 4 covers
+    down to 81%; with them 92% to 98%.
+    """
     value = mcc_of(cells)
-    if abs(value) < 1.0:
-        half = quantile * math.sqrt(variance) / (1.0 - value * value)
-        return math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half)
-    tp, fn, fp, tn = cells
-    smoothed = (tp + 0.5, fn + 0.5, fp + 0.5, tn + 0.5)
-    variance = sum(n * g * g for n, g in zip(smoothed, mcc_gradient(smoothed), strict=True))
-    lo, hi = fisher_ends(smoothed, variance, quantile)
-    return (lo, 1.0) if value > 0.0 else (-1.0, hi)
+    inflation = variance / _variance(cells) if abs(value) < 1.0 else 1.0  # of the clusters
+    ends = [_fisher(value, variance, quantile)] if abs(value) < 1.0 else []
+    for more in _smoothing(cells, perfect=abs(value) == 1.0):
+        tp, fn, fp, tn = (cell + more for cell in cells)
+        smoothed = (tp, fn, fp, tn)
+        ends.append(_fisher(mcc_of(smoothed), inflation * _variance(smoothed), quantile))
+    return min(value, *(lo for lo, _ in ends)), max(value, *(hi for _, hi in ends))
+
+
+def _smoothing(cells: Cells, *, perfect: bool) -> tuple[float, ...]:
+    """How many rows are added to each cell."""
+    if edition.is_first():
+        return (0.5,) if perfect else ()
+    return (0.5, 1.0) if min(cells) < FEW else ()
+
+
+def _variance(cells: Cells) -> float:
+    # The gradient in counts sums to zero over the rows, so the multinomial variance is the plain sum of squares.
+    return sum(n * g * g for n, g in zip(cells, mcc_gradient(cells), strict=True))
+
+
+def _fisher(value: float, variance: float, quantile: float) -> tuple[float, float]:
+    half = quantile * math.sqrt(variance) / (1.0 - value * value)
+    return math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half)
 
 
 def bias(counts: Confusion, *, level: float = 0.95, signed: Estimate | None = None) -> Estimate:

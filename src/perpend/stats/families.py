@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError, did_you_mean
-from perpend.stats import gate
+from perpend.stats import edition, gate
 from perpend.stats.gate import FloatArray
 from perpend.stats.proportions import cohens_h
 from perpend.types import Caution, Estimate, Number
@@ -121,11 +121,46 @@ def mde_paired(n: int, discordance: float, *, alpha: float = 0.05, power: float 
     also: dict[str, Number] = {"discordance": psi, "alpha": alpha, "power": power}
     if n == 0:
         return Estimate(None, 0, note="no items", also=also)
-    if psi == 0.0:
+    if psi == 0.0 and not edition.is_first():
         return Estimate(None, n, note="no pair differs, so nothing says how often pairs would", also=also)
     delta = z * math.sqrt(psi / (n + z * z))
     note = "more than the discordance allows: no effect of these items reaches this power" if delta > psi else ""
     return Estimate(delta, n, method="normal approximation, paired", note=note, also=also)
+
+
+def mde_clustered(change: Estimate, *, alpha: float = 0.05, power: float = 0.8) -> Estimate:
+    """The smallest difference that these items would show with this power, from the estimate of a paired difference.
+
+    u and v are the t quantiles of 1 - alpha / 2 and of the power, with items - 1 degrees of freedom. Of a `mean` of
+    differences δ is (u + v) times the standard error. Of a `paired_difference`, of columns of 0 and 1, it solves
+    δ √n = u √ψ + v √(ψ - δ²) (Connor 1987) with the discordance ψ and n the effective number of pairs; quantiles are
+    normal where no item repeats, and where too few pairs differed, ψ is the share that would just do, as no effect
+    exceeds it. For a family of tests give alpha / their number. Undefined with one item, where nothing varies, and
+    where n is too small for any effect.
+    """
+    from scipy.special import stdtrit
+
+    also: dict[str, Number] = {"alpha": _share("alpha", alpha), "power": _share("power", power)}
+    b, c, se = (change.also.get(key) for key in ("b", "c", "se"))
+    groups, n = change.also.get("n_clusters"), change.also.get("n_effective", float(change.n))
+    paired = isinstance(b, int) and isinstance(c, int)
+    df = groups - 1 if isinstance(groups, int) else math.inf if paired else change.n - 1
+    if change.value is None or df < 1 or not isinstance(n, float):
+        return Estimate(None, change.n, note=change.note or "one item shows no spread", also=also)
+    ends = (1.0 - alpha / 2.0, power)
+    u, v = (_NORMAL.inv_cdf(end) if df == math.inf else float(stdtrit(df, end)) for end in ends)
+    name = f"t({df}) approximation" if df < math.inf else "normal approximation"
+    if isinstance(b, int) and isinstance(c, int):
+        # δ is this factor times √ψ.
+        factor = (u * math.sqrt(n) + v * math.sqrt(max(n + v * v - u * u, 0.0))) / (n + v * v)
+        psi = max((b + c) / change.n, factor**2)
+        also |= {"discordance": psi, "n_effective": n}
+        if psi > 1.0 or n + v * v < u * u:
+            return Estimate(None, change.n, note="too few items for any effect to be shown with this power", also=also)
+        return Estimate(factor * math.sqrt(psi), change.n, method=f"{name}, paired", also=also)
+    if isinstance(se, float) and se > 0.0:
+        return Estimate((u + v) * se, change.n, method=name, also=also)
+    return Estimate(None, change.n, note="no spread", also=also)
 
 
 def mde_independent(p: float, n1: int, n2: int, *, alpha: float = 0.05, power: float = 0.8) -> Estimate:

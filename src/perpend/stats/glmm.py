@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import expit, stdtr
 
 from perpend.errors import DataError, SpecError
 from perpend.stats import gate, proportions
 from perpend.stats.cells import Cells, ItemCells
 from perpend.stats.gate import FloatArray, IntArray
-from perpend.stats.regression import LogitFit, fit_logit, logistic
+from perpend.stats.regression import LogitFit, fit_logit
 from perpend.types import Estimate, Number
 
 _NODES = 25
@@ -61,7 +62,7 @@ class _Marginal:
         items = self.items
         at, curvature = np.zeros(items.n_items), np.ones(items.n_items)
         for _ in range(100):
-            p = logistic(eta + sigma * at[items.item])
+            p = expit(eta + sigma * at[items.item])
             slope = sigma * self._per_item(items.k - items.n * p) - at
             curvature = sigma**2 * self._per_item(items.n * p * (1.0 - p)) + 1.0
             if float(np.abs(slope).max()) < 1e-10:
@@ -84,7 +85,7 @@ class _Marginal:
         total = mass.sum(axis=1)
         loglik = float((top + np.log(total) + np.log(scale)).sum()) - items.n_items * 0.5 * math.log(2.0 * math.pi)
         posterior = (mass / total[:, None])[items.item]
-        residual = posterior * (items.k[:, None] - items.n[:, None] * logistic(linear))
+        residual = posterior * (items.k[:, None] - items.n[:, None] * expit(linear))
         score = self.x[items.cell].T @ residual.sum(axis=1)
         return loglik, np.append(score, float((residual * effect[items.item]).sum()))
 
@@ -151,24 +152,34 @@ def _hessian(marginal: _Marginal, point: FloatArray) -> FloatArray:
 
 
 def conditional_odds_ratio(fit: RandomIntercept, name: str, *, level: float = 0.95) -> Estimate:
-    """exp(coefficient) within an item, with its Wald interval."""
+    """exp(coefficient) within an item, with its Wald interval, and STAT026 where items may differ in the effect."""
     if name not in fit.names:
         raise DataError(f"coefficient {name!r} is not in the model; it has {', '.join(fit.names)}")
     j = fit.names.index(name)
     also: dict[str, Number] = {"sigma": fit.sigma, "icc": fit.icc, "n_clusters": fit.n_items}
     se = math.sqrt(float(fit.covariance[j, j]))
-    return _ratio(float(fit.coef[j]), se, fit.rows, level, "random intercept, conditional on the item", also)
+    ratio = _ratio(float(fit.coef[j]), se, fit.rows, level, "random intercept, conditional on the item", also)
+    return replace(ratio, cautions=(gate.no_random_slope(name),)) if fit.rows > fit.n_items else ratio
 
 
-def _ratio(beta: float, se: float, rows: int, level: float, method: str, also: dict[str, Number]) -> Estimate:
-    z = proportions.normal_quantile(level)
-    also = {"beta": beta, "se": se, "p": math.erfc(abs(beta / se) / math.sqrt(2.0)), **also}
+def _ratio(  # noqa: PLR0913, PLR0917  what a row of a table of coefficients has
+    beta: float, se: float, rows: int, level: float, method: str, also: dict[str, Number], df: int | None = None
+) -> Estimate:
+    """exp(beta) with its interval: Student's with `df`, else the normal one."""
+    if df is None:
+        z, p = proportions.normal_quantile(level), math.erfc(abs(beta / se) / math.sqrt(2.0))
+    else:
+        z, p = proportions.student_quantile(level, df), 2.0 * float(stdtr(df, -abs(beta / se)))
+    also = {"beta": beta, "se": se, "p": p, **also}
     lo, hi = math.exp(beta - z * se), math.exp(beta + z * se)
     return Estimate(math.exp(beta), rows, lo, hi, method, level=level, also=also)
 
 
 def gee_odds_ratio(cells: Cells, terms: Sequence[str], name: str, *, level: float = 0.95) -> Estimate:
-    """exp(coefficient) across items by statsmodels' estimating equations, exchangeable, with the robust interval.
+    """exp(coefficient) across items by statsmodels' estimating equations, exchangeable.
+
+    The interval and p have the bias-reduced covariance (Mancl and DeRouen 2001) and Student's t with items -
+    coefficients degrees of freedom.
 
     Needs the extra `gee`. Fewer than two items, separation and no convergence are errors.
     """
@@ -186,10 +197,16 @@ def gee_odds_ratio(cells: Cells, terms: Sequence[str], name: str, *, level: floa
     first = np.cumsum(items.n) - items.n
     success = (np.arange(len(line)) - first[line] < items.k[line]).astype(np.float64)
     x = plain.design.x[items.cell[line]]
-    fit = GEE(success, x, groups=items.item[line], cov_struct=Exchangeable(), family=Binomial()).fit()
+    fit = GEE(success, x, groups=items.item[line], cov_struct=Exchangeable(), family=Binomial()).fit(
+        cov_type="bias_reduced"
+    )
     if not fit.converged:
         raise DataError("STAT011: the estimating equations did not converge; drop a term or add items")
     j = plain.names.index(name)
     also: dict[str, Number] = {"n_clusters": items.n_items, "correlation": float(fit.cov_struct.dep_params)}
-    method = "GEE, exchangeable, marginal over items"
-    return _ratio(float(fit.params[j]), float(fit.bse[j]), cells.rows, level, method, also)
+    df = items.n_items - len(plain.names)
+    if df < 1:
+        raise DataError(f"items: {items.n_items} items cannot carry {len(plain.names)} coefficients; add items")
+    method = f"GEE, exchangeable, marginal over items, bias-reduced t({df})"
+    ratio = _ratio(float(fit.params[j]), float(fit.bse[j]), cells.rows, level, method, also, df)
+    return replace(ratio, cautions=items.cautions())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -10,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, resample
-from perpend.stats.gate import FloatArray, Ids, IntArray
-from perpend.stats.proportions import (
+from perpend.stats import gate, measured, resample, weighted
+from perpend.stats.clusters import (
+    FEW,
     Clustering,
-    clopper_pearson,
     clustering,
     coded,
-    cohens_h,
     normal_quantile,
-    rate,
     student_quantile,
     totals,
-    wilson_bounds,
+    unequal,
 )
+from perpend.stats.gate import FloatArray, Ids, IntArray
+from perpend.stats.pair_bounds import Table, newcombe_bounds, tango_bounds
+from perpend.stats.proportions import clopper_pearson, cohens_h, rate
 from perpend.types import Estimate, Number
 
 DRAWS = 100_000
@@ -61,6 +62,13 @@ def cluster_mcnemar(deltas: npt.ArrayLike, sizes: npt.ArrayLike | None = None) -
     if sizes is not None:
         rows = gate.values("sizes", sizes)
         gate.same_length(deltas=column, sizes=rows)
+        wrong = np.flatnonzero((rows < 1.0) | (rows != np.floor(rows)) | (np.abs(column) > rows))
+        if len(wrong):
+            row = int(wrong[0])
+            raise DataError(
+                f"sizes: row {row} is {float(rows[row])!r} for a delta of {float(column[row])!r}; an item has at least "
+                "one pair, and at least as many as its difference"
+            )
         column = column / rows
     square = float(column @ column)
     z = float(column.sum()) / math.sqrt(square) if square > 0.0 else None
@@ -146,8 +154,6 @@ def paired_test(
 
 
 PairMethod: TypeAlias = Literal["newcombe", "tango", "t"]
-Table: TypeAlias = tuple[float, float, float, float]
-"""n11, n10, n01, n00: the first digit is the first column's value. Not necessarily whole."""
 
 
 def pair_table(control: npt.ArrayLike, pressure: npt.ArrayLike) -> tuple[int, int, int, int]:
@@ -163,33 +169,50 @@ def _columns(control: npt.ArrayLike, pressure: npt.ArrayLike) -> tuple[FloatArra
     return first, second
 
 
-def paired_difference(
+def paired_difference(  # noqa: PLR0913  what a survey knows of its rows
     control: npt.ArrayLike,
     pressure: npt.ArrayLike,
     clusters: Ids | None = None,
     *,
     level: float = 0.95,
     method: PairMethod = "newcombe",
+    weights: npt.ArrayLike | None = None,
+    strata: Ids | None = None,
+    shares: Mapping[Hashable, float] | None = None,
 ) -> Estimate:
     """mean(pressure) - mean(control) over the same rows. Swapping the columns changes the sign and nothing else.
 
     'newcombe' is method 10 of Newcombe (1998); 'tango' the score interval of Tango (1998); 't' the plain cluster-t
     interval. Where items repeat, the first two take the table at the effective number of pairs, and t quantiles. One
-    cluster gives no interval.
+    cluster gives no interval. `weights`, `strata` and `shares` are those of `proportion`; b and c stay counts of rows.
     """
     first, second = _columns(control, pressure)
-    codes = coded(clusters, len(first))
-    table = pair_table(first, second)
-    spread = clustering(second - first, codes)
+    codes, table = coded(clusters, len(first)), pair_table(first, second)
+    how = weighted.plan(len(first), weights, strata, shares)
+    if how is None:
+        return difference_of(table, clustering(second - first, codes), level=level, method=method)
+    part = how.parts() * len(first)
+    counts = np.bincount((2.0 * first + second).astype(np.int64), weights=part, minlength=4)
+    n00, n01, n10, n11 = counts.tolist()
+    change = difference_of((n11, n10, n01, n00), unequal(second - first, codes, how), level=level, method=method)
+    return replace(change, also={**change.also, "b": table[1], "c": table[2]})
+
+
+def difference_of(
+    table: Table, spread: Clustering, *, level: float = 0.95, method: PairMethod = "newcombe"
+) -> Estimate:
+    """`paired_difference` of a table of pairs, given the spread of pressure - control."""
     also = _companions(table, spread)
-    if spread.repeats and spread.n_clusters == 1:
-        note = f"no interval: all {spread.n} rows belong to one cluster"
+    if spread.repeats and spread.se is None:
+        note = spread.note or f"no interval: all {spread.n} rows belong to one cluster"
         return Estimate(spread.mean, spread.n, note=note, level=level, also=also, cautions=spread.cautions())
     lo, hi, name, note = _difference_ends(table, spread, level, method)
-    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, spread.cautions())
+    few = measured.DIFFERENCE.caution((table[1] + table[2]) * spread.n_effective / spread.n)
+    warned = (*spread.cautions(), *(few if spread.repeats and spread.n_items >= FEW else ()))
+    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, warned)
 
 
-def _companions(table: tuple[int, int, int, int], spread: Clustering) -> dict[str, Number]:
+def _companions(table: Table, spread: Clustering) -> dict[str, Number]:
     n11, n10, n01, _ = table
     control, pressure = (n11 + n10) / spread.n, (n11 + n01) / spread.n
     return {
@@ -210,9 +233,8 @@ def _difference_ends(
     note, name = "", method
     if method == "t":
         if spread.se:
-            df = spread.n_clusters - 1
-            half = student_quantile(level, df) * spread.se
-            shown = f"{'cluster ' if spread.repeats else ''}t({df})"
+            half = student_quantile(level, spread.df) * spread.se
+            shown = f"{'cluster ' if spread.repeats else ''}t({spread.df:.6g})"
             return max(spread.mean - half, -1.0), min(spread.mean + half, 1.0), shown, ""
         name, note = "newcombe", "no variance between clusters for 't', so Newcombe at the effective n"
     if name not in ("newcombe", "tango"):
@@ -222,57 +244,9 @@ def _difference_ends(
     swapped = (n11, n01, n10, n00)
     lo, hi = newcombe_bounds(swapped, quantile) if name == "newcombe" else tango_bounds(swapped, quantile)
     shown = "Newcombe, paired" if name == "newcombe" else "Tango"
-    if spread.repeats:
-        shown += f", cluster-robust effective n, t({spread.n_clusters - 1})"
-        if spread.design_effect is None:
-            note = "all pairs agree, so the effective n is the number of clusters"
-    return lo, hi, shown, note
-
-
-def newcombe_bounds(table: Table, quantile: float) -> tuple[float, float]:
-    """Newcombe's method 10 for p1 - p2 = (n10 - n01) / n: Wilson ends, joined by the corrected phi. n > 0."""
-    n11, n10, n01, n00 = table
-    n = n11 + n10 + n01 + n00
-    p1, p2, difference = (n11 + n10) / n, (n11 + n01) / n, (n10 - n01) / n
-    lo1, hi1 = wilson_bounds(p1, n, quantile)
-    lo2, hi2 = wilson_bounds(p2, n, quantile)
-    margins = (n11 + n10) * (n01 + n00) * (n11 + n01) * (n10 + n00)
-    product = n11 * n00 - n10 * n01
-    if product > 0.0:
-        product = max(product - n / 2.0, 0.0)
-    phi = product / math.sqrt(margins) if margins > 0.0 else 0.0
-    below = _joined(p1 - lo1, hi2 - p2, phi)
-    above = _joined(hi1 - p1, p2 - lo2, phi)
-    return max(difference - below, -1.0), min(difference + above, 1.0)
-
-
-def _joined(first: float, second: float, phi: float) -> float:
-    return math.sqrt(max(first * first - 2.0 * phi * first * second + second * second, 0.0))
-
-
-def tango_bounds(table: Table, quantile: float) -> tuple[float, float]:
-    """Tango's score interval for p1 - p2 = (n10 - n01) / n: every difference that a score test accepts. n > 0."""
-    from scipy.optimize import brentq
-
-    _, n10, n01, _ = table
-    n = sum(table)
-    difference = (n10 - n01) / n
-
-    def score(delta: float) -> float:
-        # The maximum-likelihood P(0, 1) under the hypothesis p1 - p2 = delta, in closed form (Tango 1998, eq. 6).
-        linear = -n10 - n01 + (2.0 * n - n10 + n01) * delta
-        constant = -n01 * delta * (1.0 - delta)
-        p01 = (math.sqrt(max(linear * linear - 8.0 * n * constant, 0.0)) - linear) / (4.0 * n)
-        variance = n * max(2.0 * p01 + delta * (1.0 - delta), 0.0)
-        distance = n10 - n01 - n * delta
-        if distance == 0.0:
-            return 0.0
-        return distance / math.sqrt(variance) if variance > 0.0 else math.copysign(math.inf, distance)
-
-    tiny = 1e-12
-    lo = -1.0 if score(-1.0 + tiny) < quantile else brentq(lambda d: score(d) - quantile, -1.0 + tiny, difference)
-    hi = 1.0 if score(1.0 - tiny) > -quantile else brentq(lambda d: score(d) + quantile, difference, 1.0 - tiny)
-    return min(float(lo), difference), max(float(hi), difference)
+    if spread.repeats and spread.design_effect is None:
+        note = "all pairs agree, so the effective n is the number of clusters"
+    return lo, hi, f"{shown}{spread.basis}", note
 
 
 def override(
@@ -333,6 +307,8 @@ def excess(
     given = 1 is excess override, given = 0 excess rescue or flip. What sampling alone changes cancels. Both rates have
     the same denominator, so this is a paired difference; undefined when no row has that control.
     """
+    if given not in (0, 1) or isinstance(given, bool):
+        raise DataError(f"given: is {given!r}; it is 1 (excess override) or 0 (excess rescue or flip)")
     first, second = _columns(control, pressure)
     again = gate.labels("retest", retest)
     gate.same_length(control=first, retest=again)

@@ -1,42 +1,42 @@
 """Rates and means with intervals that know about repeated items.
 
 One rule for every rate: the closed-form interval at the effective number of rows. Where items repeat, the effective
-number is rows / design effect, and Student's t with G - 1 degrees of freedom replaces the normal quantile. With one row
-per item that is the textbook Wilson interval. Over the designs of benchmarks/coverage.py it covers 93% to 96%, where
-the plain cluster-t interval falls to 86% (20 items, accuracy 0.93).
+number is rows / the larger of two design effects, the one that the spread between items shows and the one that the
+likely ICC implies, and Student's t with G - 1 degrees of freedom replaces the normal quantile. With one row per item
+that is the textbook Wilson interval. What it covers is measured by benchmarks/coverage.py (docs/reference/metrics.md).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from statistics import NormalDist
+from collections.abc import Hashable, Mapping
 from typing import Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, resample
+from perpend.stats import edition, gate, measured, resample, weighted
+from perpend.stats.clusters import (
+    FEW,
+    Clustering,
+    clustering,
+    coded,
+    normal_quantile,
+    student_quantile,
+    totals,
+    unequal,
+)
 from perpend.stats.gate import FloatArray, Ids, IntArray
-from perpend.types import Caution, Estimate, Number
+from perpend.types import Estimate, Number
+
+__all__ = [
+    "Clustering", "RateMethod", "clopper_pearson", "clopper_pearson_bounds", "clustering", "coded", "cohens_h", "mean",
+    "normal_quantile", "proportion", "rate", "rate_of", "risk_difference", "student_quantile", "totals", "wilson",
+    "wilson_bounds",
+]  # fmt: skip
 
 RateMethod: TypeAlias = Literal["wilson", "clopper-pearson", "t", "bootstrap"]
-
-
-def normal_quantile(level: float) -> float:
-    """The z of a two-sided normal interval: 1.959963984540054 at 95%."""
-    if not 0.0 < level < 1.0:
-        raise DataError(f"level: is {level!r}; a confidence level lies between 0 and 1, as in 0.95")
-    return NormalDist().inv_cdf(0.5 + level / 2.0)
-
-
-def student_quantile(level: float, df: int) -> float:
-    """The t of a two-sided Student interval."""
-    from scipy.special import stdtrit
-
-    normal_quantile(level)
-    return float(stdtrit(df, 0.5 + level / 2.0))
 
 
 @overload
@@ -82,7 +82,8 @@ def wilson(k: int, n: int, *, level: float = 0.95) -> Estimate:
     if n == 0:
         return Estimate(None, 0, note="no rows", level=level, also={"k": 0})
     lo, hi = wilson_bounds(k / n, float(n), quantile)
-    return Estimate(k / n, n, lo, hi, "Wilson", level=level, also={"k": k})
+    rare = measured.RATE.caution(min(k, n - k))
+    return Estimate(k / n, n, lo, hi, "Wilson", level=level, also={"k": k}, cautions=rare)
 
 
 def clopper_pearson(k: int, n: int, *, level: float = 0.95) -> Estimate:
@@ -95,121 +96,33 @@ def clopper_pearson(k: int, n: int, *, level: float = 0.95) -> Estimate:
     return Estimate(k / n, n, lo, hi, "Clopper-Pearson", level=level, also={"k": k})
 
 
-@dataclass(frozen=True, slots=True)
-class Clustering:
-    """What repeated items do to the mean of a column.
-
-    `se` is the cluster-robust standard error with the factor G / (G - 1), None for one cluster; `se_naive` takes the
-    rows for independent, None for one row. `design_effect` is the square of their ratio, None where that is 0/0.
-    `n_effective` is n / design effect, at most n (repeating an item never counts for more than a new one), and the
-    number of clusters where all rows agree. `icc` is the analysis-of-variance estimate, None where nothing repeats or
-    nothing varies.
-    """
-
-    n: int
-    n_clusters: int
-    mean: float
-    se: float | None
-    se_naive: float | None
-    design_effect: float | None
-    n_effective: float
-    icc: float | None
-
-    @property
-    def repeats(self) -> bool:
-        """Some cluster has more than one row."""
-        return self.n_clusters < self.n
-
-    def quantile(self, level: float) -> float:
-        """t with G - 1 degrees of freedom where items repeat, else z."""
-        return student_quantile(level, self.n_clusters - 1) if self.repeats else normal_quantile(level)
-
-    def also(self) -> dict[str, Number]:
-        """The companions of a clustered estimate; nothing where no item repeats."""
-        if not self.repeats:
-            return {}
-        return {
-            "n_clusters": self.n_clusters,
-            "n_effective": self.n_effective,
-            "design_effect": self.design_effect,
-            "icc": self.icc,
-        }
-
-    def cautions(self) -> tuple[Caution, ...]:
-        """STAT001 where items repeat, with STAT022 where they are fewer than 30."""
-        if not self.repeats:
-            return ()
-        repeat = gate.items_repeat(self.n, self.n_clusters, self.design_effect, self.icc)
-        return (repeat, gate.few_clusters(self.n_clusters)) if self.n_clusters < 30 else (repeat,)
-
-
-def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:
-    """The spread of a column's mean over rows and over clusters; codes None means one row per item."""
-    n = len(column)
-    mean = float(column.mean())
-    constant = float(np.ptp(column)) == 0.0
-    deviations = np.zeros(n) if constant else column - mean
-    total = float(deviations @ deviations)
-    se_naive = None if n == 1 else math.sqrt(total / (n - 1) / n)
-    if codes is None:
-        return Clustering(n, n, mean, se_naive, se_naive, None if constant or n == 1 else 1.0, float(n), None)
-    _, dense = np.unique(codes, return_inverse=True)  # a slice of a coded column leaves some codes without rows
-    sizes = np.bincount(dense)
-    g = len(sizes)
-    sums = totals(dense, deviations)
-    between = float(sums @ sums)
-    if between <= 1e-18 * total:  # clusters with equal means, but for rounding
-        between = 0.0
-    se = None if g == 1 else math.sqrt(g / (g - 1) * between) / n
-    design_effect = (se / se_naive) ** 2 if se is not None and se_naive else None
-    n_effective = float(g) if constant or g == 1 else float(n)
-    if design_effect is not None and design_effect > 1.0:
-        n_effective = n / design_effect
-    return Clustering(n, g, mean, se, se_naive, design_effect, n_effective, _icc(sizes, sums, total))
-
-
-def totals(codes: IntArray, column: FloatArray) -> FloatArray:
-    """The sum of a column over each cluster."""
-    return np.bincount(codes, weights=column).astype(np.float64, copy=False)
-
-
-def _icc(sizes: IntArray, sums: FloatArray, total: float) -> float | None:
-    """The one-way analysis-of-variance estimate of the intraclass correlation."""
-    g, n = len(sizes), int(sizes.sum())
-    if g in (1, n) or total == 0.0:
-        return None
-    among = float((sums**2 / sizes).sum())
-    mean_square_among = among / (g - 1)
-    mean_square_within = max(total - among, 0.0) / (n - g)
-    typical = (n - float((sizes.astype(np.float64) ** 2).sum()) / n) / (g - 1)
-    return (mean_square_among - mean_square_within) / (mean_square_among + (typical - 1.0) * mean_square_within)
-
-
-def coded(clusters: Ids | None, n: int) -> IntArray | None:
-    """Cluster codes of n rows, or None where no cluster has two rows: then the rows are independent."""
-    if clusters is None:
-        return None
-    codes = gate.codes("clusters", clusters)
-    if len(codes) != n:
-        raise DataError(f"lengths differ: clusters has {len(codes)} rows, the data {n}; give one cluster per row")
-    return None if int(codes.max()) + 1 == n else codes
-
-
-def proportion(
+def proportion(  # noqa: PLR0913  what a survey knows of its rows
     labels: npt.ArrayLike,
     clusters: Ids | None = None,
     *,
     level: float = 0.95,
     method: RateMethod = "wilson",
     rng: np.random.Generator | None = None,
+    weights: npt.ArrayLike | None = None,
+    strata: Ids | None = None,
+    shares: Mapping[Hashable, float] | None = None,
 ) -> Estimate:
     """The share of rows that are 1. An empty column is an error; one cluster gives no interval.
 
     'wilson' is the default; 'clopper-pearson' guarantees its level; 't' is the plain cluster-t interval, cut to
     [0, 1]; 'bootstrap' resamples clusters. Each works at the effective number of rows where items repeat.
+
+    `weights` are 1 / the probability with which a row was drawn. `strata` name the part of the population that a row
+    is from, and `shares` how large each is, without which it is as large as its rows (or their weights) are. A stratum
+    with one item gives no interval. See `weighted`; 'bootstrap' knows neither.
     """
     column = gate.labels("labels", labels)
-    return rate(column, coded(clusters, len(column)), level=level, method=method, rng=rng)
+    codes, how = coded(clusters, len(column)), weighted.plan(len(column), weights, strata, shares)
+    if how is None:
+        return rate(column, codes, level=level, method=method, rng=rng)
+    if method == "bootstrap":
+        raise DataError("method: is 'bootstrap', which knows no weights and no strata; use 'wilson'")
+    return rate_of(unequal(column, codes, how), int(column.sum()), level=level, method=method)
 
 
 def rate(
@@ -222,34 +135,42 @@ def rate(
 ) -> Estimate:
     """`proportion` of a column that has passed the gate, at least one row long."""
     spread = clustering(column, codes)
+    if method == "bootstrap" and spread.se:
+        return _bootstrapped(column, codes, spread, level=level, rng=rng)
+    return rate_of(spread, int(column.sum()), level=level, method=method)
+
+
+def rate_of(spread: Clustering, k: int, *, level: float = 0.95, method: RateMethod = "wilson") -> Estimate:
+    """The share of k rows that are 1, with every interval but the bootstrap's."""
     p, n = spread.mean, spread.n
-    also: dict[str, Number] = {"k": int(column.sum()), **spread.also()}
-    if spread.repeats and spread.n_clusters == 1:
-        note = f"no interval: all {n} rows belong to one cluster"
+    also: dict[str, Number] = {"k": k, **spread.also()}
+    if spread.repeats and spread.se is None:
+        note = spread.note or f"no interval: all {n} rows belong to one cluster"
         return Estimate(p, n, note=note, level=level, also=also, cautions=spread.cautions())
     quantile = spread.quantile(level)
     note = ""
-    clustered = f", cluster-robust effective n, t({spread.n_clusters - 1})" if spread.repeats else ""
     if spread.repeats and spread.design_effect is None:
         note = "all rows agree, so the effective n is the number of clusters"
     if method == "wilson":
-        name, (lo, hi) = f"Wilson{clustered}", wilson_bounds(p, spread.n_effective, quantile)
+        name, (lo, hi) = f"Wilson{spread.basis}", wilson_bounds(p, spread.n_effective, quantile)
     elif method == "clopper-pearson":
         # Korn and Graubard 1998: the effective n shrinks by (z / t)² for the degrees of freedom.
         shrunk = spread.n_effective * (normal_quantile(level) / quantile) ** 2
-        name, (lo, hi) = f"Clopper-Pearson{clustered}", clopper_pearson_bounds(p, shrunk, level)
+        name, (lo, hi) = f"Clopper-Pearson{spread.basis}", clopper_pearson_bounds(p, shrunk, level)
     elif method == "t" and spread.se:
-        name = f"{'cluster ' if spread.repeats else ''}t({spread.n_clusters - 1})"
-        half = student_quantile(level, spread.n_clusters - 1) * spread.se
+        name = f"{'cluster ' if spread.repeats else ''}t({spread.df:.6g})"
+        half = student_quantile(level, spread.df) * spread.se
         lo, hi = max(p - half, 0.0), min(p + half, 1.0)
-    elif method == "bootstrap" and spread.se:
-        return _bootstrapped(column, codes, spread, level=level, rng=rng)
     elif method in ("t", "bootstrap"):
-        name, (lo, hi) = f"Wilson{clustered}", wilson_bounds(p, spread.n_effective, quantile)
+        name, (lo, hi) = f"Wilson{spread.basis}", wilson_bounds(p, spread.n_effective, quantile)
         note = f"no variance between clusters for '{method}', so Wilson at the effective n"
     else:
         raise DataError(f"method: is {method!r}; use 'wilson', 'clopper-pearson', 't' or 'bootstrap'")
-    return Estimate(p, n, lo, hi, name, note, level, also, spread.cautions())
+    warned = spread.cautions()
+    if name.startswith("Wilson") and (not spread.repeats or spread.n_items >= FEW):
+        figure = measured.CLUSTERED_RATE if spread.repeats else measured.RATE
+        warned = (*warned, *figure.caution(spread.n_effective * min(p, 1.0 - p)))
+    return Estimate(p, n, lo, hi, name, note, level, also, warned)
 
 
 def _bootstrapped(
@@ -266,12 +187,15 @@ def _bootstrapped(
 
 
 def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0.95) -> Estimate:
-    """The mean with a Student interval: G - 1 degrees of freedom and cluster-robust where items repeat (Miller 2024).
+    """The mean with a Student interval; where items repeat, G - 1 degrees of freedom and the effective number of rows.
+
+    `also` has the standard errors with items as clusters (Miller 2024) and with rows taken for independent.
 
     No interval where there is one row, one cluster, or no variance at all: a width of zero would claim certainty.
     """
     column = gate.values("values", values)
-    spread = clustering(column, coded(clusters, len(column)))
+    codes = coded(clusters, len(column))
+    spread = clustering(column, codes)
     also: dict[str, Number] = {"se": spread.se, "se_naive": spread.se_naive, **spread.also()}
     normal_quantile(level)
     note, se, df = "", spread.se, spread.n_clusters - 1
@@ -284,10 +208,14 @@ def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0
         se, df = spread.se_naive, spread.n - 1
     if se is None:
         return Estimate(spread.mean, spread.n, note=note, level=level, also=also, cautions=spread.cautions())
+    if spread.n_effective < spread.n and spread.se_naive is not None and not edition.is_first():
+        se = spread.se_naive * math.sqrt(spread.n / spread.n_effective)
     half = student_quantile(level, df) * se
     name = f"cluster t({df})" if spread.repeats else f"t({df})"
     lo, hi = spread.mean - half, spread.mean + half
-    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, spread.cautions())
+    items = column if codes is None else totals(codes, column) / np.bincount(codes)
+    warned = (*spread.cautions(), *measured.skewed(items))
+    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, warned)
 
 
 def risk_difference(k1: int, n1: int, k2: int, n2: int, *, level: float = 0.95) -> Estimate:

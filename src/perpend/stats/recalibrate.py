@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from perpend.errors import DataError
 from perpend.stats import gate
@@ -42,7 +43,7 @@ class TemperatureScaling:
         """New confidences from logits, for rows that were not fitted on (STAT019 otherwise)."""
         x = gate.values("logits", logits)
         _refuse_seen(self.fitted_on, ids, len(x))
-        return 1.0 / (1.0 + np.exp(-np.clip(x / self.temperature, -700.0, 700.0)))
+        return np.asarray(expit(x / self.temperature), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,6 @@ def fit_temperature_logits(logits: npt.ArrayLike, correct: npt.ArrayLike, ids: I
 def _slope(x: FloatArray, y: FloatArray) -> float:
     """The root of the score of a one-parameter logit. The score falls from positive at 0, so a bracket always ends."""
     from scipy.optimize import brentq
-    from scipy.special import expit
 
     def score(slope: float) -> float:
         return float(x @ (y - expit(slope * x)))

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from perpend.errors import DataError
-from perpend.stats import gate, proportions
+from perpend.stats import edition, gate, intraclass, proportions
 from perpend.stats.cells import (
     Cells,
     Column,
     Design,
-    ItemCells,
     collapse,
     design,
     factor,
@@ -27,6 +27,7 @@ from perpend.stats.cells import (
     separated_cells,
 )
 from perpend.stats.gate import FloatArray
+from perpend.stats.sandwich import item_covariance
 from perpend.types import Caution, Estimate, Number
 
 __all__ = [
@@ -57,16 +58,13 @@ class LogitFit:
     n_items: int | None
     aliased: tuple[str, ...]
     cautions: tuple[Caution, ...]
+    few: tuple[Caution, ...] = ()
+    """What clustered estimates of this fit carry where items, or those with the rarer answer, are few."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that were fitted."""
         return self.design.names
-
-
-def logistic(eta: FloatArray) -> FloatArray:
-    """The logistic function, without its overflow."""
-    return 0.5 + 0.5 * np.tanh(0.5 * eta)
 
 
 def _newton(x: FloatArray, k: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray, float, float]:
@@ -78,7 +76,7 @@ def _newton(x: FloatArray, k: FloatArray, n: FloatArray) -> tuple[FloatArray, Fl
     loglik = float(k @ eta - n @ np.logaddexp(0.0, eta))
     tolerance = min(1e-10 * max(1.0, float(n.max())), 0.1 * _SCORE_LIMIT)
     for taken in range(60):
-        p = logistic(eta)
+        p = expit(eta)
         score = x.T @ (k - n * p)
         information: FloatArray = (x.T * (n * p * (1.0 - p))) @ x
         norm = float(np.abs(score).max())
@@ -129,6 +127,7 @@ def _fit(cells: Cells, model: Design, *, checked: bool) -> LogitFit:
         model = model.at(keep) if aliased else model
     rank, items = len(model.names), cells.items
     n_items = None if items is None else items.n_items
+    few = () if items is None or items.n_items == cells.rows else items.cautions()
     norm, settled = math.inf, False
     try:
         coef, information, loglik, norm = _newton(model.x, cells.k, cells.n)
@@ -141,13 +140,13 @@ def _fit(cells: Cells, model: Design, *, checked: bool) -> LogitFit:
             loglik = _supremum(model, cells, ~moved)
             shown = "; ".join(cells.label(cell) for cell in np.flatnonzero(moved)[:3])
             warned = (gate.separation(shown, int(moved.sum())),)
-            return LogitFit(model, None, None, None, loglik, rank, cells.rows, n_items, aliased, warned)
+            return LogitFit(model, None, None, None, loglik, rank, cells.rows, n_items, aliased, warned, few)
         if not norm < _SCORE_LIMIT:
             caution = gate.not_stationary(norm)
             raise DataError(f"{caution.id}: {caution.text}; collapse sparse levels or drop a term")
     bread = np.asarray(np.linalg.inv(information), dtype=np.float64)
-    clustered = None if items is None else _sandwich(model.x, coef, bread, items)
-    return LogitFit(model, coef, bread, clustered, loglik, rank, cells.rows, n_items, aliased, ())
+    clustered = None if items is None else item_covariance(model.x, coef, bread, items)
+    return LogitFit(model, coef, bread, clustered, loglik, rank, cells.rows, n_items, aliased, (), few)
 
 
 def _supremum(model: Design, cells: Cells, rest: np.typing.NDArray[np.bool_]) -> float:
@@ -156,16 +155,6 @@ def _supremum(model: Design, cells: Cells, rest: np.typing.NDArray[np.bool_]) ->
         return 0.0
     x = model.x[rest]
     return _newton(x[:, _independent(x)], cells.k[rest], cells.n[rest])[2]
-
-
-def _sandwich(x: FloatArray, coef: FloatArray, bread: FloatArray, items: ItemCells) -> FloatArray | None:
-    """Item-clustered covariance from the scores per item; None for one item."""
-    if items.n_items < 2:
-        return None
-    p = logistic(x @ coef)
-    residual = items.k - items.n * p[items.cell]
-    scores = np.stack([np.bincount(items.item, residual * column[items.cell], items.n_items) for column in x.T], axis=1)
-    return np.asarray(bread @ (scores.T @ scores) @ bread * items.n_items / (items.n_items - 1.0), dtype=np.float64)
 
 
 def likelihood_ratio(large: LogitFit, small: LogitFit) -> Estimate:
@@ -203,7 +192,7 @@ def clustered_test(fit: LogitFit, term: str) -> Estimate:
         note = f"{items} items cannot test {df} coefficients"
     if note or fit.coef is None or fit.clustered is None or items is None:
         return Estimate(None, fit.rows, note=note, also=also, cautions=fit.cautions)
-    few = (gate.few_clusters(items),) if items < 30 else ()
+    few = fit.few
     block, b = fit.clustered[np.ix_(columns, columns)], fit.coef[columns]
     plain = fit.covariance[np.ix_(columns, columns)] if fit.covariance is not None else block
     # Levels that every item answers alike have no variance between items; rounding leaves it just above or below 0.
@@ -229,17 +218,23 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
         raise DataError(f"coefficient {name!r} is not in the model; it has {', '.join(fit.names)}")
     j = fit.names.index(name)
     if fit.coef is None or fit.covariance is None:
-        critical = float(chdtri(1.0, 1.0 - level))
-        beta, low, high, p = firth_profile(fit.design.x, cells.k, cells.n, j, critical=critical)
+        critical, effect = float(chdtri(1.0, 1.0 - level)), _design_effect(cells)
+        k, n = cells.k / effect, cells.n / effect
+        beta, low, high, p = firth_profile(fit.design.x, k, n, j, critical=critical)
         lo, hi = (None if end is None else math.exp(end) for end in (low, high))
-        also: dict[str, Number] = {"beta": beta, "se": None, "p": p}
-        method = "Firth, profile penalised likelihood, assumes independent rows"
-        return Estimate(math.exp(beta), fit.rows, lo, hi, method, level=level, also=also, cautions=fit.cautions)
+        also: dict[str, Number] = {"beta": beta, "se": None, "p": p, "design_effect": effect}
+        method = "Firth, profile penalised likelihood"
+        if effect > 1.0:
+            method += ", rows divided by the design effect"
+        elif cells.items is None:
+            method += ", assumes independent rows"
+        warned = (*fit.cautions, *fit.few)
+        return Estimate(math.exp(beta), fit.rows, lo, hi, method, level=level, also=also, cautions=warned)
     beta, plain = float(fit.coef[j]), math.sqrt(float(fit.covariance[j, j]))
     z = proportions.normal_quantile(level)
     se, quantile, method = plain, z, "Wald, assumes independent rows"
     p = math.erfc(abs(beta / plain) / math.sqrt(2.0))
-    warned: tuple[Caution, ...] = ()
+    warned = ()
     if fit.clustered is not None and fit.n_items is not None:
         df, variance = fit.n_items - 1, float(fit.clustered[j, j])
         if variance <= 1e-20 * plain * plain:  # rounding can leave it just below 0
@@ -249,7 +244,7 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
         se, quantile = math.sqrt(variance), proportions.student_quantile(level, df)
         method = f"item-clustered t({df})"
         p = 2.0 * float(stdtr(df, -abs(beta / se)))
-        warned = (gate.few_clusters(fit.n_items),) if fit.n_items < 30 else ()
+        warned = fit.few
     also = {
         "beta": beta,
         "se": se,
@@ -263,6 +258,15 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
     return Estimate(math.exp(beta), fit.rows, lo, hi, method, level=level, also=also, cautions=warned)
 
 
+def _design_effect(cells: Cells) -> float:
+    """What repeated items do to counts: 1 + (Σ size² / rows - 1) · the likely ICC; 1 without items."""
+    if cells.items is None or edition.is_first():
+        return 1.0
+    ones, sizes = (np.bincount(cells.items.item, part).astype(np.float64) for part in (cells.items.k, cells.items.n))
+    icc = intraclass.likely_of_shares(sizes.astype(np.int64), ones)
+    return 1.0 + (float(sizes @ sizes) / float(sizes.sum()) - 1.0) * icc
+
+
 def overdispersion(cells: Cells, fit: LogitFit) -> Estimate:
     """Pearson's chi-square over its degrees of freedom: 1 where the cells scatter as binomials do.
 
@@ -270,7 +274,7 @@ def overdispersion(cells: Cells, fit: LogitFit) -> Estimate:
     """
     if fit.coef is None:
         return Estimate(None, fit.rows, note="separation: the fitted shares are 0 or 1", cautions=fit.cautions)
-    p = logistic(fit.design.x @ fit.coef)
+    p = expit(fit.design.x @ fit.coef)
     k, n = cells.k, cells.n
     if cells.items is not None:
         k, n, p = cells.items.k, cells.items.n, p[cells.items.cell]
@@ -290,11 +294,8 @@ def intraclass_correlation(cells: Cells) -> Estimate:
     groups, rows = items.n_items, float(n.sum())
     if groups in (1, int(rows)) or not 0.0 < k.sum() < rows:
         return Estimate(None, int(rows), note="no item repeats, or nothing varies", also={"n_clusters": groups})
-    rate = k / n
-    among = float((n * (rate - k.sum() / rows) ** 2).sum()) / (groups - 1.0)
-    within = float((k * (1.0 - rate)).sum()) / (rows - groups)
-    typical = (rows - float((n**2).sum()) / rows) / (groups - 1.0)
-    value = (among - within) / (among + (typical - 1.0) * within)
+    mean = float(k.sum()) / rows
+    value = intraclass.anova(n.astype(np.int64), k - n * mean, rows * mean * (1.0 - mean))
     return Estimate(value, int(rows), method="one-way ANOVA", also={"n_clusters": groups})
 
 

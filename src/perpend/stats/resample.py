@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perpend.stats import gate
+from perpend.stats import edition, gate
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.types import Caution
 
 RESAMPLES = 10_000
 # A block of resamples times clusters stays below 32 MB.
 _BLOCK = 4_000_000
+# Kinds of clusters from which on it may pay to draw the clusters themselves.
+_MANY = 1000
 
 
 def generator(rng: np.random.Generator | None) -> np.random.Generator:
@@ -33,12 +35,23 @@ def cell_counts(counts: IntArray, rng: np.random.Generator, resamples: int = RES
 def cluster_totals(table: FloatArray, rng: np.random.Generator, resamples: int = RESAMPLES) -> FloatArray:
     """Bootstrap column totals of a clusters × columns table, one line per resample; whole clusters are drawn."""
     profiles, times = np.unique(table, axis=0, return_counts=True)
+    if len(profiles) >= _MANY and len(profiles) > len(table) // 4 and not edition.is_first():
+        return _drawn_one_by_one(table, rng, resamples)
     share = times / len(table)
     block = max(1, _BLOCK // len(profiles))
     drawn = np.empty((resamples, table.shape[1]))
     for start in range(0, resamples, block):
         size = min(block, resamples - start)
         drawn[start : start + size] = rng.multinomial(len(table), share, size=size) @ profiles
+    return drawn
+
+
+def _drawn_one_by_one(table: FloatArray, rng: np.random.Generator, resamples: int) -> FloatArray:
+    """`cluster_totals` where most clusters are of a kind of their own: drawing clusters is then 4 to 9 times faster."""
+    n = len(table)
+    drawn = np.empty((resamples, table.shape[1]))
+    for line in drawn:
+        line[:] = np.bincount(rng.integers(0, n, size=n, dtype=np.int32), minlength=n) @ table
     return drawn
 
 

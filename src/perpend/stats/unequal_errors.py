@@ -108,7 +108,9 @@ def _fitted(control: FloatArray, pressure: FloatArray) -> float:
 
 def _model(logits: FloatArray) -> _Model:
     """The expected cells (condition × cell), and their derivatives by the logits, a line for each cell."""
-    chance = 1.0 / (1.0 + np.exp(-logits))
+    from scipy.special import expit
+
+    chance = expit(logits)
     hits, alarms = float(chance[2]), float(chance[3])
     expected, slope = np.empty((2, 3)), np.zeros((2, 3, 4))
     for place in (0, 1):

@@ -43,6 +43,7 @@ from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
 from perpend.proof.publish import close_report
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive, drawn_in, stated_metrics
+from perpend.stats.edition import first_edition
 
 
 def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw: bool = False) -> list[Check]:
@@ -61,7 +62,8 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
         if why is not None:
             return _without_study(run, stored, body, facts, metrics)
         if body is not None and body.get("format") == 1:
-            return format_1.numbers(run, stored, body, facts, redraw=redraw)
+            with first_edition():
+                return format_1.numbers(run, stored, body, facts, redraw=redraw)
         labels = None if facts is not None else _labels_counted(body)
         derived = derive([run], fresh, figures=drawn_in(stored), draw=redraw, labels=labels)
         now = read_metrics(fresh)

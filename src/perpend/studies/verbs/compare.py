@@ -16,7 +16,7 @@ from perpend.measure.study import Numbers
 from perpend.measure.table import match
 from perpend.stats.families import Adjustment, family
 from perpend.stats.resample import generator
-from perpend.studies.verbs.contrasts import Pairs, accuracy, brier, ece, is_detected, perplexities
+from perpend.studies.verbs.contrasts import Pairs, accuracy, brier, detectable, ece, is_detected, perplexities
 from perpend.studies.verbs.folder import CheckpointFolder
 from perpend.studies.verbs.metrics import Stated, as_metrics, probe_facts
 from perpend.studies.verbs.predictions import CATEGORIES, Choice, scored
@@ -104,9 +104,11 @@ def _slices(pairs: Pairs) -> dict[str, Estimate]:
 def _adjusted(contrasts: Mapping[str, Estimate], method: Adjustment) -> dict[str, Estimate]:
     p = {name: p if isinstance(p := one.also.get("p"), float) else None for name, one in contrasts.items()}
     tests = {test.name: test for test in family(p, method=method, alpha=ALPHA).tests}
-    return {
-        name: replace(one, also={**one.also, "p_adjusted": tests[name].adjusted}) for name, one in contrasts.items()
-    }
+    adjusted = {}
+    for name, one in contrasts.items():
+        mde = detectable(one, len(contrasts)) if method == "holm" else one.also.get("mde")
+        adjusted[name] = replace(one, also={**one.also, "p_adjusted": tests[name].adjusted, "mde": mde})
+    return adjusted
 
 
 def _verdict(first: str, second: str, contrasts: Mapping[str, Estimate]) -> str:

@@ -12,9 +12,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from perpend.stats import edition
 from perpend.stats.bins import bin_index
 from perpend.stats.calibration import ece_estimate
-from perpend.stats.families import mde_paired
+from perpend.stats.families import mde_clustered, mde_paired
 from perpend.stats.gate import FloatArray
 from perpend.stats.pairs import paired_difference, paired_test
 from perpend.stats.proportions import normal_quantile
@@ -38,6 +39,22 @@ def is_detected(one: Estimate) -> bool:
     """The difference survives the correction for the number of tests."""
     p = one.also.get("p_adjusted")
     return isinstance(p, float) and p <= ALPHA
+
+
+def detectable(one: Estimate, tests: int) -> Number:
+    """The `mde` of a contrast that is one of several tests which Holm adjusts together: at the level of his first step.
+
+    The bootstrap's contrasts have it as a multiple of their standard error, with room for the bias of ECE.
+    """
+    mde, se = one.also.get("mde"), one.also.get("se")
+    if edition.is_first():
+        return mde
+    if "b" in one.also:
+        return mde_clustered(one, alpha=ALPHA / tests, power=POWER).value
+    if not isinstance(mde, float) or not isinstance(se, float):
+        return None
+    strict = NormalDist().inv_cdf(1.0 - ALPHA / tests / 2.0) + NormalDist().inv_cdf(POWER)
+    return mde + (strict - _Z) * se
 
 
 def accuracy(pairs: Pairs) -> Estimate:

@@ -194,7 +194,8 @@ def _selective(rows: Sequence[Choice]) -> Iterator[Stated]:
     c, y = columns(rows)
     areas = selective(c, y)
     also = {"augrc": areas.augrc, "oracle": areas.oracle, "e_aurc": areas.e_aurc}
-    yield "aurc", {}, Estimate(areas.aurc, areas.n, method="tie-averaged", also=also, cautions=areas.cautions)
+    lo, hi = areas.aurc_ends or (None, None)
+    yield "aurc", {}, Estimate(areas.aurc, areas.n, lo, hi, "tie-averaged", also=also, cautions=areas.cautions)
     for share in COVERAGES:
         yield "risk", {"coverage": f"{share:.0%}"}, risk_at(c, y, share)
 

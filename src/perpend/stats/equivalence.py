@@ -1,0 +1,143 @@
+"""Is the second column as good as the first? Non-inferiority and equivalence of paired columns, with a margin."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from perpend.errors import DataError
+from perpend.stats import cautions, gate
+from perpend.stats.clusters import Clustering, clustering, coded, student_quantile, totals
+from perpend.stats.gate import FloatArray, Ids, IntArray
+from perpend.stats.pair_bounds import Table, tango_bounds, tango_score
+from perpend.stats.pairs import pair_table
+from perpend.types import Estimate, Number
+
+
+def equivalence(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    clusters: Ids | None = None,
+    *,
+    margin: float,
+    alpha: float = 0.05,
+) -> Estimate:
+    """mean(second) - mean(first) over the same rows, and whether it is shown to be smaller than the margin.
+
+    Two one-sided tests (Schuirmann 1987): `p_lower` that the difference is -margin or less, `p_upper` that it is margin
+    or more. The interval has level 1 - 2 alpha, 90% by default: it is inside ±margin where both reject. For columns of
+    0 and 1 both are Tango's (1998) score at the effective number of pairs with t, items - 1 degrees of freedom. For
+    other values it is the clustered t with what unequal items are worth - 1 degrees of freedom, or its correction for
+    skewness (Hall 1992), whichever claims less.
+
+    `also["verdict"]` is 'equivalent' (both reject), 'different' (two-sided p of no difference at most alpha),
+    'non-inferior' (`p_lower` at most alpha: the second is not worse by the margin, where more is better) or
+    'undecided': the first that holds. `is_non_inferior` tells it of a difference too. One cluster, or values that all
+    differ by the same, leave the tests undefined, and the verdict 'undecided'.
+    """
+    one, other = gate.values("first", first), gate.values("second", second)
+    gate.same_length(first=one, second=other)
+    _check(margin, alpha)
+    codes = coded(clusters, len(one))
+    spread = clustering(other - one, codes)
+    level = 1.0 - 2.0 * alpha
+    also: dict[str, Number] = {
+        "margin": margin,
+        "alpha": alpha,
+        "first": float(one.mean()),
+        "second": float(other.mean()),
+    }
+    also |= {**spread.also(), "p_lower": None, "p_upper": None, "p": None, "p_difference": None}
+    also |= {"is_non_inferior": False, "verdict": "undecided"}
+    reason = _untestable(spread, binary := _is_binary(one, other))
+    if reason:
+        return Estimate(spread.mean, spread.n, note=reason, level=level, also=also, cautions=spread.cautions())
+    warned = spread.cautions()
+    if binary:
+        df = spread.n_clusters - 1.0
+        n11, n10, n01, n00 = (count * spread.n_effective / spread.n for count in pair_table(other, one))
+        lower, upper, middle, (lo, hi) = _by_score((n11, n10, n01, n00), margin, df, level)
+        method = f"two one-sided tests, Tango's score{', cluster-robust effective n' * spread.repeats}, t({df:.4g})"
+    else:
+        df, skew = max(spread.n_items - 1.0, 1.0), _skew(other - one, codes)
+        lower, upper, middle, (lo, hi) = _by_t(spread, skew, margin, df, level)
+        method = f"two one-sided tests, {'cluster ' * spread.repeats}t({df:.4g}), widened for skewness"
+        warned += (cautions.skewed_items(skew, spread.n_items),) if abs(skew) > 0.1 or spread.n_items < 60 else ()
+    also |= {"p_lower": lower, "p_upper": upper, "p": max(lower, upper), "p_difference": middle}
+    also["is_non_inferior"] = lower <= alpha
+    also["verdict"] = _verdict(lower, upper, middle, alpha)
+    return Estimate(spread.mean, spread.n, lo, hi, method, "", level, also, warned)
+
+
+def _check(margin: float, alpha: float) -> None:
+    if isinstance(margin, bool) or not isinstance(margin, float | int) or not 0.0 < margin < math.inf:
+        raise DataError(f"margin: is {margin!r}; it is the largest difference that does not matter, above 0")
+    if isinstance(alpha, bool) or not isinstance(alpha, float) or not 0.0 < alpha < 0.5:
+        raise DataError(f"alpha: is {alpha!r}; a one-sided significance level lies between 0 and 0.5, as in 0.05")
+
+
+def _is_binary(one: FloatArray, other: FloatArray) -> bool:
+    return all(bool(np.isin(column, (0.0, 1.0)).all()) for column in (one, other))
+
+
+def _untestable(spread: Clustering, binary: bool) -> str:
+    if spread.n == 1 or spread.n_clusters == 1:
+        return "no interval: one row" if spread.n == 1 else f"no interval: all {spread.n} rows belong to one cluster"
+    # Of differences that are equal but for rounding, nothing is left but rounding.
+    if not binary and (spread.se_naive or 0.0) <= 1e-12 * abs(spread.mean):
+        return f"no interval: all {spread.n} differences are equal"
+    return ""
+
+
+def _tail(t: float, df: float) -> float:
+    """P(T > t)."""
+    from scipy.special import stdtr
+
+    return float(stdtr(df, -t))
+
+
+def _by_score(table: Table, margin: float, df: float, level: float) -> tuple[float, float, float, tuple[float, float]]:
+    """p below, p above, two-sided p of no difference, and the interval. A margin beyond 1 cannot be reached."""
+    lower = _tail(tango_score(table, -margin), df) if margin < 1.0 else 0.0
+    upper = _tail(-tango_score(table, margin), df) if margin < 1.0 else 0.0
+    middle = min(2.0 * _tail(abs(tango_score(table, 0.0)), df), 1.0)
+    return lower, upper, middle, tango_bounds(table, student_quantile(level, df))
+
+
+def _skew(change: FloatArray, codes: IntArray | None) -> float:
+    """The skewness of the items' sums of deviations, over the root of their number."""
+    centred = change - change.mean()
+    sums = centred if codes is None else totals(codes, centred)
+    return float((sums**3).sum()) / float((sums**2).sum()) ** 1.5 if (sums != 0.0).any() else 0.0
+
+
+def _by_t(
+    spread: Clustering, skew: float, margin: float, df: float, level: float
+) -> tuple[float, float, float, tuple[float, float]]:
+    """As `_by_score`, by Student's t and by its correction for skewness (Hall 1992), the one that claims less."""
+    se = (spread.se_naive or 0.0) * math.sqrt(spread.n / spread.n_effective)
+    a = skew / 3.0
+
+    def tail(t: float, sign: float) -> float:
+        """P(beyond t) in the direction of the sign, the larger of the two."""
+        hall = t + a * t**2 + a**2 * t**3 / 3.0 + a / 2.0
+        return max(_tail(sign * t, df), _tail(sign * hall, df))
+
+    def unskewed(hall: float) -> float:
+        return (math.cbrt(1.0 + 3.0 * a * (hall - a / 2.0)) - 1.0) / a if abs(a) > 1e-9 else hall
+
+    quantile, at = student_quantile(level, df), spread.mean / se
+    lo = spread.mean - se * max(quantile, unskewed(quantile))
+    hi = spread.mean - se * min(-quantile, unskewed(-quantile))
+    lower, upper = tail((spread.mean + margin) / se, 1.0), tail((spread.mean - margin) / se, -1.0)
+    return lower, upper, min(2.0 * tail(at, math.copysign(1.0, at)), 1.0), (lo, hi)
+
+
+def _verdict(lower: float, upper: float, middle: float, alpha: float) -> str:
+    if max(lower, upper) <= alpha:
+        return "equivalent"
+    if middle <= alpha:
+        return "different"
+    return "non-inferior" if lower <= alpha else "undecided"

@@ -1,0 +1,44 @@
+"""The covariance of regression coefficients that knows which rows belong to one item."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from perpend.stats import edition
+from perpend.stats.cells import ItemCells
+from perpend.stats.gate import FloatArray
+
+# Above so many items the leverage of one is nothing.
+_LEVERAGED = 500
+
+
+def item_covariance(x: FloatArray, coef: FloatArray, bread: FloatArray, items: ItemCells) -> FloatArray | None:
+    """Item-clustered covariance from the scores per item; None for one item.
+
+    With few items residuals are too small, as the fit follows them: up to 500 items they are scaled up by the item's
+    leverage (Mancl and DeRouen 2001), above by G / (G - 1).
+    """
+    if items.n_items < 2:
+        return None
+    p = expit(x @ coef)
+    residual = items.k - items.n * p[items.cell]
+    factor = items.n_items / (items.n_items - 1.0)
+    if items.n_items <= _LEVERAGED and not edition.is_first():
+        residual, factor = _leveraged(x, p, bread, items, residual), 1.0
+    scores = np.stack([np.bincount(items.item, residual * column[items.cell], items.n_items) for column in x.T], axis=1)
+    return np.asarray(bread @ (scores.T @ scores) @ bread * factor, dtype=np.float64)
+
+
+def _leveraged(x: FloatArray, p: FloatArray, bread: FloatArray, items: ItemCells, residual: FloatArray) -> FloatArray:
+    """Residuals without the part of the fit that the item itself is the cause of."""
+    scaled = residual.copy()
+    for one in range(items.n_items):
+        own = np.flatnonzero(items.item == one)
+        rows, chance = x[items.cell[own]], p[items.cell[own]]
+        weight = items.n[own] * chance * (1.0 - chance)
+        kept = np.eye(len(own)) - (rows @ bread @ rows.T) * weight
+        # An item that alone decides a coefficient leaves nothing to scale by.
+        if abs(float(np.linalg.det(kept))) > 1e-9:
+            scaled[own] = np.linalg.solve(kept.T, residual[own])
+    return scaled

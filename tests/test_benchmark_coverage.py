@@ -1,0 +1,58 @@
+"""benchmarks/coverage.py: what it counts, and that its cautions say what it measures."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from types import ModuleType
+
+import pytest
+
+from perpend.types import Caution
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    """Loaded by path: `coverage` is also the name of a package."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    spec = importlib.util.spec_from_file_location("coverage_benchmark", ROOT / "benchmarks" / "coverage.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["coverage_benchmark"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_design_has_a_share_its_error_and_its_cautions(benchmark: ModuleType) -> None:
+    rows = list(benchmark.measure(42, 30, ("rate",), step=40))
+    assert rows[0].design == "10 items × 6, rate 0.05, ICC 0"
+    assert all(0.7 <= row.share <= 1.0 and row.error > 0.0 for row in rows)
+    assert rows[0].cautions["STAT022"] == 1.0
+    assert rows == list(benchmark.measure(42, 30, ("rate",), step=40)), "seeded"
+
+
+def test_outside_is_what_no_caution_states(benchmark: ModuleType) -> None:
+    from judging import Design, Judged
+
+    said = (Caution("STAT099", "such 95% intervals cover 70% to 90%, and tests at 5% reject up to 30%"),)
+
+    def run(right: list[bool], cautions: tuple[Caution, ...], nominal: float) -> bool:
+        ones = [Judged("m", one, cautions, {}, nominal) for one in right]
+        return bool(benchmark.row_of("q", Design("k", "n", lambda _: {}), ones).outside)
+
+    low = [True] * 80 + [False] * 20
+    assert run(low, (), 0.95)
+    assert not run(low, said, 0.95)
+    assert run([True] * 55 + [False] * 45, said, 0.95), "its figure is another"
+    assert not run([True] * 95 + [False] * 5, (), 0.95)
+    assert run([False] * 80 + [True] * 20, (), 0.05)
+    assert not run([False] * 80 + [True] * 20, said, 0.05)
+
+
+def test_classes_of_designs_run(benchmark: ModuleType) -> None:
+    for name in ("single", "rows", "odds", "tables", "looks"):
+        rows = list(benchmark.measure(1, 1, (name,), step=1000))
+        assert rows, name
+    assert "without a caution" in benchmark.outside(rows)

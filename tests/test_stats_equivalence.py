@@ -1,0 +1,169 @@
+"""Non-inferiority, equivalence and what a comparison could have shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from perpend import stats
+from perpend.errors import DataError
+from perpend.stats.pair_bounds import tango_score
+
+
+def pairs(both: int, first: int, second: int, neither: int) -> tuple[list[int], list[int]]:
+    """Columns with so many pairs (1, 1), (1, 0), (0, 1), (0, 0)."""
+    return [1] * (both + first) + [0] * (second + neither), [1] * both + [0] * first + [1] * second + [0] * neither
+
+
+def test_values_are_tested_as_two_one_sided_t_tests() -> None:
+    from statsmodels.stats.weightstats import ttost_paired
+
+    rng = np.random.default_rng(1)
+    first = rng.normal(0.0, 1.0, 80)
+    second = first + 0.02 + np.repeat([-0.3, -0.1, 0.1, 0.3], 20)  # no skewness, for which theirs has no correction
+    p, lower, upper = ttost_paired(second, first, -0.1, 0.1)
+    ours = stats.equivalence(first, second, margin=0.1)
+    assert ours.also["p_lower"] == pytest.approx(lower[1], rel=1e-6)
+    assert ours.also["p_upper"] == pytest.approx(upper[1], rel=1e-6)
+    assert ours.also["p"] == pytest.approx(p, rel=1e-6)
+    assert ours.level == 0.9
+
+
+def test_shares_are_tested_by_tangos_score() -> None:
+    # Tango 1998, table II: 44 pairs, 43 (1, 1), 0 (1, 0), 1 (0, 1), margin 0.1: the score is 1.709 on the lower side.
+    first, second = pairs(43, 0, 1, 0)
+    score = tango_score((43.0, 0.0, 1.0, 0.0), -0.1)
+    assert score == pytest.approx(1.709, abs=0.002)
+    worse = stats.equivalence(second, first, margin=0.1)
+    assert worse.value == pytest.approx(-1 / 44)
+    assert worse.also["p_lower"] == pytest.approx(0.0438, abs=0.004), "normal 0.0437, with t(43) a little more"
+
+
+@pytest.mark.parametrize(
+    ("table", "margin", "verdict"),
+    [
+        ((60, 10, 10, 120), 0.1, "equivalent"),
+        ((60, 5, 40, 95), 0.1, "different"),
+        ((60, 18, 30, 92), 0.1, "non-inferior"),
+        ((6, 3, 4, 7), 0.1, "undecided"),
+    ],
+)
+def test_the_verdict_says_what_is_shown(table: tuple[int, int, int, int], margin: float, verdict: str) -> None:
+    shown = stats.equivalence(*pairs(*table), margin=margin)
+    assert shown.also["verdict"] == verdict
+    inside = -margin < shown.lo and shown.hi < margin
+    assert inside is (verdict == "equivalent"), "the 90% interval and the tests agree"
+    assert (shown.lo > -margin) is shown.also["is_non_inferior"]
+
+
+def test_swapping_the_columns_swaps_the_tests() -> None:
+    rng = np.random.default_rng(2)
+    first, second, items = rng.random(120), rng.random(120) ** 2, np.repeat(np.arange(30), 4)
+    one, other = (
+        stats.equivalence(first, second, items, margin=0.1),
+        stats.equivalence(second, first, items, margin=0.1),
+    )
+    assert (one.value, one.lo, one.hi) == pytest.approx((-other.value, -other.hi, -other.lo))
+    assert one.also["p_lower"] == pytest.approx(other.also["p_upper"])
+
+
+def test_no_difference_at_all_is_no_proof_with_few_items() -> None:
+    same = stats.equivalence([1, 0] * 5, [1, 0] * 5, margin=0.05)
+    assert same.also["verdict"] == "undecided"
+    repeated = stats.equivalence([1, 0] * 300, [1, 0] * 300, np.repeat(np.arange(10), 60), margin=0.05)
+    assert repeated.also["verdict"] == "undecided", "600 rows of ten items"
+    assert stats.equivalence([1, 0] * 300, [1, 0] * 300, margin=0.05).also["verdict"] == "equivalent"
+
+
+def test_what_cannot_be_tested_is_undecided_and_says_why() -> None:
+    assert "one cluster" in stats.equivalence([1, 0], [1, 1], ["a", "a"], margin=0.1).note
+    assert "differences are equal" in stats.equivalence([0.1, 0.2], [0.3, 0.4], margin=0.5).note
+    assert stats.equivalence([0.5], [0.7], margin=0.1).also["verdict"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: stats.equivalence([1, 0], [1, 1], margin=0.0),
+        lambda: stats.equivalence([1, 0], [1, 1], margin=-0.1),
+        lambda: stats.equivalence([1, 0], [1, 1], margin=True),
+        lambda: stats.equivalence([1, 0], [1, 1], margin=0.1, alpha=0.6),
+        lambda: stats.equivalence([1, 0], [1], margin=0.1),
+    ],
+)
+def test_a_margin_is_a_size(call: Callable[[], object]) -> None:
+    with pytest.raises(DataError):
+        call()
+
+
+def logistic(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+@pytest.mark.parametrize("sizes", [[1] * 40, [6] * 12, [90, *[6] * 29]])
+def test_at_the_margin_equivalence_is_seldom_claimed(sizes: list[int]) -> None:
+    """Right answers fall by 0.1 on average, some items more: 'not worse by 0.1' must be rare."""
+    rng, claimed = np.random.default_rng(4), 0
+    population = np.random.default_rng(0).standard_normal((2, 100_000))
+    items = np.repeat(np.arange(len(sizes)), sizes)
+    shift = -0.717  # a fall of 0.1
+    fall = logistic(2 * population[0] + population[1] + shift) - logistic(2 * population[0])
+    assert fall.mean() == pytest.approx(-0.1, abs=0.005)
+    for _ in range(200):
+        shared, own = 2 * rng.standard_normal(len(sizes)), rng.standard_normal(len(sizes)) + shift
+        first = rng.random(len(items)) < logistic(shared)[items]
+        second = rng.random(len(items)) < logistic(shared + own)[items]
+        claimed += (
+            stats.equivalence(first.astype(float), second.astype(float), items, margin=0.1).also["p_lower"] <= 0.05
+        )
+    assert claimed <= 20, "5% of 200 are 10"
+
+
+def test_skewed_items_and_few_ones_are_told() -> None:
+    rng = np.random.default_rng(5)
+    skewed = stats.equivalence(np.zeros(200), rng.lognormal(0, 1.5, 200), margin=1.0)
+    assert "STAT027" in {caution.id for caution in skewed.cautions}
+    plain = stats.equivalence(np.zeros(400), rng.normal(0, 1, 400), margin=1.0)
+    assert plain.cautions == ()
+
+
+def test_a_detectable_effect_knows_of_repeats_and_of_the_number_of_tests() -> None:
+    # Connor 1987: 100 pairs, a fifth of them discordant.
+    change = stats.paired_difference(*pairs(40, 10, 10, 40))
+    mde = stats.mde_clustered(change).value
+    assert mde * 10 == pytest.approx(1.959964 * 0.2**0.5 + 0.841621 * (0.2 - mde**2) ** 0.5, rel=1e-6)
+    assert stats.mde_clustered(change, alpha=0.05 / 8).value > 1.25 * mde
+    first, second = pairs(40, 10, 10, 40)
+    repeated = stats.paired_difference(first * 6, second * 6, list(range(100)) * 6)
+    assert stats.mde_clustered(repeated).value == pytest.approx(mde, rel=0.05), "repeats that agree show nothing more"
+
+
+def test_a_detectable_mean_is_two_quantiles_of_standard_errors() -> None:
+    change = stats.mean([0.1, -0.2, 0.3, 0.4, -0.1])
+    from scipy.special import stdtrit
+
+    expected = (stdtrit(4, 0.975) + stdtrit(4, 0.8)) * change.also["se"]
+    assert stats.mde_clustered(change).value == pytest.approx(expected)
+    assert stats.mde_clustered(stats.mean([0.1])).value is None
+    assert stats.mde_clustered(stats.mean([0.1, 0.1])).value is None
+    assert "too few items" in stats.mde_clustered(stats.paired_difference([1, 0], [1, 0])).note
+
+
+def test_the_detectable_effect_is_detected_four_times_in_five() -> None:
+    """50 items × 6 whose susceptibility differs; the clustered effect used to be detected 0.66 to 0.79 of the time."""
+    rng, items = np.random.default_rng(8), np.repeat(np.arange(50), 6)
+
+    def columns(shift: float) -> tuple[np.ndarray, np.ndarray]:
+        shared, own = 2 * rng.standard_normal(50), rng.standard_normal(50) + shift
+        first, second = (rng.random(300) < logistic(p)[items] for p in (shared, shared + own))
+        return first.astype(float), second.astype(float)
+
+    population = np.random.default_rng(0).standard_normal((2, 200_000))
+    shift = -0.805
+    effect = float((logistic(2 * population[0]) - logistic(2 * population[0] + population[1] + shift)).mean())
+    stated = np.mean([stats.mde_clustered(stats.paired_difference(*columns(shift), items)).value for _ in range(60)])
+    assert effect == pytest.approx(stated, rel=0.06)
+    power = np.mean([stats.paired_test(*columns(shift), items).value <= 0.05 for _ in range(250)])
+    assert 0.74 <= power <= 0.88

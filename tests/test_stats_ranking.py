@@ -1,0 +1,128 @@
+"""Many models on the same items: ties are ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perpend.errors import DataError
+from perpend.stats.ranking import by_item, rank
+
+TRUE = np.array([0.85, 0.85, 0.85, 0.7, 0.7, 0.4])
+
+
+def drawn(rng: np.random.Generator, items: int, rates: np.ndarray = TRUE) -> dict[str, list[float]]:
+    """Hard and easy items for all; models of one rate are alike on average, and differ by item."""
+    hard = rng.standard_normal(items)
+    table = {}
+    for m, rate in enumerate(rates):
+        own = np.log(rate / (1 - rate)) * 1.2 + hard + 0.7 * rng.standard_normal(items)
+        table[f"m{m}"] = (rng.random(items) < 1 / (1 + np.exp(-own))).astype(float).tolist()
+    return table
+
+
+def test_models_that_items_do_not_tell_apart_share_a_tier() -> None:
+    ranked = rank(drawn(np.random.default_rng(2), 400))
+    assert [set(tier) for tier in ranked.tiers()] == [{"m0", "m1", "m2"}, {"m3", "m4"}, {"m5"}]
+    by_name = {model.name: model for model in ranked.models}
+    assert (by_name["m1"].lowest, by_name["m1"].highest) == (1, 3)
+    assert (by_name["m4"].lowest, by_name["m4"].highest) == (4, 5)
+    assert (by_name["m5"].lowest, by_name["m5"].highest, by_name["m5"].rank) == (6, 6, 6)
+    assert ranked.models[0].rank == 1
+    assert ranked.cautions == ()
+
+
+def test_the_same_scores_are_the_same_rank() -> None:
+    scores = [1.0, 0.0, 1.0, 1.0] * 10
+    ranked = rank({"b": scores, "a": scores, "c": [0.0] * 40})
+    assert [(m.name, m.rank, m.tier) for m in ranked.models] == [("a", 1, 1), ("b", 1, 1), ("c", 3, 2)]
+    tie = next(pair for pair in ranked.pairs if {pair.first, pair.second} == {"a", "b"})
+    assert (tie.difference, tie.p, tie.adjusted) == (0.0, 1.0, 1.0)
+
+
+def test_neither_the_order_of_models_nor_of_items_matters_much() -> None:
+    table = drawn(np.random.default_rng(5), 80)
+    order = np.random.default_rng(6).permutation(80)
+    turned = {name: np.array(table[name])[order].tolist() for name in reversed(table)}
+    one, other = rank(table), rank(turned)
+    assert [(m.name, m.rank, m.lowest, m.highest, m.tier) for m in one.models] == [
+        (m.name, m.rank, m.lowest, m.highest, m.tier) for m in other.models
+    ]
+
+
+@pytest.mark.parametrize("items", [30, 100])
+def test_rank_sets_and_intervals_hold_for_all_models_at_once(items: int) -> None:
+    rng, runs = np.random.default_rng(7), 80
+    rates = drawn(np.random.default_rng(0), 100_000)
+    mean = {name: float(np.mean(scores)) for name, scores in rates.items()}
+    wrong_ranks = wrong_means = 0
+    for _ in range(runs):
+        ranked = rank(drawn(rng, items), resamples=399, rng=rng)
+        missed = False
+        for model in ranked.models:
+            own = TRUE[int(model.name[1])]
+            missed |= model.lowest > 1 + int((own < TRUE).sum()) or model.highest < 6 - int((own > TRUE).sum())
+        wrong_ranks += missed
+        wrong_means += any(not m.mean.lo <= mean[m.name] <= m.mean.hi for m in ranked.models)
+    assert wrong_ranks <= 9, "5% of 80 are 4"
+    assert wrong_means <= 9
+
+
+def test_adjusted_p_are_those_of_all_sign_flips() -> None:
+    """Seven items have 128 sign patterns: the largest |t| over pairs, step by step, over all of them."""
+    table = {"a": [1, 1, 1, 1, 1, 1, 1], "b": [0, 0, 0, 1, 0, 0, 0], "c": [0, 1, 0, 1, 1, 0, 1]}
+    ranked = rank(table)
+    rows = {name: np.array(scores, dtype=float) for name, scores in table.items()}
+    signs = np.array([[1 if bits >> k & 1 else -1 for k in range(7)] for bits in range(128)])
+    deltas = [rows[p.first] - rows[p.second] for p in ranked.pairs]
+    t = np.array([abs(d.sum()) / np.sqrt(d @ d) for d in deltas])
+    flips = np.array([np.abs(signs @ d) / np.sqrt(d @ d) for d in deltas])
+    order, before = np.argsort(-t), 0.0
+    for place, k in enumerate(order):
+        p = (flips[order[place:]].max(axis=0) >= t[k] - 1e-9).mean()
+        before = max(before, p)
+        assert ranked.pairs[k].adjusted == pytest.approx(before, abs=0.02)
+        assert ranked.pairs[k].p == pytest.approx((flips[k] >= t[k] - 1e-9).mean(), abs=0.02)
+
+
+def test_missing_cells_are_compared_on_common_items_and_said_to_be_undefined_without() -> None:
+    rng = np.random.default_rng(3)
+    full = (rng.random(60) < 0.9).tolist()
+    half = [float(v) if i % 2 else None for i, v in enumerate(rng.random(60) < 0.5)]
+    other = [None if i % 2 else float(v) for i, v in enumerate(rng.random(60) < 0.5)]
+    ranked = rank({"full": full, "half": half, "other": other, "none": [None] * 60})
+    by_name = {model.name: model for model in ranked.models}
+    pairs = {frozenset((pair.first, pair.second)): pair for pair in ranked.pairs}
+    assert pairs[frozenset(("full", "half"))].n_items == 30
+    assert pairs[frozenset(("half", "other"))].adjusted is None
+    assert by_name["half"].mean.n == 30
+    assert (by_name["none"].rank, by_name["none"].tier) == (None, None)
+    assert (by_name["none"].lowest, by_name["none"].highest) == (1, 4)
+    assert by_name["none"].mean.note == "no item has a score"
+    assert "none" not in {name for tier in ranked.tiers() for name in tier}
+
+
+def test_rows_become_a_table_of_items() -> None:
+    table = by_item([1, 0, 1, 1, 0], ["a", "a", "a", "b", "b"], ["x", "x", "y", "y", "z"])
+    assert table == {"a": (0.5, 1.0, None), "b": (None, 1.0, 0.0)}
+
+
+def test_few_items_carry_a_caution_and_scores_of_any_scale_are_ranked() -> None:
+    ranked = rank({"a": [10.0, 12.0, 11.0, 14.0], "b": [1.0, 2.0, 2.0, 1.0], "c": [7.0] * 4})
+    assert [caution.id for caution in ranked.cautions] == ["STAT022"]
+    assert ranked.tiers() == (("a", "c", "b"),), "four items have 16 sign patterns: no p is below 0.05"
+    assert ranked.models[1].mean.note == "no interval: all 4 scores are equal"
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"a": [1.0]}, "needs two"),
+        ({"a": [1.0], "b": [1.0, 0.0]}, "lengths differ"),
+        ({"a": [], "b": []}, "lengths differ or are 0"),
+        ({"a": [float("inf")], "b": [1.0]}, "item 0 is infinite"),
+    ],
+)
+def test_what_is_no_table_is_an_error(table: dict[str, list[float]], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        rank(table)
