@@ -119,8 +119,9 @@ def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:
     sizes, sums = sizes[there], totals(codes, deviations)[there]
 
     def likely() -> float:
-        if ((column == 0.0) | (column == 1.0)).all():
-            return intraclass.likely_of_shares(sizes, totals(codes, column)[there])
+        for sign in (1.0, -1.0):  # a difference that only falls is as likely as one that only rises
+            if ((column == 0.0) | (column == sign)).all():
+                return intraclass.likely_of_shares(sizes, totals(codes, sign * column)[there])
         return intraclass.likely_of_values(sizes, sums, totals(codes, deviations**2)[there])
 
     return _spread(mean, sizes, sums, 0.0 if constant else total, likely)
@@ -129,7 +130,8 @@ def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:
 def clustering_of_sums(sizes: IntArray, sums: FloatArray, squares: FloatArray) -> Clustering:
     """`clustering` of rows of which we know, for each cluster, their number, their sum and their sum of squares.
 
-    Clusters without rows do not count. Rows of 0 and 1 are their own squares, which tells them from other values.
+    Clusters without rows do not count. Rows of 0 and 1 are their own squares (0 and -1 but for the sign), which tells them from other
+    values.
     """
     if sizes.min() == 0:
         there = sizes > 0
@@ -142,8 +144,8 @@ def clustering_of_sums(sizes: IntArray, sums: FloatArray, squares: FloatArray) -
     centred = sums - mean * sizes if total else np.zeros(len(sizes))
 
     def likely() -> float:
-        if np.array_equal(sums, squares):
-            return intraclass.likely_of_shares(sizes, sums)
+        if np.array_equal(np.abs(sums), squares) and (sums.min() >= 0.0 or sums.max() <= 0.0):
+            return intraclass.likely_of_shares(sizes, squares)
         return intraclass.likely_of_values(sizes, centred, squares - 2.0 * mean * sums + mean * mean * sizes)
 
     return _spread(mean, sizes, centred, total, likely)
