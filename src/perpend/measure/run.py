@@ -16,6 +16,7 @@ from perpend.errors import DataError, SpecError, StoreError
 from perpend.inert import one_line
 from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import Manifest, read_manifest
+from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
 from perpend.measure.shown import html_table
@@ -219,11 +220,14 @@ def _check(runs: Sequence[Run]) -> None:
 
 
 def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], list[Item]]:
-    """The plan of one run: codes and names of its keys, and its items."""
+    """The plan of one run: codes and names of its keys, and its items. Items after a stop are not part of it."""
     with run.open() as store:
         rows = np.array(store.plan_rows(), dtype=np.int64).reshape(-1, 5)
         conditions, models, samplings = store.plan_names()
         items = list(store.items())
+        due = stopped_after(read_looks(store)) if run.manifest.stop is not None else None
+    if due is not None:
+        rows, items = rows[: due * len(conditions) * run.manifest.repeats], items[:due]
     item, condition, model, sampling, repeat = rows.T - np.array([[1], [1], [1], [1], [0]])
     sizes = (len(items), len(conditions), len(models), len(samplings), len(rows))
     for codes_of, size in zip((item, condition, model, sampling, repeat), sizes, strict=True):

@@ -18,6 +18,7 @@ from perpend.errors import StoreError
 from perpend.ledger.items import stored_item
 from perpend.ledger.manifest import MANIFEST, ItemsDigest, Manifest, code_version
 from perpend.ledger.snapshot import snapshot
+from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.measure.table import joined
@@ -250,9 +251,13 @@ def _plan(store: Store, manifest: Manifest) -> Iterator[Check]:
         check.compare(stated, now, "trials of")
     yield check
     check = Check(ASKED)
+    due = stopped_after(read_looks(store)) if manifest.stop is not None else None
+    if due is not None and due < manifest.items.n:
+        check.note = f"the run stopped after {due} of {manifest.items.n} items, as its rule says. "
     for cell in cells:
         where = f"{cell.model}, {cell.condition}, {cell.sampling}"
-        check.compare(cell.planned, cell.answered + cell.failed, f"{where}: trials planned, trials asked")
+        planned = cell.planned if due is None else due * manifest.repeats
+        check.compare(planned, cell.answered + cell.failed, f"{where}: trials planned, trials asked")
         if cell.failed:
             check.note += f"{where}: {cell.failed} of {cell.planned} trials only failed. "
     yield check
