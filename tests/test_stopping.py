@@ -350,6 +350,40 @@ def test_where_items_are_missing_planned_looks_spend_by_the_share_that_was_asked
     assert (same.lo, same.hi) == (before.lo, before.hi), "no new item: no new look"
 
 
+def in_two_turns(messages: list[dict[str, str]]) -> str:
+    """No label at first on every third statement, a label when it is asked again."""
+    number = int(messages[0]["content"].rpartition("Statement ")[2].partition(":")[0])
+    return "Hm." if number % 3 == 0 and len(messages) == 1 else "FALSE" if number % 7 == 0 else "TRUE"
+
+
+def test_second_turns_are_asked_before_the_look_and_interrupted_runs_look_the_same(tmp_path: Path) -> None:
+    items = [
+        {"id": f"s{n}", "prompt": f"Statement {n}: yes. Is it TRUE or FALSE?", "target": "TRUE", "decoy": "FALSE"}
+        for n in range(80)
+    ]
+    runs = []
+    for name, requests in (("whole", None), ("parts", 14), ("parts", 31), ("parts", None)):
+        limits = pp.Limits(max_requests=requests)
+        task = pp.task("logic", items=items)
+        runs.append(
+            pp.evaluate(task, pp.model(in_two_turns, label="m"), stop_when="width(label) < 0.5", look_every=10,
+                        name=name, limits=limits, out=tmp_path, quiet=True)
+        )  # fmt: skip
+    assert looks_of(runs[0])[-1].stop
+    assert looks_of(runs[0])[0].numbers[0]["missing"] == 0
+    assert looks_of(runs[-1]) == looks_of(runs[0])
+    assert pp.audit([runs[0].directory, runs[-1].directory]).ok
+
+
+def test_a_trial_table_holds_what_was_due_and_no_more(stopped: Run, tmp_path: Path) -> None:
+    assert pp.export(stopped, tmp_path / "trials.csv") == looks_of(stopped)[-1].items
+
+
+def test_more_looks_than_anybody_can_wait_for_are_refused() -> None:
+    with pytest.raises(SpecError, match="look_every = 1 is more than 1000 looks at 1001 items"):
+        stop_facts(RULE, None, 1, 1001)
+
+
 # Calls that fail.
 
 

@@ -13,8 +13,9 @@ from perpend.ledger.plan import Trial, read_response, whole
 from perpend.ledger.store import Store
 from perpend.types import Response
 
-_FEWEST_ITEMS, _MOST_LOOKS, _LONGEST_PLAN = 10, 20, 100
-"""Unless it is said otherwise, a look comes after at least so many items, and there are at most so many looks."""
+_FEWEST_ITEMS, _MOST_LOOKS, _LONGEST_PLAN, _LONGEST_RUN = 10, 20, 100, 1000
+"""Unless it is said otherwise, a look comes after at least so many items, and there are at most so many looks; and the
+most that can be planned, and that there can be at all: each costs as much as there are items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class StopFacts:
         if self.looks is not None:
             return sorted({math.ceil(items * look / self.looks) for look in range(1, self.looks + 1)} - {0})
         step = self.look_every or items
+        if step * _LONGEST_RUN < items:
+            raise SpecError(f"look_every = {step} is more than {_LONGEST_RUN} looks at {items} items; look less often")
         return [*range(step, items, step), items] if items else []
 
 
@@ -44,7 +47,9 @@ def stop_facts(when: str, looks: int | None, look_every: int | None, items: int)
         raise SpecError(f"looks = {looks} is more than the run has items ({items}); plan fewer looks")
     if looks is None and look_every is None:
         look_every = max(_FEWEST_ITEMS, math.ceil(items / _MOST_LOOKS))
-    return StopFacts(when, look_every, looks)
+    facts = StopFacts(when, look_every, looks)
+    facts.points(items)  # refuses a schedule that would take too long
+    return facts
 
 
 def read_stop(body: Mapping[str, JSON], where: str) -> StopFacts:

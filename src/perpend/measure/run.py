@@ -225,7 +225,7 @@ def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], li
         rows = np.array(store.plan_rows(), dtype=np.int64).reshape(-1, 5)
         conditions, models, samplings = store.plan_names()
         items = list(store.items())
-        due = stopped_after(read_looks(store)) if run.manifest.stop is not None else None
+        due = due_items(run.manifest, store)
     if due is not None:
         rows, items = rows[: due * len(conditions) * run.manifest.repeats], items[:due]
     item, condition, model, sampling, repeat = rows.T - np.array([[1], [1], [1], [1], [0]])
@@ -245,6 +245,11 @@ def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], li
     for tag in sorted({tag for entry in items for tag in entry.tags} - {*names}):
         codes[tag], names[tag] = _coded([entry.tags.get(tag, "") for entry in items], item)
     return codes, names, items
+
+
+def due_items(manifest: Manifest, store: Store) -> int | None:
+    """After how many items a run's stopping rule held; None where all are due."""
+    return None if manifest.stop is None else stopped_after(read_looks(store))
 
 
 def _coded(values: Sequence[str], at: IntArray) -> tuple[IntArray, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from perpend.inert import one_line
 from perpend.ledger.items import item_digest
 from perpend.ledger.manifest import ItemsDigest, Manifest, ModelFacts, differences, read_manifest
 from perpend.ledger.snapshot import Counts, ScoreCounts, snapshot
-from perpend.ledger.stopping import StopFacts, read_looks, stopped_after
+from perpend.ledger.stopping import StopFacts, item_count, read_looks, stopped_after
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.measure.study import read_metrics
@@ -140,7 +140,7 @@ class _Looked:
 
 
 def _looked(store: Store, manifest: Manifest, stop: StopFacts) -> _Looked:
-    looks, n = read_looks(store), manifest.items.n
+    looks, n = read_looks(store), item_count(store)
     points, after = stop.points(n), stopped_after(looks)
     due = (n if after is None else after) * len(manifest.conditions) * manifest.repeats
     is_whole = after is not None or len(looks) == len(points)

@@ -18,9 +18,8 @@ from perpend.errors import StoreError
 from perpend.ledger.items import stored_item
 from perpend.ledger.manifest import MANIFEST, ItemsDigest, Manifest, code_version
 from perpend.ledger.snapshot import snapshot
-from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
-from perpend.measure.run import Run
+from perpend.measure.run import Run, due_items
 from perpend.measure.table import joined
 from perpend.proof.audit.checks import Check, canonical, well_formed
 from perpend.spec.resolve import names
@@ -251,7 +250,7 @@ def _plan(store: Store, manifest: Manifest) -> Iterator[Check]:
         check.compare(stated, now, "trials of")
     yield check
     check = Check(ASKED)
-    due = stopped_after(read_looks(store)) if manifest.stop is not None else None
+    due = due_items(manifest, store)
     if due is not None and due < manifest.items.n:
         check.note = f"the run stopped after {due} of {manifest.items.n} items, as its rule says. "
     for cell in cells:
