@@ -535,6 +535,34 @@ def test_going_on_after_a_stop_is_named(stopped: Run, tmp_path: Path) -> None:
     assert "asked after look" in failed(tmp_path / "a")[LOOKS].first
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE look SET numbers = '[1]'",
+        "UPDATE look SET numbers = '{}'",
+        "UPDATE look SET numbers = '[ ]'",
+        "UPDATE look SET items = -5",
+        "UPDATE look SET look = -look",
+    ],
+)
+def test_looks_of_another_shape_are_an_error_for_every_reader(stopped: Run, tmp_path: Path, sql: str) -> None:
+    shutil.copytree(stopped.directory, tmp_path / "a")
+    change_looks(tmp_path / "a", lambda db: db.execute(sql))
+    for verb in ("show", "analyze", "export"):
+        out = {"analyze": ["--out", str(tmp_path / "out")], "export": ["--out", str(tmp_path / "out.csv")]}.get(
+            verb, []
+        )
+        with pytest.raises(StoreError, match="not what a look holds"):
+            CliRunner().invoke(cli, [verb, str(tmp_path / "a"), *out], standalone_mode=False, catch_exceptions=False)
+    assert failed(tmp_path / "a")
+
+
+def test_a_sweep_with_a_stopped_run_says_so(stopped: Run, tmp_path: Path) -> None:
+    other = ask(tmp_path, "width(correct) < 0.5", name="b")
+    page = pp.analyze([stopped, other], tmp_path / "sweep", figures=False).read_text()
+    assert "STAT040" in page
+
+
 @pytest.fixture(scope="module")
 def published(stopped: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (one,) = pp.publish(stopped, tmp_path_factory.mktemp("published"), figures=False)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from perpend.canon import JSON, dumps, parse, text_of, whole_of
+from perpend.canon import JSON, as_list, dumps, parse, text_of, whole_of
 from perpend.errors import DataError, SpecError, StoreError
 from perpend.ledger.plan import Trial, read_response, whole
 from perpend.ledger.store import Store
@@ -93,10 +93,15 @@ def read_looks(store: Store) -> list[StopLook]:
         raise StoreError(f"{store.path}: has no table of looks, and its manifest has a stopping rule; it was changed")
     looks = []
     for look, items, stop, numbers in store.query("SELECT look, items, stop, numbers FROM look ORDER BY look"):
-        body = parse(str(numbers))
-        if not isinstance(body, list) or not all(isinstance(one, dict) for one in body) or dumps(body) != numbers:
-            raise StoreError(f"{store.path}: look {look} holds something else than its numbers")
-        looks.append(StopLook(whole(look), whole(items), stop == 1, tuple(body)))
+        try:
+            body = parse(str(numbers))
+        except ValueError:
+            body = None
+        is_look = isinstance(body, list) and dumps(body) == numbers and whole(look) > 0 and whole(items) > 0
+        entries = [one for one in as_list(body) if isinstance(one, dict)]
+        if not is_look or len(entries) != len(as_list(body)):
+            raise StoreError(f"{store.path}: look {look} is not what a look holds; the file was changed")
+        looks.append(StopLook(whole(look), whole(items), stop == 1, tuple(entries)))
     return looks
 
 

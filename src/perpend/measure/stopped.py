@@ -83,13 +83,14 @@ def _progress(looks: Sequence[StopLook], plan: LookPlan) -> Estimate:
     return Estimate(value, plan.items, method=method, also={**also, "stopped": is_early})
 
 
-def cautioned(run: Run, metrics: Iterable[Metric]) -> Iterator[Metric]:
-    """The metrics of a run with a stopping rule, those with an interval of fixed n with the caution STAT040."""
+def cautioned(runs: Sequence[Run], metrics: Iterable[Metric]) -> Iterator[Metric]:
+    """The metrics of runs; where one has a stopping rule, those with an interval for a fixed n carry STAT040."""
+    stop = next((run.manifest.stop for run in runs if run.manifest.stop is not None), None)
     for metric in metrics:
-        if run.manifest.stop is None or metric.estimate.lo is None or metric.name in (RATE, DIFFERENCE):
+        if stop is None or metric.estimate.lo is None:
             yield metric
         else:
-            cautions = (*metric.estimate.cautions, could_stop(run.manifest.stop))
+            cautions = (*metric.estimate.cautions, could_stop(stop))
             yield replace(metric, estimate=replace(metric.estimate, cautions=cautions))
 
 

@@ -252,7 +252,7 @@ def derive(  # noqa: PLR0913  what is written, how it is drawn, and what is coun
     metrics = [*stated_metrics(table), *study.metrics(table)]
     if len(runs) == 1:
         metrics += calibration_metrics(runs[0], labels)
-        metrics = [*stop_metrics(runs[0]), *cautioned(runs[0], metrics)]
+    metrics = [*(stop_metrics(runs[0]) if len(runs) == 1 else ()), *cautioned(runs, metrics)]
     manifests = [run.manifest for run in runs]
     write_metrics(out, [run.name for run in runs], metrics, names_of(study, metrics, manifests))
     del metrics  # what the report sees is what was written, and memory holds it once

@@ -22,7 +22,7 @@ _MOST = 3
 def with_looks(report: Report, numbers: Numbers) -> Report:
     """The report of a run with a stopping rule, with how it ended and its valid intervals first; else as it is."""
     looked = numbers.find(LOOKS)
-    stop = numbers.manifests[0].stop if numbers.manifests else None
+    stop = next((one.stop for one in numbers.manifests if one.stop is not None), None)
     if stop is None:
         return report
     if not looked:  # several runs together, or no scores yet

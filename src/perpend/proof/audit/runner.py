@@ -104,7 +104,7 @@ def _without_study(
 ) -> list[Check]:
     """The rates and pairs that every run states; what only the run's own code can derive is said to be left out."""
     why = run.code.missing["study"]
-    now = as_json([*stop_metrics(run), *cautioned(run, stated_metrics(run.table))])
+    now = as_json([*stop_metrics(run), *cautioned([run], stated_metrics(run.table))])
     then = as_list(None if body is None else body.get("metrics"))
     check.compare(FORMAT if body is None else body.get("format"), FORMAT, "format")
     for one, other in zip_longest(then[: len(now)], now):
