@@ -16,6 +16,7 @@ from perpend.ask.task import Task, answer_key, make_model, make_task
 from perpend.errors import AuditFailure
 from perpend.inert import one_line
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
+from perpend.spec.stopping import stop_spec
 from perpend.types import Sampling
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     seed: int = 42,
     repeats: int = 1,
     max_items: int | None = None,
+    stop_when: str | None = None,
+    looks: int | None = None,
+    look_every: int | None = None,
     limits: Limits | None = None,
     name: str | None = None,
     out: str | Path = "runs",
@@ -72,6 +76,8 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions.
 
     `models` is one or several of: a name such as 'mock/subject', what `pp.model` returns, a function that answers.
+    `stop_when` ends the run as soon as a rule such as 'width(correct) < 0.05' holds, which is looked at after every
+    `look_every` items, or at `looks` planned looks.
     """
     temperatures = [temperature] if isinstance(temperature, float | int) else temperature
     entries = models_given(models)
@@ -86,6 +92,7 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
             max_items=max_items,
             seed=seed,
             limits=limits or Limits(),
+            stop=stop_spec(stop_when, looks, look_every),
         )
         key = answer_key(spec, ready)
         asked = [make_model(e.name, e.options, *key) if isinstance(e, ModelSpec) else e for e in entries]

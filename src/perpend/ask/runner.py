@@ -30,6 +30,7 @@ from perpend.ledger.manifest import (
 )
 from perpend.ledger.plan import Dataset, Plan
 from perpend.ledger.snapshot import snapshot
+from perpend.ledger.stopping import seeded_place
 from perpend.ledger.store import Store
 from perpend.rows.reader import FORMATS
 from perpend.spec.keys import note_variables
@@ -119,7 +120,11 @@ def settled(spec: RunSpec, task: Task) -> RunSpec:
     task.judges()  # an unknown scorer is reported before a model is asked
     # What the task made of its options, so that a default and the same value given by hand are one question.
     fields = spec.fields or task.fields
-    return replace(spec, task=task.name, options=task.options, items=paths, fields=fields)
+    stop = spec.stop
+    if stop is not None:
+        names = [condition.name for condition in task.conditions]
+        stop = replace(stop, rule=stop.rule.resolved(list(task.judges()), names))
+    return replace(spec, task=task.name, options=task.options, items=paths, fields=fields, stop=stop)
 
 
 def check_same(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]) -> None:
@@ -160,8 +165,8 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
     )
     with temporary_folder("plan", directory) as tmpdir:
         whole = tmpdir / "run.db"
-        with Store.create(whole, directory.name) as store:
-            trials = store.write_plan(plan, _digesting(selected(spec, task, spec.items), digest))
+        with Store.create(whole, directory.name, looks=spec.stop is not None) as store:
+            trials = store.write_plan(plan, _digesting(_ordered(spec, task), digest))
         planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
         manifest = intent(directory.name, spec, task, models, planned)  # the first contact with a server
         _place(whole, directory)
@@ -223,7 +228,7 @@ def _same_items(store: Store, before: Manifest, spec: RunSpec, task: Task, datas
     digest = ItemsDigest()
     planned = {item.id: item for item in store.items()}
     changed: list[str] = []
-    for _, _, item in _digesting(selected(spec, task, spec.items), digest):
+    for _, _, item in _digesting(_ordered(spec, task), digest):
         if planned.pop(item.id, None) != item:
             changed.append(item.id)
     changed += list(planned)
@@ -274,6 +279,14 @@ def selected(spec: RunSpec, task: Task, paths: Sequence[Path]) -> Iterator[tuple
                     task.check(item, where)
                 yield number, where, item
             position += 1
+
+
+def _ordered(spec: RunSpec, task: Task) -> Iterator[tuple[int, str, Item]]:
+    """The items in the order of the plan: that of their files, or that of the seed where the run may stop early."""
+    items = selected(spec, task, spec.items)
+    if spec.stop is None:
+        return items
+    return iter(sorted(items, key=lambda entry: seeded_place(spec.seed, entry[2].id)))
 
 
 def _digesting(items: Iterator[tuple[int, str, Item]], digest: ItemsDigest) -> Iterator[tuple[int, str, Item]]:

@@ -40,6 +40,15 @@ def _run_options(command: F) -> F:
             click.option("--repeats", type=int, help="Times to ask each trial. [1]"),
             click.option("--max-items", "--limit", type=int, help="Use N items, sampled with --seed."),
             click.option("--seed", type=int, help="[42]"),
+            click.option(
+                "--stop-when",
+                metavar="RULE",
+                help="Stop as soon as this holds, with an interval that is valid at any look: 'width(correct) < 0.05'.",
+            ),
+            click.option("--look-every", type=int, help="Look after every N items. [at most 20 looks]"),
+            click.option(
+                "--looks", type=int, help="Plan N looks instead: narrower intervals, valid at these looks only."
+            ),
             click.option("--workers", type=int, help="Concurrent requests per model."),
             click.option("--retries", type=int, help="Retries per failed request."),
             click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the models' prices."),
@@ -94,7 +103,7 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     outcome, derived = evaluate_spec(spec, out, keeping=keeping, scored=not no_score, quiet=quiet or as_json)
     if derived is not None and not as_json and not quiet:
         print_headline(derived)
-    finish(outcome, as_json=as_json, quiet=quiet)
+    finish(outcome, as_json=as_json, quiet=quiet, reported=derived is not None)
 
 
 def print_preview(seen: Preview, *, as_json: bool = False, quiet: bool = False) -> None:
@@ -110,6 +119,8 @@ def print_preview(seen: Preview, *, as_json: bool = False, quiet: bool = False) 
             if prompt.choices:
                 say(f"  choices: {' | '.join(prompt.choices)}")
         say(_plan(seen))
+        if seen.stop:
+            say(seen.stop)
         say(_price(seen))
         say(f"Nothing was asked or written. The run would be {seen.directory.as_posix()}")
 
@@ -140,11 +151,19 @@ def _number(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-def finish(outcome: Outcome, *, as_json: bool = False, quiet: bool = False) -> None:
-    """Say how an evaluation ended, in two lines; why it stopped and what to do next go to standard error."""
+_ONCE_MORE = "Run the same command again to ask once more."
+
+
+def finish(outcome: Outcome, *, as_json: bool = False, quiet: bool = False, reported: bool = False) -> None:
+    """Say how an evaluation ended, in two lines; why it stopped and what to do next go to standard error.
+
+    How its looks ended is said where no report was `reported` that says so.
+    """
     if as_json:
         print_fields(_ending(outcome), as_json=True)
     elif not quiet:
+        if outcome.looked and not reported:
+            say(f"{outcome.looked}.")
         say(f"{counts(outcome)}. {spending(outcome)}.")
         say(f"Run: {outcome.directory.as_posix()}")
     if outcome.stopped is not None:
@@ -155,7 +174,8 @@ def finish(outcome: Outcome, *, as_json: bool = False, quiet: bool = False) -> N
             raise ModelError("nothing was answered, so there is nothing to report. Allow more, then run it again.")
     elif outcome.failed:
         trials = "1 trial" if outcome.failed == 1 else f"{outcome.failed:,} trials"
-        say(f"{trials} got no answer. Run the same command again to ask once more.", err=True)
+        again = "Looks have counted them as missing, so they stay so." if outcome.looked else _ONCE_MORE
+        say(f"{trials} got no answer. {again}", err=True)
 
 
 def _ending(outcome: Outcome) -> dict[str, JSON]:
@@ -171,13 +191,15 @@ def _ending(outcome: Outcome) -> dict[str, JSON]:
         "usd": outcome.usd,
         "usd_note": outcome.usd_note,
         "stopped": outcome.stopped,
+        **({"looked": outcome.looked, "not_needed": outcome.not_needed} if outcome.looked else {}),
     }
 
 
 def counts(outcome: Outcome) -> str:
     """'38 of 40 answered, 2 failed'."""
     failed = f", {outcome.failed:,} failed" if outcome.failed else ""
-    return f"{outcome.answered:,} of {outcome.planned:,} answered{failed}"
+    spared = f", {outcome.not_needed:,} not needed" if outcome.not_needed else ""
+    return f"{outcome.answered:,} of {outcome.planned:,} answered{failed}{spared}"
 
 
 def spending(outcome: Outcome) -> str:

@@ -181,6 +181,10 @@ class Rebuild:
         """As `Snapshot.responses`, with the digest of the request as bytes."""
         self._insert("response", 11, rows)
 
+    def looks(self, rows: Iterable[Row]) -> None:
+        """(look, items, stop as 0 or 1, numbers as JSON)"""
+        self._insert("look", 4, rows)
+
     def scores(self, scorers: Sequence[str], rows: Iterable[Row]) -> None:
         """(number of the scorer from 1, trial, value, answer, reason, span)"""
         named = (name.rpartition("@") for name in scorers)
@@ -189,9 +193,9 @@ class Rebuild:
 
 
 @contextmanager
-def rebuild(path: Path) -> Iterator[Rebuild]:
+def rebuild(path: Path, *, looks: bool = False) -> Iterator[Rebuild]:
     """A new run.db at `path`, committed at the end of the block. What is half written must be thrown away."""
-    Store.create(path, "").close()
+    Store.create(path, "", looks=looks).close()
     with translated(path), closing(connect(path, "rw")) as db:
         # Nobody else sees the file before it is whole, so it needs no journal.
         db.execute("PRAGMA journal_mode=OFF")

@@ -84,14 +84,14 @@ class Store:
         self._kept: int | None = None
 
     @classmethod
-    def create(cls, path: Path, run: str) -> Self:
-        """A new, empty ledger. An existing file is an error."""
+    def create(cls, path: Path, run: str, *, looks: bool = False) -> Self:
+        """A new, empty ledger, with a table of looks for a run that may stop early. An existing file is an error."""
         if path.exists():
             raise StoreError(f"{path} exists already; give the run another name or remove it")
         with translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             store = cls(path, connect(path, "rwc"), write=True)
-            create_schema(store._db)
+            create_schema(store._db, looks=looks)
             store.set_meta({"run": run, "created": repr(time.time())})
         return store
 

@@ -16,6 +16,7 @@ from perpend.errors import DataError, SpecError, StoreError
 from perpend.inert import one_line
 from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import Manifest, read_manifest
+from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
 from perpend.measure.shown import html_table
@@ -219,11 +220,14 @@ def _check(runs: Sequence[Run]) -> None:
 
 
 def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], list[Item]]:
-    """The plan of one run: codes and names of its keys, and its items."""
+    """The plan of one run: codes and names of its keys, and its items. Items after a stop are not part of it."""
     with run.open() as store:
         rows = np.array(store.plan_rows(), dtype=np.int64).reshape(-1, 5)
         conditions, models, samplings = store.plan_names()
         items = list(store.items())
+        due = due_items(run.manifest, store)
+    if due is not None:
+        rows, items = rows[: due * len(conditions) * run.manifest.repeats], items[:due]
     item, condition, model, sampling, repeat = rows.T - np.array([[1], [1], [1], [1], [0]])
     sizes = (len(items), len(conditions), len(models), len(samplings), len(rows))
     for codes_of, size in zip((item, condition, model, sampling, repeat), sizes, strict=True):
@@ -241,6 +245,11 @@ def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], li
     for tag in sorted({tag for entry in items for tag in entry.tags} - {*names}):
         codes[tag], names[tag] = _coded([entry.tags.get(tag, "") for entry in items], item)
     return codes, names, items
+
+
+def due_items(manifest: Manifest, store: Store) -> int | None:
+    """After how many items a run's stopping rule held; None where all are due."""
+    return None if manifest.stop is None else stopped_after(read_looks(store))
 
 
 def _coded(values: Sequence[str], at: IntArray) -> tuple[IntArray, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from perpend.inert import markdown
 from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.missing import NO_ANSWER, NO_ANSWER_DIFFERENCE, no_answer_metrics
 from perpend.measure.run import Run, table_of
+from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
     Drawn,
     FigureOf,
@@ -35,6 +36,7 @@ from perpend.measure.study import (
 from perpend.measure.table import Table
 from perpend.report import answer
 from perpend.report.calibrated import believed
+from perpend.report.stopped import with_looks
 from perpend.report.style import save_all
 from perpend.report.tables import as_csv, markdown_table
 from perpend.stats.families import SIGNIFICANT
@@ -250,12 +252,13 @@ def derive(  # noqa: PLR0913  what is written, how it is drawn, and what is coun
     metrics = [*stated_metrics(table), *study.metrics(table)]
     if len(runs) == 1:
         metrics += calibration_metrics(runs[0], labels)
+    metrics = [*(stop_metrics(runs[0]) if len(runs) == 1 else ()), *cautioned(runs, metrics)]
     manifests = [run.manifest for run in runs]
     write_metrics(out, [run.name for run in runs], metrics, names_of(study, metrics, manifests))
     del metrics  # what the report sees is what was written, and memory holds it once
     # Through the file and back: a report can cite nothing but what metrics.json holds.
     numbers = numbers_of(read_metrics(out), manifests)
-    report = believed(study.report(numbers, figures=bool(figures)), numbers)
+    report = with_looks(believed(study.report(numbers, figures=bool(figures)), numbers), numbers)
     if figures == "all":
         report = _with_all_figures(report, all_figures_of(study, numbers))
     write_report(report, out)

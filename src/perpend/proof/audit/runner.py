@@ -22,6 +22,7 @@ from perpend.disk import temporary_folder
 from perpend.errors import DiskError, PerpendError, StoreError
 from perpend.measure.labels import LABELS
 from perpend.measure.run import IMPORTED, Run
+from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
     FORMAT,
     METRICS,
@@ -40,6 +41,7 @@ from perpend.proof.audit.judged import judged_answers
 from perpend.proof.audit.labels import Judged, judged
 from perpend.proof.audit.places import AuditPlace, places, run_directory, scored_copy, unscored
 from perpend.proof.audit.rewritten import rewritten
+from perpend.proof.audit.stops import stops
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
 from perpend.proof.publish import close_report
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive, drawn_in, stated_metrics
@@ -102,7 +104,7 @@ def _without_study(
 ) -> list[Check]:
     """The rates and pairs that every run states; what only the run's own code can derive is said to be left out."""
     why = run.code.missing["study"]
-    now = as_json(stated_metrics(run.table))
+    now = as_json([*stop_metrics(run), *cautioned([run], stated_metrics(run.table))])
     then = as_list(None if body is None else body.get("metrics"))
     check.compare(FORMAT if body is None else body.get("format"), FORMAT, "format")
     for one, other in zip_longest(then[: len(now)], now):
@@ -306,7 +308,7 @@ def _derived(later: _Deferred) -> list[Check]:
     """All that needs the plan as columns, which one process reads and no other."""
     run = later.run()
     with well_formed("a trial"):
-        checks = [order(run)]
+        checks = [order(run), *stops(run, published=later.seals is not None)]
     return [*checks, *numbers(run, later.stored, later.seals, redraw=later.redraw)]
 
 
