@@ -16,6 +16,7 @@ from perpend.errors import SpecError, StoreError
 from perpend.inert import markdown
 from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.missing import NO_ANSWER, NO_ANSWER_DIFFERENCE, no_answer_metrics
+from perpend.measure.repeated import repeat_metrics
 from perpend.measure.run import Run, table_of
 from perpend.measure.study import (
     Drawn,
@@ -35,6 +36,7 @@ from perpend.measure.study import (
 from perpend.measure.table import Table
 from perpend.report import answer
 from perpend.report.calibrated import believed
+from perpend.report.repeated import with_repeats
 from perpend.report.style import save_all
 from perpend.report.tables import as_csv, markdown_table
 from perpend.stats.families import SIGNIFICANT
@@ -225,9 +227,15 @@ def study_of(runs: Sequence[Run]) -> Study:
 
 
 def stated_metrics(table: Table) -> Iterator[Metric]:
-    """The numbers that every run states: rates and pairs, and what trials without a verdict leave open of them."""
+    """The numbers that every run states: rates, pairs, what trials without a verdict leave open, what repeats say."""
     yield from plain_metrics(table)
     yield from no_answer_metrics(table)
+    yield from repeat_metrics(table)
+
+
+def whole_report(study: Study, numbers: Numbers, *, figures: bool = True) -> Report:
+    """What a study says of the numbers, with what labels, judges and repeats say of them."""
+    return with_repeats(believed(study.report(numbers, figures=figures), numbers), numbers)
 
 
 def derive(  # noqa: PLR0913  what is written, how it is drawn, and what is counted
@@ -255,7 +263,7 @@ def derive(  # noqa: PLR0913  what is written, how it is drawn, and what is coun
     del metrics  # what the report sees is what was written, and memory holds it once
     # Through the file and back: a report can cite nothing but what metrics.json holds.
     numbers = numbers_of(read_metrics(out), manifests)
-    report = believed(study.report(numbers, figures=bool(figures)), numbers)
+    report = whole_report(study, numbers, figures=bool(figures))
     if figures == "all":
         report = _with_all_figures(report, all_figures_of(study, numbers))
     write_report(report, out)

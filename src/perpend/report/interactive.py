@@ -9,8 +9,7 @@ from perpend.errors import SpecError
 from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.run import Run
 from perpend.measure.study import Numbers, Report
-from perpend.report.calibrated import believed
-from perpend.report.derive import stated_metrics, study_of
+from perpend.report.derive import stated_metrics, study_of, whole_report
 from perpend.report.intervals import Intervals, draw_intervals
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class InteractiveRun(Run):
         study = study_of([self])
         metrics = [*stated_metrics(self.table), *study.metrics(self.table), *calibration_metrics(self)]
         numbers = Numbers(tuple(metrics), (self.manifest,))
-        return believed(study.report(numbers), numbers)
+        return whole_report(study, numbers)
 
     def plot(self) -> Figure:
         """The main figure of the run's report or, of a study without figures, its rates with their intervals.
