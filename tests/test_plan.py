@@ -215,6 +215,12 @@ def test_few_items_leave_the_plan_undefined_and_not_a_crash(pilot: Callable[...,
         json.dumps(plan.as_json())
 
 
+def test_a_pilot_that_has_enough_items_hears_it(pilot: Callable[..., Run]) -> None:
+    run = pilot(40)
+    assert "The items of the pilot are enough." in plan_text(pp.plan(run, detect=0.4))
+    assert "are enough." not in plan_text(pp.plan(run, detect=0.05))
+
+
 def test_names_in_a_plan_are_inert(pilot: Callable[..., Run]) -> None:
     text = printed(pilot(models={"\x1b[31mred\n# title": subject, "b": firm}).directory)
     assert "\x1b" not in text

@@ -181,6 +181,23 @@ def test_a_sweep_keeps_the_repeats_of_each_run_apart(asked: Callable[..., Run], 
     assert "| run | condition | k |" in page
 
 
+def test_of_an_import_without_right_answers_the_score_is_what_it_brought_along(tmp_path: Path) -> None:
+    rows = [
+        {"id": str(n), "q": f"task {n}", "a": "a transcript", "reward": float((n + r) % 3 == 0), "trial": r}
+        for n in range(12)
+        for r in range(4)
+    ]
+    (tmp_path / "rewards.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    fields = "id=id,prompt=q,text=a,score.reward=reward,repeat=trial"
+    run = pp.Run(pp.convert(tmp_path / "rewards.jsonl", tmp_path / "run", fields=fields))
+    pp.score(run)
+    page = (run.directory / "report.md").read_text(encoding="utf-8")
+    assert r"The score here is **stored\_reward\@import**" in page
+    assert pp.plan(run).score == "stored_reward@import"
+    flat = numbers_of(read_metrics(run.directory), [run.manifest]).cite("expected_se", "refused@3", design="as it is")
+    assert (flat.value, flat.note) == (None, "nothing varies, so the error is unknown")
+
+
 def test_the_ks_are_powers_of_two_and_the_number_of_repeats() -> None:
     assert [ks_of(repeats) for repeats in (1, 2, 3, 5, 8, 10)] == [
         [1],

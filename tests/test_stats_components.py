@@ -267,6 +267,7 @@ def test_what_the_needed_items_detect_is_what_was_asked_for() -> None:
     assert "too few" in stats.detectable(parts, 3, 3).note
     flat = stats.variance_components([1.0] * 8, list("aabbccdd"))
     assert "no spread" in stats.detectable(flat, 10).note
+    assert "nothing varies" in stats.expected_se(flat, 10, 2).note
     with pytest.raises(DataError, match="at least one"):
         stats.detectable(parts, 0)
 

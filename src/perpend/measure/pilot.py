@@ -16,7 +16,7 @@ from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
 from perpend.inert import one_line
 from perpend.ledger.spent import spent_before
-from perpend.measure.repeated import ARROW, both, latest, parts_of, planned_repeats
+from perpend.measure.repeated import ARROW, both, latest, main_score, parts_of, planned_repeats
 from perpend.measure.run import Run
 from perpend.measure.table import BoolArray, Column, Table
 from perpend.spec.runspec import ModelSpec
@@ -209,20 +209,19 @@ def plan_of(run: Run, request: PlanRequest) -> RunPlan:
 
 
 def _score(run: Run, name: str | None) -> Column:
-    """The column of a score; by default the first that the run declares and that has values, in its latest version."""
+    """The column of a score; by default the one that a reader cares for most, in its latest version."""
     table = run.table
     if name is not None:
         if not table.has(name):
             known = {*table.scorers, *(full.partition("@")[0] for full in table.scorers)}
             raise SpecError(f"{run.name}: there is no score {name!r}; {did_you_mean(name, known)}")
         return table.column(name)
-    stems = dict.fromkeys(full.partition("@")[0] for full in (*run.manifest.scorers, *table.scorers))
-    named = {full if ":" in full else full.partition("@")[0]: full for full in latest(table.scorers)}
-    columns = (table.column(named[stem]) for stem in stems if stem in named)
-    column = next((column for column in columns if column.defined.any()), None)
-    if column is None:
+    chosen = main_score(
+        run.manifest.scorers, [full for full in latest(table.scorers) if table.column(full).defined.any()]
+    )
+    if chosen is None:
         raise SpecError(f"{run.name}: nothing is scored yet; run 'perpend score' first")
-    return column
+    return table.column(chosen)
 
 
 def _pilot(column: Column) -> dict[str, int]:

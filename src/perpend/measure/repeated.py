@@ -62,6 +62,20 @@ def latest(scorers: Sequence[str]) -> list[str]:
     return [*{name if ":" in name else name.partition("@")[0]: name for name in scorers}.values()]
 
 
+def main_score(declared: Sequence[str], scores: Sequence[str]) -> str | None:
+    """Which of some scores that have values a reader cares for most; None where there is none.
+
+    The first that the run declares. Where that has no values (an import without right answers), what the import brought
+    along; else the first of the others.
+    """
+    stems = dict.fromkeys(name.partition("@")[0] for name in declared)
+    named = {name.partition("@")[0]: name for name in scores}
+    first = [named[stem] for stem in list(stems)[:1] if stem in named]
+    brought = [name for name in scores if name.endswith("@import")]
+    others = [named[stem] for stem in stems if stem in named]
+    return next(iter((*first, *brought, *others, *scores)), None)
+
+
 def ks_of(repeats: int) -> list[int]:
     """1, 2, 4, 8 … and the number of repeats itself."""
     powers = [2**power for power in range(repeats.bit_length())]

@@ -22,7 +22,7 @@ def plan_text(plan: RunPlan) -> str:
 def _answer(plan: RunPlan) -> Iterator[str]:
     pilot, request, first = plan.pilot, plan.request, plan.first
     counts = [counted(pilot[f"{noun}s"], noun) for noun in ("condition", "model", "repeat")]
-    items = f"{counted(pilot['items'], 'item')} with a value"
+    items = f"{pilot['items']:,} item{'s' * (pilot['items'] != 1)} with a value"
     yield from wrapped(one_line(f"Plan for {plan.score} by the pilot {plan.run}: {', '.join([items, *counts])}."))
     if first.needed.value is None:
         where = f"for {_called(plan, first)}: " if items_beyond(first.needed) is not None else ""
@@ -41,6 +41,8 @@ def _answer(plan: RunPlan) -> Iterator[str]:
     lo, hi = first.needed.lo, first.needed.hi
     if lo is not None and hi is not None:
         yield from wrapped(f"As the pilot is itself a sample, it may take {lo:,} to {hi:,} items (95%).", "  ")
+    if plan.items is not None and plan.items <= pilot["items"] and plan.request.items is None:
+        yield "The items of the pilot are enough."
     tests = sum(aim.kind in (CONDITIONS, MODELS) for aim in plan.aims)
     if tests > 1:
         corrected = f"--alpha {request.alpha / tests:.2g}"

@@ -17,6 +17,7 @@ from perpend.measure.repeated import (
     PASS_AT,
     PASS_HAT,
     VARIANCES,
+    main_score,
 )
 from perpend.measure.study import Metric, Numbers, Report, Section, TableOf
 from perpend.report import answer
@@ -50,7 +51,8 @@ def with_repeats(report: Report, numbers: Numbers) -> Report:
     metrics = numbers.find(EXPECTED)
     if not metrics:
         return report
-    score = _main(numbers, [*dict.fromkeys(metric.scorer for metric in metrics)])
+    declared = [name for manifest in numbers.manifests for name in manifest.scorers]
+    score = main_score(declared, [*dict.fromkeys(metric.scorer for metric in metrics)]) or ""
     own = [metric for metric in numbers.metrics if metric.scorer == score and metric.name in _KINDS]
     keys = [key for key in _PLACES if len({one.where.get(key) for one in own if key in one.where}) > 1]
     section = Section(TITLE, "\n\n".join(_parts(own, [key for key in keys if key != "condition"], score)))
@@ -66,18 +68,11 @@ def with_repeats(report: Report, numbers: Numbers) -> Report:
     )
 
 
-def _main(numbers: Numbers, scores: Sequence[str]) -> str:
-    """The score that the report shows: the first that the run declares, in its latest version."""
-    declared = [name.partition("@")[0] for manifest in numbers.manifests for name in manifest.scorers]
-    ordered = [score for stem in dict.fromkeys(declared) for score in scores if score.partition("@")[0] == stem]
-    return (ordered or list(scores))[0]
-
-
 def _parts(own: Sequence[Metric], keys: Sequence[str], score: str) -> Iterator[str]:
     passes = [metric for metric in own if metric.name == PASS_AT]
     times = max(int(metric.estimate.also.get("repeats") or 0) for metric in own if metric.where.get("design") == NOW)
     others = f"`tables/{TABLE}.csv` has the same numbers of every score."
-    yield f"Items were asked up to {times} times under one condition. By **{markdown(score)}**; {others}"
+    yield f"Items were asked up to {times} times under one condition. The score here is **{markdown(score)}**; {others}"
     if passes:
         rows = []
         for metric in passes:

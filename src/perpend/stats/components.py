@@ -294,7 +294,7 @@ def expected_se(
     of the pilot; give another number if they are drawn from many, and condition / C is added. `also` has the part that
     each leaves, as a share of the variance. `paired`: of the difference of two conditions on the same items instead,
     √(2 (item × condition + sampling / R) / I), without parts. Undefined where the pilot leaves a part undefined that
-    the design needs; one without repeats knows the error of a design without.
+    the design needs, and where nothing varies; one without repeats knows the error of a design without.
     """
     items, repeats = gate.counts(items=items, repeats=repeats)
     c = components.n_conditions if conditions is None else gate.counts(conditions=conditions)[0]
@@ -307,7 +307,7 @@ def expected_se(
         if fixed is None:
             return Estimate(None, items, note=reason, also=also)
         method = f"variance components; {reason}" if reason else "variance components"
-        return Estimate(math.sqrt((fixed + per_repeat / repeats) / items), items, method=method, also=also)
+        return _root((fixed + per_repeat / repeats) / items, items, method, also)
     parts = {"item": components.item, "item_condition": components.item_condition, "sampling": components.sampling}
     if conditions is not None:
         parts["condition"] = components.condition
@@ -321,7 +321,13 @@ def expected_se(
         left[name] = part.value / weights[name]
     total = sum(left.values())
     also |= {f"share_{name}": part / total if total > 0.0 else None for name, part in left.items()}
-    return Estimate(math.sqrt(total), items, method="variance components", also=also)
+    return _root(total, items, "variance components", also)
+
+
+def _root(variance: float, items: int, method: str, also: dict[str, Number]) -> Estimate:
+    if variance <= 0.0:
+        return Estimate(None, items, note="nothing varies, so the error is unknown", also=also)
+    return Estimate(math.sqrt(variance), items, method=method, also=also)
 
 
 def of_one_item(pilot: Components, *, paired: bool, repeats: int | None) -> tuple[float | None, float, str]:
