@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         export,
         judge,
         model,
+        plan,
         publish,
         score,
         scorer,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 # `import perpend` must cost nothing (`perpend --help` answers in under 0.3 s): each name is loaded when it is used.
 _HOMES = {
     "perpend.api": (
-        "analyze audit compare condition convert evaluate export judge model publish score scorer task template"
+        "analyze audit compare condition convert evaluate export judge model plan publish score scorer task template"
     ),
     "perpend.ask.task": "Reprompt Task",
     "perpend.errors": "AuditFailure DataError ModelError PerpendError SpecError StoreError",
@@ -98,6 +99,7 @@ __all__ = [
     "export",
     "judge",
     "model",
+    "plan",
     "publish",
     "score",
     "scorer",

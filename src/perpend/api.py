@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from perpend.measure.pilot import RunPlan
     from perpend.measure.run import Run
     from perpend.proof.audit import Audit
     from perpend.proof.claims import Verdict
@@ -43,6 +44,7 @@ __all__ = [
     "export",
     "judge",
     "model",
+    "plan",
     "publish",
     "score",
     "scorer",
@@ -183,6 +185,34 @@ def analyze(
 
     opened = [_run(run, trust_code=trust_code) for run in _several(runs)]
     return derive(opened, Path(out), figures=figures).path
+
+
+def plan(  # noqa: PLR0913  each is one flag of the verb
+    run: Place,
+    *,
+    detect: float = 0.05,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    score: str | None = None,
+    repeats: int | None = None,
+    items: int | None = None,
+    where: Where = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
+) -> RunPlan:
+    """How many items, repeats and requests a study needs to detect a difference, from a pilot run.
+
+    `score` is the run's first unless given; with `items` the repeats are planned. `prices` are US dollars per million
+    tokens in and out by the model's label, '' for all. A published folder, or a log that `convert` reads, is a pilot
+    too. Undefined, with the reason, where the pilot cannot say.
+    """
+    from perpend._convert import as_run
+    from perpend.measure.pilot import PlanRequest, plan_of
+
+    request = PlanRequest(detect, power, alpha, score, repeats, items, prices or {}, where or {})
+    if not isinstance(run, str | Path):
+        return plan_of(run, request)
+    with as_run(Path(run)) as opened:
+        return plan_of(opened, request)
 
 
 def publish(

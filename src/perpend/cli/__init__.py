@@ -13,6 +13,7 @@ from perpend.cli import (
     judging,
     listing,
     moving,
+    planning,
     reading,
     showing,
 )  # each adds its verbs to the group
@@ -29,6 +30,7 @@ __all__ = [
     "listing",
     "main",
     "moving",
+    "planning",
     "reading",
     "showing",
 ]
