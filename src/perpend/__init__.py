@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         judge,
         model,
         publish,
+        rank,
         score,
         scorer,
         task,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 # `import perpend` must cost nothing (`perpend --help` answers in under 0.3 s): each name is loaded when it is used.
 _HOMES = {
     "perpend.api": (
-        "analyze audit compare condition convert evaluate export judge model publish score scorer task template"
+        "analyze audit compare condition convert evaluate export judge model publish rank score scorer task template"
     ),
     "perpend.ask.task": "Reprompt Task",
     "perpend.errors": "AuditFailure DataError ModelError PerpendError SpecError StoreError",
@@ -99,6 +100,7 @@ __all__ = [
     "judge",
     "model",
     "publish",
+    "rank",
     "score",
     "scorer",
     "task",
