@@ -132,6 +132,18 @@ def test_only_temperatures_that_all_have_are_ranked_and_the_rest_is_said(runs: d
             assert model.mean.value == pytest.approx(column.all_values[shared].mean())
 
 
+def test_a_number_narrows_as_its_text_does(runs: dict[str, Run]) -> None:
+    both = [runs["warm"], runs["ten"]]
+    by_number = pp.rank(both, columns=["label"], where={"temperature": 0.0})
+    assert (
+        by_number.as_json()["rankings"]
+        == pp.rank(both, columns=["label"], where={"temperature": "0"}).as_json()["rankings"]
+    )
+    assert "temperature" not in " ".join(by_number.notes)
+    with pytest.raises(pp.SpecError, match="no trial has temperature = '0.5'"):
+        pp.rank(both, where={"temperature": 0.5})
+
+
 def test_conditions_are_pooled_when_asked_for_and_an_item_is_one_unit(runs: dict[str, Run]) -> None:
     [one] = pp.rank(runs["many"], columns=["label"], pooled=True).rankings
     assert one.scores.condition == ""
@@ -326,6 +338,25 @@ def test_the_figure_shows_each_mean_where_it_is_with_its_tier(width: float) -> N
     right = [text.get_text() for text in axis.child_axes[0].get_yticklabels()]
     assert [text.startswith(f"tier {n}") for n, text in enumerate(right[:2], 1)] == [True, True]
     assert right[2] == "NA"
+
+
+def test_names_that_differ_in_the_middle_only_stay_apart_in_both_widths() -> None:
+    names = [f"Some Laboratory Model {kind} with the long system prompt" for kind in ("Small", "Smart")]
+    for width in WIDTHS.values():
+        figure = draw_rankings([("x" * 80, rank({name: [1.0, 0.0] * 20 for name in names}))], width)
+        [axis] = [own for own in figure.axes if own.lines]
+        assert len({label.get_text() for label in axis.get_yticklabels()}) == 2
+
+
+def test_tables_and_figures_are_in_the_order_of_tiers() -> None:
+    """A model of few items can have a better mean than one of the tier above."""
+    rng = np.random.default_rng(0)
+    few = [1.0] * 3 + [None] * 87
+    table = {"a": [1.0] * 90, "b": [float(v) for v in rng.random(90) < 0.3], "few": [None] * 87 + [0.0, 0.0, 1.0]}
+    ranking = rank({**table, "most": few})
+    assert [m.tier for m in ranking.by_tier()] == sorted(m.tier or 0 for m in ranking.models)
+    assert [m.name for m in ranking.by_tier()] == ["a", "most", "few", "b"]
+    assert [m.name for m in rank({**table, "none": [None] * 90}).by_tier()][-1] == "none"
 
 
 def test_hostile_names_are_inert_everywhere(tmp_path: Path) -> None:

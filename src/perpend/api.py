@@ -274,7 +274,7 @@ def rank(  # noqa: PLR0913  each is one flag of the verb
     *,
     columns: Sequence[str] = (),
     models: Sequence[str] = (),
-    where: Where = None,
+    where: Mapping[str, str | float] | None = None,
     pooled: bool = False,
     lowest_first: bool = False,
     missing: Literal["shared", "pairwise", "zero"] = "shared",

@@ -1,4 +1,4 @@
-"""Rankings as a figure: every mean with its interval, the best first, tiers as bands; for both widths of a paper.
+"""Rankings as a figure: every mean with its interval, tier by tier, tiers as bands; for both widths of a paper.
 
 Nothing rests on colour: the tier and the ranks of each model are written beside it.
 """
@@ -40,7 +40,9 @@ def draw_rankings(panels: Sequence[tuple[str, Ranking]], width: float) -> Figure
     across = max(int(width * 72 / (0.56 * _TITLE)), 20)
     for axis, (title, ranking) in zip(axes, shown, strict=True):
         _panel(axis, ranking, is_wide=is_wide)
-        axis.set_title("\n".join(textwrap.wrap(drawable(title, 90), across)), fontsize=_TITLE, loc="left")
+        # From the axis there is room to the right in a wide figure, to the left, above the names, in a narrow one.
+        lines = textwrap.wrap(drawable(title, 90), int((0.6 if is_wide else 0.74) * across))
+        axis.set_title("\n".join(lines), fontsize=_TITLE, loc="left" if is_wide else "right")
     if all(_is_share(ranking) for _, ranking in shown):
         low = min(axis.get_xlim()[0] for axis in axes)
         for axis in axes:
@@ -56,7 +58,7 @@ def draw_rankings(panels: Sequence[tuple[str, Ranking]], width: float) -> Figure
 
 
 def _panel(axis: Axes, ranking: Ranking, *, is_wide: bool) -> None:
-    models = ranking.models[:_MOST]
+    models = ranking.by_tier()[:_MOST]
     is_share = _is_share(ranking)
     scale = 100.0 if is_share else 1.0
     for place, model in enumerate(models):
@@ -68,8 +70,9 @@ def _panel(axis: Axes, ranking: Ranking, *, is_wide: bool) -> None:
         if mean.lo is not None and mean.hi is not None:
             axis.plot([scale * mean.lo, scale * mean.hi], [place, place], color=_MARK, linewidth=1.2)
         axis.plot([scale * mean.value], [place], marker="o", color=_MARK, markersize=4)
-    longest, size = (44, _LABEL) if is_wide else (24, _SMALL)
-    axis.set_yticks(range(len(models)), [drawable(model.name, longest) for model in models], fontsize=size)
+    names = _names(models, 40 if is_wide else 26)
+    size = (_LABEL if is_wide else _SMALL) * (0.8 if any("\n" in name for name in names) else 1.0)
+    axis.set_yticks(range(len(models)), names, fontsize=size, linespacing=0.95)
     axis.set_ylim(len(models) - 0.5, -0.5)
     axis.set_xlabel("mean, %" if is_share else "mean", fontsize=_LABEL)
     axis.grid(visible=True, axis="x", color="0.88", linewidth=0.6)
@@ -79,6 +82,13 @@ def _panel(axis: Axes, ranking: Ranking, *, is_wide: bool) -> None:
     right.tick_params(length=0)
     if len(ranking.models) > _MOST:
         axis.set_ylabel(f"the first {_MOST} of {len(ranking.models)}", fontsize=_SMALL)
+
+
+def _names(models: Sequence[RankedModel], line: int) -> list[str]:
+    """The names, long ones on two lines; those that come to the same with their number in the table."""
+    short = [drawable(model.name, 2 * line - 6) for model in models]
+    clear = [f"{n}. {name}" if short.count(name) > 1 else name for n, name in enumerate(short, 1)]
+    return ["\n".join(textwrap.wrap(name, line)) for name in clear]
 
 
 def _is_share(ranking: Ranking) -> bool:

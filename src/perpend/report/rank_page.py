@@ -66,7 +66,7 @@ def _section(one: ColumnRanking, ranking: RunRanking) -> list[str]:
     rows = [
         (str(m.tier or "NA"), ranks_of(m), markdown(m.name), _value(m.mean), interval(m.mean), str(m.mean.n),
          str(one.scores.unscored[m.name]))
-        for m in one.ranking.models
+        for m in one.ranking.by_tier()
     ]  # fmt: skip
     across = [f"{markdown(first)} and {markdown(second)}" for first, second in one.across()]
     return [
@@ -84,7 +84,7 @@ def ranking_tex(ranking: RunRanking) -> str:
     """The rankings as one tabular."""
     rows: list[Sequence[str]] = []
     for one in ranking.rankings:
-        for m in one.ranking.models:
+        for m in one.ranking.by_tier():
             has_ends = m.mean.lo is not None and m.mean.hi is not None
             ends = f"{tex_number(m.mean.lo, 3)}, {tex_number(m.mean.hi, 3)}" if has_ends else "--"
             ranks = ranks_of(m).replace(" to ", "--")

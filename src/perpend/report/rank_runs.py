@@ -49,7 +49,7 @@ class RankOptions:
 
     columns: Sequence[str] = ()
     models: Sequence[str] = ()
-    where: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str | float] = field(default_factory=dict)
     pooled: bool = False
     lowest_first: bool = False
     missing: str = "shared"
@@ -83,8 +83,8 @@ class ColumnRanking:
         return sorted(pairs, key=lambda names: (order[names[0]], order[names[1]]))
 
     def rows(self) -> Iterator[tuple[Cell, ...]]:
-        """Its models at full precision, the best first, in the order of RANK_COLUMNS."""
-        for m in self.ranking.models:
+        """Its models at full precision, tier by tier, in the order of RANK_COLUMNS."""
+        for m in self.ranking.by_tier():
             mean = m.mean
             places = (self.scores.column, self.scores.condition, m.tier, m.rank, m.lowest, m.highest, m.name)
             yield (*places, mean.value, mean.lo, mean.hi, mean.n, self.scores.unscored[m.name], mean.method, mean.note)
@@ -107,7 +107,7 @@ class ColumnRanking:
             "not_ranked": dict(self.scores.apart),
             "level": self.ranking.level,
             "tiers": [list(tier) for tier in self.ranking.tiers()],
-            "models": [self._model_json(model) for model in self.ranking.models],
+            "models": [self._model_json(model) for model in self.ranking.by_tier()],
             "pairs": [dict(zip(PAIR_COLUMNS[2:], row[2:], strict=True)) for row in self.pair_rows()],
             "cautions": [{"id": c.id, "text": c.text, "number": c.number} for c in self.ranking.cautions],
         }
@@ -148,7 +148,7 @@ class RunRanking:
     def _repr_html_(self) -> str:
         """For a notebook: one row per column, condition and model."""
         rows = [(one.scores.column, one.scores.condition, m.tier, f"{m.lowest} to {m.highest}", m.name, str(m.mean))
-                for one in self.rankings for m in one.ranking.models]  # fmt: skip
+                for one in self.rankings for m in one.ranking.by_tier()]  # fmt: skip
         return html_table(("column", "condition", "tier", "ranks", "model", "mean"), rows, f"{len(self.models)} models")
 
     def to_pandas(self) -> pd.DataFrame:
@@ -224,7 +224,11 @@ def _columns(trials: RankedTrials, wanted: Sequence[str]) -> list[str]:
     with_values = [name for name in shared if _n_with_values(trials, name) > 1]
     own = [name for name in with_values if name.partition("@")[0] == main]
     if not own and len(with_values) != 1:
-        advice = f"say by which to rank with --column: {', '.join(with_values)}" if with_values else "score the runs"
+        advice = (
+            f"say by which to rank with --column: {', '.join(with_values)}"
+            if with_values
+            else "run 'perpend score' on each"
+        )
         raise SpecError(f"{len(with_values) or 'no'} columns have values of two models; {advice}")
     return own or with_values
 

@@ -39,7 +39,9 @@ class RankedTrials:
         return np.concatenate(values), np.concatenate(unfit)
 
 
-def trials_of(runs: Sequence[Run], models: Sequence[str] = (), where: Mapping[str, str] | None = None) -> RankedTrials:
+def trials_of(
+    runs: Sequence[Run], models: Sequence[str] = (), where: Mapping[str, str | float] | None = None
+) -> RankedTrials:
     """The trials of the models of some runs, or of those named, with some values: condition='control', a tag.
 
     Models of one label in several runs are one model where the runs share no trial, and several where they do. Fewer
@@ -50,7 +52,8 @@ def trials_of(runs: Sequence[Run], models: Sequence[str] = (), where: Mapping[st
     if twice is not None:
         raise SpecError(f"{twice}: is given twice; give each run once")
     notes: list[str] = []
-    rows = _selected(runs, dict(where or {}), models, notes)
+    texts = {key: f"{value:g}" if isinstance(value, float | int) else value for key, value in (where or {}).items()}
+    rows = _selected(runs, texts, models, notes)
     codes, names = _pooled(runs, rows)
     codes["model"], names["model"] = _entrants(runs, rows, codes, notes)
     if len(names["model"]) < 2:

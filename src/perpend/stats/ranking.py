@@ -74,6 +74,10 @@ class Ranking:
     level: float
     cautions: tuple[Caution, ...]
 
+    def by_tier(self) -> tuple[RankedModel, ...]:
+        """The models tier by tier, in each the best mean first; those without a score last."""
+        return tuple(sorted(self.models, key=lambda model: (model.tier is None, model.tier)))
+
     def tiers(self) -> tuple[tuple[str, ...], ...]:
         """The names in each tier, the best tier first."""
         last = max((model.tier or 0 for model in self.models), default=0)
