@@ -132,6 +132,34 @@ def test_only_temperatures_that_all_have_are_ranked_and_the_rest_is_said(runs: d
             assert model.mean.value == pytest.approx(column.all_values[shared].mean())
 
 
+def test_models_without_a_common_temperature_are_taken_at_their_own_and_without_a_condition_refused(
+    tmp_path: Path,
+) -> None:
+    path = items(tmp_path, 40)
+    hot = asked(tmp_path, "hot", {"hot": answering(lambda n: n % 3 == 0)}, path, samplings=(Sampling(0.7),))
+    cold = asked(tmp_path, "cold", {"cold": answering(lambda n: n % 9 == 0)}, path)
+    ranking = pp.rank([hot, cold], columns=["label"])
+    assert "the models have no temperature in common: each is taken at its own" in ranking.notes
+    assert ranking.rankings[0].ranking.n_items == 40
+    other = log(tmp_path / "log.json", [str(2 * n) for n in range(12)], "lab/other")
+    alone = pp.convert(other, tmp_path / "imported")
+    calm = pp.rank([hot, cold], columns=["label"], where={"condition": "control"})
+    assert [one.scores.condition for one in calm.rankings] == ["control"]
+    assert "is scored on all runs" in refused(hot.directory, alone, "--column", "label")
+    with pytest.raises(pp.SpecError, match="no run is given"):
+        pp.rank([])
+
+
+def test_models_without_a_common_condition_are_refused_with_what_each_has(tmp_path: Path) -> None:
+    runs = []
+    for label, condition in (("a", "control"), ("b", "asch_history_5")):
+        task = pp.task("conformity", conditions=[condition])
+        subject = pp.model("mock/subject", label=label, accuracy=0.8, seed=1)
+        runs.append(pp.evaluate(task, [subject], name=label, out=tmp_path, max_items=10, quiet=True))
+    with pytest.raises(pp.DataError, match="no condition in common: a has control, b has asch_history_5; rank runs"):
+        pp.rank(runs)
+
+
 def test_a_number_narrows_as_its_text_does(runs: dict[str, Run]) -> None:
     both = [runs["warm"], runs["ten"]]
     by_number = pp.rank(both, columns=["label"], where={"temperature": 0.0})
