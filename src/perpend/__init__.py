@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         model,
         plan,
         publish,
+        rank,
         score,
         scorer,
         task,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 # `import perpend` must cost nothing (`perpend --help` answers in under 0.3 s): each name is loaded when it is used.
 _HOMES = {
     "perpend.api": (
-        "analyze audit compare condition convert evaluate export judge model plan publish score scorer task template"
+        "analyze audit compare condition convert evaluate export judge model plan publish rank score scorer task template"
     ),
     "perpend.ask.task": "Reprompt Task",
     "perpend.errors": "AuditFailure DataError ModelError PerpendError SpecError StoreError",
@@ -101,6 +102,7 @@ __all__ = [
     "model",
     "plan",
     "publish",
+    "rank",
     "score",
     "scorer",
     "task",

@@ -1,4 +1,7 @@
-"""compare FIRST SECOND: two runs, published folders, logs or checkpoints, whichever they are; two of one kind."""
+"""compare FIRST SECOND: two runs, published folders, logs or checkpoints, whichever they are; two of one kind.
+
+rank RUNS: the models of any number of runs, published folders or logs.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from perpend.errors import DataError, SpecError
 from perpend.measure.run import Run
 from perpend.report.compare import RunComparison, Side, compare_directories, side
 from perpend.report.compare_text import comparison_text
+from perpend.report.rank_page import write_ranking
+from perpend.report.rank_runs import RankOptions, RunRanking, rank_runs
 from perpend.studies.verbs.checkpoint import compared_checkpoints
 from perpend.studies.verbs.compare_page import compare_body, compare_text
 
@@ -58,21 +63,45 @@ def compare_any(
         return compare_directories(*sides, out, columns, figures=figures)
 
 
+def rank_any(
+    places: Sequence[Path | Run], options: RankOptions, out: Path | None = None, *, figures: bool = True
+) -> RunRanking:
+    """Rank the models of runs, published folders or logs and, with `out`, write what `write_ranking` does there.
+
+    Reports of checkpoints have no items, and are an error.
+    """
+    for place in places:
+        if isinstance(place, Path) and is_checkpoint(place):
+            raise DataError(f"{place}: the report of a checkpoint; 'perpend compare' compares two, rank takes runs")
+    with opened_runs(places) as runs:
+        ranking = rank_runs(runs, options)
+        if out is not None:
+            write_ranking(ranking, out, figures=figures)
+        return ranking
+
+
 @contextmanager
 def _sides(first: Given, second: Given) -> Iterator[tuple[Side, Side]]:
     """Both as sides. One path twice is one run: its parts are compared."""
+    with opened_runs([first[0], second[0]]) as runs:
+        yield side(runs[0], first[1]), side(runs[1], second[1])
+
+
+@contextmanager
+def opened_runs(places: Sequence[Path | Run]) -> Iterator[list[Run]]:
+    """Runs as they are; published folders and logs for the time of the block. One path twice is one run."""
     with ExitStack() as stack:
-        runs: dict[Path, Run] = {}
-        sides: list[Side] = []
-        for place, where in (first, second):
+        known: dict[Path, Run] = {}
+        runs: list[Run] = []
+        for place in places:
             if isinstance(place, Run):
-                sides.append(side(place, where))
+                runs.append(place)
                 continue
             key = Path(os.path.realpath(place))  # also of a link to itself, which is no run
-            if key not in runs:
-                runs[key] = stack.enter_context(as_run(place))
-            sides.append(side(runs[key], where))
-        yield sides[0], sides[1]
+            if key not in known:
+                known[key] = stack.enter_context(as_run(place))
+            runs.append(known[key])
+        yield runs
 
 
 def is_checkpoint(path: Path) -> bool:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from perpend.report.compare import RunComparison
     from perpend.report.derive import Derived
     from perpend.report.interactive import InteractiveRun
+    from perpend.report.rank_runs import RunRanking
 
 __all__ = [
     "Audited",
@@ -46,6 +47,7 @@ __all__ = [
     "model",
     "plan",
     "publish",
+    "rank",
     "score",
     "scorer",
     "task",
@@ -301,6 +303,33 @@ def compare(  # noqa: PLR0913  each is one flag of the verb
     one, other = (Path(place) if isinstance(place, str) else place for place in (first, second))
     folder = None if out is None else Path(out)
     return compare_any((one, first_where or {}), (other, second_where or {}), folder, columns=columns, figures=figures)
+
+
+def rank(  # noqa: PLR0913  each is one flag of the verb
+    runs: Place | Sequence[Place],
+    out: str | Path | None = None,
+    *,
+    columns: Sequence[str] = (),
+    models: Sequence[str] = (),
+    where: Mapping[str, str | float] | None = None,
+    pooled: bool = False,
+    lowest_first: bool = False,
+    missing: Literal["shared", "pairwise", "zero"] = "shared",
+    figures: bool = True,
+) -> RunRanking:
+    """Models of one run or of several, ranked on the items that all of them have: tiers, and the ranks each can have.
+
+    A ranking for each column and condition, or with `pooled` for each column over all conditions; without `columns`,
+    by the first scorer of the first run. `missing` says what becomes of a trial without a value: 'shared' leaves its
+    item out for all models, 'pairwise' for that model, 'zero' counts 0. With `out`, page, tables and figures are
+    written into that folder, or one table into a .csv, .md or .tex file.
+    """
+    from perpend._compare import rank_any
+    from perpend.report.rank_runs import RankOptions
+
+    places = [Path(place) if isinstance(place, str) else place for place in _several(runs)]
+    options = RankOptions(columns, models, where or {}, pooled, lowest_first, missing)
+    return rank_any(places, options, None if out is None else Path(out), figures=figures)
 
 
 @overload

@@ -7,7 +7,7 @@ correction is a filled mark, what does not an open one.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,7 +94,12 @@ def _words(d: Estimate, scale: float) -> str:
 
 def write_forest(rows: Sequence[DifferenceRow], title: str, folder: Path) -> list[Path]:
     """Write figures/differences_single and _double, each as PNG and PDF, below a folder."""
+    return save_widths(lambda width: draw_differences(rows, title, width), NAME, folder)
+
+
+def save_widths(draw: Callable[[float], Figure], name: str, folder: Path) -> list[Path]:
+    """Write figures/NAME_single and _double, each as PNG and PDF, below a folder."""
     paths: list[Path] = []
     for column, width in WIDTHS.items():
-        paths += save(draw_differences(rows, title, width), folder / "figures" / f"{NAME}_{column}")
+        paths += save(draw(width), folder / "figures" / f"{name}_{column}")
     return paths

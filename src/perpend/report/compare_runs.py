@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perpend.canon import JSON
-from perpend.errors import SpecError, did_you_mean
+from perpend.errors import SpecError
 from perpend.inert import one_line
 from perpend.measure.run import Run
 from perpend.measure.shown import html_table, pandas_frame, polars_frame
 from perpend.measure.table import FloatArray, IntArray, Table
+from perpend.report.columns import chosen_columns, shared_columns
 from perpend.report.compare_forest import WIDTHS, DifferenceRow, draw_differences
 from perpend.report.compare_pairs import Matched, Side, as_side, check_sides, match
 from perpend.stats.families import against_mde, family, mde_clustered
@@ -251,20 +252,9 @@ def _columns(first: Side, second: Side, wanted: Sequence[str]) -> dict[str, tupl
             if name in versions[1]:
                 shared[name] = f"{name}@{versions[0][name]}", f"{name}@{versions[1][name]}"
     else:
-        both = [entry for entry in known[0] if entry in known[1]]
-        names = [f"{n}@{v}" for n, v in dict(both).items()]
-        names += [f"{n}@{v}" for n, v in both if f"{n}@{v}" in wanted and f"{n}@{v}" not in names]
-        shared = {name: (name, name) for name in names}
-    if not wanted:
-        return shared
-    chosen: dict[str, tuple[str, str]] = {}
-    for name in wanted:
-        own = {key: pair for key, pair in shared.items() if name in (key, key.partition("@")[0])}
-        exact = {key: pair for key, pair in own.items() if key == name} or own
-        if not exact:
-            raise SpecError(f"no column {name!r} is scored on both sides; {did_you_mean(name, shared)}")
-        chosen |= exact
-    return chosen
+        full = [[f"{stem}@{version}" for stem, version in own] for own in known]
+        shared = {name: (name, name) for name in shared_columns(full, wanted)}
+    return {name: shared[name] for name in chosen_columns(shared, wanted, "both sides")}
 
 
 def _slices(first: Side, second: Side, matched: Matched) -> dict[str, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
