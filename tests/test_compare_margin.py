@@ -221,7 +221,7 @@ def test_a_stratum_without_a_pair_leaves_the_difference_undefined_with_the_reaso
     comparison = pp.compare(runs / "first", copy, margin=0.05, **how)
     (one,) = comparison.contrasts
     assert one.difference.value is None
-    assert "'hard' has no complete pair" in one.difference.note
+    assert one.difference.note == "no trial of the stratum 'hard' has a value, so its part is unknown"
     assert one.shown == "not shown"
     assert "NA" in comparison_report(comparison)
 
@@ -253,3 +253,16 @@ def test_checkpoints_have_no_margin(tmp_path: Path) -> None:
     call("checkpoint", "--predictions", tmp_path / "p.jsonl", "--name", "point", "--out", tmp_path)
     done = call("compare", tmp_path / "point", tmp_path / "point", "--margin", "0.02")
     assert "are for runs; checkpoints are compared whole" in str(done.exception)
+
+
+def test_a_rate_is_that_of_the_population_too(runs: Path) -> None:
+    column = pp.Run(runs / "worse")["correct"]
+    (values,) = columns(runs, "worse")
+    hard = np.arange(N) % 3 == 0
+    rate = column.rate(strata="topic", shares={"easy": 0.2, "hard": 0.8})
+    assert rate.value == pytest.approx(0.2 * values[~hard].mean() + 0.8 * values[hard].mean())
+    weighed = column.rate(weights="weight")
+    assert weighed.value == pytest.approx(np.average(values, weights=1 + np.arange(N) % 4))
+    assert column.rate().value == pytest.approx(values.mean())
+    with pytest.raises(SpecError, match="did you mean 'weight'"):
+        column.rate(weights="wieght")

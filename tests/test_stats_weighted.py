@@ -204,3 +204,13 @@ def test_weights_of_a_mean_are_those_of_a_rate_and_the_detectable_effect_knows_t
     unequal = stats.paired_difference(ONES, 1.0 - ONES[::-1], ITEMS, weights=np.exp(np.arange(80) / 20))
     assert stats.mde_clustered(unequal).value > stats.mde_clustered(plain).value
     assert stats.paired_test(ONES, ONES[::-1], strata=["a", *["b"] * 79]).value is None
+
+
+def test_swapping_weighted_columns_changes_the_sign_and_nothing_else() -> None:
+    fewer = ONES * (np.arange(80) % 5 > 0)
+    how = {"weights": 1.0 + np.arange(80) % 3, "strata": ITEMS % 2}
+    forth, back = (stats.paired_difference(*pair, ITEMS, **how) for pair in ((fewer, ONES), (ONES, fewer)))
+    assert (forth.value, forth.lo, forth.hi) == pytest.approx((-back.value, -back.hi, -back.lo))
+    assert stats.paired_test(fewer, ONES, ITEMS, **how).value == pytest.approx(
+        stats.paired_test(ONES, fewer, ITEMS, **how).value
+    )

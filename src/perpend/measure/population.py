@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from perpend.errors import SpecError, did_you_mean
-from perpend.measure.table import FloatArray, IntArray, Table
+from perpend.types import Item
 
 _PART = "it is a part of 1, as in 0.25"
-_PLAN = ("item", "condition", "model", "sampling", "temperature", "repeat", "run")
 
 
 class Standing(TypedDict):
     """What `stats` takes of some rows: a weight and a stratum for each, and the shares of the strata."""
 
-    weights: FloatArray | None
+    weights: npt.NDArray[np.float64] | None
     strata: list[str] | None
     shares: Mapping[Hashable, float] | None
 
@@ -47,13 +47,18 @@ class Population:
             parts.append(f"strata: the tag {self.strata} ({sizes or 'as large as their trials'})")
         return "; ".join(parts)
 
-    def check(self, table: Table, rows: IntArray) -> None:
-        """Raise SpecError where the items of some rows lack a tag, a weight is no number, or a share no stratum's."""
-        items = [table.items[code] for code in np.unique(table.codes["item"][rows]).tolist()]
+    def check(self, every: Sequence[Item], codes: npt.NDArray[np.int64]) -> None:
+        """Raise SpecError where an item lacks a tag, a weight is no number, or a share no stratum's.
+
+        `codes` are the places of the items in `every`, one for each row.
+        """
+        if not self:
+            return
+        items = [every[code] for code in np.unique(codes).tolist()]
         if self.shares and not self.strata:
             raise SpecError("shares are those of strata; name the tag that holds the strata")
         for tag in filter(None, (self.weights, self.strata)):
-            tags = [name for name in table.names if name not in _PLAN]
+            tags = sorted({name for item in items for name in item.tags})
             if tag not in tags:
                 hint = did_you_mean(tag, tags) if tags else "the items have none"
                 raise SpecError(f"items have no tag {tag!r}; {hint}")
@@ -76,15 +81,14 @@ class Population:
         if self.shares and not math.isclose(sum(self.shares.values()), 1.0, abs_tol=1e-6):
             raise SpecError(f"the shares add up to {sum(self.shares.values()):g}; the strata are the whole: give 1")
 
-    def of(self, table: Table, rows: IntArray) -> Standing:
+    def of(self, every: Sequence[Item], codes: npt.NDArray[np.int64]) -> Standing:
         """Weights, strata and shares of some rows, which `check` has passed."""
         weights, strata = None, None
         shares: dict[Hashable, float] | None = None
         if self.weights:
-            numbers = np.array([float(name) if name else np.nan for name in table.names[self.weights]])
-            weights = numbers[table.codes[self.weights][rows]]
+            weights = np.array([float(every[code].tags[self.weights]) for code in codes.tolist()])
         if self.strata:
-            strata = [table.names[self.strata][code] for code in table.codes[self.strata][rows].tolist()]
+            strata = [every[code].tags[self.strata] for code in codes.tolist()]
         if self.shares:
             shares = {name: share for name, share in self.shares.items() if share > 0.0 or name in (strata or ())}
         return Standing(weights=weights, strata=strata, shares=shares)
@@ -93,7 +97,7 @@ class Population:
         """Why rows do not stand for the population: a stratum of it has none of them. '' where each has some."""
         strata = set(standing["strata"] or ())
         lacking = [name for name, share in self.shares.items() if share > 0.0 and name not in strata]
-        return f"the stratum {lacking[0]!r} has no complete pair, so its part is unknown" if lacking else ""
+        return f"no trial of the stratum {lacking[0]!r} has a value, so its part is unknown" if lacking else ""
 
 
 def share(name: str, text: str) -> float:

@@ -173,9 +173,9 @@ def compare_runs(
     check_sides(one, other)
     matched = match(one, other)
     whom = population or Population()
-    whom.check(one.run.table, matched.rows)
     table = one.run.table
     items = table.codes["item"][matched.rows]
+    whom.check(table.items, items)
     slices = _slices(one, other, matched)
     contrasts: list[RunContrast] = []
     flipped: list[tuple[str, IntArray, FloatArray]] = []
@@ -189,7 +189,7 @@ def compare_runs(
         for condition, chosen in slices.items():
             rows = whole & chosen
             if rows.any():
-                standing = whom.of(table, matched.rows[rows])
+                standing = whom.of(table.items, items[rows])
                 pairs = PairedColumn(
                     before[rows], after[rows], items[rows], standing, binary=binary, lacks=whom.empty(standing)
                 )
