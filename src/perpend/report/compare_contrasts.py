@@ -151,9 +151,10 @@ class PairedColumn:
             none = Estimate(None, n, note=self.lacks, also={**also, "incomplete": incomplete})
             within = None if margin is None else Estimate(None, n, note=self.lacks, level=0.9, also={"margin": margin})
             return RunContrast(column, condition, None, None, none, within)
-        difference = self.difference()
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is undefined
+            difference = self.difference()
+            within = None if margin is None else self.within(margin)
         difference = replace(difference, also={**difference.also, "incomplete": incomplete})
-        within = None if margin is None else self.within(margin)
         return RunContrast(column, condition, *self.ends(), difference, within)
 
     def ends(self) -> tuple[float, float]:
@@ -191,7 +192,7 @@ def _with_student_p(change: Estimate) -> Estimate:
     se = None
     if change.value is not None and change.lo is not None and change.hi is not None and isinstance(df, float | int):
         se = (change.hi - change.lo) / 2.0 / student_quantile(change.level, df)
-        p = float(2.0 * stdtr(df, -abs(change.value) / se))
+        p = float(2.0 * stdtr(df, -abs(change.value) / se)) if se > 0.0 else p
     return replace(change, also={**change.also, "se": se, "p": p, "p_method": "Student's t, by item"})
 
 
