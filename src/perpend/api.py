@@ -290,6 +290,10 @@ def compare(  # noqa: PLR0913  each is one flag of the verb
     first_where: Where = None,
     second_where: Where = None,
     columns: Sequence[str] = (),
+    margin: float | None = None,
+    weights: str = "",
+    strata: str = "",
+    shares: Mapping[str, float] | None = None,
     figures: bool = True,
 ) -> RunComparison:
     """The second run against the first, on the trials that both have; with `out`, page, tables and figures too.
@@ -297,12 +301,18 @@ def compare(  # noqa: PLR0913  each is one flag of the verb
     A published folder, or a log that `convert` reads, is imported for the time of the comparison.
 
     `first_where` and `second_where` narrow each to a part, such as {'model': 'small'} or {'rule': '1'}.
+
+    `margin`, such as 0.02, is the largest difference that does not matter: the comparison then says whether the second
+    is shown to be equivalent, or not worse. `weights` and `strata` name the tags of the items that hold a weight and a
+    stratum; `shares` says how large each stratum is.
     """
-    from perpend._compare import compare_any
+    from perpend._compare import CompareOptions, compare_any
+    from perpend.measure.population import Population
 
     one, other = (Path(place) if isinstance(place, str) else place for place in (first, second))
     folder = None if out is None else Path(out)
-    return compare_any((one, first_where or {}), (other, second_where or {}), folder, columns=columns, figures=figures)
+    options = CompareOptions(columns, margin, Population(weights, strata, shares or {}))
+    return compare_any((one, first_where or {}), (other, second_where or {}), folder, options, figures=figures)
 
 
 def rank(  # noqa: PLR0913  each is one flag of the verb

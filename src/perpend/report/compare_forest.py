@@ -37,8 +37,11 @@ class DifferenceRow:
     is_share: bool
 
 
-def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float) -> Figure:
-    """Shares in percentage points; other numbers, in their own units, on an axis of their own below."""
+def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float, margin: float | None = None) -> Figure:
+    """Shares in percentage points; other numbers, in their own units, on an axis of their own below.
+
+    A margin is a band around 0: what lies in it does not matter.
+    """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -49,10 +52,14 @@ def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float) ->
     axes = figure.subplots(len(groups), 1, squeeze=False, height_ratios=heights).ravel().tolist()
     for axis, own in zip(axes, groups, strict=True):
         _panel(axis, own, width)
+        if margin is not None:
+            limit = 100.0 * margin if own[0].is_share else margin
+            axis.axvspan(-limit, limit, facecolor="0.9", edgecolor="0.6", linestyle="--", linewidth=0.6, zorder=0)
     more = f" (the first {_MOST} of {len(rows)})" if len(rows) > _MOST else ""
     across = max(int(width * 72 / (0.56 * _TITLE)), 20)
     figure.suptitle("\n".join(textwrap.wrap(drawable(title, 110) + more, across)), fontsize=_TITLE)
     words = "Second minus first, 95% intervals; filled: differs after Holm's correction"
+    words += "" if margin is None else f"; band: the margin, ±{margin:.4g}"
     figure.supxlabel("\n".join(textwrap.wrap(words, across)), fontsize=_SMALL)
     return figure
 
@@ -92,9 +99,9 @@ def _words(d: Estimate, scale: float) -> str:
     return f"{value}{ends}  n={d.n}".replace("-", "\N{MINUS SIGN}")
 
 
-def write_forest(rows: Sequence[DifferenceRow], title: str, folder: Path) -> list[Path]:
+def write_forest(rows: Sequence[DifferenceRow], title: str, folder: Path, margin: float | None = None) -> list[Path]:
     """Write figures/differences_single and _double, each as PNG and PDF, below a folder."""
-    return save_widths(lambda width: draw_differences(rows, title, width), NAME, folder)
+    return save_widths(lambda width: draw_differences(rows, title, width, margin), NAME, folder)
 
 
 def save_widths(draw: Callable[[float], Figure], name: str, folder: Path) -> list[Path]:

@@ -86,6 +86,7 @@ class Clustering:
         if not self.repeats:
             return {}
         return {
+            **({} if self.weighted_df is None else {"df": self.weighted_df}),
             "n_clusters": self.n_clusters,
             **({} if edition.is_first() else {"n_items": self.n_items}),
             "n_effective": self.n_effective,
