@@ -680,3 +680,10 @@ def test_the_interval_at_the_stop_covers_and_that_of_fixed_n_does_not() -> None:
                 left_out += not one.lo <= 0.5 <= one.hi  # type: ignore[operator]
                 break
     assert left_out <= 3
+
+
+def test_a_comparison_with_a_run_that_could_stop_says_so(tmp_path: Path) -> None:
+    stopped, whole = ask(tmp_path), ask(tmp_path, None, name="b", look_every=None)
+    assert any(note.startswith("STAT040: a could stop at a look") for note in pp.compare(whole, stopped).notes)
+    again = ask(tmp_path, None, name="c", look_every=None)
+    assert not any("STAT040" in note for note in pp.compare(whole, again).notes)

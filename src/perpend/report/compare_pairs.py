@@ -60,7 +60,7 @@ def match(first: Side, second: Side) -> Matched:
     right = right[~_of(others, "item", right, changed)]
     if changed:
         notes.append(f"ids that mean different questions in the two runs do not pair: {listed(changed)}")
-    notes += worded([first.run, second.run])
+    notes += worded([first.run, second.run]) + could_stop([first.run, second.run])
     codes = [np.zeros(len(left), dtype=np.int64), np.zeros(len(right), dtype=np.int64)]
     for key in keys:
         joint = {name: code for code, name in enumerate(dict.fromkeys((*ones.names[key], *others.names[key])))}
@@ -141,6 +141,14 @@ def worded(runs: Sequence[Run]) -> list[str]:
     differ = [name for name, wordings in known.items() if len(wordings) > 1]
     which = "two runs" if len(runs) == 2 else "runs"
     return [f"the conditions {listed(differ)} are worded differently in the {which}"] if differ else []
+
+
+def could_stop(runs: Sequence[Run]) -> list[str]:
+    """Runs whose number of items depends on their answers."""
+    names = list(dict.fromkeys(run.name for run in runs if run.manifest.stop is not None))
+    if not names:
+        return []
+    return [f"STAT040: {listed(names)} could stop at a look; intervals and tests here are for a fixed number of items"]
 
 
 def _absent(first: Side, second: Side, keys: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.run import Run
 from perpend.measure.table import BoolArray, FloatArray, IntArray, joined
-from perpend.report.compare_pairs import listed, questions, worded
+from perpend.report.compare_pairs import could_stop, listed, questions, worded
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def trials_of(
     codes["model"], names["model"] = _entrants(runs, rows, codes, notes)
     if len(names["model"]) < 2:
         raise SpecError(_alone(names["model"], narrowed=bool(where or models)))
-    notes += worded(runs) + _changed(runs)
+    notes += worded(runs) + could_stop(runs) + _changed(runs)
     kept = _common(codes, names, notes)
     ends = np.cumsum([len(own) for own in rows])
     return RankedTrials(
