@@ -29,12 +29,16 @@ _MARK = "#0072B2"
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """One row: what differs, by how much, whether that survives the correction, and whether it is of shares."""
+    """One row: what differs, by how much, whether that survives the correction, and whether it is of shares.
+
+    `within` is the same difference against a margin, with the 90% interval of its two one-sided tests.
+    """
 
     label: str
     difference: Estimate
     is_detected: bool
     is_share: bool
+    within: Estimate | None = None
 
 
 def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float, margin: float | None = None) -> Figure:
@@ -59,7 +63,9 @@ def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float, ma
     across = max(int(width * 72 / (0.56 * _TITLE)), 20)
     figure.suptitle("\n".join(textwrap.wrap(drawable(title, 110) + more, across)), fontsize=_TITLE)
     words = "Second minus first, 95% intervals; filled: differs after Holm's correction"
-    words += "" if margin is None else f"; band: the margin, ±{margin:.4g}"
+    if margin is not None:
+        size = f"{100 * margin:.4g} points" if shown and shown[0].is_share else f"{margin:.4g}"
+        words += f"; band: the margin, ±{size}; thick: 90% intervals, as equivalence is tested"
     figure.supxlabel("\n".join(textwrap.wrap(words, across)), fontsize=_SMALL)
     return figure
 
@@ -75,6 +81,10 @@ def _panel(axis: Axes, rows: Sequence[DifferenceRow], width: float) -> None:
             continue
         if d.lo is not None and d.hi is not None:
             axis.plot([scale * d.lo, scale * d.hi], [place, place], color=_MARK, linewidth=1.2)
+        w = row.within
+        if w is not None and w.lo is not None and w.hi is not None:
+            ends = [scale * w.lo, scale * w.hi]
+            axis.plot(ends, [place, place], color=_MARK, linewidth=2.6, solid_capstyle="butt")
         face = _MARK if row.is_detected else "white"
         axis.plot([scale * d.value], [place], marker="o", color=_MARK, markerfacecolor=face, markersize=4)
     longest, size = (44, _LABEL) if is_wide else (32, _SMALL)

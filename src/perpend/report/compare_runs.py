@@ -114,6 +114,7 @@ class RunComparison:
                 one.difference,
                 one.is_detected,
                 is_share=one.is_share,
+                within=one.within,
             )
             for one in self.contrasts
         ]
