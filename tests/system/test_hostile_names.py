@@ -167,6 +167,12 @@ def test_the_verbs_that_derive(perpend: Verb, run: Path) -> None:
     assert perpend("compare", run, other)[0] == 0
     assert isinstance(told(perpend, "compare", run, other), dict)
     assert perpend("compare", run, other, "--first", f"model={NAME}", "--second", f"x{NAME}=1")[0] != 0
+    assert perpend("rank", run, other, "--out", f"ranking{NAME}")[0] == 0
+    assert isinstance(told(perpend, "rank", run, other), dict)
+    assert perpend("rank", run, other, "--model", f"x{NAME}")[0] != 0
+    assert perpend("plan", run, "--detect", "0.05")[0] == 0
+    assert isinstance(told(perpend, "plan", run, "--detect", "0.05"), dict)
+    assert perpend("plan", run, "--score", f"x{NAME}")[0] != 0
     claims = f"""
 [[claim]]
 id = {json.dumps(NAME)}

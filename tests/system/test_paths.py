@@ -46,6 +46,7 @@ NEEDS = {
     "perpend inside": "--model hf/nothing",
     "perpend variants": "smollm2",
     "perpend analyze": "--no-figures",
+    "perpend rank": "honest/other --no-figures",
     "perpend publish": "--no-figures",
     "perpend audit": "--workers 1 --quiet",
     "perpend checkpoint": "--predictions honest/predictions.jsonl",
