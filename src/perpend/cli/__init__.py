@@ -15,6 +15,7 @@ from perpend.cli import (
     moving,
     reading,
     showing,
+    viewing,
 )  # each adds its verbs to the group
 from perpend.cli.command import run
 from perpend.cli.group import group as cli
@@ -31,6 +32,7 @@ __all__ = [
     "moving",
     "reading",
     "showing",
+    "viewing",
 ]
 
 
