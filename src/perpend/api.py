@@ -178,24 +178,28 @@ def analyze(
     return derive(opened, Path(out), figures=figures).path
 
 
-def publish(
+def publish(  # noqa: PLR0913  each is one flag of the verb
     runs: Place | Sequence[Place],
     to: str | Path = "published",
     *,
     accept: Mapping[str, str] | None = None,
     sign: str | Path | None = None,
     figures: bool | Literal["all"] = True,
+    page: bool = False,
     trust_code: bool = False,
 ) -> list[Published]:
     """Check runs at the gates and publish copies that a stranger can verify. A gate that fails is an AuditFailure.
 
-    `accept` maps the name of a gate that may fail to the reason why. `sign` is an SSH key's file.
+    `accept` maps the name of a gate that may fail to the reason why. `sign` is an SSH key's file. With `page` each has
+    page.html, to read its trials in a browser.
     """
     from perpend.proof.publish import publish as publish_runs
+    from perpend.view.published import PAGES
 
     opened = [_run(run, trust_code=trust_code) for run in _several(runs)]
     key = None if sign is None else Path(sign)
-    return publish_runs(opened, Path(to), accept or {}, key, figures=figures, trust_code=trust_code)
+    pages = PAGES if page else None
+    return publish_runs(opened, Path(to), accept or {}, key, figures=figures, page=pages, trust_code=trust_code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +240,10 @@ def audit(
     """
     from perpend.proof.audit import Options, check_claims
     from perpend.proof.audit import audit as audit_paths
+    from perpend.view.published import PAGES
 
     places = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    outcomes = audit_paths(places, Options(trust_code=trust_code))
+    outcomes = audit_paths(places, Options(trust_code=trust_code, page=PAGES))
     verdicts = () if claims is None else check_claims(Path(claims), outcomes)
     return Audited(tuple(outcomes), tuple(verdicts))
 
