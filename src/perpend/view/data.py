@@ -133,7 +133,7 @@ class View:
             "format": FORMAT,
             "mode": mode,
             "version": version,
-            "growing": any(body["planned"] != body["answered"] for body in bodies) if mode == "live" else False,
+            "growing": mode == "live" and any(run.columns.counts().outcomes[PENDING] for run in self.runs),
             "title": self.title,
             "runs": list(bodies),
             "n": total,

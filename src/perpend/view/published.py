@@ -44,7 +44,7 @@ def page_of(run: Run, folder: Path, facts: Mapping[str, JSON]) -> View:
 
 def write_published(run: Run, folder: Path, facts: Mapping[str, JSON]) -> None:
     """Write page.html into a published folder, with page_data where there are many trials."""
-    write_page(page_of(run, folder, facts), folder / PAGE)
+    write_page(page_of(run, folder, facts), folder / PAGE, most=LARGEST_FILE)
 
 
 def check_published(run: Run, folder: Path, facts: Mapping[str, JSON]) -> tuple[int, list[str]]:

@@ -151,6 +151,7 @@ def listening(port: int) -> socket.socket:
     try:
         own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         own.bind((HOST, port))
+        own.listen()  # who opens the address at once waits for its answer
     except OSError as error:
         own.close()
         why = {errno.EADDRINUSE: "is in use", errno.EACCES: "needs more rights"}.get(error.errno or 0)
