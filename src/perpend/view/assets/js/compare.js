@@ -5,7 +5,7 @@ const SCORE = "score";
 /** What can be compared: columns with two values or more, and scorers with one another. */
 function comparable() {
   const ways = ["model", "run", "condition", "sampling"].filter((name) => varied(name) > 1 && column(name).isCoded).map((name) => [name, column(name).labels]);
-  const scores = [...DATA.columns.keys()].filter((name) => name.startsWith("score:")).map((name) => name.slice(6));
+  const scores = [...DATA.columns.keys()].filter((name) => name.startsWith("score:")).filter((name) => varied(name) > 1).map((name) => name.slice(6));
   return scores.length > 1 ? [...ways, [SCORE, scores]] : ways;
 }
 
@@ -115,7 +115,7 @@ function transitionTable(tally, a, b) {
     return h("td.n", { class: from === to ? "is-same" : "" }, h("button.count-button", { type: "button", "data-key": `transition ${key}`, "aria-pressed": STATE.only === key ? "true" : "false", title: `Show these ${one.n} only`, onclick: () => go({ only: STATE.only === key ? "" : key }) }, count(one.n)));
   };
   const name = (value) => (OUTCOMES.includes(value) ? badge(value) : inertName(value, 30));
-  return h("div.scroll", { tabindex: "0", role: "region", "aria-label": "From A to B" }, h("table.transitions", {}, h("caption", {}, "Rows: A, ", inertName(a, 40), ". Columns: B, ", inertName(b, 40), "."),
+  return h("div.scroll", { tabindex: "0", role: "region", "aria-label": "From A to B" }, h("p.count", {}, "Rows: A, ", inertName(a, 40), ". Columns: B, ", inertName(b, 40), ". A number shows these pairs only."), h("table.transitions", {},
     h("thead", {}, h("tr", {}, h("td"), tos.map((to) => h("th", { scope: "col" }, name(to))))), h("tbody", {}, froms.map((from) => h("tr", {}, h("th", { scope: "row" }, name(from)), tos.map((to) => cell(from, to)))))));
 }
 

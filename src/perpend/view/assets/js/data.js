@@ -28,7 +28,8 @@ class Column {
       const type = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[body.width];
       this.values = body.values;
       this.codes = new type(bytes.buffer, bytes.byteOffset, bytes.byteLength / body.width);
-      this.labels = body.values.map((value) => (value === null ? "none" : String(value)));
+      // A URL cannot hold half a character, so that a name with one in it could not be linked to.
+      this.labels = body.values.map((value) => (value === null ? "none" : String(value).toWellFormed()));
     } else {
       const bytes = bytesOf(body.data);
       this.numbers = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
@@ -71,6 +72,7 @@ class Column {
 
   /** The value of a row in words. */
   text(row) {
+    if (this.isCoded) return this.labels[this.codes[row]] ?? "none";
     const value = this.at(row);
     return value === null ? "none" : String(value);
   }

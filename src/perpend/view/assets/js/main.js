@@ -156,7 +156,7 @@ async function start() {
     return fill(document.getElementById("main"), h("p.problem", {}, `The data of this page cannot be read: ${error.message}`));
   }
   rememberedTheme();
-  fill(document.getElementById("title"), inertName(DATA.index.title, 120));
+  fill(document.getElementById("title"), inertName(DATA.index.title, 80));
   document.getElementById("theme").addEventListener("click", switchTheme);
   document.getElementById("help").addEventListener("click", () => document.getElementById("keys").showModal());
   document.querySelector(".skip").addEventListener("click", (event) => {

@@ -107,7 +107,7 @@ function matrixCell(matrix, group, at) {
   if (!total) return h("div.cell", { role: "cell" }, h("span.hidden", {}, "not asked"));
   const rows = rowsOfCell(matrix, group, at);
   const words = OUTCOMES.map((name, kind) => (own[kind] ? (total > 1 ? `${own[kind]} ${name}` : name) : "")).filter(Boolean).join(", ");
-  const content = total === 1 ? badge(OUTCOMES[commonest(group.cells, at)]) : [outcomeBar([...own]), h("span.signs", { "aria-hidden": "true" }, OUTCOMES.map((name, kind) => own[kind] ? h("span", { class: outcomeClass(name) }, own[kind], h("span.glyph", {}, GLYPHS[name])) : null))];
+  const content = total === 1 ? badge(OUTCOMES[commonest(group.cells, at)]) : [outcomeBar([...own]), h("span.signs", {}, OUTCOMES.map((name, kind) => own[kind] ? h("span", { class: outcomeClass(name) }, own[kind], h("span.glyph", {}, GLYPHS[name])) : null))];
   const label = `${column("item").text(rows[0])}, ${column(matrix.by).text(rows[0])}: ${words}`;
-  return h("div.cell", { role: "cell" }, h("a.cell-link", { href: linkToTrial(rows[0]), "aria-label": label, title: words }, content));
+  return h("div.cell", { role: "cell" }, h("a.cell-link", { href: linkToTrial(rows[0]), title: words }, h("span.hidden", {}, label), h("span.look", { "aria-hidden": "true" }, content)));
 }

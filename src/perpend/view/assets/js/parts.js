@@ -123,10 +123,11 @@ async function copy(text, what) {
 
 /** A select with its label. `options`: [[value, text]…]. */
 function choice(label, options, value, onchange) {
-  const select = h("select", { "data-key": `choice ${label}`, onchange: (event) => onchange(event.target.value) });
+  const id = `choice-${label.toLowerCase().replace(/\W+/g, "-")}`;
+  const select = h("select", { id, "data-key": id, onchange: (event) => onchange(event.target.value) });
   for (const [key, text] of options) select.append(h("option", { value: key }, escaped(text).slice(0, 80)));
   select.value = value;
-  return h("label.choice", {}, h("span", {}, label), select);
+  return h("span.choice", {}, h("label", { for: id }, label), select);
 }
 
 function toggle(label, isOn, onchange, title = "") {

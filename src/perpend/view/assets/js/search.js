@@ -41,12 +41,12 @@ function searcher(scope) {
       const next = [...chunks.values()].find((chunk) => chunk.searched !== asked.id);
       if (!next) break;
       const began = Date.now();
-      let rows = [], read = 0;
-      for (const chunk of chunks.values()) {
+      const rows = [], read = [];
+      for (const [number, chunk] of chunks) {
         if (chunk.searched === asked.id) continue;
         const hits = asked.pattern ? byPattern(chunk, asked) : byText(chunk, asked);
         chunk.searched = asked.id;
-        read += chunk.texts.length;
+        read.push([number, chunk.texts.length]);
         for (const hit of hits) rows.push(hit);
         if (Date.now() - began > 80) break;
       }
@@ -107,7 +107,7 @@ function searcher(scope) {
 
 const SEARCH = {
   id: 0, text: "", isPattern: false, isExact: false, mask: null, read: 0, hits: 0, problem: "",
-  worker: null, taken: new Map(), isFeeding: false, changed: () => {}, questions: new Map(), waiting: 0,
+  worker: null, taken: new Map(), isFeeding: false, changed: () => {}, questions: new Map(), waiting: 0, readChunks: new Map(),
 };
 
 function startWorker() {
@@ -138,7 +138,8 @@ function heard({ data }) {
       if (!SEARCH.mask[row]) SEARCH.hits++;
       SEARCH.mask[row] = 1;
     }
-    SEARCH.read += data.read;
+    for (const [chunk, n] of data.read) SEARCH.readChunks.set(chunk, n);
+    SEARCH.read = [...SEARCH.readChunks.values()].reduce((sum, n) => sum + n, 0);
     SEARCH.changed();
   }
 }
@@ -155,6 +156,7 @@ async function feed() {
       if (number < 0 || worker !== SEARCH.worker) return;
       const { key, first } = DATA.index.chunks[number];
       SEARCH.taken.set(number, key ?? "");
+      forgetHits(number);
       const packed = await packedChunk(number);
       if (worker !== SEARCH.worker) return;
       const done = new Promise((taken) => takers.set(number, taken));
@@ -174,12 +176,23 @@ async function feed() {
   else document.documentElement.dataset.texts = nextToFeed() < 0 ? "yes" : "no";
 }
 
+/** A chunk is read anew: what was found in it does not count until it has been searched again. */
+function forgetHits(number) {
+  if (!SEARCH.readChunks.delete(number)) return;
+  const { first, n } = DATA.index.chunks[number];
+  for (let row = first; row < first + n; row++) {
+    SEARCH.hits -= SEARCH.mask[row];
+    SEARCH.mask[row] = 0;
+  }
+  SEARCH.read = [...SEARCH.readChunks.values()].reduce((sum, size) => sum + size, 0);
+}
+
 const nextToFeed = () => DATA.index.chunks.findIndex((chunk, n) => SEARCH.taken.get(n) !== (chunk.key ?? ""));
 
 /** Begin a search; an empty text ends it. Hits arrive in SEARCH.mask, and `changed` is called as they do. */
 function searchFor(text, isPattern, isExact) {
   if (text === SEARCH.text && isPattern === SEARCH.isPattern && isExact === SEARCH.isExact) return;
-  Object.assign(SEARCH, { id: SEARCH.id + 1, text, isPattern, isExact, read: 0, hits: 0, problem: "", mask: null, waiting: 0 });
+  Object.assign(SEARCH, { id: SEARCH.id + 1, text, isPattern, isExact, read: 0, hits: 0, problem: "", mask: null, waiting: 0, readChunks: new Map() });
   if (!text) {
     SEARCH.worker?.postMessage({ do: "stop" });
     return;
@@ -255,7 +268,7 @@ function placesIn(texts) {
 placesIn.last = 0;
 
 function plainPlaces(text) {
-  const literal = new RegExp(SEARCH.text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), SEARCH.isExact ? "gu" : "giu");
+  const literal = new RegExp(SEARCH.text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), SEARCH.isExact ? "gu" : "giu");
   const ranges = [];
   for (const match of text.matchAll(literal)) {
     ranges.push([match.index, match.index + match[0].length]);

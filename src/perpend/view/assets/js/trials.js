@@ -2,24 +2,26 @@
 
 function trialsScreen(rows) {
   const shown = ["run", "item", "condition", "model", "sampling", "repeat"].filter((name) => name === "item" || varied(name) > 1);
-  const isNarrow = window.innerWidth < 700;
-  const template = isNarrow ? "1fr" : `6.5rem ${shown.map((name) => ({ item: "minmax(6rem, 1.1fr)", repeat: "4rem", sampling: "minmax(4rem, 0.5fr)" })[name] ?? "minmax(5rem, 1fr)").join(" ")} minmax(12rem, 3fr)`;
-  const head = isNarrow ? null : h("div.row", { role: "row" }, ["Outcome", ...shown.map(titleOf), "Answer"].map((words) => h("div.cell", { role: "columnheader" }, words)));
+  const isNarrow = window.innerWidth < 700, hasQuestion = !isNarrow && (shown.length < 3 || window.innerWidth >= 1500);
+  const template = isNarrow ? "1fr" : `6.5rem ${shown.map((name) => ({ item: "minmax(6rem, 1.1fr)", repeat: "4rem", sampling: "minmax(4rem, 0.5fr)" })[name] ?? "minmax(5rem, 1fr)").join(" ")}${hasQuestion ? " minmax(10rem, 2.6fr)" : ""} minmax(12rem, 3fr)`;
+  const head = isNarrow ? null : h("div.row", { role: "row" }, ["Outcome", ...shown.map(titleOf), ...(hasQuestion ? ["Question"] : []), "Answer"].map((words) => h("div.cell", { role: "columnheader" }, words)));
   if (head) head.style.gridTemplateColumns = template;
   const later = snippetsLater();
   LIST = new VirtualList({
-    label: "Trials", columns: shown.length + 2, head, height: isNarrow ? 62 : 34,
+    label: "Trials", columns: shown.length + 2 + (hasQuestion ? 1 : 0), head, height: isNarrow ? 62 : 34,
     row: (n) => {
       const row = rows[n];
       const trial = trialNow(row);
       if (!trial) later(row);
       const names = shown.map((name) => column(name).text(row));
       const snippet = h("div.cell.snippet", { role: "cell" }, trial ? snippetOf(trial) : "…");
+      const question = hasQuestion ? h("div.cell.snippet.quiet", { role: "cell" }, trial ? oneLine(trial.item?.prompt ?? "") : "…") : null;
       const outcome = badge(column("outcome").at(row));
-      const link = (words) => h("a", { href: linkToTrial(row), "aria-label": `Open ${names.join(", ")}` }, words);
+      const rest = names.filter((_, at) => shown[at] !== "item").join(", ");
+      const link = (words) => h("a", { href: linkToTrial(row) }, words, h("span.hidden", {}, ` ${rest}`));
       const line = isNarrow
         ? h("div.row.narrow", {}, h("div.cell", { role: "cell" }, outcome, " ", link(inertName(names[shown.indexOf("item")], 40)), h("span.quiet", {}, " · ", inertName(names.filter((_, at) => shown[at] !== "item").join(" · "), 60))), snippet)
-        : h("div.row", {}, h("div.cell", { role: "cell" }, outcome), names.map((name, at) => h("div.cell", { role: "cell" }, shown[at] === "item" ? link(inertName(name, 60)) : inertName(name, 60))), snippet);
+        : h("div.row", {}, h("div.cell", { role: "cell" }, outcome), names.map((name, at) => h("div.cell", { role: "cell" }, shown[at] === "item" ? link(inertName(name, 60)) : inertName(name, 60))), question, snippet);
       line.style.gridTemplateColumns = template;
       return line;
     },
@@ -46,6 +48,7 @@ function snippetsLater() {
 }
 
 const SNIPPET = 220;
+const oneLine = (text) => text.slice(0, SNIPPET).replace(/\s+/g, " ").trim();
 
 /** The place of a plain search with its surroundings, else the beginning of the answer, in one line. */
 function snippetOf(trial) {
@@ -61,9 +64,9 @@ function snippetOf(trial) {
       return [from ? "…" : "", flat(from, place[0]), h("mark.hit", {}, flat(place[0], Math.min(place[1], place[0] + 80))), flat(place[1], place[1] + SNIPPET)];
     }
   }
-  if (turn.error) return h("span.quiet", {}, turn.error.slice(0, SNIPPET).replace(/\s+/g, " "));
+  if (turn.error) return h("span.quiet", {}, oneLine(turn.error));
   const segment = (turn.segments ?? []).find((one) => one.kind === "answer");
   const from = segment && Number.isInteger(segment.start) ? segment.start : 0;
-  const words = answer.slice(from, from + SNIPPET).replace(/\s+/g, " ").trim();
+  const words = oneLine(answer.slice(from, from + SNIPPET));
   return words || h("span.quiet", {}, answer ? "blank" : "no text");
 }

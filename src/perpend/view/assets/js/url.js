@@ -19,7 +19,7 @@ function hashOf(state) {
   for (const [name, [low, high]] of Object.entries(state.ranges)) query.append(`r.${name}`, `${low ?? ""}..${high ?? ""}`);
   for (const name of TEXTS) if (state[name]) query.append(name, state[name]);
   for (const name of SWITCHES) if (state[name]) query.append(name, "1");
-  if (state.screen === "trial") for (const part of state.t) query.append("t", part);
+  if (state.screen === "trial" || state.screen === "compare") for (const part of state.t) query.append("t", part);
   const words = query.toString();
   return `#${state.screen}${words ? "?" + words : ""}`;
 }
