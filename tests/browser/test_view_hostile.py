@@ -53,7 +53,8 @@ STATE = """() => ({
   strange: [...document.querySelectorAll('main *')].map(one => one.localName).filter(name => ['script', 'iframe',
     'object', 'embed', 'form', 'style', 'link', 'meta', 'base', 'video', 'audio'].includes(name)),
   pictures: [...document.querySelectorAll('img')].map(one => one.src).filter(src => !src.startsWith('data:image/')),
-  handlers: [...document.querySelectorAll('*')].flatMap(one => one.getAttributeNames()).filter(name => name.startsWith('on')),
+  handlers: [...document.querySelectorAll('*')].flatMap(one => one.getAttributeNames())
+    .filter(name => name.startsWith('on')),
   wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
   head: document.querySelector('.top').getBoundingClientRect().height,
   tall: Math.max(...[...document.querySelectorAll('.rows .row')].map(one => one.getBoundingClientRect().height), 0),
@@ -90,7 +91,7 @@ def hostile_page(page: Path, out: Path, first: int) -> Path:
     index["columns"]["run"]["values"] = [names[name] for name in runs]
     for run, name in zip(index["runs"], runs, strict=True):
         run["name"] = names[name]
-    for at, (name, column) in enumerate(list(index["columns"].items())):
+    for at, name in enumerate(list(index["columns"])):
         if name.startswith(("tag:", "score:", "label:")):
             kind = name.split(":")[0]
             index["columns"][f"{kind}:{HOSTILE[(first + at) % len(HOSTILE)]}{at}"] = index["columns"].pop(name)

@@ -109,7 +109,7 @@ def test_the_page_grows_while_the_run_is_asked(visit: Callable[..., Visit], tmp_
     def answer(prompt: str) -> str:
         asked.set()
         may_answer.acquire(timeout=60)
-        return f"The answer is {prompt.split()[-1].rstrip('?')}."
+        return f"The answer is {prompt.rsplit(maxsplit=1)[-1].rstrip('?')}."
 
     task = pp.task("questions", items=items)
     arguments = {"name": "grows", "out": tmp_path, "quiet": True}

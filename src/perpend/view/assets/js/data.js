@@ -115,7 +115,7 @@ async function fetchJSON(path, options = {}) {
 
 const CHUNKS = new Map();
 const CHUNKS_KEPT = 24;
-const arriving = new Map();
+const arriving = new Map(), loading = new Map();
 
 /** What a page of the folder form calls. */
 function perpendChunk(number, base64) {
@@ -141,6 +141,12 @@ async function packedChunk(number) {
     return { base64: element.textContent };
   }
   if (MODE === "live") return { json: await fetchJSON(at) };
+  if (!loading.has(number)) loading.set(number, loadedPage(number, at).finally(() => loading.delete(number)));
+  return loading.get(number);
+}
+
+/** A page of the folder form, by a script element: a file may load scripts, and nothing else, from beside it. */
+function loadedPage(number, at) {
   return new Promise((done, failed) => {
     const script = document.createElement("script");
     const ended = (call) => (value) => {

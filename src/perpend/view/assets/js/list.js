@@ -13,25 +13,35 @@ class VirtualList {
     this.scroller = h("div.scroller", { tabindex: "0", role: "region", "aria-label": label }, this.table);
     this.scroller.addEventListener("scroll", () => this.draw(), { passive: true });
     this.head = head;
-    new ResizeObserver(() => this.draw(true)).observe(this.scroller);
+    new ResizeObserver(() => this.scroller.clientHeight !== this.drawnHeight && this.draw(true)).observe(this.scroller);
   }
 
-  /** Say how many rows there are, and which is the current one. */
-  set(n, cursor = -1) {
+  /** Say how many rows there are, which is the current one and where the list is scrolled to; then draw it. */
+  set(n, cursor, top, left) {
     this.n = n;
     this.cursor = cursor;
     this.table.setAttribute("aria-rowcount", String(n + (this.head ? 1 : 0)));
+    this.stretch();
+    this.scroller.scrollTop = top;
+    this.scroller.scrollLeft = left;
     this.draw(true);
   }
 
+  /** As high as all rows would be. */
+  stretch() {
+    this.headHeight = this.head?.parentNode.offsetHeight ?? 0;
+    this.table.style.height = `${Math.max(1, this.n) * this.height + this.headHeight}px`;
+  }
+
   get space() {
-    return Math.max(this.height, this.scroller.clientHeight - (this.head?.parentNode.offsetHeight ?? 0));
+    return Math.max(this.height, this.scroller.clientHeight - this.headHeight);
   }
 
   draw(isForced = false) {
     const isPrinting = document.documentElement.classList.contains("is-printing");
-    const headHeight = this.head?.parentNode.offsetHeight ?? 0;
-    this.table.style.height = isPrinting ? "" : `${Math.max(1, this.n) * this.height + headHeight}px`;
+    if (isPrinting) this.table.style.height = "";
+    else if (isForced) this.stretch();
+    this.drawnHeight = this.scroller.clientHeight;
     const top = isPrinting ? 0 : Math.max(0, Math.min(this.scroller.scrollTop, this.n * this.height - this.space));
     const first = Math.floor(top / this.height);
     const shown = isPrinting ? Math.min(this.n, PRINTED) : Math.min(this.n - first, Math.ceil(this.space / this.height) + 1);

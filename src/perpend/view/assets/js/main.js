@@ -40,12 +40,9 @@ function show({ isStep = false, isData = false } = {}) {
 }
 
 function startList(isKept, scrolled, scrollX, cursor) {
-  const list = LIST;
   const length = { trials: () => currentRows().length, matrix: () => MATRIX.groups.length }[STATE.screen];
-  list.set(length ? length() : list.total, list.start ?? (isKept ? cursor : UI.cursor && STATE.screen === "trials" ? UI.cursor : -1));
-  list.scroller.scrollTop = isKept ? scrolled : list.cursor > 0 ? (list.cursor - 2) * list.height : 0;
-  list.scroller.scrollLeft = scrollX;
-  list.draw(true);
+  const current = LIST.start ?? (isKept ? cursor : UI.cursor && STATE.screen === "trials" ? UI.cursor : -1);
+  LIST.set(length ? length() : LIST.total, current, isKept ? scrolled : current > 0 ? (current - 2) * LIST.height : 0, scrollX);
 }
 
 function nav() {
@@ -79,7 +76,15 @@ function wireToolbar() {
   let timer = null;
   const search = () => {
     clearTimeout(timer);
-    if (field.value !== STATE.q) go({ q: field.value });
+    if (field.value === STATE.q) return;
+    // The rows before stay until the first hits are there: an empty list between them would be drawn for nothing.
+    if (!field.value || STATE.re) return go({ q: field.value });
+    STATE = { ...STATE, q: field.value };
+    history.replaceState(null, "", hashOf(STATE));
+    UI.cursor = 0;
+    document.documentElement.dataset.searched = "no";
+    searchFor(STATE.q, STATE.re, STATE.exact);
+    SEARCH.changed();
   };
   const isAtOnce = () => MODE !== "folder" || SEARCH.taken.size >= DATA.index.chunks.length;
   field.addEventListener("input", () => {
@@ -168,6 +173,7 @@ async function start() {
   STATE = stateOf(location.hash);
   show();
   document.documentElement.dataset.ready = "yes";
+  performance.mark("ready");
   if (MODE === "live") setTimeout(poll, 2000);
   if (MODE !== "folder") requestAnimationFrame(() => setTimeout(feed));
 }
