@@ -140,6 +140,8 @@ class RunColumns:
 
 def _sum(values: Sequence[float | None]) -> float:
     """What several responses took together; NaN where none of them says."""
+    if len(values) == 1:
+        return np.nan if values[0] is None else values[0]
     known = [value for value in values if value is not None]
     return sum(known) if known else np.nan
 

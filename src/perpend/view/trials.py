@@ -19,12 +19,16 @@ from perpend.measure.run import IMPORTED, Run
 from perpend.measure.table import IntArray
 from perpend.report.case_text import choice_names
 from perpend.report.sent import Renderer, SentTurn, renderer, sent_of
-from perpend.text.segments import NONE, segment
+from perpend.text.match import fold
+from perpend.text.segments import MILD_TRACE, NONE, TRACE, segment
 from perpend.types import Item, Response, Sampling, Score, Scorer
 from perpend.view.outcomes import Outcomes
 
 CHUNK = 250
 """Trials that are read, packed and opened at once."""
+_MARKS = ("<", "[", "◁", ":", "：", "\n\n\n", "\r", "\u2028", "\u2029", "\x85")
+_OPENING = 200
+"""Characters in which thinking aloud is known by its first words."""
 _HIDDEN = (f"stored_messages@{IMPORTED}", f"stored_prompt@{IMPORTED}")
 """Columns that hold what was sent: shown as messages, not as scores."""
 
@@ -206,6 +210,8 @@ def _seconds(response: Response) -> float | None:
 
 def _segments(text: str, finish: str | None) -> Iterator[JSON]:
     """The parts of a completion: before the answer, the answer, after it. None where the answer is all of it."""
+    if _is_plain(text):
+        return
     part = segment(text, finish)
     if part.missing is not None:
         if part.missing == NONE:
@@ -218,6 +224,14 @@ def _segments(text: str, finish: str | None) -> Iterator[JSON]:
     yield _segment(text, part.start, part.end, "answer")
     if text[part.end :].strip():
         yield _segment(text, part.end, len(text), "after")
+
+
+def _is_plain(text: str) -> bool:
+    """Whether nothing in a text can open or close a turn, a thought or a document; then most of the work is saved."""
+    if any(mark in text for mark in _MARKS) or not text[:1].isupper():
+        return False
+    opening = fold(text[:_OPENING]).text
+    return not TRACE.match(opening) and not MILD_TRACE.match(opening)
 
 
 def _segment(text: str, start: int, end: int, kind: str) -> JSON:
