@@ -7,9 +7,9 @@
     python benchmarks/view.py --keep DIR keep the runs there, and use those that are there already
 
 A run has a quarter as many items as trials, each under four conditions, answers of 1,000 characters (English words in
-sentences), and three scores per trial. Answers and scores are made up and put into the ledger; the questions are rendered
-and their digests stored, as by `perpend eval`. The page is written in a process of its own, whose processor time, clock
-and peak memory are taken at its end, after one import of everything that it needs.
+sentences), and three scores per trial. Answers and scores are made up and put into the ledger; the questions are
+rendered and their digests stored, as by `perpend eval`. The page is written in a process of its own, whose processor
+time, clock and peak memory are taken at its end, after one import of everything that it needs.
 """
 
 from __future__ import annotations
