@@ -14,8 +14,16 @@ import pytest
 import perpend as pp
 from perpend._view import OpenedRuns, ViewOptions
 from perpend.view.page import write_page
-from tests.browser.test_page import BROWSERS, QUIET
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
 READY = "html[data-ready=yes]"
 CLAIMS = """\
 [[claim]]

@@ -247,3 +247,16 @@ def test_only_the_rows_in_sight_exist(page: Visit) -> None:
     tab.locator(".scroller").evaluate("one => { one.scrollTop = one.scrollHeight; }")
     tab.wait_for_selector(".rows .row[aria-rowindex='97']")
     assert tab.locator(".rows .row").count() < 40
+
+
+def test_back_from_a_trial_the_list_is_where_it_was(page: Visit) -> None:
+    tab = page.go("trials?f.model=swayed")
+    tab.locator(".scroller").evaluate("one => { one.scrollTop = 600; }")
+    tab.wait_for_selector(".rows .row[aria-rowindex='20']")
+    tab.locator(".rows .row[aria-rowindex='20'] a").click()
+    tab.wait_for_selector(".trial .conversation")
+    tab.keyboard.press("j")
+    tab.locator(".steps", has_text="20 of 48").wait_for()
+    tab.keyboard.press("Escape")
+    tab.wait_for_selector(".rows .row[aria-rowindex='21'][aria-current]")
+    assert tab.locator(".scroller").evaluate("one => one.scrollTop") == 600

@@ -154,7 +154,7 @@ async function pairView(place, [rowA, rowB], of, a, b) {
   const side = (letter, value, row, trial) => {
     const scores = of === SCORE ? { ...trial, scores: (trial.scores ?? []).map((score) => (score.scorer === value ? score : { ...score, start: null, end: null })) } : trial;
     const reason = (trial.scores ?? []).find((score) => score.scorer === value)?.reason;
-    return h("div.side", {}, h("h3", {}, `${letter}: `, inertName(value, 60)), h("p", {}, of === SCORE ? [h("strong", {}, column(`score:${value}`).text(row)), reason ? [" ", inertName(reason, 200)] : null] : badge(column("outcome").at(row)), " ", h("a", { href: linkToTrial(row) }, "open the trial")), turnsView(scores));
+    return h("div.side", {}, h("h3", {}, `${letter}: `, inertName(value, 60)), h("p", {}, of === SCORE ? [h("strong", {}, column(`score:${value}`).text(row)), reason ? [" ", inertName(reason, 200)] : null] : badge(column("outcome").at(row)), " ", h("a", { href: linkToTrial(row) }, "open the trial")), turnsView(scores, [], of === SCORE ? value : primaryOf(row)));
   };
   fill(place, expectedView(trials[0]), h("div.sides", {}, side("A", a, rowA, trials[0]), side("B", b, rowB, trials[1])));
 }

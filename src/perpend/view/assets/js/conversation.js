@@ -16,7 +16,7 @@ function newMessages(trial, n) {
 }
 
 /** The turns of a trial. `hits`: the places of the search, by text. */
-function turnsView(trial, hits = []) {
+function turnsView(trial, hits = [], primary = undefined) {
   let at = 0;
   return trial.turns.map((turn, n) => {
     const messages = newMessages(trial, n);
@@ -25,7 +25,7 @@ function turnsView(trial, hits = []) {
       trial.turns.length > 1 ? h("h4", {}, `Turn ${n + 1}`, left ? h("span.quiet", {}, ` the ${plural(left, "message")} before, and`) : null) : null,
       turn.messages?.length ? null : h("p.quiet", {}, turn.note || "The messages are not recorded."),
       messages.map((message) => messageView(message, hits[at++] ?? [])),
-      answerView(trial, n, hits[at++] ?? []));
+      answerView(trial, n, hits[at++] ?? [], primary));
   });
 }
 
@@ -36,23 +36,24 @@ function messageView(message, hits) {
     h("p.role", {}, inertName(message.role ?? "message", 40)), inertBlock(message.content ?? "", spansOfHits(hits)));
 }
 
-function scoreSpans(trial, n) {
+function scoreSpans(trial, n, primary) {
   return (trial.scores ?? []).map((score, id) => ({ ...score, id })).filter((score) => (score.turn ?? trial.turns.length - 1) === n)
-    .map((score) => ({ start: score.start, end: score.end, kind: "evidence", id: score.id, title: `${score.scorer}: ${score.reason ?? ""}` }));
+    .map((score) => ({ start: score.start, end: score.end, kind: score.scorer === primary ? "evidence primary" : "evidence", id: score.id, title: `${score.scorer}: ${score.reason ?? ""}` }));
 }
 
-function answerSpans(trial, n) {
+/** Segments, and the spans of scorers; that of the scorer that the outcome rests on stands out. */
+function answerSpans(trial, n, primary) {
   const segments = (trial.turns[n].segments ?? []).filter((one) => one.kind !== "answer")
     .map((one) => ({ start: one.start, end: one.end, kind: "segment", segment: one.kind, title: SEGMENTS[one.kind] ?? one.kind }));
-  return [...segments, ...scoreSpans(trial, n)];
+  return [...segments, ...scoreSpans(trial, n, primary)];
 }
 
-function answerView(trial, n, hits) {
+function answerView(trial, n, hits, primary) {
   const turn = trial.turns[n];
   const kinds = [...new Set((turn.segments ?? []).map((one) => one.kind))].filter((kind) => kind !== "answer");
   return h("div.message.is-answer", {}, h("p.role", {}, "Answer", kinds.map((kind) => h("span.segment-name", { "data-segment": kind }, SEGMENTS[kind] ?? kind))),
     turn.error ? h("p.error-text", {}, h("strong", {}, "Error. "), inertName(turn.error, 2000)) : null,
-    turn.answer === null || turn.answer === undefined ? (turn.error ? null : h("p.quiet", {}, "No text came back.")) : turn.answer === "" ? h("p.quiet", {}, "The text is empty.") : inertBlock(turn.answer, [...answerSpans(trial, n), ...spansOfHits(hits)]));
+    turn.answer === null || turn.answer === undefined ? (turn.error ? null : h("p.quiet", {}, "No text came back.")) : turn.answer === "" ? h("p.quiet", {}, "The text is empty.") : inertBlock(turn.answer, [...answerSpans(trial, n, primary), ...spansOfHits(hits)]));
 }
 
 /** The scores of a trial, the one that the outcome rests on first: value, reason, and a button that leads to the span. */
@@ -67,8 +68,10 @@ function scoresView(trial, primary) {
   };
   return h("section", {}, h("h3", {}, "What the scorers say"), h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Scores" },
     h("table", {}, h("thead", {}, h("tr", {}, ["Scorer", "Value", "Reason", "Rests on"].map((words) => h("th", { scope: "col" }, words)))),
-      h("tbody", {}, scores.map(({ score, id }) => h("tr", { class: score.scorer === primary ? "is-primary" : "", title: score.scorer === primary ? "The outcome rests on this scorer" : null }, h("th", { scope: "row" }, inertName(score.scorer, 60)), h("td.n", {}, score.value ?? "none"), h("td", {}, inertName(score.reason ?? "", 200)), h("td", {}, quote(score, id))))))));
+      h("tbody", {}, scores.map(({ score, id }) => h("tr", { class: score.scorer === primary ? "is-primary" : "", title: score.scorer === primary ? "The outcome rests on this scorer" : null }, h("th", { scope: "row" }, inertName(score.scorer, 60)), h("td.n", { title: score.value }, numberText(score.value)), h("td", {}, inertName(score.reason ?? "", 200)), h("td", {}, quote(score, id))))))));
 }
+
+const numberText = (value) => (typeof value !== "number" ? value ?? "none" : Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4))));
 
 function toEvidence(id) {
   const marks = [...document.querySelectorAll("mark.evidence")].filter((mark) => (mark.dataset.scores ?? "").split(" ").includes(String(id)));

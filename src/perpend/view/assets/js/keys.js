@@ -65,7 +65,6 @@ function focusSearch() {
 
 function moveList(n) {
   LIST.moveTo(n);
-  UI.cursor = LIST.cursor;
   LIST.opened?.(LIST.cursor);
 }
 

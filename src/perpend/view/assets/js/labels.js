@@ -43,7 +43,7 @@ function labelsScreen() {
   const screen = h("section.labels", { "aria-label": "Labels" },
     h("div.tools", {}, able.length > 1 ? choice("Run", able.map((one) => [String(DATA.runs.indexOf(one)), one.name]), String(DATA.runs.indexOf(run)), (value) => go({ run: value, at: "" })) : null,
       h("label.choice", {}, h("span", {}, "Reader"), h("input", { type: "text", id: "reader", maxlength: "80", autocomplete: "off", value: STATE.reader, placeholder: "your name", "data-key": "reader", onchange: (event) => go({ reader: event.target.value.trim(), at: "" }) }))),
-    h("h2", {}, labelling.question), labelling.guide ? h("p.guide", {}, labelling.guide) : null, reading, h("div#readers"), h("div", { "data-part": "agreement" }, agreementView(run)));
+    h("h2", {}, labelling.question), labelling.guide ? h("p.guide", {}, labelling.guide) : null, reading, h("div", { "data-part": "agreement" }, agreementView(run)));
   if (STATE.reader) nextAnswer(run, reading);
   else fill(reading, h("p.quiet", {}, `${plural(labelling.sample.length, "answer")} drawn for reading, the same for every reader. Type a name to begin; it is written down with each label.`));
   return screen;

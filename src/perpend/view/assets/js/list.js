@@ -74,11 +74,16 @@ class VirtualList {
   moveTo(n) {
     if (!this.n) return;
     this.cursor = Math.max(0, Math.min(this.n - 1, n));
+    this.reveal();
+    this.focusCursor();
+  }
+
+  /** Scroll as little as it takes to see the current row. */
+  reveal() {
     const top = this.cursor * this.height;
     if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
     else if (top + this.height > this.scroller.scrollTop + this.space) this.scroller.scrollTop = top + this.height - this.space;
     this.draw(true);
-    this.focusCursor();
   }
 }
 

@@ -4,7 +4,7 @@ const SHOWN = { overview: overviewScreen, matrix: matrixScreen, trials: trialsSc
 const TABS = [["overview", "Overview"], ["matrix", "Matrix"], ["trials", "Trials"], ["compare", "Compare"], ["claims", "Claims"], ["labels", "Labels"]];
 const WITH_FILTERS = ["matrix", "trials", "compare"];
 const cached = { key: "", rows: null };
-let shownScreen = "";
+let shownScreen = "", shownQuery = "";
 
 /** The rows that pass the filters and the search as far as it has come. */
 function currentRows() {
@@ -17,10 +17,9 @@ function currentRows() {
 function show({ isStep = false, isData = false } = {}) {
   searchFor(STATE.q, STATE.re, STATE.exact);
   const main = document.getElementById("main");
-  const isSame = shownScreen === STATE.screen;
   const focused = document.activeElement?.dataset?.key;
-  const scrolled = LIST && isSame ? LIST.scroller.scrollTop : 0, scrollX = LIST && isSame ? LIST.scroller.scrollLeft : 0;
-  const cursor = LIST && isSame ? LIST.cursor : -1;
+  const left = shownScreen === "trial" ? Number(document.querySelector(".trial")?.dataset.row ?? -1) : -1;
+  if (LIST) UI.places.set(shownScreen, { query: shownQuery, top: LIST.scroller.scrollTop, left: LIST.scroller.scrollLeft, cursor: LIST.cursor });
   LIST = null;
   nav();
   const rows = currentRows();
@@ -29,7 +28,8 @@ function show({ isStep = false, isData = false } = {}) {
   const content = SHOWN[STATE.screen](rows);
   fill(main, hasFilters ? h("div.with-filters", {}, filterPanel(STATE, rows), h("div.content", {}, content)) : content);
   document.body.dataset.screen = STATE.screen;
-  if (LIST) startList(isData || (isSame && !isStep), scrolled, scrollX, cursor);
+  shownQuery = queryOf(STATE);
+  if (LIST) startList(rows, isData, STATE.screen === "trials" ? rows.indexOf(left) : -1);
   shownScreen = STATE.screen;
   if (focused) [...document.querySelectorAll("[data-key]")].find((element) => element.dataset.key === focused)?.focus({ preventScroll: true });
   else if (isStep) {
@@ -39,10 +39,16 @@ function show({ isStep = false, isData = false } = {}) {
   document.title = `${escaped(DATA.index.title)}: ${STATE.screen}`;
 }
 
-function startList(isKept, scrolled, scrollX, cursor) {
-  const length = { trials: () => currentRows().length, matrix: () => MATRIX.groups.length }[STATE.screen];
-  const current = LIST.start ?? (isKept ? cursor : UI.cursor && STATE.screen === "trials" ? UI.cursor : -1);
-  LIST.set(length ? length() : LIST.total, current, isKept ? scrolled : current > 0 ? (current - 2) * LIST.height : 0, scrollX);
+const queryOf = ({ filters, ranges, claim, q, re, exact, by, sort, differ }) => JSON.stringify([filters, ranges, claim, q, re, exact, by, sort, differ]);
+
+/** Scroll the list to where it was when it last showed the same, and to the trial that was open. */
+function startList(rows, isData, left) {
+  const list = LIST, length = { trials: rows.length, matrix: MATRIX?.groups.length }[STATE.screen] ?? list.total;
+  const before = UI.places.get(STATE.screen);
+  const isKept = before?.query === shownQuery;
+  const cursor = list.start ?? (left >= 0 ? left : isKept ? before.cursor : -1);
+  list.set(length, cursor, isKept ? before.top : 0, isKept ? before.left : 0);
+  if (cursor >= 0 && !isData) list.reveal();
 }
 
 function nav() {
@@ -81,7 +87,6 @@ function wireToolbar() {
     if (!field.value || STATE.re) return go({ q: field.value });
     STATE = { ...STATE, q: field.value };
     history.replaceState(null, "", hashOf(STATE));
-    UI.cursor = 0;
     document.documentElement.dataset.searched = "no";
     searchFor(STATE.q, STATE.re, STATE.exact);
     SEARCH.changed();
@@ -139,7 +144,8 @@ async function poll() {
       const wasPending = STATE.screen === "trial" && column("outcome").text(Math.max(0, rowOf(STATE.t))) === "pending";
       takeIndex(index);
       searchAgain();
-      if (STATE.screen === "labels") refreshAgreement();
+      const isReading = document.querySelector(".blind") || document.activeElement?.id === "reader";
+      if (STATE.screen === "labels" && isReading) refreshAgreement();
       else if (STATE.screen !== "trial" || wasPending) show({ isData: true });
     }
   } catch (error) {

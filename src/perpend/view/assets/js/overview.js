@@ -63,7 +63,7 @@ function numbersOf(list) {
 function card(one, common) {
   const where = whereOf(one, common), label = one.label ?? one.name;
   return h("div.card", {}, h("p.label", {}, inertName(where || label, 90)), h("p.big", { class: one.value === null ? "is-undefined" : "" }, one.value === null ? "undefined" : one.short ?? one.text),
-    h("p.under", {}, one.value === null ? one.reason : [one.interval ?? "", one.n !== null && one.n !== undefined ? ` n = ${count(one.n)}` : ""]),
+    h("p.under", {}, one.value === null ? one.reason : [one.interval, Number.isInteger(one.n) ? `n = ${count(one.n)}` : ""].filter(Boolean).join(", ")),
     where ? h("p.where", {}, inertName(label, 90)) : null);
 }
 
@@ -102,7 +102,7 @@ function outcomesOf(number) {
   const used = OUTCOMES.filter((_, place) => tally.some((counts) => counts[place]));
   const runFilter = DATA.runs.length > 1 ? { run: [DATA.runs[number].name] } : {};
   return h("section", {}, h("h3", {}, `What came back, by ${by}`), h("p.legend", {}, used.map((name) => badge(name))),
-    h("table.outcomes", {}, h("thead.hidden", {}, h("tr", {}, h("th", { scope: "col" }, titleOf(by)), h("th", { scope: "col" }, "Outcomes"), h("th", { scope: "col" }, "Trials"))),
+    h("table.outcomes", {}, h("colgroup", {}, h("col"), h("col"), h("col")), h("thead.hidden", {}, h("tr", {}, h("th", { scope: "col" }, titleOf(by)), h("th", { scope: "col" }, "Outcomes"), h("th", { scope: "col" }, "Trials"))),
       h("tbody", {}, one.labels.map((label, code) => [label, tally[code]]).filter(([, counts]) => counts.some(Boolean)).map(([label, counts]) =>
         h("tr", {}, h("th", { scope: "row" }, h("a", { href: linkTo({ screen: "trials", filters: { [by]: [label], ...runFilter } }) }, inertName(label, 60))),
           h("td", {}, outcomeBar(counts)), h("td.n", {}, count(counts.reduce((sum, n) => sum + n, 0))))))));

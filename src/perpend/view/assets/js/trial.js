@@ -24,13 +24,14 @@ function trialHead(row, rows, at) {
 
 function fillTrial(body, row, trial) {
   const texts = textsOf(trial);
-  const conversation = h("div.conversation", {}, turnsView(trial, SEARCH.isPattern ? [] : texts.map((text) => (SEARCH.text && !SEARCH.problem ? plainPlaces(text) : []))));
-  if (SEARCH.isPattern) placesIn(texts).then((hits) => hits.some((one) => one.length) && fill(conversation, turnsView(trial, hits)));
+  const primary = primaryOf(row);
+  const conversation = h("div.conversation", {}, turnsView(trial, SEARCH.isPattern ? [] : texts.map((text) => (SEARCH.text && !SEARCH.problem ? plainPlaces(text) : [])), primary));
+  if (SEARCH.isPattern) placesIn(texts).then((hits) => hits.some((one) => one.length) && fill(conversation, turnsView(trial, hits, primary)));
   const others = rowsOfItem(row).filter((other) => other !== row);
   fill(body,
     h("div.actions", {}, button("Copy as Markdown", () => copy(markdownOf(row, trial), "the trial as Markdown"), { "data-key": "copy-markdown" }),
       trial.show ? button("Copy command", () => copy(escaped(trial.show), "the command that shows this trial"), { title: trial.show }) : null, button("Copy link", () => copy(location.href, "the link"))),
-    h("div.columns", {}, h("div", {}, expectedView(trial), conversation), h("div.aside", {}, scoresView(trial, primaryOf(row)), candidatesView(trial), usageView(trial))), others.length ? besideView(row, others) : null);
+    h("div.columns", {}, h("div", {}, expectedView(trial), conversation), h("div.aside", {}, scoresView(trial, primary), candidatesView(trial), usageView(trial))), others.length ? besideView(row, others) : null);
 }
 
 /** The scorer that the outcome of a row rests on. */
@@ -70,9 +71,10 @@ function besideView(row, others) {
 
 function besideCard(other, ways) {
   const body = h("div.foreign-place", {}, h("p.quiet", {}, "Reading…"));
+  const primary = primaryOf(other);
   trialAt(other).then((trial) => {
     const n = trial.turns.length - 1, turn = trial.turns[n];
-    fill(body, !turn ? h("p.quiet", {}, "Not asked yet.") : turn.error ? h("p.error-text", {}, inertName(turn.error, 300)) : inertBlock(turn.answer || "(no text)", answerSpans(trial, n)));
+    fill(body, !turn ? h("p.quiet", {}, "Not asked yet.") : turn.error ? h("p.error-text", {}, inertName(turn.error, 300)) : inertBlock(turn.answer || "(no text)", answerSpans(trial, n, primary).filter((span) => span.kind !== "evidence")));
   }, (error) => fill(body, h("p.problem", {}, error.message)));
   return h("div.beside-card", {}, h("p.beside-head", {}, badge(column("outcome").at(other)), " ", h("a", { href: linkToTrial(other) }, inertName(ways.map((name) => (name === "repeat" ? `repeat ${column(name).text(other)}` : column(name).text(other))).join(" · "), 90))), body);
 }

@@ -3,7 +3,7 @@
 function trialsScreen(rows) {
   const shown = ["run", "item", "condition", "model", "sampling", "repeat"].filter((name) => name === "item" || varied(name) > 1);
   const isNarrow = window.innerWidth < 700, hasQuestion = !isNarrow && (shown.length < 3 || window.innerWidth >= 1500);
-  const template = isNarrow ? "1fr" : `6.5rem ${shown.map((name) => ({ item: "minmax(6rem, 1.1fr)", repeat: "4rem", sampling: "minmax(4rem, 0.5fr)" })[name] ?? "minmax(5rem, 1fr)").join(" ")}${hasQuestion ? " minmax(10rem, 2.6fr)" : ""} minmax(12rem, 3fr)`;
+  const template = isNarrow ? "1fr" : `6.5rem ${shown.map((name) => ({ item: "minmax(6rem, 1.5fr)", repeat: "4rem", sampling: "minmax(5.2rem, 0.5fr)" })[name] ?? "minmax(4.5rem, 0.8fr)").join(" ")}${hasQuestion ? " minmax(10rem, 2.6fr)" : ""} minmax(12rem, 3fr)`;
   const head = isNarrow ? null : h("div.row", { role: "row" }, ["Outcome", ...shown.map(titleOf), ...(hasQuestion ? ["Question"] : []), "Answer"].map((words) => h("div.cell", { role: "columnheader" }, words)));
   if (head) head.style.gridTemplateColumns = template;
   const later = snippetsLater();
@@ -15,7 +15,7 @@ function trialsScreen(rows) {
       if (!trial) later(row);
       const names = shown.map((name) => column(name).text(row));
       const snippet = h("div.cell.snippet", { role: "cell" }, trial ? snippetOf(trial) : "…");
-      const question = hasQuestion ? h("div.cell.snippet.quiet", { role: "cell" }, trial ? oneLine(trial.item?.prompt ?? "") : "…") : null;
+      const question = hasQuestion ? h("div.cell.snippet.quiet", { role: "cell" }, trial ? questionOf(trial) : "…") : null;
       const outcome = badge(column("outcome").at(row));
       const rest = names.filter((_, at) => shown[at] !== "item").join(", ");
       const link = (words) => h("a", { href: linkToTrial(row) }, words, h("span.hidden", {}, ` ${rest}`));
@@ -47,7 +47,27 @@ function snippetsLater() {
   };
 }
 
-const SNIPPET = 220;
+const SNIPPET = 220, SAME = 40;
+
+/** The question in one line, without the words with which all questions nearby begin. */
+function questionOf(trial) {
+  const prompt = trial.item?.prompt ?? "";
+  const start = sharedStart();
+  return start && prompt.startsWith(start) && prompt.length > start.length ? `…${oneLine(prompt.slice(start.length))}` : oneLine(prompt);
+}
+
+/** What the questions of the first chunk in memory all begin with, up to a blank; '' where that is short. */
+function sharedStart() {
+  const trials = [...CHUNKS.values()].find((chunk) => chunk.body)?.body.trials ?? [];
+  if (sharedStart.of === trials) return sharedStart.words;
+  const prompts = [...new Set(trials.map((trial) => trial.item?.prompt ?? ""))];
+  let words = prompts.length > 1 ? prompts[0] : "";
+  for (const prompt of prompts) while (words && !prompt.startsWith(words)) words = words.slice(0, -1);
+  words = words.slice(0, words.search(/\s\S*$/) + 1);
+  Object.assign(sharedStart, { of: trials, words: words.length > SAME ? words : "" });
+  return sharedStart.words;
+}
+
 const oneLine = (text) => text.slice(0, SNIPPET).replace(/\s+/g, " ").trim();
 
 /** The place of a plain search with its surroundings, else the beginning of the answer, in one line. */

@@ -7,7 +7,7 @@ const EMPTY = {
 };
 let STATE = { ...EMPTY };
 /** What is open or typed but is no state of its own. */
-const UI = { isFiltersOpen: false, openGroups: new Set(["outcome", "condition", "model"]), cursor: 0 };
+const UI = { isFiltersOpen: false, openGroups: new Set(["outcome", "condition", "model"]), places: new Map() };
 
 const TEXTS = ["q", "claim", "run", "by", "sort", "of", "a", "b", "only", "reader", "at"];
 const SWITCHES = ["re", "exact", "differ"];
@@ -49,7 +49,6 @@ function go(change, { isStep = "screen" in change || "t" in change } = {}) {
   const hash = hashOf(next);
   if (hash !== location.hash) history[isStep ? "pushState" : "replaceState"](null, "", hash);
   STATE = next;
-  if (!("t" in change)) UI.cursor = "screen" in change ? UI.cursor : 0;
   show({ isStep });
 }
 
