@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from perpend._convert import as_run
@@ -28,6 +28,10 @@ class ViewOptions:
     rubric: str | None = None
     sample: int = SAMPLE
     figures: bool = True
+    title: str = ""
+    """'': the names of the runs."""
+    notes: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """For the name of a run, (name, text) of further facts about it."""
 
 
 class OpenedRuns:
@@ -46,11 +50,21 @@ class OpenedRuns:
         options = self.options
         names = _distinct(self._places)
         runs = [
-            ViewedRun(Stated(Run(place.directory), place.folder, place.kind, place.facts, draw=options.figures), name)
+            ViewedRun(
+                Stated(
+                    Run(place.directory),
+                    place.folder,
+                    place.kind,
+                    place.facts,
+                    draw=options.figures,
+                    notes=options.notes.get(name, ()),
+                ),
+                name,
+            )
             for place, name in zip(self._places, names, strict=True)
         ]
         labelling = [labelling_of(run.trials, options.rubric, options.sample) for run in runs]
-        page = View(runs, ", ".join(names), labelling)
+        page = View(runs, options.title or ", ".join(names), labelling)
         if options.claims is not None:
             page.claims = claims_json(options.claims, runs)
         return page

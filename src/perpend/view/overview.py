@@ -49,6 +49,8 @@ class Stated:
     kind: Kind = "run"
     facts: Mapping[str, JSON] = field(default_factory=dict)
     draw: bool = False
+    notes: tuple[tuple[str, str], ...] = ()
+    """(name, text) of further facts, as what an audit came to."""
     is_inside: bool = False
     """Whether the page is one of the files of a published folder: then a later version must find the same words."""
 
@@ -77,11 +79,12 @@ class Stated:
         """What a reader must know of the numbers."""
         if self.numbers is None:
             return [_NOT_SCORED]
-        first = [metric.estimate for metric in self.metrics if metric.scorer == self.metrics[0].scorer]
+        shown = [metric for metric in self.metrics if metric.name != NO_ANSWER]
+        first = [metric.estimate for metric in shown if metric.scorer == shown[0].scorer]
         growing = [
             f"{answer.counted(pending, 'trial')} not asked yet; the numbers are of when the run was last scored."
         ]
-        return [*(growing if pending else ()), *map(one_line, answer.caution_sentences(first))]
+        return [*(growing if pending else ()), *map(_sentence, answer.caution_sentences(first))]
 
     def headline(self) -> list[JSON]:
         """The numbers of the page; the readers' agreement comes last."""
@@ -133,6 +136,11 @@ def _widest(drawn: Iterable[str]) -> list[str]:
     return [name for name in every if not (name.endswith(_ONE) and name.removesuffix(_ONE) + _TWO in every)]
 
 
+def _sentence(text: str) -> str:
+    words = one_line(text).rstrip(".")
+    return f"{words[:1].upper()}{words[1:]}."
+
+
 def _figure(name: str, data: bytes) -> JSON:
     words = name.removesuffix(_TWO).removesuffix(_ONE).replace("_", " ").replace("/", ", ")
     title = words[:1].upper() + words[1:]
@@ -173,7 +181,7 @@ def question_of(run: Run) -> str:
     temperatures = list(dict.fromkeys(f"{one.temperature:g}" for one in manifest.samplings))
     conditions = [one.name for one in manifest.conditions]
     parts = [
-        f"What {_listed(models)} answered to {answer.counted(manifest.items.n, 'item')} of {one_line(manifest.task)}",
+        f"{answer.counted(manifest.items.n, 'item')} of {answer.name(manifest.task)}, put to {_listed(models)}",
         f" under {answer.counted(len(conditions), 'condition')} ({_listed(conditions)})" if len(conditions) > 1 else "",
         f", at temperature{'s' * (len(temperatures) > 1)} {_listed(temperatures)}",
         f", {manifest.repeats} times each" if manifest.repeats > 1 else "",
@@ -230,6 +238,7 @@ def facts_of(stated: Stated, counts: TrialCounts) -> Iterator[tuple[str, str]]:
     yield "Tokens", ", ".join(tokens) if tokens else "the server did not count them"
     yield "Begun", manifest.created or "not stated"
     yield "Items, SHA-256", manifest.items.sha256
+    yield from stated.notes
     root = stated.facts.get("root_sha256")
     if isinstance(root, str):
         yield "Published folder, root SHA-256", root
