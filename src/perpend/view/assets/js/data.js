@@ -8,7 +8,8 @@ const FEW = 24;
 function bytesOf(base64) {
   const text = base64.trim();
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  const raw = atob(text),
+    bytes = new Uint8Array(raw.length);
   for (let n = 0; n < raw.length; n++) bytes[n] = raw.charCodeAt(n);
   return bytes;
 }
@@ -83,7 +84,8 @@ const column = (name) => DATA.columns.get(name);
 
 /** Take in an index, at first or after a run has grown. */
 function takeIndex(index) {
-  if (index.format !== "perpend-view@1") throw new Error(`The data is ${escaped(index.format)}; this page reads perpend-view@1.`);
+  if (index.format !== "perpend-view@1")
+    throw new Error(`The data is ${escaped(index.format)}; this page reads perpend-view@1.`);
   const before = DATA.index;
   DATA.index = index;
   DATA.n = index.n;
@@ -115,7 +117,8 @@ async function fetchJSON(path, options = {}) {
 
 const CHUNKS = new Map();
 const CHUNKS_KEPT = 24;
-const arriving = new Map(), loading = new Map();
+const arriving = new Map(),
+  loading = new Map();
 
 /** What a page of the folder form calls. */
 function perpendChunk(number, base64) {
@@ -141,7 +144,11 @@ async function packedChunk(number) {
     return { base64: element.textContent };
   }
   if (MODE === "live") return { json: await fetchJSON(at) };
-  if (!loading.has(number)) loading.set(number, loadedPage(number, at).finally(() => loading.delete(number)));
+  if (!loading.has(number))
+    loading.set(
+      number,
+      loadedPage(number, at).finally(() => loading.delete(number)),
+    );
   return loading.get(number);
 }
 
@@ -154,7 +161,10 @@ function loadedPage(number, at) {
       script.remove();
       call(value);
     };
-    arriving.set(number, ended((base64) => done({ base64 })));
+    arriving.set(
+      number,
+      ended((base64) => done({ base64 })),
+    );
     script.onerror = ended(() => failed(new Error(`${at} is missing. Keep the page and its folder 'data' together.`)));
     script.src = at;
     document.head.append(script);
@@ -172,7 +182,12 @@ function chunkAt(number) {
   if (chunk) CHUNKS.delete(number);
   else {
     chunk = loadChunk(number);
-    chunk.then((body) => { chunk.body = body; }, () => CHUNKS.delete(number));
+    chunk.then(
+      (body) => {
+        chunk.body = body;
+      },
+      () => CHUNKS.delete(number),
+    );
   }
   CHUNKS.set(number, chunk);
   if (CHUNKS.size > CHUNKS_KEPT) CHUNKS.delete(CHUNKS.keys().next().value);
@@ -181,7 +196,8 @@ function chunkAt(number) {
 
 function chunkOf(row) {
   const { chunks } = DATA.index;
-  let low = 0, high = chunks.length - 1;
+  let low = 0,
+    high = chunks.length - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
     if (chunks[middle].first <= row) low = middle;
@@ -232,9 +248,12 @@ function rowOf(key) {
 
 /** Rows of the same run and item as this one; rows are sorted by run and item. */
 function rowsOfItem(row) {
-  const run = column("run").codes, item = column("item");
-  const same = (other) => run[other] === run[row] && (item.isCoded ? item.codes[other] === item.codes[row] : item.at(other) === item.at(row));
-  let first = row, last = row;
+  const run = column("run").codes,
+    item = column("item");
+  const same = (other) =>
+    run[other] === run[row] && (item.isCoded ? item.codes[other] === item.codes[row] : item.at(other) === item.at(row));
+  let first = row,
+    last = row;
   while (first > 0 && same(first - 1)) first--;
   while (last + 1 < DATA.n && same(last + 1)) last++;
   return Array.from({ length: last - first + 1 }, (_, n) => first + n);

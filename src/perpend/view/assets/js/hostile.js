@@ -7,11 +7,30 @@ const UNSEEN =
   /[\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u0000-\u0008\u000b-\u001f\u007f-\u009f\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0e\uffa0\u{e0100}-\u{e01ef}]|(?<=\p{M}{4})\p{M}+/gu;
 const PLAIN = /^[\n\t -~]*$/;
 const CONTROLS =
-  "NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
+  "NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(
+    " ",
+  );
 const NAMES = {
-  0x7f: "DEL", 0xad: "SHY", 0x200b: "ZWSP", 0x200c: "ZWNJ", 0x200d: "ZWJ", 0x200e: "LRM", 0x200f: "RLM", 0x2028: "LSEP", 0x2029: "PSEP",
-  0x202a: "LRE", 0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO", 0x202e: "RLO", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI",
-  0x2069: "PDI", 0xfeff: "BOM",
+  0x7f: "DEL",
+  0xad: "SHY",
+  0x200b: "ZWSP",
+  0x200c: "ZWNJ",
+  0x200d: "ZWJ",
+  0x200e: "LRM",
+  0x200f: "RLM",
+  0x2028: "LSEP",
+  0x2029: "PSEP",
+  0x202a: "LRE",
+  0x202b: "RLE",
+  0x202c: "PDF",
+  0x202d: "LRO",
+  0x202e: "RLO",
+  0x2060: "WJ",
+  0x2066: "LRI",
+  0x2067: "RLI",
+  0x2068: "FSI",
+  0x2069: "PDI",
+  0xfeff: "BOM",
 };
 
 /** What a mark says: the short name of a character that cannot be seen, else its number. */
@@ -31,9 +50,13 @@ function escaped(text) {
 function inertNodes(text) {
   if (PLAIN.test(text)) return text === "" ? [] : [document.createTextNode(text)];
   const nodes = [];
-  let at = 0, last = null;
+  let at = 0,
+    last = null;
   const plain = (end) => {
-    if (end > at) { nodes.push(document.createTextNode(text.slice(at, end))); last = null; }
+    if (end > at) {
+      nodes.push(document.createTextNode(text.slice(at, end)));
+      last = null;
+    }
   };
   for (const match of text.matchAll(UNSEEN)) {
     plain(match.index);
@@ -75,7 +98,10 @@ function inertName(text, longest = 160) {
   return name;
 }
 
-const CLIP = 6000, CLIP_LINES = 120, AROUND = 400, PORTION = 100000;
+const CLIP = 6000,
+  CLIP_LINES = 120,
+  AROUND = 400,
+  PORTION = 100000;
 
 /** Ranges of the text that are shown at first: its beginning, and the surroundings of every range that is needed. */
 function shownAtFirst(text, needed) {
@@ -107,7 +133,8 @@ function merged(windows) {
 /** A range of a text that is a range: within it, whole numbers, not empty. What is none is left out. */
 function trueRange(text, start, end) {
   if (!Number.isInteger(start) || !Number.isInteger(end)) return null;
-  const from = Math.max(0, start), to = Math.min(text.length, end);
+  const from = Math.max(0, start),
+    to = Math.min(text.length, end);
   return from < to ? [from, to] : null;
 }
 
@@ -141,11 +168,13 @@ function inertBlock(text, spans = []) {
 
   function gap(from, to, windows) {
     const button = document.createElement("button");
-    const size = to - from, more = Math.min(size, PORTION);
+    const size = to - from,
+      more = Math.min(size, PORTION);
     button.type = "button";
     button.className = "gap";
     button.textContent =
-      more === size ? `Show all: ${size.toLocaleString("en")} more characters`
+      more === size
+        ? `Show all: ${size.toLocaleString("en")} more characters`
         : `Show ${more.toLocaleString("en")} of ${size.toLocaleString("en")} more characters`;
     button.addEventListener("click", () => draw(merged([...windows, [from, from + more]])));
     return button;
@@ -175,7 +204,12 @@ function pieces(text, from, to, ranges) {
     node.className = [...new Set(inside.map((span) => span.kind))].join(" ");
     const segment = inside.find((span) => span.segment);
     if (segment) node.dataset.segment = escaped(segment.segment);
-    node.title = escaped(inside.map((span) => span.title).filter(Boolean).join("; "));
+    node.title = escaped(
+      inside
+        .map((span) => span.title)
+        .filter(Boolean)
+        .join("; "),
+    );
     const scores = strong.map((span) => span.id).filter((id) => id !== undefined);
     if (scores.length) node.dataset.scores = scores.join(" ");
     node.append(...content);

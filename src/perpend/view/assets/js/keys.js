@@ -2,7 +2,10 @@
 
 const KEYS = [
   ["j  k", "next, previous row or trial"],
-  ["n  p", "in a trial: next, previous highlighted place, then the next trial; in a list: next, previous item; in the matrix: row with flips"],
+  [
+    "n  p",
+    "in a trial: next, previous highlighted place, then the next trial; in a list: next, previous item; in the matrix: row with flips",
+  ],
   ["Enter", "open the row"],
   ["← →", "in the matrix: cell to the left, to the right"],
   ["/", "search in all texts"],
@@ -36,22 +39,24 @@ function escape(field) {
 
 /** Do what the key means on this screen; whether it means anything. */
 function pressed(key) {
-  if (key === "?") return document.getElementById("keys").showModal(), true;
+  if (key === "?") return (document.getElementById("keys").showModal(), true);
   if (key === "/") return focusSearch();
   if (key === "g") return (isGoing = true);
-  if (key === "d") return switchTheme(), true;
+  if (key === "d") return (switchTheme(), true);
   if (STATE.screen === "labels" && labelKeyPressed(key)) return true;
-  const by = { j: 1, k: -1 }[key], far = { n: 1, p: -1 }[key];
+  const by = { j: 1, k: -1 }[key],
+    far = { n: 1, p: -1 }[key];
   if (STATE.screen === "trial") {
-    if (by) return stepTrial(currentRows(), by), true;
-    if (far) return stepMark(currentRows(), far), true;
-    if (key === "c") return document.querySelector("[data-key=copy-markdown]")?.click(), true;
+    if (by) return (stepTrial(currentRows(), by), true);
+    if (far) return (stepMark(currentRows(), far), true);
+    if (key === "c") return (document.querySelector("[data-key=copy-markdown]")?.click(), true);
     return false;
   }
   if (!LIST) return false;
-  if (by) return moveList(LIST.cursor + by), true;
-  if (far) return moveList(farRow(far)), true;
-  if (STATE.screen === "matrix" && (key === "ArrowLeft" || key === "ArrowRight")) return moveCell(key === "ArrowRight" ? 1 : -1);
+  if (by) return (moveList(LIST.cursor + by), true);
+  if (far) return (moveList(farRow(far)), true);
+  if (STATE.screen === "matrix" && (key === "ArrowLeft" || key === "ArrowRight"))
+    return moveCell(key === "ArrowRight" ? 1 : -1);
   return false;
 }
 
@@ -70,15 +75,24 @@ function moveList(n) {
 
 /** The next row that n or p goes to: another item, or in the matrix a row with flips. */
 function farRow(by) {
-  const rows = currentRows(), from = LIST.cursor;
-  const isThere = STATE.screen === "matrix" ? (n) => MATRIX.groups[n].flips > 0
-    : STATE.screen === "trials" ? (n) => from < 0 || column("item").at(rows[n]) !== column("item").at(rows[from]) : () => true;
+  const rows = currentRows(),
+    from = LIST.cursor;
+  const isThere =
+    STATE.screen === "matrix"
+      ? (n) => MATRIX.groups[n].flips > 0
+      : STATE.screen === "trials"
+        ? (n) => from < 0 || column("item").at(rows[n]) !== column("item").at(rows[from])
+        : () => true;
   for (let n = from + by; n >= 0 && n < LIST.n; n += by) if (isThere(n)) return n;
   return from;
 }
 
 function moveCell(by) {
-  const links = [...(document.activeElement?.closest(".row") ?? document.querySelector(".row[aria-current]"))?.querySelectorAll("a") ?? []];
+  const links = [
+    ...((document.activeElement?.closest(".row") ?? document.querySelector(".row[aria-current]"))?.querySelectorAll(
+      "a",
+    ) ?? []),
+  ];
   const next = links[links.indexOf(document.activeElement) + by];
   next?.focus();
   return Boolean(next);
@@ -86,7 +100,8 @@ function moveCell(by) {
 
 function labelKeyPressed(key) {
   const { run, give } = LABELS.last ?? {};
-  if (!run || !STATE.reader || !document.querySelector(".blind")) return key === "b" && LABELS.last ? (stepBack(), true) : false;
+  if (!run || !STATE.reader || !document.querySelector(".blind"))
+    return key === "b" && LABELS.last ? (stepBack(), true) : false;
   const { options } = run.labelling;
   const option = key === "u" ? options.find((one) => one.value === null) : options[Number(key) - 1];
   if (option) give(option);
@@ -96,5 +111,29 @@ function labelKeyPressed(key) {
 
 function helpDialog() {
   const dialog = document.getElementById("keys");
-  fill(dialog, h("h2", { id: "keys-title" }, "Keys"), h("table", {}, h("tbody", {}, KEYS.map(([keys, words]) => h("tr", {}, h("th", { scope: "row" }, keys.split("  ").map((key) => [h("kbd", {}, key), " "])), h("td", {}, words))))), button("Close", () => dialog.close()));
+  fill(
+    dialog,
+    h("h2", { id: "keys-title" }, "Keys"),
+    h(
+      "table",
+      {},
+      h(
+        "tbody",
+        {},
+        KEYS.map(([keys, words]) =>
+          h(
+            "tr",
+            {},
+            h(
+              "th",
+              { scope: "row" },
+              keys.split("  ").map((key) => [h("kbd", {}, key), " "]),
+            ),
+            h("td", {}, words),
+          ),
+        ),
+      ),
+    ),
+    button("Close", () => dialog.close()),
+  );
 }

@@ -44,7 +44,9 @@ class VirtualList {
     this.drawnHeight = this.scroller.clientHeight;
     const top = isPrinting ? 0 : Math.max(0, Math.min(this.scroller.scrollTop, this.n * this.height - this.space));
     const first = Math.floor(top / this.height);
-    const shown = isPrinting ? Math.min(this.n, PRINTED) : Math.min(this.n - first, Math.ceil(this.space / this.height) + 1);
+    const shown = isPrinting
+      ? Math.min(this.n, PRINTED)
+      : Math.min(this.n - first, Math.ceil(this.space / this.height) + 1);
     this.body.style.transform = `translateY(${-(top - first * this.height)}px)`;
     if (!isForced && first === this.first && shown === this.body.childElementCount) return;
     const hadFocus = this.body.contains(document.activeElement);
@@ -60,7 +62,8 @@ class VirtualList {
     }
     this.body.replaceChildren(...rows);
     if (!this.n) this.body.append(h("p.empty", {}, this.empty));
-    if (isPrinting && this.n > PRINTED) this.body.append(h("p.empty", {}, `The first ${PRINTED} of ${count(this.n)} rows are printed.`));
+    if (isPrinting && this.n > PRINTED)
+      this.body.append(h("p.empty", {}, `The first ${PRINTED} of ${count(this.n)} rows are printed.`));
     if (hadFocus && !this.focusCursor()) this.scroller.focus({ preventScroll: true });
   }
 
@@ -82,7 +85,8 @@ class VirtualList {
   reveal() {
     const top = this.cursor * this.height;
     if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
-    else if (top + this.height > this.scroller.scrollTop + this.space) this.scroller.scrollTop = top + this.height - this.space;
+    else if (top + this.height > this.scroller.scrollTop + this.space)
+      this.scroller.scrollTop = top + this.height - this.space;
     this.draw(true);
   }
 }
@@ -90,7 +94,10 @@ class VirtualList {
 /** The list on the screen at the moment, for the keys. */
 let LIST = null;
 
-for (const [event, isPrinting] of [["beforeprint", true], ["afterprint", false]]) {
+for (const [event, isPrinting] of [
+  ["beforeprint", true],
+  ["afterprint", false],
+]) {
   addEventListener(event, () => {
     document.documentElement.classList.toggle("is-printing", isPrinting);
     LIST?.draw(true);

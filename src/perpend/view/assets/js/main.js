@@ -1,14 +1,38 @@
 // The page: its head, its toolbar, the screen of the moment, and the run that may grow.
 
-const SHOWN = { overview: overviewScreen, matrix: matrixScreen, trials: trialsScreen, trial: trialScreen, compare: compareScreen, claims: claimsScreen, labels: labelsScreen };
-const TABS = [["overview", "Overview"], ["matrix", "Matrix"], ["trials", "Trials"], ["compare", "Compare"], ["claims", "Claims"], ["labels", "Labels"]];
+const SHOWN = {
+  overview: overviewScreen,
+  matrix: matrixScreen,
+  trials: trialsScreen,
+  trial: trialScreen,
+  compare: compareScreen,
+  claims: claimsScreen,
+  labels: labelsScreen,
+};
+const TABS = [
+  ["overview", "Overview"],
+  ["matrix", "Matrix"],
+  ["trials", "Trials"],
+  ["compare", "Compare"],
+  ["claims", "Claims"],
+  ["labels", "Labels"],
+];
 const WITH_FILTERS = ["matrix", "trials", "compare"];
 const cached = { key: "", rows: null };
-let shownScreen = "", shownQuery = "";
+let shownScreen = "",
+  shownQuery = "";
 
 /** The rows that pass the filters and the search as far as it has come. */
 function currentRows() {
-  const key = JSON.stringify([STATE.filters, STATE.ranges, STATE.claim, SEARCH.id, SEARCH.hits, SEARCH.problem, DATA.version]);
+  const key = JSON.stringify([
+    STATE.filters,
+    STATE.ranges,
+    STATE.claim,
+    SEARCH.id,
+    SEARCH.hits,
+    SEARCH.problem,
+    DATA.version,
+  ]);
   if (cached.key !== key) Object.assign(cached, { key, rows: rowsOf(STATE) });
   return cached.rows;
 }
@@ -19,7 +43,13 @@ function show({ isStep = false, isData = false } = {}) {
   const main = document.getElementById("main");
   const focused = document.activeElement?.dataset?.key;
   const left = shownScreen === "trial" ? Number(document.querySelector(".trial")?.dataset.row ?? -1) : -1;
-  if (LIST) UI.places.set(shownScreen, { query: shownQuery, top: LIST.scroller.scrollTop, left: LIST.scroller.scrollLeft, cursor: LIST.cursor });
+  if (LIST)
+    UI.places.set(shownScreen, {
+      query: shownQuery,
+      top: LIST.scroller.scrollTop,
+      left: LIST.scroller.scrollLeft,
+      cursor: LIST.cursor,
+    });
   LIST = null;
   nav();
   const rows = currentRows();
@@ -31,7 +61,10 @@ function show({ isStep = false, isData = false } = {}) {
   shownQuery = queryOf(STATE);
   if (LIST) startList(rows, isData, STATE.screen === "trials" ? rows.indexOf(left) : -1);
   shownScreen = STATE.screen;
-  if (focused) [...document.querySelectorAll("[data-key]")].find((element) => element.dataset.key === focused)?.focus({ preventScroll: true });
+  if (focused)
+    [...document.querySelectorAll("[data-key]")]
+      .find((element) => element.dataset.key === focused)
+      ?.focus({ preventScroll: true });
   else if (isStep) {
     window.scrollTo(0, 0);
     if (!isData) main.focus({ preventScroll: true });
@@ -39,11 +72,13 @@ function show({ isStep = false, isData = false } = {}) {
   document.title = `${escaped(DATA.index.title)}: ${STATE.screen}`;
 }
 
-const queryOf = ({ filters, ranges, claim, q, re, exact, by, sort, differ }) => JSON.stringify([filters, ranges, claim, q, re, exact, by, sort, differ]);
+const queryOf = ({ filters, ranges, claim, q, re, exact, by, sort, differ }) =>
+  JSON.stringify([filters, ranges, claim, q, re, exact, by, sort, differ]);
 
 /** Scroll the list to where it was when it last showed the same, and to the trial that was open. */
 function startList(rows, isData, left) {
-  const list = LIST, length = { trials: rows.length, matrix: MATRIX?.groups.length }[STATE.screen] ?? list.total;
+  const list = LIST,
+    length = { trials: rows.length, matrix: MATRIX?.groups.length }[STATE.screen] ?? list.total;
   const before = UI.places.get(STATE.screen);
   const isKept = before?.query === shownQuery;
   const cursor = list.start ?? (left >= 0 ? left : isKept ? before.cursor : -1);
@@ -53,7 +88,20 @@ function startList(rows, isData, left) {
 
 function nav() {
   const current = STATE.screen === "trial" ? "trials" : STATE.screen;
-  fill(document.getElementById("nav"), h("ul", {}, TABS.map(([name, words]) => h("li", {}, h("a", { href: linkTo({ screen: name }), "aria-current": name === current ? "page" : null }, words)))));
+  fill(
+    document.getElementById("nav"),
+    h(
+      "ul",
+      {},
+      TABS.map(([name, words]) =>
+        h(
+          "li",
+          {},
+          h("a", { href: linkTo({ screen: name }), "aria-current": name === current ? "page" : null }, words),
+        ),
+      ),
+    ),
+  );
 }
 
 /** The line above a list: the search, what it has read, and the filters that are on. */
@@ -72,8 +120,16 @@ function toolbar(rows) {
 
 function searchStatus() {
   if (SEARCH.problem) return h("span.problem", {}, SEARCH.problem);
-  if (!SEARCH.text) return MODE === "folder" && SEARCH.taken.size < DATA.index.chunks.length ? h("span.quiet", {}, `A search reads all ${count(DATA.index.chunks.length)} pages of data; press Enter.`) : null;
-  if (SEARCH.read < DATA.n) return h("span", {}, `Read ${count(SEARCH.read)} of ${plural(DATA.n, "text")}: ${plural(SEARCH.hits, "match", "matches")} so far.`);
+  if (!SEARCH.text)
+    return MODE === "folder" && SEARCH.taken.size < DATA.index.chunks.length
+      ? h("span.quiet", {}, `A search reads all ${count(DATA.index.chunks.length)} pages of data; press Enter.`)
+      : null;
+  if (SEARCH.read < DATA.n)
+    return h(
+      "span",
+      {},
+      `Read ${count(SEARCH.read)} of ${plural(DATA.n, "text")}: ${plural(SEARCH.hits, "match", "matches")} so far.`,
+    );
   return h("span.quiet", {}, `${plural(SEARCH.hits, "trial")} with a match.`);
 }
 
@@ -97,7 +153,9 @@ function wireToolbar() {
     if (isAtOnce() || !field.value) timer = setTimeout(search, 60);
   });
   field.addEventListener("change", search);
-  field.addEventListener("keydown", (event) => { if (event.key === "Enter") search(); });
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") search();
+  });
   document.getElementById("pattern").addEventListener("change", (event) => go({ re: event.target.checked }));
   document.getElementById("exact").addEventListener("change", (event) => go({ exact: event.target.checked }));
   // A search in progress is shown a few times per second, its end at once.
@@ -116,11 +174,15 @@ function wireToolbar() {
 /** Dark, light, or as the system says; the browser remembers it where it may. */
 function switchTheme() {
   const root = document.documentElement;
-  const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const isDark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
   setTheme(isDark ? "light" : "dark");
   try {
     localStorage.setItem("perpend theme", root.dataset.theme);
-  } catch { /* not remembered */ }
+  } catch {
+    /* not remembered */
+  }
 }
 
 function setTheme(theme) {
@@ -132,7 +194,9 @@ function rememberedTheme() {
   try {
     const theme = localStorage.getItem("perpend theme");
     if (theme === "dark" || theme === "light") setTheme(theme);
-  } catch { /* nothing is remembered */ }
+  } catch {
+    /* nothing is remembered */
+  }
 }
 
 /** Ask the server for what is new, every 2 s while a run grows, else every 10 s. */
@@ -149,7 +213,10 @@ async function poll() {
       else if (STATE.screen !== "trial" || wasPending) show({ isData: true });
     }
   } catch (error) {
-    fill(document.getElementById("connection"), `The server does not answer (${escaped(error.message)}); the page shows what it has.`);
+    fill(
+      document.getElementById("connection"),
+      `The server does not answer (${escaped(error.message)}); the page shows what it has.`,
+    );
   }
   setTimeout(poll, DATA.index.growing ? 2000 : 10000);
 }
@@ -164,7 +231,10 @@ async function start() {
   try {
     takeIndex(await loadIndex());
   } catch (error) {
-    return fill(document.getElementById("main"), h("p.problem", {}, `The data of this page cannot be read: ${error.message}`));
+    return fill(
+      document.getElementById("main"),
+      h("p.problem", {}, `The data of this page cannot be read: ${error.message}`),
+    );
   }
   rememberedTheme();
   fill(document.getElementById("title"), inertName(DATA.index.title, 80));

@@ -62,7 +62,17 @@ function button(label, onclick, attributes = {}) {
 const OUTCOMES = ["right", "wrong", "planted", "not planted", "refused", "no answer", "error", "unscored", "pending"];
 const UNSCORED = OUTCOMES.indexOf("unscored");
 const outcomePlace = (name) => (OUTCOMES.includes(name) ? OUTCOMES.indexOf(name) : UNSCORED);
-const GLYPHS = { right: "✓", wrong: "✗", planted: "◆", "not planted": "◇", refused: "⊘", "no answer": "–", error: "!", unscored: "?", pending: "…" };
+const GLYPHS = {
+  right: "✓",
+  wrong: "✗",
+  planted: "◆",
+  "not planted": "◇",
+  refused: "⊘",
+  "no answer": "–",
+  error: "!",
+  unscored: "?",
+  pending: "…",
+};
 const MEANINGS = {
   right: "the answer is the expected one",
   wrong: "the answer is another one than expected",
@@ -79,14 +89,20 @@ const outcomeClass = (outcome) => "o-" + (OUTCOMES.includes(outcome) ? outcome.r
 /** The outcome as a coloured sign with its word; the word may be for screen readers only. */
 function badge(outcome, { word = true } = {}) {
   const name = outcome ?? "unscored";
-  return h("span.badge", { class: outcomeClass(name), title: MEANINGS[name] },
-    h("span.glyph", { "aria-hidden": "true" }, GLYPHS[name] ?? "?"), h(word ? "span" : "span.hidden", {}, name));
+  return h(
+    "span.badge",
+    { class: outcomeClass(name), title: MEANINGS[name] },
+    h("span.glyph", { "aria-hidden": "true" }, GLYPHS[name] ?? "?"),
+    h(word ? "span" : "span.hidden", {}, name),
+  );
 }
 
 /** A bar of shares by outcome, `counts` in the order of OUTCOMES. Its label says the counts. */
 function outcomeBar(counts) {
   const total = counts.reduce((sum, n) => sum + n, 0);
-  const words = OUTCOMES.map((name, n) => (counts[n] ? `${count(counts[n])} ${name}` : "")).filter(Boolean).join(", ");
+  const words = OUTCOMES.map((name, n) => (counts[n] ? `${count(counts[n])} ${name}` : ""))
+    .filter(Boolean)
+    .join(", ");
   const bar = h("span.bar", { role: "img", "aria-label": words || "no trials", title: words });
   OUTCOMES.forEach((name, n) => {
     if (!counts[n]) return;
@@ -131,8 +147,17 @@ function choice(label, options, value, onchange) {
 }
 
 function toggle(label, isOn, onchange, title = "") {
-  return h("label.toggle", { title },
-    h("input", { type: "checkbox", "data-key": `toggle ${label}`, checked: isOn, onchange: (event) => onchange(event.target.checked) }), h("span", {}, label));
+  return h(
+    "label.toggle",
+    { title },
+    h("input", {
+      type: "checkbox",
+      "data-key": `toggle ${label}`,
+      checked: isOn,
+      onchange: (event) => onchange(event.target.checked),
+    }),
+    h("span", {}, label),
+  );
 }
 
 /** Text offered as a file. */

@@ -12,13 +12,18 @@ function searcher(scope) {
     let body = json;
     if (base64 !== undefined) {
       const text = base64.trim();
-      const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+      const bytes = Uint8Array.fromBase64
+        ? Uint8Array.fromBase64(text)
+        : Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
       body = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
     }
-    const texts = body.trials.map(textOf), lower = texts.map((text) => text.toLowerCase());
+    const texts = body.trials.map(textOf),
+      lower = texts.map((text) => text.toLowerCase());
     const ends = new Uint32Array(texts.length);
     let end = 0;
-    lower.forEach((text, n) => { ends[n] = end += text.length + 1; });
+    lower.forEach((text, n) => {
+      ends[n] = end += text.length + 1;
+    });
     chunks.set(chunk, { first, texts, lower: lower.join("\u0000") + "\u0000", ends, searched: null });
     scope.postMessage({ taken: chunk });
     pump();
@@ -41,7 +46,8 @@ function searcher(scope) {
       const next = [...chunks.values()].find((chunk) => chunk.searched !== asked.id);
       if (!next) break;
       const began = Date.now();
-      const rows = [], read = [];
+      const rows = [],
+        read = [];
       for (const [number, chunk] of chunks) {
         if (chunk.searched === asked.id) continue;
         const hits = asked.pattern ? byPattern(chunk, asked) : byText(chunk, asked);
@@ -59,10 +65,13 @@ function searcher(scope) {
   const byText = (chunk, { text, isExact }) => {
     const hits = [];
     if (isExact) {
-      chunk.texts.forEach((one, n) => { if (one.includes(text)) hits.push(chunk.first + n); });
+      chunk.texts.forEach((one, n) => {
+        if (one.includes(text)) hits.push(chunk.first + n);
+      });
       return hits;
     }
-    let at = 0, row = 0;
+    let at = 0,
+      row = 0;
     for (;;) {
       at = chunk.lower.indexOf(text, at);
       if (at < 0) return hits;
@@ -74,7 +83,9 @@ function searcher(scope) {
 
   const byPattern = (chunk, { pattern }) => {
     const hits = [];
-    chunk.texts.forEach((one, n) => { if (pattern.test(one)) hits.push(chunk.first + n); });
+    chunk.texts.forEach((one, n) => {
+      if (pattern.test(one)) hits.push(chunk.first + n);
+    });
     return hits;
   };
 
@@ -99,15 +110,33 @@ function searcher(scope) {
     else if (data.do === "places") places(data);
     else if (data.do === "search") {
       const { id, text, isPattern, isExact } = data;
-      search = { id, isExact, text: isExact ? text : text.toLowerCase(), pattern: isPattern ? compiled(text, isExact) : null };
+      search = {
+        id,
+        isExact,
+        text: isExact ? text : text.toLowerCase(),
+        pattern: isPattern ? compiled(text, isExact) : null,
+      };
       pump();
     } else if (data.do === "stop") search = null;
   };
 }
 
 const SEARCH = {
-  id: 0, text: "", isPattern: false, isExact: false, mask: null, read: 0, hits: 0, problem: "",
-  worker: null, taken: new Map(), isFeeding: false, changed: () => {}, questions: new Map(), waiting: 0, readChunks: new Map(),
+  id: 0,
+  text: "",
+  isPattern: false,
+  isExact: false,
+  mask: null,
+  read: 0,
+  hits: 0,
+  problem: "",
+  worker: null,
+  taken: new Map(),
+  isFeeding: false,
+  changed: () => {},
+  questions: new Map(),
+  waiting: 0,
+  readChunks: new Map(),
 };
 
 function startWorker() {
@@ -120,7 +149,11 @@ function startWorker() {
     // No worker here: the same code in the page, without regular expressions, which nothing could stop.
     const scope = { postMessage: (data) => heard({ data }), onmessage: null };
     searcher(scope);
-    SEARCH.worker = { isHere: true, postMessage: (data) => setTimeout(() => scope.onmessage({ data })), terminate: () => {} };
+    SEARCH.worker = {
+      isHere: true,
+      postMessage: (data) => setTimeout(() => scope.onmessage({ data })),
+      terminate: () => {},
+    };
   }
   SEARCH.worker.onmessage = heard;
 }
@@ -192,7 +225,18 @@ const nextToFeed = () => DATA.index.chunks.findIndex((chunk, n) => SEARCH.taken.
 /** Begin a search; an empty text ends it. Hits arrive in SEARCH.mask, and `changed` is called as they do. */
 function searchFor(text, isPattern, isExact) {
   if (text === SEARCH.text && isPattern === SEARCH.isPattern && isExact === SEARCH.isExact) return;
-  Object.assign(SEARCH, { id: SEARCH.id + 1, text, isPattern, isExact, read: 0, hits: 0, problem: "", mask: null, waiting: 0, readChunks: new Map() });
+  Object.assign(SEARCH, {
+    id: SEARCH.id + 1,
+    text,
+    isPattern,
+    isExact,
+    read: 0,
+    hits: 0,
+    problem: "",
+    mask: null,
+    waiting: 0,
+    readChunks: new Map(),
+  });
   if (!text) {
     SEARCH.worker?.postMessage({ do: "stop" });
     return;
@@ -209,7 +253,8 @@ function searchFor(text, isPattern, isExact) {
 }
 
 function patternProblem(text) {
-  if (SEARCH.worker.isHere) return "This browser allows no worker here, so there are no regular expressions. Search for plain text.";
+  if (SEARCH.worker.isHere)
+    return "This browser allows no worker here, so there are no regular expressions. Search for plain text.";
   try {
     new RegExp(text, "imu");
     return "";
@@ -237,7 +282,8 @@ function endWorker() {
   SEARCH.worker.terminate();
   SEARCH.worker = null;
   SEARCH.isFeeding = false;
-  SEARCH.problem = "This expression takes too long, so the search was stopped. Avoid repetition inside repetition, such as (a+)+.";
+  SEARCH.problem =
+    "This expression takes too long, so the search was stopped. Avoid repetition inside repetition, such as (a+)+.";
   for (const answer of SEARCH.questions.values()) answer([]);
   SEARCH.questions.clear();
   SEARCH.changed();

@@ -2,21 +2,40 @@
 
 const SCREENS = ["overview", "matrix", "trials", "trial", "compare", "claims", "labels"];
 const EMPTY = {
-  screen: "overview", filters: {}, ranges: {}, q: "", re: false, exact: false, claim: "", run: "",
-  by: "", sort: "", differ: false, t: [], of: "", a: "", b: "", only: "", reader: "", at: "",
+  screen: "overview",
+  filters: {},
+  ranges: {},
+  q: "",
+  re: false,
+  exact: false,
+  claim: "",
+  run: "",
+  by: "",
+  sort: "",
+  differ: false,
+  t: [],
+  of: "",
+  a: "",
+  b: "",
+  only: "",
+  reader: "",
+  at: "",
+  beside: "",
 };
 let STATE = { ...EMPTY };
 /** What is open or typed but is no state of its own. */
 const UI = { isFiltersOpen: false, openGroups: new Set(["outcome", "condition", "model"]), places: new Map() };
 
-const TEXTS = ["q", "claim", "run", "by", "sort", "of", "a", "b", "only", "reader", "at"];
+const TEXTS = ["q", "claim", "run", "by", "sort", "of", "a", "b", "only", "reader", "at", "beside"];
 const SWITCHES = ["re", "exact", "differ"];
 
 /** The fragment of a state: '#trials?f.outcome=wrong&q=Paris'. What is as at first is left out. */
 function hashOf(state) {
   const query = new URLSearchParams();
-  for (const [name, values] of Object.entries(state.filters)) for (const value of values) query.append(`f.${name}`, value);
-  for (const [name, [low, high]] of Object.entries(state.ranges)) query.append(`r.${name}`, `${low ?? ""}..${high ?? ""}`);
+  for (const [name, values] of Object.entries(state.filters))
+    for (const value of values) query.append(`f.${name}`, value);
+  for (const [name, [low, high]] of Object.entries(state.ranges))
+    query.append(`r.${name}`, `${low ?? ""}..${high ?? ""}`);
   for (const name of TEXTS) if (state[name]) query.append(name, state[name]);
   for (const name of SWITCHES) if (state[name]) query.append(name, "1");
   if (state.screen === "trial" || state.screen === "compare") for (const part of state.t) query.append("t", part);
