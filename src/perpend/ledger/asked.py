@@ -43,8 +43,13 @@ def attempts_of(store: Store, numbers: Sequence[int]) -> dict[int, list[StoredAt
 def scores_of(store: Store, numbers: Sequence[int]) -> dict[int, dict[str, Score]]:
     """The stored scores of some trials, by 'name@version'."""
     scores: dict[int, dict[str, Score]] = {}
-    for trial, name, *score in store.query(_SCORES, dumps(list(numbers))):
-        scores.setdefault(whole(trial), {})[str(name)] = read_score(*score)
+    known: dict[tuple[object, ...], Score] = {}  # a rule says the same of many answers
+    for row in store.query(_SCORES, dumps(list(numbers))):
+        verdict = row[2:]
+        score = known.get(verdict)
+        if score is None:
+            score = known[verdict] = read_score(*verdict)
+        scores.setdefault(whole(row[0]), {})[str(row[1])] = score
     return scores
 
 

@@ -27,6 +27,8 @@ from perpend.view.outcomes import Outcomes
 CHUNK = 250
 """Trials that are read, packed and opened at once."""
 _MARKS = ("<", "[", "◁", ":", "：", "\n\n\n", "\r", "\u2028", "\u2029", "\x85")
+_FIRST = ("ok", "al", "hm", "wait", "first", "so", "now", "well", "right", "the u", "the h", "the q", "the p", "the t",
+          "the s", "the i", "let", "i ", "we ")  # fmt: skip
 _OPENING = 200
 """Characters in which thinking aloud is known by its first words."""
 _HIDDEN = (f"stored_messages@{IMPORTED}", f"stored_prompt@{IMPORTED}")
@@ -61,6 +63,7 @@ class ViewedTrials:
         keys = [codes[key] for key in ("repeat", "sampling", "model", "condition", "item")]
         self.order: IntArray = np.lexsort(keys)
         """For each row, the position of its trial in the plan, from 0."""
+        self._last_item: tuple[Item, JSON] | None = None
         self._show = f"perpend show {shlex.quote(run.name)} --messages --where trial="
 
     def __len__(self) -> int:
@@ -141,7 +144,7 @@ class ViewedTrials:
             "trial": trial.trial,
             "number": trial.trial,
             "show": f"{self._show}{trial.trial}",
-            "item": _item(trial.item),
+            "item": self._item_body(trial.item),
             "text_sha256": None if text is None else text_sha256(text),
             "text_turn": shown[0] if shown else None,
             "turns": [_turn(turn, one, sent.get(turn), viewed.attempts) for turn, _, one in viewed.turns]
@@ -149,6 +152,12 @@ class ViewedTrials:
             "scores": list(_scores(viewed, text or "", shown[0] if shown else 0)),
             "candidates": list(_candidates(trial.item, response)),
         }
+
+    def _item_body(self, item: Item) -> JSON:
+        """What is shown of an item; its trials follow each other, so it is made once."""
+        if self._last_item is None or self._last_item[0] is not item:
+            self._last_item = item, _item(item)
+        return self._last_item[1]
 
 
 def _turns(attempts: Sequence[StoredAttempt]) -> Iterator[tuple[int, str, Response]]:
@@ -159,7 +168,7 @@ def _turns(attempts: Sequence[StoredAttempt]) -> Iterator[tuple[int, str, Respon
         yield turn, best.request, best.response
 
 
-def _item(item: Item) -> dict[str, JSON]:
+def _item(item: Item) -> JSON:
     return {
         "prompt": question(item),
         "choices": list(item.choices),
@@ -230,6 +239,8 @@ def _is_plain(text: str) -> bool:
     """Whether nothing in a text can open or close a turn, a thought or a document; then most of the work is saved."""
     if any(mark in text for mark in _MARKS) or not text[:1].isupper():
         return False
+    if not text[:5].lower().startswith(_FIRST):
+        return True
     opening = fold(text[:_OPENING]).text
     return not TRACE.match(opening) and not MILD_TRACE.match(opening)
 
@@ -251,12 +262,20 @@ def _scores(viewed: ViewedTrial, text: str, turn: int) -> Iterator[JSON]:
     for name, score in viewed.scores.items():
         if name in _HIDDEN:
             continue
-        body: dict[str, JSON] = {"scorer": name, "value": score.value, "answer": score.answer, "reason": score.reason}
         span = score.span
-        if span is not None and 0 <= span[0] <= span[1] <= len(text):
-            start, end = units(text, *span)
-            body |= {"turn": turn, "start": start, "end": end}
-        yield body
+        if span is None or not 0 <= span[0] <= span[1] <= len(text):
+            yield {"scorer": name, "value": score.value, "answer": score.answer, "reason": score.reason}
+            continue
+        start, end = units(text, *span)
+        yield {
+            "scorer": name,
+            "value": score.value,
+            "answer": score.answer,
+            "reason": score.reason,
+            "turn": turn,
+            "start": start,
+            "end": end,
+        }
 
 
 def _candidates(item: Item, response: Response | None) -> Iterator[JSON]:
