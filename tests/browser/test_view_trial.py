@@ -1,4 +1,4 @@
-"""What one trial shows: turns, reasoning, candidates, attempts, errors. The page is a study's with these put in."""
+"""What one trial shows: turns, reasoning, candidates, attempts, errors; and figures. A study's page with them put in."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.browser.test_view_hostile import opened_data
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("browser")]
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 ANSWER = "<think>It could be Auckland.</think> It is Wellington.\n\nUser: And of Peru?"
 FIRST = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "The capital?"}]
 TRIAL = {
@@ -58,6 +59,7 @@ def tab(visit: Callable[..., Visit], study_page: Path, tmp_path: Path) -> Visit:
         body["trials"] = [{**trial, **TRIAL} for trial in body["trials"]]
         body["trials"][1]["turns"] = [{"messages": FIRST, "answer": None, "error": "HTTP 500: <b>no</b>"}]
         body["trials"][2]["turns"] = []
+    index["runs"][0]["figures"] = [{"title": "One pixel", "caption": "", "type": "image/png", "data": PIXEL}]
     out = tmp_path / "trial.html"
     packs = [(name, packed(json.dumps(body).encode())) for name, body in chunks.items()]
     out.write_text("".join(shell("file", packed(json.dumps(index).encode()), packs)), encoding="utf-8")
@@ -107,3 +109,12 @@ def test_a_failed_and_an_unasked_trial_say_so(tab: Visit) -> None:
     tab.page.locator(".steps", has_text="3 of 96").wait_for()
     tab.page.wait_for_selector(".trial-body .actions")
     assert tab.page.inner_text(".conversation") == "Not asked yet."
+
+
+def test_a_figure_of_the_study_is_a_picture_with_its_title(tab: Visit) -> None:
+    tab.go("overview")
+    tab.page.evaluate("Promise.all([...document.images].map(one => one.decode()))")
+    assert tab.page.eval_on_selector_all("img", "all => all.map(one => [one.naturalWidth, one.alt])") == [
+        [1, "One pixel"]
+    ]
+    assert tab.page.inner_text("figcaption") == "One pixel"

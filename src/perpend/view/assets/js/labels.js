@@ -257,7 +257,11 @@ function saving(run) {
       id: "download-labels",
     }),
     " ",
-    h("span.quiet", {}, "Put it into the run's folder, or take it in with perpend label --from labels.jsonl."),
+    h(
+      "span.quiet",
+      {},
+      `Put it into the run's folder, or take it in: perpend label RUN --rubric ${run.labelling.rubric} --from labels.jsonl`,
+    ),
   );
 }
 

@@ -2,27 +2,26 @@
 
 const CARDS = 4;
 
+/** One run in full; of several, what each says, with a link to all of it. */
 function overviewScreen() {
   const runs = DATA.runs;
-  return h(
-    "div.overview",
-    {},
-    runs.length > 1
-      ? h(
-          "ul.runs",
-          { "aria-label": "Runs in this page" },
-          runs.map((run, n) => h("li", {}, h("a", { href: linkTo({ run: String(n) }) }, inertName(run.name, 60)))),
-        )
-      : null,
-    runs
-      .filter((_, n) => (runs.length <= 3 && !STATE.run ? true : String(n) === (STATE.run || "0")))
-      .map((run) => overviewOf(run, runs.indexOf(run))),
-  );
+  const chosen = runs.length === 1 ? runs[0] : runs[Number(STATE.run)];
+  if (STATE.run === "" && runs.length > 1) {
+    return h(
+      "div.overview",
+      {},
+      runs.map((run, n) => overviewOf(run, n, true)),
+    );
+  }
+  if (!chosen)
+    return h("p.empty", {}, "This page has no such run. ", h("a", { href: linkTo({ run: "" }) }, "All runs"));
+  const others = h("p.runs", {}, h("a", { href: linkTo({ run: "" }) }, `All ${count(runs.length)} runs`));
+  return h("div.overview", {}, runs.length > 1 ? others : null, overviewOf(chosen, runs.indexOf(chosen), false));
 }
 
 const KINDS = { run: "a run", published: "a published folder", imported: "an imported log" };
 
-function overviewOf(run, number) {
+function overviewOf(run, number, isShort) {
   return h(
     "article.run",
     { "aria-label": `Run ${run.name}` },
@@ -33,6 +32,7 @@ function overviewOf(run, number) {
       run.task ? " · " : "",
       KINDS[run.kind] ?? "",
       DATA.runs.length > 1 ? [" · ", inertName(run.name, 60)] : null,
+      auditOf(run),
       growth(run),
     ),
     run.question ? h("h2.question", {}, run.question) : null,
@@ -40,12 +40,31 @@ function overviewOf(run, number) {
     cautions(run.cautions ?? []),
     cardsOf(run.headline ?? []),
     outcomesOf(number),
-    (run.figures ?? []).map(figure),
-    gates(run.gates ?? []),
-    facts(run.facts ?? []),
-    numbersOf(run.headline ?? []),
-    scorers(run.scorers ?? []),
+    isShort
+      ? h(
+          "p.all",
+          {},
+          h(
+            "a",
+            { href: linkTo({ run: String(number) }) },
+            "Figures, gates and all numbers of ",
+            inertName(run.name, 60),
+          ),
+        )
+      : [
+          run.figures?.length ? h("div.figures", {}, run.figures.map(figure)) : null,
+          gates(run.gates ?? []),
+          facts(run.facts ?? []),
+          numbersOf(run.headline ?? []),
+          scorers(run.scorers ?? []),
+        ],
   );
+}
+
+/** What the audit of a run said, where there was one. */
+function auditOf(run) {
+  const audit = (run.facts ?? []).find(([label]) => label === "Audit");
+  return audit ? [" · audited: ", inertName(audit[1], 120)] : null;
 }
 
 function growth(run) {
@@ -209,15 +228,24 @@ function whisker(one, low, high) {
 
 /** Outcomes by condition (or model): counts of the trials in this page, each a link to them. */
 function outcomesOf(number) {
-  const by = varied("condition") > 1 ? "condition" : "model";
-  const one = column(by),
-    outcome = column("outcome"),
-    run = column("run");
-  if (!one?.isCoded) return null;
-  const tally = one.labels.map(() => new Array(OUTCOMES.length).fill(0));
-  for (let row = 0; row < DATA.n; row++) {
-    if (run.codes[row] !== run.labels.indexOf(DATA.runs[number].name) && DATA.runs.length > 1) continue;
-    tally[one.codes[row]][outcomePlace(outcome.labels[outcome.codes[row]])]++;
+  const run = column("run"),
+    outcome = column("outcome");
+  const own = run.labels.indexOf(DATA.runs[number].name.toWellFormed());
+  const tallyBy = (one) => {
+    const tally = one.labels.map(() => new Array(OUTCOMES.length).fill(0));
+    for (let row = 0; row < DATA.n; row++) {
+      if (run.codes[row] === own) tally[one.codes[row]][outcomePlace(outcome.labels[outcome.codes[row]])]++;
+    }
+    return tally;
+  };
+  const isVaried = (tally) => tally.filter((counts) => counts.some(Boolean)).length > 1;
+  let by = "condition",
+    one = column(by),
+    tally = tallyBy(one);
+  if (!isVaried(tally)) {
+    by = "model";
+    one = column(by);
+    tally = tallyBy(one);
   }
   const used = OUTCOMES.filter((_, place) => tally.some((counts) => counts[place]));
   const runFilter = DATA.runs.length > 1 ? { run: [DATA.runs[number].name] } : {};
@@ -277,7 +305,12 @@ function figure(one) {
   return h(
     "figure",
     {},
-    h("img", { src: `data:${one.type};base64,${one.data}`, alt: one.title ?? "A figure of the study" }),
+    h("img", {
+      src: `data:${one.type};base64,${one.data}`,
+      alt: one.title ?? "A figure of the study",
+      onload: ({ target }) =>
+        target.parentNode.classList.toggle("is-wide", target.naturalWidth > 1.9 * target.naturalHeight),
+    }),
     h("figcaption", {}, h("strong", {}, one.title ?? ""), one.caption ? [" ", one.caption] : null),
   );
 }

@@ -79,8 +79,8 @@ const MEANINGS = {
   planted: "the answer is the wrong one that was planted",
   "not planted": "an opinion, and not the one that was planted",
   refused: "the model declined to answer",
-  "no answer": "there is a text, and no answer in it",
-  error: "the request failed, or the text was cut off",
+  "no answer": "the text reaches no answer that can be read",
+  error: "the request failed, so there is no text",
   unscored: "no scorer says right or wrong",
   pending: "not asked yet",
 };
