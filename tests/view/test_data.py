@@ -250,3 +250,21 @@ def test_an_imported_log_and_what_is_none(tmp_path: Path) -> None:
         page_of(tmp_path / "p.html", nothing)
     with pytest.raises(StoreError, match="no such file"):
         page_of(tmp_path / "p.html", tmp_path / "absent")
+
+
+def test_a_run_that_stopped_by_its_rule_has_trials_that_are_not_due_and_its_valid_numbers_first(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, most=12)
+    body = json.loads((folder / METRICS).read_text())
+    rate = next(one for one in body["metrics"] if one["metric"] == "rate" and one["scorer"] == "correct@3")
+    looks = {**rate, "metric": "looks", "scorer": "", "also": {"k": 3, "look": 1, "looks": 2, "stopped": True}}
+    valid = {**rate, "metric": "sequential_rate", "value": 0.75, "lo": 0.4, "hi": 0.9}
+    (folder / METRICS).write_text(json.dumps({**body, "metrics": [*body["metrics"], looks, valid]}))
+    page = page_of(tmp_path / "p.html", folder)
+    assert page.column("outcome").count("not due") == 8
+    assert "pending" not in page.column("outcome")
+    assert page.run["headline"][0]["name"] == "sequential_rate"
+    assert page.run["headline"][0]["text"] == "75% [40, 90]"
+    assert not any("not asked yet" in caution for caution in page.run["cautions"])
+    assert dict(page.run["facts"])["Without an answer"].startswith(
+        f"{page.column('outcome').count('error') + page.column('outcome').count('no answer')} of"
+    )

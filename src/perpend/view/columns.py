@@ -13,7 +13,7 @@ from perpend.canon import JSON
 from perpend.measure.labels import HumanLabel
 from perpend.measure.table import FloatArray, IntArray
 from perpend.types import Sampling
-from perpend.view.outcomes import OUTCOMES, PENDING
+from perpend.view.outcomes import OUTCOMES
 from perpend.view.overview import TrialCounts
 from perpend.view.trials import ViewedTrial, ViewedTrials
 
@@ -67,7 +67,7 @@ class RunColumns:
         n = len(trials)
         self.trials = trials
         self._texts = {key: _Texts(np.zeros(n, dtype=np.int64)) for key in ("finish", "error")}
-        self._outcomes = np.full(n, OUTCOMES.index(PENDING), dtype=np.int64)
+        self._outcomes = np.full(n, OUTCOMES.index(trials.outcomes.unasked), dtype=np.int64)
         self._numbers = {key: np.full(n, np.nan) for key in _NUMBERS}
         self._scores: dict[str, FloatArray] = {name: np.full(n, np.nan) for name in trials.scorers}
         self._labels: dict[str, _Texts] = {}

@@ -11,7 +11,7 @@ from perpend.measure.labels import read_labels
 from perpend.measure.run import Run
 from perpend.view.columns import RunColumns, columns_json
 from perpend.view.labelling import Labelling
-from perpend.view.outcomes import PENDING
+from perpend.view.outcomes import ERROR, NOT_DUE, PENDING
 from perpend.view.overview import Stated, facts_of, question_of, scorers_of
 from perpend.view.trials import CHUNK, ViewedTrials
 
@@ -38,7 +38,7 @@ class ViewedRun:
 
     def __init__(self, stated: Stated, name: str | None = None) -> None:
         self.stated = stated
-        self.trials = ViewedTrials(stated.run, name)
+        self.trials = ViewedTrials(stated.run, name, is_stopped=stated.is_stopped)
         self.columns = RunColumns(self.trials)
 
     @property
@@ -84,8 +84,8 @@ class ViewedRun:
             "labelling": None if labelling is None else labelling.as_json(),
             "imported": None if source is None else str(source.get("format")),
             "planned": planned,
-            "answered": planned - counts.outcomes["error"] - counts.outcomes[PENDING],
-            "failed": counts.outcomes["error"],
+            "answered": planned - sum(counts.outcomes[word] for word in (ERROR, PENDING, NOT_DUE)),
+            "failed": counts.outcomes[ERROR],
         }
 
 

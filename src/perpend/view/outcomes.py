@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from perpend.types import UNFIT, Response, Score
 
 RIGHT, WRONG, PLANTED, NOT_PLANTED = "right", "wrong", "planted", "not planted"
-REFUSED, NO_ANSWER, ERROR, UNSCORED, PENDING = "refused", "no answer", "error", "unscored", "pending"
-OUTCOMES = (RIGHT, WRONG, PLANTED, NOT_PLANTED, REFUSED, NO_ANSWER, ERROR, UNSCORED, PENDING)
+REFUSED, NO_ANSWER, ERROR, UNSCORED = "refused", "no answer", "error", "unscored"
+PENDING, NOT_DUE = "pending", "not due"
+OUTCOMES = (RIGHT, WRONG, PLANTED, NOT_PLANTED, REFUSED, NO_ANSWER, ERROR, UNSCORED, PENDING, NOT_DUE)
 _CORRECT, _PLANTED, _REFUSED = "correct", "endorsed", "refused"
 _OTHER = (_PLANTED, _REFUSED, "mentioned", "disclaimed", "unfinished", "confidence", "confidence_raw")
 """Scorers whose 1 does not say that an answer is right."""
@@ -19,11 +20,12 @@ class Outcomes:
 
     `correct` decides where it was scored, else the first scorer that the run declares, else the first that an import
     brought. 'planted' is an answer that endorses the decoy, 'not planted' one that does not where no answer is right,
-    'no answer' one that cannot be read or was not reached, 'unscored' a value that is neither 0 nor 1, or none.
+    'no answer' one that cannot be read or was not reached, 'unscored' a value that is neither 0 nor 1, or none. A trial
+    without a response is `unasked`: 'pending', or 'not due' in a run that has stopped by a rule.
     """
 
-    def __init__(self, known: Sequence[str], declared: Sequence[str]) -> None:
-        self.known = tuple(known)
+    def __init__(self, known: Sequence[str], declared: Sequence[str], unasked: str = PENDING) -> None:
+        self.known, self.unasked = tuple(known), unasked
         stems = {name.partition("@")[0]: name for name in self.known}  # of several versions the last
         candidates = [name.partition("@")[0] for name in (*declared, *self.known)]
         first = [stem for stem in (_CORRECT, *candidates) if stem in stems and stem not in _OTHER]
@@ -33,7 +35,7 @@ class Outcomes:
     def of(self, response: Response | None, scores: Mapping[str, Score]) -> str:  # noqa: PLR0911  one per word
         """The word for one trial."""
         if response is None:
-            return PENDING
+            return self.unasked
         if response.text is None:
             return ERROR
         verdict = scores.get(self.primary or "")

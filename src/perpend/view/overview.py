@@ -25,14 +25,16 @@ from perpend.report.derive import FIGURES, REPORT, study_of
 from perpend.report.overview import newest
 from perpend.spec.resolve import module_of, names
 from perpend.types import Estimate
+from perpend.view.outcomes import ERROR, NOT_DUE, OUTCOMES, PENDING
 from perpend.view.outcomes import NO_ANSWER as WITHOUT
-from perpend.view.outcomes import OUTCOMES
 
 Kind: TypeAlias = Literal["run", "published", "imported"]
 _LARGEST = 4 << 20
 """Bytes of a figure that the page takes along."""
 _DPI, _MOST = 120, 24
 _ONE, _TWO = "_single", "_double"
+_LOOKS, _SEQUENTIAL = "looks", ("sequential_rate", "sequential_difference")
+"""What metrics.json of a run with a stopping rule states: how far it looked, and the numbers that are valid there."""
 _NOT_SCORED = "This run is not scored yet: 'perpend score' states its numbers."
 
 
@@ -66,13 +68,19 @@ class Stated:
         page = self.folder / REPORT
         return answer_in(read_text(page, StoreError)) if page.is_file() else []
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the run stopped by a rule before all items were asked: its numbers say so."""
+        looks = () if self.numbers is None else self.numbers.find(_LOOKS)
+        return any(metric.estimate.also.get("stopped") is True for metric in looks)
+
     @cached_property
     def metrics(self) -> list[Metric]:
         """Rates, means, differences and shares without an answer, by the newest scorers."""
         numbers = self.numbers
         if numbers is None:
             return []
-        names = ("rate", "mean", "difference", NO_ANSWER)
+        names = (*_SEQUENTIAL, "rate", "mean", "difference", NO_ANSWER)
         return [metric for scorer in newest(self.run) for name in names for metric in numbers.find(name, scorer)]
 
     def cautions(self, pending: int) -> list[str]:
@@ -169,9 +177,10 @@ def number_json(metric: Metric) -> dict[str, JSON]:
 
 
 def _printed(name: str, one: Estimate) -> str:
-    if name in ("difference", "corrected_difference"):
+    if name in ("difference", "corrected_difference", "sequential_difference"):
         return answer.change(one)
-    return answer.share(one) if name in ("rate", NO_ANSWER, "labelled", "agreement") else answer.value(one)
+    is_share = name in ("rate", "sequential_rate", NO_ANSWER, "labelled", "agreement")
+    return answer.share(one) if is_share else answer.value(one)
 
 
 def question_of(run: Run) -> str:
@@ -224,11 +233,9 @@ def facts_of(stated: Stated, counts: TrialCounts) -> Iterator[tuple[str, str]]:
     )
     words = [f"{counts.outcomes[word]} {word}" for word in OUTCOMES if counts.outcomes.get(word)]
     yield "Trials", f"{planned}: {', '.join(words)}" if planned else "none"
-    without = sum(counts.outcomes.get(word, 0) for word in (WITHOUT, "error", "pending"))
-    yield (
-        "Without an answer",
-        f"{without} of {planned}" + (f" ({answer.percent(without / planned, 1)})" if planned else ""),
-    )
+    due = planned - counts.outcomes.get(NOT_DUE, 0)
+    without = sum(counts.outcomes.get(word, 0) for word in (WITHOUT, ERROR, PENDING))
+    yield "Without an answer", f"{without} of {due}" + (f" ({answer.percent(without / due, 1)})" if due else "")
     yield "Requests", str(counts.requests)
     tokens = [
         f"{value:,.0f} {way}"

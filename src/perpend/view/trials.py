@@ -22,7 +22,7 @@ from perpend.report.sent import Renderer, SentTurn, renderer, sent_of
 from perpend.text.match import fold
 from perpend.text.segments import MILD_TRACE, NONE, TRACE, segment
 from perpend.types import Item, Response, Sampling, Score, Scorer
-from perpend.view.outcomes import Outcomes
+from perpend.view.outcomes import NOT_DUE, PENDING, Outcomes
 
 CHUNK = 250
 """Trials that are read, packed and opened at once."""
@@ -53,11 +53,12 @@ class ViewedTrial:
 class ViewedTrials:
     """A run's trials, read by their rows: sorted by item, condition, model, sampling and repeat, as the plan has them.
 
-    What the run declares and has not scored is scored here, in memory: a run that is still asked has no scores yet.
+    In a run that `is_stopped` by a rule, what was not asked is not due. What the run declares and has not scored is
+    scored here, in memory: a run that is still asked has no scores yet.
     """
 
-    def __init__(self, run: Run, name: str | None = None) -> None:
-        self.run, self.name = run, name or run.name
+    def __init__(self, run: Run, name: str | None = None, *, is_stopped: bool = False) -> None:
+        self.run, self.name, self._unasked = run, name or run.name, NOT_DUE if is_stopped else PENDING
         """`name` is the run's on the page, where two may not share one."""
         codes = run.table.codes
         keys = [codes[key] for key in ("repeat", "sampling", "model", "condition", "item")]
@@ -98,7 +99,7 @@ class ViewedTrials:
     def outcomes(self) -> Outcomes:
         """How verdicts become the words of the matrix."""
         fresh = [f"{scorer.name}@{scorer.version}" for scorer in self.fresh]
-        return Outcomes([*self.run.table.scorers, *fresh], self.run.manifest.scorers)
+        return Outcomes([*self.run.table.scorers, *fresh], self.run.manifest.scorers, self._unasked)
 
     @cached_property
     def scorers(self) -> tuple[str, ...]:
