@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
+from perpend._audit import Audited, audit
 from perpend._make import AnyModel, model, models_given, scorer, task
 from perpend.ask.asking import Outcome
 from perpend.ask.conditions import condition, template
 from perpend.ask.given import on_disk
 from perpend.ask.runner import Keeping, evaluate_task, task_of
 from perpend.ask.task import Task, answer_key, make_model, make_task
-from perpend.errors import AuditFailure
-from perpend.inert import one_line
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from perpend.spec.stopping import stop_spec
 from perpend.types import Sampling
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
     from perpend.measure.pilot import RunPlan
     from perpend.measure.run import Run
-    from perpend.proof.audit import Audit
-    from perpend.proof.claims import Verdict
     from perpend.proof.publish import Published
     from perpend.report.compare import RunComparison
     from perpend.report.derive import Derived
@@ -217,69 +214,28 @@ def plan(  # noqa: PLR0913  each is one flag of the verb
         return plan_of(opened, request)
 
 
-def publish(
+def publish(  # noqa: PLR0913  each is one flag of the verb
     runs: Place | Sequence[Place],
     to: str | Path = "published",
     *,
     accept: Mapping[str, str] | None = None,
     sign: str | Path | None = None,
     figures: bool | Literal["all"] = True,
+    page: bool = False,
     trust_code: bool = False,
 ) -> list[Published]:
     """Check runs at the gates and publish copies that a stranger can verify. A gate that fails is an AuditFailure.
 
-    `accept` maps the name of a gate that may fail to the reason why. `sign` is an SSH key's file.
+    `accept` maps the name of a gate that may fail to the reason why. `sign` is an SSH key's file. With `page` each has
+    page.html, to read its trials in a browser.
     """
     from perpend.proof.publish import publish as publish_runs
+    from perpend.view.published import PAGES
 
     opened = [_run(run, trust_code=trust_code) for run in _several(runs)]
     key = None if sign is None else Path(sign)
-    return publish_runs(opened, Path(to), accept or {}, key, figures=figures, trust_code=trust_code)
-
-
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """What an audit came to: an outcome for each run or folder, and a verdict for each claim."""
-
-    runs: tuple[Audit, ...]
-    claims: tuple[Verdict, ...] = ()
-
-    def __repr__(self) -> str:
-        names = ", ".join(f"{outcome.name}: {'ok' if outcome.ok else 'differs'}" for outcome in self.runs)
-        failed = sum(one.status != "pass" for one in self.claims)
-        return one_line(f"Audited({names}" + (f"; {failed} of {len(self.claims)} claims fail)" if self.claims else ")"))
-
-    @property
-    def ok(self) -> bool:
-        """True when nothing differs and every claim holds."""
-        return all(outcome.ok for outcome in self.runs) and all(one.status == "pass" for one in self.claims)
-
-    def raise_for_failures(self) -> None:
-        """Raise AuditFailure with the first difference of every check that has one, or the claims that do not hold."""
-        failed = [outcome for outcome in self.runs if not outcome.ok]
-        if failed:
-            names = ", ".join(outcome.name for outcome in failed)
-            raise AuditFailure(f"{len(failed)} of {len(self.runs)} differ from what is stored: {names}")
-        if self.claims:
-            from perpend.proof.claims import raise_for_failures
-
-            raise_for_failures(self.claims)
-
-
-def audit(
-    paths: str | Path | Sequence[str | Path], *, claims: str | Path | None = None, trust_code: bool = False
-) -> Audited:
-    """Derive everything again from the raw answers of runs and published folders, and compare.
-
-    `claims` is a claims.toml whose claims are recomputed too. Code out of a folder runs only with `trust_code`.
-    """
-    from perpend.proof.audit import Options, check_claims
-    from perpend.proof.audit import audit as audit_paths
-
-    places = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    outcomes = audit_paths(places, Options(trust_code=trust_code))
-    verdicts = () if claims is None else check_claims(Path(claims), outcomes)
-    return Audited(tuple(outcomes), tuple(verdicts))
+    pages = PAGES if page else None
+    return publish_runs(opened, Path(to), accept or {}, key, figures=figures, page=pages, trust_code=trust_code)
 
 
 def compare(  # noqa: PLR0913  each is one flag of the verb

@@ -150,6 +150,7 @@ def commands(run: Path, other: Path, out: Path, claims: Path) -> Iterator[list[s
     yield ["show", str(run)]
     yield ["show", str(run), "--n-per-group", "1", "--messages"]
     yield ["show", str(run), "--flips", "--limit", "2"]
+    yield ["view", str(run), "--out", str(out / "page.html")]
     yield ["export", str(run), "--out", str(out / "rows.csv")]
     yield ["analyze", str(run), "--out", str(out / "analysis"), "--no-figures"]
     yield ["compare", str(run), str(other), "--out", str(out / "comparison"), "--no-figures"]

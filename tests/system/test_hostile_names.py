@@ -164,6 +164,7 @@ def test_the_verbs_that_derive(perpend: Verb, run: Path) -> None:
     other = run.parent / f"other{NAME}"
     shutil.copytree(run, other)
     assert perpend("analyze", run, "--out", f"analysis{NAME}", "--no-figures")[0] == 0
+    assert perpend("view", run, other, "--out", f"page{NAME}.html", "--no-figures")[0] == 0
     assert perpend("compare", run, other)[0] == 0
     assert isinstance(told(perpend, "compare", run, other), dict)
     assert perpend("compare", run, other, "--first", f"model={NAME}", "--second", f"x{NAME}=1")[0] != 0

@@ -26,6 +26,8 @@ VERBS = {
     "audit": "audit study",
     "compare": "compare study other --out out",
     "show": "show study --n-per-group 1 --out-md out/cases.md",
+    "view": "view study --out out/page.html --no-figures",
+    "publish a page": "publish study --to out --no-figures --page",
     "export": "export study --out out/trials.jsonl",
     "freeze": "freeze items.jsonl --out out/freeze.json",
     "convert in": "convert rows.jsonl out/imported --map id=id,prompt=prompt,text=text,target=target",

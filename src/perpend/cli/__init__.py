@@ -16,6 +16,7 @@ from perpend.cli import (
     planning,
     reading,
     showing,
+    viewing,
 )  # each adds its verbs to the group
 from perpend.cli.command import run
 from perpend.cli.group import group as cli
@@ -33,6 +34,7 @@ __all__ = [
     "planning",
     "reading",
     "showing",
+    "viewing",
 ]
 
 

@@ -43,12 +43,15 @@ from perpend.proof.audit.places import AuditPlace, places, run_directory, scored
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.stops import stops
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
+from perpend.proof.pages import PAGE, PAGE_DATA, PageMaker
 from perpend.proof.publish import close_report
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive, drawn_in, stated_metrics
 from perpend.stats.edition import first_edition
 
 
-def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw: bool = False) -> list[Check]:
+def numbers(
+    run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw: bool = False, page: PageMaker | None = None
+) -> list[Check]:
     """Compare what the folder `stored` holds with what follows from a run.
 
     `facts` are the receipt's, for a published folder, whose report ends with them; None for a run directory, whose
@@ -62,7 +65,7 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
     with well_formed("a number"), temporary_folder("audit") as fresh:
         why = run.code.missing.get("study")
         if why is not None:
-            return _without_study(run, stored, body, facts, metrics)
+            return [*_without_study(run, stored, body, facts, metrics, page), *_page(run, stored, facts, page)]
         if body is not None and body.get("format") == 1:
             with first_edition():
                 return format_1.numbers(run, stored, body, facts, redraw=redraw)
@@ -74,8 +77,27 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
         if facts is not None:
             close_report(fresh, facts)
             checks.append(stated_attempts(run.manifest, facts, as_list(now.get("metrics"))))
-        trees = Trees(run, stored, fresh, derived.report, published=facts is not None)
-        return [*checks, trees.report(), *trees.files(redraw=redraw)]
+        trees = Trees(run, stored, fresh, derived.report, published=facts is not None, page=page is not None)
+        return [*checks, trees.report(), *trees.files(redraw=redraw), *_page(run, stored, facts, page)]
+
+
+def _page(run: Run, stored: Path, facts: Mapping[str, JSON] | None, page: PageMaker | None) -> list[Check]:
+    """The page of a published folder against what the folder's ledger and its numbers give; nothing where it has none.
+
+    A folder of its trials without the page is a difference, too.
+    """
+    is_there = (stored / PAGE).exists() or (stored / PAGE_DATA).exists()
+    if facts is None or page is None or not is_there:
+        return []
+    check = Check(PAGE)
+    if not (stored / PAGE).is_file() or not (stored / PAGE).stat().st_size:
+        check.checked = 1
+        check.miss(f"{PAGE}: missing or empty, and {PAGE_DATA} is there")
+        return [check]
+    check.checked, wrong = page.check(run, stored, facts)
+    for words in wrong:
+        check.miss(words)
+    return [check]
 
 
 def _labels_counted(body: Mapping[str, JSON] | None) -> int:
@@ -100,7 +122,12 @@ def _read(stored: Path) -> tuple[Check, Mapping[str, JSON] | None]:
 
 
 def _without_study(
-    run: Run, stored: Path, body: Mapping[str, JSON] | None, facts: Mapping[str, JSON] | None, check: Check
+    run: Run,
+    stored: Path,
+    body: Mapping[str, JSON] | None,
+    facts: Mapping[str, JSON] | None,
+    check: Check,
+    page: PageMaker | None,
 ) -> list[Check]:
     """The rates and pairs that every run states; what only the run's own code can derive is said to be left out."""
     why = run.code.missing["study"]
@@ -111,7 +138,11 @@ def _without_study(
         check.compare(one, other, named(as_object(other)))
     check.missing = f"the study's own numbers, {why}"
     attempts = [] if facts is None else [stated_attempts(run.manifest, facts, now)]
-    others = Check(f"{REPORT}, {TABLES}, {FIGURES}") if facts is None else beside(run.manifest, stored)
+    others = (
+        Check(f"{REPORT}, {TABLES}, {FIGURES}")
+        if facts is None
+        else beside(run.manifest, stored, page=page is not None)
+    )
     others.missing = why
     return [check, *attempts, others]
 
@@ -131,7 +162,8 @@ class Options:
     again, sampled with `seed`, and passes no gate again; what rests on all stored scores is recomputed all the same.
     `figures` redraws every figure. `workers` is the number of processes, by default that of the cores. `trust_code`
     runs the Python files that a run's manifest lists; `say` gets a line with name and digest of each before it is run.
-    `metadata` is a file that some formats of studies need beside what is imported.
+    `metadata` is a file that some formats of studies need beside what is imported. `page` checks a published folder's
+    page; without it a page is a file that nothing gives.
     """
 
     rules: str = "both"
@@ -142,6 +174,7 @@ class Options:
     quiet: bool = True
     trust_code: bool = False
     metadata: Path | None = None
+    page: PageMaker | None = None
     say: Callable[[str], None] = _quietly
 
 
@@ -261,7 +294,7 @@ class _Ledger:
                 yield Check("scores", note="not scored yet; scored for this audit")
             seals = facts(self.place.path) if published else None
             self.accepted = accepted_gates(seals or {})
-            later = _Deferred(run.directory, stored, seals, options.trust_code, options.figures, self.others)
+            later = _Deferred(run.directory, stored, seals, options, self.others)
             derived = _Later(pool, partial(_derived, later), whole and self.place.format is None)
             stated = _Later(pool, partial(_stated, later, imported=imported), whole)
             gated = partial(recomputed_gates, run.directory, seals or {})
@@ -284,12 +317,11 @@ class _Deferred:
     directory: Path
     stored: Path
     seals: Mapping[str, JSON] | None
-    trust_code: bool
-    redraw: bool
+    options: Options
     others: tuple[Path, ...] = ()
 
     def run(self) -> Run:
-        return Run(self.directory, trust_code=self.trust_code)
+        return Run(self.directory, trust_code=self.options.trust_code)
 
 
 class _Later:
@@ -309,7 +341,7 @@ def _derived(later: _Deferred) -> list[Check]:
     run = later.run()
     with well_formed("a trial"):
         checks = [order(run), *stops(run, published=later.seals is not None)]
-    return [*checks, *numbers(run, later.stored, later.seals, redraw=later.redraw)]
+    return [*checks, *numbers(run, later.stored, later.seals, redraw=later.options.figures, page=later.options.page)]
 
 
 def _stated(later: _Deferred, *, imported: bool) -> list[Check]:
