@@ -51,9 +51,13 @@ def view(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
     with ExitStack() as stack:
         opened = OpenedRuns(stack, runs, ViewOptions(claims, rubric, sample, figures=not no_figures))
         if out is None:
-            serve(lambda: LiveView(opened.view), port, lambda address: _ready(address, browser=not no_browser))
+            serve(
+                lambda: LiveView(opened.view, quiet=False),
+                port,
+                lambda address: _ready(address, browser=not no_browser),
+            )
             return
-        written = write_page(opened.view(), out)
+        written = write_page(opened.view(), out, quiet=False)
     trials = f"{written.trials} trial{'s' * (written.trials != 1)}"
     if written.folder is None:
         say(f"{trials} in {written.page}")

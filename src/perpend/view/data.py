@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from perpend.ask.progress import Progress
 from perpend.canon import JSON
 from perpend.measure.labels import read_labels
 from perpend.measure.run import Run
@@ -54,13 +55,15 @@ class ViewedRun:
             self.columns.put(row, trial)
         return encoded({"trials": [self.trials.body(trial) for trial in viewed]})
 
-    def fill(self) -> None:
+    def fill(self, *, quiet: bool = True) -> None:
         """Read every trial for its columns alone."""
-        for first in range(0, len(self.trials), CHUNK):
-            with self.run.open() as store:
-                viewed = self.trials.read(store, first, first + CHUNK)
-            for row, trial in enumerate(viewed, first):
-                self.columns.put(row, trial)
+        with Progress(f"reading {self.trials.name}", len(self.trials), quiet=quiet) as progress:
+            for first in range(0, len(self.trials), CHUNK):
+                with self.run.open() as store:
+                    viewed = self.trials.read(store, first, first + CHUNK)
+                for row, trial in enumerate(viewed, first):
+                    self.columns.put(row, trial)
+                progress.advance(len(viewed))
 
     def as_json(self, labelling: Labelling | None, claims: Sequence[JSON]) -> dict[str, JSON]:
         """The run's part of the index, once its columns are complete."""

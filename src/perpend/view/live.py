@@ -22,7 +22,7 @@ MOST_LABELS = 1000
 class _State:
     """One run as it was when it was last looked at."""
 
-    def __init__(self, viewed: ViewedRun) -> None:
+    def __init__(self, viewed: ViewedRun, *, quiet: bool) -> None:
         self.viewed = viewed
         with viewed.run.open() as store:
             self.newest = newest_response(store)
@@ -31,7 +31,7 @@ class _State:
         self.labels = _stamp(viewed.run.directory / LABELS)
         self.keys = [0] * -(-len(viewed.trials) // CHUNK)
         self.reader: LabelReader | None = None
-        viewed.fill()
+        viewed.fill(quiet=quiet)
 
     def is_grown(self) -> bool:
         """Take in what was answered since; whether there was anything."""
@@ -62,14 +62,14 @@ class _State:
 class LiveView:
     """The page of some runs, as it is now. `make` opens them anew; requests come from several threads."""
 
-    def __init__(self, make: Callable[[], View]) -> None:
+    def __init__(self, make: Callable[[], View], *, quiet: bool = True) -> None:
         self._make, self._lock = make, threading.Lock()
         self._version = 0
-        self._open()
+        self._open(quiet=quiet)
 
-    def _open(self) -> None:
+    def _open(self, *, quiet: bool = True) -> None:
         self.view = self._make()
-        self._states = [_State(run) for run in self.view.runs]
+        self._states = [_State(run, quiet=quiet) for run in self.view.runs]
         self._index: bytes | None = None
         self._epoch = self._version
 

@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from perpend.ask.progress import Progress
 from perpend.disk import replacing, temporary_folder, writing
 from perpend.errors import StoreError
 from perpend.view.data import View, encoded
@@ -96,19 +97,19 @@ class WrittenPage:
     folder: Path | None
 
 
-def write_page(view: View, out: Path, *, most: int = LARGEST_FILE) -> WrittenPage:
+def write_page(view: View, out: Path, *, most: int = LARGEST_FILE, quiet: bool = True) -> WrittenPage:
     """Write the page of some runs to a file; of more than `most` trials, into a folder beside it what they hold.
 
     The same runs give the same bytes: no time, no path and no name of this machine is in them.
     """
     if len(view) > most:
-        return _write_folder(view, out)
+        return _write_folder(view, out, quiet=quiet)
     with temporary_folder("view") as tmpdir:
         trials = tmpdir / "chunks"
         with trials.open("w", encoding="ascii") as lines:
             names = []
-            for number, chunk in enumerate(view.chunks()):
-                lines.write(packed(view.read(chunk)) + "\n")
+            for number, data in enumerate(_read(view, quiet=quiet)):
+                lines.write(packed(data) + "\n")
                 names.append(f"chunk-{number}")
         index = packed(encoded(view.index("file", names)))
         with replacing(out) as temporary, trials.open(encoding="ascii") as lines:
@@ -123,13 +124,21 @@ def folder_of(out: Path) -> Path:
     return out.with_name(f"{out.stem}_data")
 
 
-def _write_folder(view: View, out: Path) -> WrittenPage:
+def _read(view: View, *, quiet: bool) -> Iterator[bytes]:
+    """Every chunk, with a bar for who waits."""
+    with Progress("writing the page", len(view), quiet=quiet) as progress:
+        for chunk in view.chunks():
+            yield view.read(chunk)
+            progress.advance(chunk.last - chunk.first)
+
+
+def _write_folder(view: View, out: Path, *, quiet: bool) -> WrittenPage:
     folder = folder_of(out)
     _check_own(folder)
     with temporary_folder("view", out.parent) as tmpdir:
         names = []
-        for number, chunk in enumerate(view.chunks()):
-            text = packed(view.read(chunk))
+        for number, data in enumerate(_read(view, quiet=quiet)):
+            text = packed(data)
             (tmpdir / f"{number}.js").write_text(chunk_file(number, text), encoding="ascii")
             names.append(f"{folder.name}/{number}.js")
         index = packed(encoded(view.index("folder", names)))

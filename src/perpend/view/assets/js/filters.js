@@ -176,7 +176,7 @@ function filterPanel(state, rows) {
       const kept = wanted.filter((other) => other !== label);
       tickChanged(one.name, event.target.checked ? [...kept, label] : kept);
     };
-    const words = one.name === "outcome" ? badge(label) : inertName(label, 60);
+    const words = one.name === "outcome" ? badge(label) : inertName(label, 44);
     return h(
       "label.tick",
       { class: n === 0 && !isOn ? "is-empty" : "" },

@@ -79,10 +79,20 @@ function inertNodes(text) {
   return nodes;
 }
 
-/** A foreign name in one line: a line feed is a mark, the rest is cut with an ellipsis after `longest` characters. */
+/** At most so many characters: of a sentence the beginning, of a name also its end, where names differ. */
+function shortened(text, longest) {
+  if (text.length <= longest) return text;
+  const tail = longest > 60 ? 0 : Math.floor(longest * 0.45);
+  // No cut between the halves of one character.
+  const whole = (at) =>
+    /[\udc00-\udfff]/.test(text[at] ?? "") && /[\ud800-\udbff]/.test(text[at - 1] ?? "") ? at + 1 : at;
+  return `${text.slice(0, whole(longest - tail))}…${tail ? text.slice(whole(text.length - tail)) : ""}`;
+}
+
+/** A foreign name in one line: a line feed is a mark, and a long one is shortened; its title has more of it. */
 function inertName(text, longest = 160) {
   const whole = String(text);
-  const short = whole.length > longest ? whole.slice(0, longest) + "…" : whole;
+  const short = shortened(whole, longest);
   const name = document.createElement("span");
   name.className = "name";
   short.split(/[\n\t]/).forEach((part, n) => {

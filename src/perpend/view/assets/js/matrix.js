@@ -98,7 +98,7 @@ function matrixScreen(rows) {
       h(
         "div.cell",
         { role: "columnheader", title: escaped(nameAt(at)) },
-        inertName(nameAt(at), 40),
+        inertName(nameAt(at), 24),
         outcomeBar(matrix.totals[at]),
       ),
     ),
@@ -161,7 +161,7 @@ function matrixScreen(rows) {
     h(
       "p.count",
       { role: "status" },
-      `${plural(groups.length, "row")} of ${count(matrix.groups.length)}, ${plural(rows.length, "trial")}${matrix.columns.length > 1 ? `. A flip: a column whose most frequent outcome is not that of ${escaped(nameAt(matrix.reference))}` : ""}.`,
+      `${plural(groups.length, "row")} of ${count(matrix.groups.length)}, ${plural(rows.length, "trial")}${matrix.columns.length > 1 ? `. A flip: a column whose most frequent outcome is not that of ${escaped(shortened(nameAt(matrix.reference), 40))}` : ""}.`,
     ),
     LIST.scroller,
   );
@@ -186,19 +186,13 @@ function matrixCell(matrix, group, at) {
   const words = OUTCOMES.map((name, kind) => (own[kind] ? (total > 1 ? `${own[kind]} ${name}` : name) : ""))
     .filter(Boolean)
     .join(", ");
+  const kinds = OUTCOMES.map((_, kind) => kind).filter((kind) => own[kind]);
+  const sign = (kind) =>
+    h("span", { class: outcomeClass(OUTCOMES[kind]) }, own[kind], h("span.glyph", {}, GLYPHS[OUTCOMES[kind]]));
   const content =
     total === 1
       ? badge(OUTCOMES[commonest(group.cells, at)])
-      : [
-          outcomeBar([...own]),
-          h(
-            "span.signs",
-            {},
-            OUTCOMES.map((name, kind) =>
-              own[kind] ? h("span", { class: outcomeClass(name) }, own[kind], h("span.glyph", {}, GLYPHS[name])) : null,
-            ),
-          ),
-        ];
+      : [outcomeBar([...own]), h("span.signs", {}, kinds.length > 2 ? count(total) : kinds.map(sign))];
   const label = `${column("item").text(rows[0])}, ${column(matrix.by).text(rows[0])}: ${words}`;
   return h(
     "div.cell",

@@ -247,6 +247,7 @@ function outcomesOf(number) {
     one = column(by);
     tally = tallyBy(one);
   }
+  if (!tally.flat().some(Boolean)) return null;
   const used = OUTCOMES.filter((_, place) => tally.some((counts) => counts[place]));
   const runFilter = DATA.runs.length > 1 ? { run: [DATA.runs[number].name] } : {};
   return h(

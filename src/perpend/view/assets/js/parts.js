@@ -141,7 +141,7 @@ async function copy(text, what) {
 function choice(label, options, value, onchange) {
   const id = `choice-${label.toLowerCase().replace(/\W+/g, "-")}`;
   const select = h("select", { id, "data-key": id, onchange: (event) => onchange(event.target.value) });
-  for (const [key, text] of options) select.append(h("option", { value: key }, escaped(text).slice(0, 80)));
+  for (const [key, text] of options) select.append(h("option", { value: key }, escaped(shortened(String(text), 36))));
   select.value = value;
   return h("span.choice", {}, h("label", { for: id }, label), select);
 }

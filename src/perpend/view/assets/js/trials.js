@@ -8,7 +8,7 @@ function trialsScreen(rows) {
     hasQuestion = !isNarrow && (shown.length < 3 || window.innerWidth >= 1500);
   const template = isNarrow
     ? "1fr"
-    : `6.5rem ${shown.map((name) => ({ item: "minmax(6rem, 1.5fr)", repeat: "4rem", sampling: "minmax(5.2rem, 0.5fr)" })[name] ?? "minmax(4.5rem, 0.8fr)").join(" ")}${hasQuestion ? " minmax(10rem, 2.6fr)" : ""} minmax(12rem, 3fr)`;
+    : `6.5rem ${shown.map((name) => ({ item: "minmax(6rem, 1.5fr)", repeat: "4rem", sampling: "minmax(5.2rem, 0.5fr)" })[name] ?? "minmax(4.5rem, 1.1fr)").join(" ")}${hasQuestion ? " minmax(10rem, 2.6fr)" : ""} minmax(12rem, 2.6fr)`;
   const head = isNarrow
     ? null
     : h(
@@ -47,7 +47,18 @@ function trialsScreen(rows) {
               outcome,
               " ",
               link(inertName(names[shown.indexOf("item")], 40)),
-              h("span.quiet", {}, " · ", inertName(names.filter((_, at) => shown[at] !== "item").join(" · "), 60)),
+              h(
+                "span.quiet",
+                {},
+                " · ",
+                inertName(
+                  names
+                    .filter((_, at) => shown[at] !== "item")
+                    .map((name) => shortened(name, 20))
+                    .join(" · "),
+                  120,
+                ),
+              ),
             ),
             snippet,
           )
@@ -56,7 +67,11 @@ function trialsScreen(rows) {
             {},
             h("div.cell", { role: "cell" }, outcome),
             names.map((name, at) =>
-              h("div.cell", { role: "cell" }, shown[at] === "item" ? link(inertName(name, 60)) : inertName(name, 60)),
+              h(
+                "div.cell",
+                { role: "cell" },
+                shown[at] === "item" ? link(inertName(name, 40)) : inertName(name, window.innerWidth < 1500 ? 15 : 26),
+              ),
             ),
             question,
             snippet,
