@@ -7,8 +7,8 @@
     python benchmarks/coverage.py rate pairs      these classes of designs only
 
 The truth is that of the population of items. Each design has a seed of its own, so that one does not move another. An
-undefined estimate makes no claim: it is counted beside, and shares are of the others. A design near a limit gets three
-times the runs. Outside are intervals that cover less than 0.93 or more than 0.975 and tests that reject more than 0.06
+undefined estimate makes no claim: it is counted beside, and shares are of the others. A design near a limit, or outside,
+gets three times the runs. Outside are intervals that cover less than 0.93 or more than 0.975 and tests that reject more than 0.06
 by more than the Monte Carlo error, unless in nine runs of ten a caution states a figure that the share agrees with.
 """
 
@@ -92,7 +92,7 @@ def measured(design: Design, seed: int, runs: int) -> Iterator[Row]:
     first = max(runs // design.cost, 20)
     more(first)
     rows = [row_of(quantity, design, ones) for quantity, ones in by_quantity.items()]
-    if runs > 250 and any(row.stated < STATED and near_a_limit(row) for row in rows):
+    if runs > 250 and any(row.stated < STATED and (near_a_limit(row) or row.outside) for row in rows):
         more(2 * first)
     for quantity, ones in by_quantity.items():
         yield row_of(quantity, design, ones)
