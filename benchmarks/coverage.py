@@ -7,9 +7,10 @@
     python benchmarks/coverage.py rate pairs      these classes of designs only
 
 The truth is that of the population of items. Each design has a seed of its own, so that one does not move another. An
-undefined estimate makes no claim: it is counted beside, and shares are of the others. A design near a limit, or outside,
-gets three times the runs. Outside are intervals that cover less than 0.93 or more than 0.975 and tests that reject more than 0.06
-by more than the Monte Carlo error, unless in nine runs of ten a caution states a figure that the share agrees with.
+undefined estimate makes no claim: it is counted beside, and shares are of the others. A design near a limit or outside
+gets three times the runs. Outside are intervals that cover less than 0.93 or more than 0.975 and tests that reject more
+than 0.06 by more than the Monte Carlo error, unless in nine runs of ten a caution states a figure that the share agrees
+with.
 """
 
 from __future__ import annotations
