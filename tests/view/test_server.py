@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -125,6 +126,19 @@ def live(run_folder: Path) -> Iterator[Live]:
         yield page
 
 
+@pytest.fixture(scope="module")
+def untouched(honest: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that no test may write to."""
+    return Path(shutil.copytree(honest, tmp_path_factory.mktemp("untouched") / honest.name))
+
+
+@pytest.fixture(scope="module")
+def refusing(untouched: Path) -> Iterator[Live]:
+    """A live page of it, for requests that are refused."""
+    with live_on(untouched) as page:
+        yield page
+
+
 def line_of(live: Live, place: int = 0, by: str = "anna", **changes: object) -> dict[str, object]:
     """A label as the page writes it, of one of the answers to read."""
     index = live.ask("api/index").json
@@ -159,16 +173,16 @@ def test_the_page_its_index_and_its_chunks_are_answered(live: Live) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8123", "127.0.0.1", "127.0.0.1:80", "localhost.evil:8123", ""]
 )
-def test_another_host_is_refused_whatever_the_token(live: Live, host: str) -> None:
-    assert live.ask("api/index", host=host).status == 421
-    assert live.ask("api/index", host=None).status == 421
+def test_another_host_is_refused_whatever_the_token(refusing: Live, host: str) -> None:
+    assert refusing.ask("api/index", host=host).status == 421
+    assert refusing.ask("api/index", host=None).status == 421
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/api/index", "/wrong/api/index", f"/{TOKEN}", f"/{TOKEN}x/", f"/{TOKEN[:-1]}/", "//", "/é/"]
 )
-def test_without_the_token_nothing_is_answered(live: Live, path: str) -> None:
-    reply = live.ask_at(path)
+def test_without_the_token_nothing_is_answered(refusing: Live, path: str) -> None:
+    reply = refusing.ask_at(path)
     assert reply.status == 404
     assert TOKEN.encode() not in reply.body
 
@@ -176,24 +190,24 @@ def test_without_the_token_nothing_is_answered(live: Live, path: str) -> None:
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "https://127.0.0.1:8123", "http://127.0.0.1:9999", f"{ORIGIN}.evil"]
 )
-def test_another_origin_is_refused(live: Live, origin: str, run_folder: Path) -> None:
-    assert live.ask("api/index", origin=origin).status == 403
-    line = line_of(live)
-    assert live.label({"run": "capitals", "labels": [line]}, origin=origin).status == 403
-    assert live.ask("api/index", sec_fetch_site="cross-site").status == 403
-    assert not (run_folder / LABELS).exists()
+def test_another_origin_is_refused(refusing: Live, origin: str, untouched: Path) -> None:
+    assert refusing.ask("api/index", origin=origin).status == 403
+    line = line_of(refusing)
+    assert refusing.label({"run": "capitals", "labels": [line]}, origin=origin).status == 403
+    assert refusing.ask("api/index", sec_fetch_site="cross-site").status == 403
+    assert not (untouched / LABELS).exists()
 
 
-def test_a_post_without_an_origin_is_refused(live: Live) -> None:
-    data = json.dumps({"run": "capitals", "labels": [line_of(live)]}).encode()
-    assert live.ask("api/labels", "POST", body=data, content_type="application/json").status == 403
+def test_a_post_without_an_origin_is_refused(refusing: Live) -> None:
+    data = json.dumps({"run": "capitals", "labels": [line_of(refusing)]}).encode()
+    assert refusing.ask("api/labels", "POST", body=data, content_type="application/json").status == 403
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_only_labels_are_posted(live: Live, method: str) -> None:
+def test_only_labels_are_posted(refusing: Live, method: str) -> None:
     for path in ("", "api/index", "api/chunk/0"):
-        assert live.ask(path, method, origin=ORIGIN).status == 405
-    assert live.ask("api/labels").status == 405
+        assert refusing.ask(path, method, origin=ORIGIN).status == 405
+    assert refusing.ask("api/labels").status == 405
 
 
 @pytest.mark.parametrize(
@@ -202,8 +216,8 @@ def test_only_labels_are_posted(live: Live, method: str) -> None:
      "api/chunk/1e3", "api/chunk/%2e%2e", "api", "api/labels/x", "run.db", "..%2frun.db", "api/chunk/0/..",
      "static/view.js", "docs", "openapi.json"],
 )  # fmt: skip
-def test_no_path_leads_to_a_file(live: Live, path: str) -> None:
-    assert live.ask(path).status == 404
+def test_no_path_leads_to_a_file(refusing: Live, path: str) -> None:
+    assert refusing.ask(path).status == 404
 
 
 def test_labels_of_two_readers_are_appended_as_perpend_label_writes_them(live: Live, run_folder: Path) -> None:
@@ -233,12 +247,12 @@ def test_labels_of_two_readers_are_appended_as_perpend_label_writes_them(live: L
     ],
 )
 def test_a_label_that_fits_no_answer_is_refused_with_all_that_came_with_it(
-    live: Live, run_folder: Path, changes: dict[str, object], words: str
+    refusing: Live, untouched: Path, changes: dict[str, object], words: str
 ) -> None:
-    reply = live.label({"run": "capitals", "labels": [line_of(live, 1), line_of(live, **changes)]})
+    reply = refusing.label({"run": "capitals", "labels": [line_of(refusing, 1), line_of(refusing, **changes)]})
     assert reply.status in (400, 409)
     assert words in reply.json["error"]
-    assert not (run_folder / LABELS).exists()
+    assert not (untouched / LABELS).exists()
 
 
 @pytest.mark.parametrize(
@@ -257,15 +271,15 @@ def test_a_label_that_fits_no_answer_is_refused_with_all_that_came_with_it(
         (b'"' + b"x" * (1 << 20) + b'"', 413),
     ],
 )
-def test_a_body_that_is_no_labels_is_refused(live: Live, run_folder: Path, body: bytes, status: int) -> None:
-    assert live.label(body).status == status
-    assert not (run_folder / LABELS).exists()
+def test_a_body_that_is_no_labels_is_refused(refusing: Live, untouched: Path, body: bytes, status: int) -> None:
+    assert refusing.label(body).status == status
+    assert not (untouched / LABELS).exists()
 
 
-def test_labels_are_json_by_their_type(live: Live) -> None:
-    body = {"run": "capitals", "labels": [line_of(live)]}
+def test_labels_are_json_by_their_type(refusing: Live) -> None:
+    body = {"run": "capitals", "labels": [line_of(refusing)]}
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
-        assert live.label(body, content_type=kind).status == 415
+        assert refusing.label(body, content_type=kind).status == 415
 
 
 def test_a_link_in_the_place_of_the_labels_is_not_followed(live: Live, run_folder: Path, tmp_path: Path) -> None:
