@@ -19,9 +19,9 @@ from perpend.inert import one_line
 from perpend.measure.calibrated import READERS
 from perpend.measure.missing import NO_ANSWER
 from perpend.measure.run import IMPORTED, Run
-from perpend.measure.study import METRICS, Metric, Numbers, answer_in, numbers_of, read_metrics
+from perpend.measure.study import METRICS, Metric, Numbers, Report, answer_in, numbers_of, read_metrics
 from perpend.report import answer
-from perpend.report.derive import FIGURES, REPORT, study_of
+from perpend.report.derive import FIGURES, REPORT, study_of, whole_report
 from perpend.report.overview import newest
 from perpend.spec.resolve import module_of, names
 from perpend.types import Estimate
@@ -92,7 +92,9 @@ class Stated:
         growing = [
             f"{answer.counted(pending, 'trial')} not asked yet; the numbers are of when the run was last scored."
         ]
-        return [*(growing if pending else ()), *map(_sentence, answer.caution_sentences(first))]
+        report = None if self.is_inside else self._report
+        warned = answer.caution_sentences(first) if report is None else report.cautions
+        return [*(growing if pending else ()), *map(_sentence, warned)]
 
     def headline(self) -> list[JSON]:
         """The numbers of the page; the readers' agreement comes last."""
@@ -124,14 +126,18 @@ class Stated:
             return [_figure(name, small[name].read_bytes()) for name in _widest(small)[:_MOST]]
         return [*self._drawn()] if self.draw and self.numbers is not None else []
 
-    def _drawn(self) -> Iterator[JSON]:
+    @cached_property
+    def _report(self) -> Report | None:
+        """What the study says of the numbers; None where they are not there, or its code is not at hand."""
         if self.numbers is None or "study" in self.run.code.missing:
-            return
+            return None
         try:
-            report = study_of([self.run]).report(self.numbers)
+            return whole_report(study_of([self.run]), self.numbers)
         except SpecError:  # an older version stated other numbers
-            return
-        figures = {figure.name: figure for figure in report.figures}
+            return None
+
+    def _drawn(self) -> Iterator[JSON]:
+        figures = {} if self._report is None else {figure.name: figure for figure in self._report.figures}
         for name in _widest(figures)[:_MOST]:
             png = io.BytesIO()
             figures[name].draw().savefig(png, format="png", dpi=_DPI, metadata={"Software": None})

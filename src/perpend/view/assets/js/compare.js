@@ -163,7 +163,7 @@ function outcomeChanges(rows, of, a, b) {
   const { pairs, ignored, problem, left } = pairsOf(rows, of, a, b);
   const outcome = column("outcome");
   const notes = [
-    ignored.length ? `${ignored.map(titleOf).join(" and ")} differ too.` : "",
+    ignored.length ? `${ignored.map(titleOf).join(" and ")} ${ignored.length === 1 ? "differs" : "differ"} too.` : "",
     left[0] || left[1] ? `Without a partner: ${count(left[0])} of A, ${count(left[1])} of B.` : "",
   ]
     .filter(Boolean)
@@ -285,7 +285,7 @@ function pairList(shown, of, a, b) {
     empty: "No pair passes these filters.",
     row: (n) => {
       const { pair, words } = shown[n];
-      const where = names.map((name) => column(name).text(pair[0])).join(" · ");
+      const where = names.map((name) => (name === "repeat" ? `repeat ${column(name).text(pair[0])}` : column(name).text(pair[0]))).join(" · ");
       return h(
         "div.row.pair-row",
         { class: words[0] === words[1] ? "is-same" : "" },
