@@ -285,7 +285,7 @@ function pairList(shown, of, a, b) {
     empty: "No pair passes these filters.",
     row: (n) => {
       const { pair, words } = shown[n];
-      const where = names.map((name) => (name === "repeat" ? `repeat ${column(name).text(pair[0])}` : column(name).text(pair[0]))).join(" · ");
+      const where = names.map((name) => (name === "repeat" ? "repeat " : "") + column(name).text(pair[0])).join(" · ");
       return h(
         "div.row.pair-row",
         { class: words[0] === words[1] ? "is-same" : "" },
