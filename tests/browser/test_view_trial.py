@@ -1,4 +1,4 @@
-"""What one trial shows: turns, reasoning, candidates, attempts, errors; and figures. A study's page with them put in."""
+"""What one trial shows: turns, reasoning, candidates, attempts, errors; and figures. A page with them put in."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_failed_and_an_unasked_trial_say_so(tab: Visit) -> None:
     tab.page.keyboard.press("j")
     tab.page.locator(".steps", has_text="3 of 96").wait_for()
     tab.page.wait_for_selector(".trial-body .actions")
-    assert tab.page.inner_text(".conversation") == "Not asked yet."
+    assert tab.page.inner_text(".conversation") == "Not asked."
 
 
 def test_a_figure_of_the_study_is_a_picture_with_its_title(tab: Visit) -> None:
