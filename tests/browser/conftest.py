@@ -66,8 +66,9 @@ class Visit:
         return int(self.page.evaluate("document.documentElement.dataset.rows"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
+    """One browser per module. Not longer: while it is driven this thread has an event loop, and no other can run."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: pip install playwright"
     )

@@ -202,7 +202,10 @@ function matrixCell(matrix, group, at) {
   const content =
     total === 1
       ? badge(OUTCOMES[commonest(group.cells, at)])
-      : [outcomeBar([...own]), h("span.signs", {}, kinds.length > 2 && matrix.columns.length > 5 ? count(total) : kinds.map(sign))];
+      : [
+          outcomeBar([...own]),
+          h("span.signs", {}, kinds.length > 2 && matrix.columns.length > 5 ? count(total) : kinds.map(sign)),
+        ];
   const label = `${column("item").text(rows[0])}, ${column(matrix.by).text(rows[0])}: ${words}`;
   return h(
     "div.cell",
