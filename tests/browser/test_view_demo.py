@@ -25,7 +25,7 @@ def test_each_study_says_what_it_found_and_that_its_audit_passed(
     visit: Callable[..., Visit], demo_page: Path, width: int
 ) -> None:
     page = visit(demo_page, width=width)
-    assert page.page.locator("article.run").count() == 3
+    assert page.go("overview").locator("article.run").count() == 3
     for number in range(3):
         tab = page.go(f"overview?run={number}")
         assert tab.locator(".answer").count() == 1

@@ -162,8 +162,7 @@ def test_the_paged_form_opens_without_a_server_and_a_search_reads_all_pages(
     tab.locator(".rows a").first.click()
     tab.wait_for_selector(".conversation .is-answer")
     next(written.folder.glob("*.js")).unlink()
-    with tab.expect_console_message():  # the browser says that the file is not there
-        page.go("trials?q=answer")
+    page.may_say = "ERR_FILE_NOT_FOUND"
+    page.go("trials?q=answer")
     tab.locator("#search-status .problem").wait_for()
     assert "is missing" in tab.inner_text("#search-status")
-    page.heard.clear()

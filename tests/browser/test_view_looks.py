@@ -62,7 +62,7 @@ def test_dark_follows_the_system_and_the_switch_which_is_remembered(
 ) -> None:
     page = visit(study_page, dark=True)
     paper = "getComputedStyle(document.body).backgroundColor"
-    dark = page.page.evaluate(paper)
+    dark = page.go("overview").evaluate(paper)
     page.page.click("#theme")
     light = page.page.evaluate(paper)
     shades = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (dark, light)]

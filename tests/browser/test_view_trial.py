@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -108,7 +109,7 @@ def test_a_failed_and_an_unasked_trial_say_so(tab: Visit) -> None:
     tab.page.keyboard.press("j")
     tab.page.locator(".steps", has_text="3 of 96").wait_for()
     tab.page.wait_for_selector(".trial-body .actions")
-    assert tab.page.inner_text(".conversation") == "Not asked yet."
+    assert tab.page.inner_text(".conversation") == "Not asked."
 
 
 def test_a_figure_of_the_study_is_a_picture_with_its_title(tab: Visit) -> None:
@@ -118,3 +119,29 @@ def test_a_figure_of_the_study_is_a_picture_with_its_title(tab: Visit) -> None:
         [1, "One pixel"]
     ]
     assert tab.page.inner_text("figcaption") == "One pixel"
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_page_of_no_trial_or_one_opens_on_every_screen(
+    visit: Callable[..., Visit], study_page: Path, tmp_path: Path, rows: int
+) -> None:
+    index, chunks = opened_data(study_page)
+    for column in index["columns"].values():
+        name, width = ("codes", column["width"]) if column["kind"] == "coded" else ("data", 8)
+        column[name] = base64.b64encode(base64.b64decode(column[name])[: rows * width]).decode()
+    for run in index["runs"]:
+        run["labelling"]["sample"] = []
+        for claim in run["claims"]:
+            claim["trials"] = []
+    index |= {"n": rows, "chunks": [{**index["chunks"][0], "n": 1}] if rows else []}
+    first = {"trials": chunks["chunk-0"]["trials"][:rows]}
+    packs = [("chunk-0", packed(json.dumps(first).encode()))] if rows else []
+    out = tmp_path / "few.html"
+    out.write_text("".join(shell("file", packed(json.dumps(index).encode()), packs)), encoding="utf-8")
+    page = visit(out)
+    for screen in ("overview", "matrix", "trials?q=answer", "compare", "claims", "labels?reader=anna"):
+        tab = page.go(screen)
+        tab.wait_for_selector("html[data-searched=yes]", state="attached")
+        assert tab.locator("main > *").count() > 0, screen
+    page.go("trials")
+    assert page.rows() == rows

@@ -1,4 +1,4 @@
-"""Make the pictures of docs/how-to/view.md again.
+"""Make the pictures of docs/how-to/view.md and docs/how-to/demo.md again.
 
     python -m tests.browser.view_screens LOG.eval          pictures into docs/figures
     python -m tests.browser.view_screens LOG.eval --demo DIR   with the runs of a demo that is there already
@@ -45,19 +45,20 @@ COLOURS = 200
 def shots() -> list[tuple[str, str, str, dict[str, Any]]]:
     """(picture, page, place in it, how it is opened)."""
     return [
-        ("overview", "conformity", "overview", {}),
-        ("matrix", "conformity", "matrix?sort=flips&differ=1&f.sampling=T+%3D+0", {}),
-        ("trials", "conformity", "trials?f.outcome=planted&q=certain", {}),
-        ("trial", "conformity", "trials?f.outcome=planted&f.condition=asch_history_5", {"open": True}),
-        ("compare", "conformity", "compare?of=condition&a=control&b=asch_history_5&only=changed", {}),
-        ("claims", "conformity", "claims", {}),
-        ("labels", "conformity", "labels?reader=anna", {}),
-        ("dark", "conformity", "matrix?sort=flips", {"dark": True}),
-        ("narrow", "conformity", "trials?f.outcome=planted", {"width": 390, "open": True}),
-        ("logic", "logic", "overview", {}),
-        ("verbs", "verbs", "trials?f.outcome=wrong", {"open": True}),
-        ("inspect", "inspect", "trials", {}),
-        ("published", "published", "overview", {}),
+        ("view-overview", "conformity", "overview", {}),
+        ("view-matrix", "conformity", "matrix?sort=flips&differ=1&f.sampling=T+%3D+0", {}),
+        ("view-trials", "conformity", "trials?f.outcome=planted&q=certain", {}),
+        ("view-trial", "conformity", "trials?f.outcome=planted&f.condition=asch_history_5", {"open": True}),
+        ("view-compare", "conformity", "compare?of=condition&a=control&b=asch_history_5&only=changed", {}),
+        ("view-claims", "conformity", "claims", {}),
+        ("view-labels", "conformity", "labels?reader=anna", {}),
+        ("view-dark", "conformity", "matrix?sort=flips", {"dark": True}),
+        ("view-narrow", "conformity", "trials?f.outcome=planted", {"width": 390, "open": True}),
+        ("view-logic", "logic", "overview", {}),
+        ("view-verbs", "verbs", "trials?f.outcome=wrong", {"open": True}),
+        ("view-inspect", "inspect", "trials", {}),
+        ("view-published", "published", "overview", {}),
+        ("demo_page_1280", "demo", "overview", {}),
     ]
 
 
@@ -106,13 +107,13 @@ def main() -> None:
             "verbs": write(folder / "verbs.html", runs / "verbs-subject", figures=True),
             "inspect": write(folder / "inspect.html", given.log),
             "published": write(folder / "published.html", demo / "published" / "conformity-subject", figures=True),
+            "demo": demo / "index.html",
         }
         with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=list(QUIET)) as browser:
             for name, page, place, how in shots():
                 picture = Image.open(io.BytesIO(take(browser, pages[page], place, **how))).convert("RGB")
-                picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-                    given.out / f"view-{name}.png", optimize=True
-                )
+                small = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=4, dither=Image.Dither.NONE)
+                small.save(given.out / f"{name}.png", optimize=True)
 
 
 if __name__ == "__main__":

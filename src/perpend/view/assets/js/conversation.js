@@ -27,7 +27,7 @@ function newMessages(trial, n) {
 
 /** The turns of a trial. `hits`: the places of the search, by text. */
 function turnsView(trial, hits = [], primary = undefined) {
-  if (!trial.turns.length) return h("p.quiet", {}, "Not asked yet.");
+  if (!trial.turns.length) return h("p.quiet", {}, "Not asked.");
   let at = 0;
   return trial.turns.map((turn, n) => {
     const messages = newMessages(trial, n);

@@ -36,7 +36,7 @@ function matrixOf(rows, by) {
     group.to = n + 1;
     const kind = place[outcome.codes[row]],
       at = slot[one.codes[row]];
-    group.seen |= 1 << kind;
+    if (kind < ASKED) group.seen |= 1 << kind;
     group.cells[at * OUTCOMES.length + kind]++;
     totals[at][kind]++;
   }
@@ -53,10 +53,11 @@ function sortedByItem(rows, item) {
   return Uint32Array.from(rows).sort((a, b) => key[a] - key[b] || a - b);
 }
 
-function commonest(cells, at) {
+/** The most frequent outcome of a cell, of the first `kinds` ones; -1 where there is none. */
+function commonest(cells, at, kinds = OUTCOMES.length) {
   let best = -1,
     most = 0;
-  for (let kind = 0; kind < OUTCOMES.length; kind++) {
+  for (let kind = 0; kind < kinds; kind++) {
     const n = cells[at * OUTCOMES.length + kind];
     if (n > most) {
       most = n;
@@ -66,17 +67,26 @@ function commonest(cells, at) {
   return best;
 }
 
-/** How many cells differ from the reference. A cell that is empty or not asked yet does not count. */
+/** How many cells differ from the reference. A cell in which nothing was asked does not count. */
 function flipsOf(cells, columns, reference) {
-  const expected = commonest(cells, reference),
-    pending = OUTCOMES.indexOf("pending");
+  const expected = commonest(cells, reference, ASKED);
+  if (expected < 0) return 0;
   let flips = 0;
   for (let at = 0; at < columns; at++) {
-    const own = commonest(cells, at);
-    if (at !== reference && own >= 0 && own !== pending && expected >= 0 && expected !== pending && own !== expected)
-      flips++;
+    const own = commonest(cells, at, ASKED);
+    if (own >= 0 && own !== expected) flips++;
   }
   return flips;
+}
+
+/** The name of a column, which may break after the signs that join words. */
+function headName(text) {
+  const parts = shortened(text, 24).split(/(?<=[_/.:-])/);
+  return h(
+    "span.name",
+    {},
+    parts.map((part, n) => [n ? h("wbr") : null, part]),
+  );
 }
 
 function matrixScreen(rows) {
@@ -98,7 +108,7 @@ function matrixScreen(rows) {
       h(
         "div.cell",
         { role: "columnheader", title: escaped(nameAt(at)) },
-        inertName(nameAt(at), 24),
+        headName(nameAt(at)),
         outcomeBar(matrix.totals[at]),
       ),
     ),
@@ -192,7 +202,10 @@ function matrixCell(matrix, group, at) {
   const content =
     total === 1
       ? badge(OUTCOMES[commonest(group.cells, at)])
-      : [outcomeBar([...own]), h("span.signs", {}, kinds.length > 2 ? count(total) : kinds.map(sign))];
+      : [
+          outcomeBar([...own]),
+          h("span.signs", {}, kinds.length > 2 && matrix.columns.length > 5 ? count(total) : kinds.map(sign)),
+        ];
   const label = `${column("item").text(rows[0])}, ${column(matrix.by).text(rows[0])}: ${words}`;
   return h(
     "div.cell",

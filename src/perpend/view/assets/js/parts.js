@@ -59,7 +59,20 @@ function button(label, onclick, attributes = {}) {
   return h("button", { type: "button", onclick, ...attributes }, label);
 }
 
-const OUTCOMES = ["right", "wrong", "planted", "not planted", "refused", "no answer", "error", "unscored", "pending"];
+const OUTCOMES = [
+  "right",
+  "wrong",
+  "planted",
+  "not planted",
+  "refused",
+  "no answer",
+  "error",
+  "unscored",
+  "pending",
+  "not due",
+];
+/** The outcomes before this place are of trials that were asked. */
+const ASKED = OUTCOMES.indexOf("pending");
 const UNSCORED = OUTCOMES.indexOf("unscored");
 const outcomePlace = (name) => (OUTCOMES.includes(name) ? OUTCOMES.indexOf(name) : UNSCORED);
 const GLYPHS = {
@@ -72,6 +85,7 @@ const GLYPHS = {
   error: "!",
   unscored: "?",
   pending: "…",
+  "not due": "·",
 };
 const MEANINGS = {
   right: "the answer is the expected one",
@@ -83,6 +97,7 @@ const MEANINGS = {
   error: "the request failed, so there is no text",
   unscored: "no scorer says right or wrong",
   pending: "not asked yet",
+  "not due": "the run stopped before it was asked",
 };
 const outcomeClass = (outcome) => "o-" + (OUTCOMES.includes(outcome) ? outcome.replace(" ", "-") : "unscored");
 

@@ -173,7 +173,7 @@ function besideCard(other, ways) {
       fill(
         body,
         !turn
-          ? h("p.quiet", {}, "Not asked yet.")
+          ? h("p.quiet", {}, "Not asked.")
           : turn.error
             ? h("p.error-text", {}, inertName(turn.error, 300))
             : inertBlock(

@@ -135,7 +135,7 @@ const oneLine = (text) => text.slice(0, SNIPPET).replace(/\s+/g, " ").trim();
 /** The place of a plain search with its surroundings, else the beginning of the answer, in one line. */
 function snippetOf(trial) {
   const turn = trial.turns.at(-1);
-  if (!turn) return h("span.quiet", {}, "not asked yet");
+  if (!turn) return h("span.quiet", {}, "not asked");
   const answer = turn.answer ?? "";
   if (SEARCH.text && !SEARCH.isPattern && !SEARCH.problem) {
     for (const text of [
