@@ -74,11 +74,12 @@ def _hash(text: str) -> str:
 
 def shell(mode: Mode, index: str, chunks: Iterator[tuple[str, str]] | Sequence[tuple[str, str]] = ()) -> Iterator[str]:
     """The page, piece by piece: the template with the index and the chunks in their places."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    template = environment.from_string(_asset("page.html.j2"))
+    assets = PackageLoader("perpend.view", "assets")  # ours alone: no folder of a run is looked into
+    environment = Environment(loader=assets, autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
+    template = environment.get_template("page.html.j2")
     yield from template.generate(
         title=TITLE,
         mode=mode,
