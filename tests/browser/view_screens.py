@@ -3,7 +3,8 @@
     python -m tests.browser.view_screens LOG.eval          pictures into docs/figures
     python -m tests.browser.view_screens LOG.eval --demo DIR   with the runs of a demo that is there already
 
-LOG.eval is a log of inspect_ai over questions of our own: what it holds is seen in the docs. The demo is the one of a simulated subject, so the pictures are the same each time.
+LOG.eval is a log of inspect_ai over questions of our own: what it holds is seen in the docs. The demo is the one of a
+simulated subject, so the pictures are the same each time.
 """
 
 from __future__ import annotations
