@@ -23,7 +23,7 @@ from perpend.ledger import items, manifest, schema, store
 from perpend.ledger.plan import Dataset, Plan, Trial
 from perpend.measure import study
 from perpend.measure.table import Table
-from perpend.proof import archive, receipt
+from perpend.proof import lines, receipt
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Caution, Estimate, Item, Message, Request, Sampling
 
@@ -125,7 +125,7 @@ def test_compressed_bytes_have_the_header_of_version_0_1(tmp_path: Path) -> None
     # magic, deflate, no flags, no time, level 6, 'Unix': whatever the system and its Python
     assert packed[:10].hex() == "1f8b0800000000000003", "a published run would have other digests than before"
     assert gzip.decompress(packed).decode() == text
-    archive.write_lines(tmp_path / "lines.gz", ["größe"] * 50)
+    lines.write_lines(tmp_path / "lines.gz", ["größe"] * 50)
     written = (tmp_path / "lines.gz").read_bytes()
     assert written[:10].hex() == "1f8b08000000000000ff", "a published run would have other digests than before"
     assert gzip.decompress(written).decode() == text

@@ -19,7 +19,7 @@ from perpend.ledger.plan import Appended
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.models.mock import model
-from perpend.proof.archive import write_lines
+from perpend.proof.lines import write_lines
 from perpend.proof.leaks import MachineIdentity, search, this_machine
 from perpend.proof.publish import publish
 from perpend.spec.keys import note_variables

@@ -161,15 +161,16 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
         )
 
 
-def score(run: Place, only: Sequence[str] = (), *, trust_code: bool = False) -> Derived:
+def score(run: Place, only: Sequence[str] = (), *, workers: int | None = None, trust_code: bool = False) -> Derived:
     """Score every stored answer again and write metrics.json, report.md and the tables beside the run.
 
-    `only` names scorers. A scorer that came from a Python file of the run itself is run only with `trust_code`.
+    `only` names scorers. `workers` is the number of processes, by default that of the cores where the run is large. A
+    scorer that came from a Python file of the run itself is run only with `trust_code`.
     """
     from perpend.report.derive import derive
 
     opened = _run(run, trust_code=trust_code).alone()
-    opened.score(only)
+    opened.score(only, workers=workers)
     return derive([opened], opened.directory, figures=False)
 
 

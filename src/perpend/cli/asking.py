@@ -260,9 +260,10 @@ def freeze(items: tuple[Path, ...], out: Path | None, check: Path | None, column
 @group.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--only", multiple=True, help="Only this scorer, such as 'endorsed' or 'endorsed@1'.")
+@click.option("--workers", type=click.IntRange(1), help="Number of processes. [number of cores]")
 @TRUST_CODE
 @AS_JSON
-def score(runs: tuple[Path, ...], only: tuple[str, ...], trust_code: bool, as_json: bool) -> None:
+def score(runs: tuple[Path, ...], only: tuple[str, ...], workers: int | None, trust_code: bool, as_json: bool) -> None:
     """Score the stored answers again. Needs no model, no key, no network.
 
     \b
@@ -275,7 +276,7 @@ def score(runs: tuple[Path, ...], only: tuple[str, ...], trust_code: bool, as_js
     scored: dict[str, JSON] = {}
     for directory in runs:
         run = Run(directory, trust_code=trust_code)
-        derived = score_run(run, only)
+        derived = score_run(run, only, workers=workers)
         scored[directory.as_posix()] = list(run.table.scorers)
         if not as_json:
             print_headline(derived)

@@ -44,23 +44,34 @@ group.add_command(import_, "convert")
 
 @group.command()
 @click.argument("run", type=PATH)
-@click.option("--out", type=PATH, required=True, help="File to write: .csv, .parquet or .jsonl.")
+@click.option("--out", type=PATH, help="File to write: .csv, .parquet or .jsonl.")
+@click.option("--parquet", "parts", type=PATH, help="Folder to write instead: Parquet files, parted by --by.")
+@click.option("--by", default="model", show_default=True, help="Keys that part --parquet, separated by commas.")
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only trials with this value.")
 @click.option("--columns", help="Only these columns, separated by commas.")
-def export(run: Path, out: Path, where: tuple[str, ...], columns: str | None) -> None:
+def export(
+    run: Path, out: Path | None, parts: Path | None, by: str, where: tuple[str, ...], columns: str | None
+) -> None:
     """Write the trial table: one row per trial with plan, item, answer and every score.
 
     \b
     perpend export runs/RUN --out trials.csv
     perpend export runs/RUN --out trials.parquet --where condition=asch
+    perpend export runs/RUN --parquet trials --by model,condition
     """
     from perpend.measure.run import Run
     from perpend.report.export import export as export_run
+    from perpend.report.partitions import export_parts
     from perpend.spec.runspec import key_value
 
-    only = columns.split(",") if columns else ()
-    count = export_run(Run(run), out, where=dict(map(key_value, where)), only=only)
-    say(f"{count} trial{'s' * (count != 1)} in {out}")
+    only, chosen = columns.split(",") if columns else (), dict(map(key_value, where))
+    if parts is not None and out is None:
+        count = export_parts(Run(run), parts, by=by.split(","), where=chosen, only=only)
+    elif out is not None and parts is None:
+        count = export_run(Run(run), out, where=chosen, only=only)
+    else:
+        raise click.UsageError("Give --out FILE or --parquet FOLDER.")
+    say(f"{count} trial{'s' * (count != 1)} in {parts or out}")
 
 
 @group.command()

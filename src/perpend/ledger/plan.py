@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from perpend.canon import JSON, dumps, json_object, list_of, text_of, whole_of
 from perpend.errors import DataError, StoreError
@@ -150,6 +151,7 @@ def read_response(row: Sequence[object]) -> Response:
         raise StoreError(f"damaged ledger: a response cannot be read: {reason}; 'perpend audit' says which") from None
 
 
+@lru_cache(maxsize=4096)  # counts of tokens repeat
 def _read_usage(text: str) -> Usage:
     body = json.loads(text)
     usage = Usage(body["input"], body["output"], body.get("prompt_sha256"))

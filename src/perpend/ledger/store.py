@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -36,6 +36,7 @@ from perpend.ledger.plan import (
     whole,
 )
 from perpend.ledger.schema import check_schema, create_schema
+from perpend.ledger.scores import ScoreRow, replace_scores, score_row
 from perpend.types import Item, Response, Sampling, Score, Scorer, Spent
 
 _TRIALS = (
@@ -144,6 +145,10 @@ class Store:
         with translated(self.path):
             for row in self._db.execute(sql, values):  # noqa: UP028  'yield from' would close a cursor of a closed file
                 yield row
+
+    def rows(self, sql: str, *values: object) -> Iterator[tuple[object, ...]]:
+        """The rows of one reading statement, as they are read."""
+        return self._rows(sql, *values)
 
     def query(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         """All rows of one reading statement."""
@@ -326,21 +331,16 @@ class Store:
 
     def write_scores(self, scorers: Sequence[Scorer], rows: Iterable[tuple[int, Sequence[Score]]]) -> None:
         """Replace all scores of these scorer versions. A row is a trial and its scores, in the scorers' order."""
+        self.write_score_rows(
+            scorers, lambda keys: [(score_row(k, t, s) for t, own in rows for k, s in zip(keys, own, strict=True))]
+        )
+
+    def write_score_rows(
+        self, scorers: Sequence[Scorer], parts: Callable[[Sequence[int]], Iterable[Iterable[ScoreRow]]]
+    ) -> None:
+        """Replace all scores of these scorer versions by the rows that `parts` gives for their numbers."""
         with self._transaction() as db:
-            keys: list[int] = []
-            for scorer in scorers:
-                named = (scorer.name, scorer.version)
-                db.execute("INSERT OR IGNORE INTO scorer(name, version) VALUES(?, ?)", named)
-                keys.append(db.execute("SELECT scorer FROM scorer WHERE name = ? AND version = ?", named).fetchone()[0])
-                db.execute("DELETE FROM score WHERE scorer = ?", (keys[-1],))
-            db.executemany(
-                "INSERT INTO score VALUES(?, ?, ?, ?, ?, ?)",
-                (
-                    (key, trial, s.value, s.answer, s.reason, None if s.span is None else f"[{s.span[0]},{s.span[1]}]")
-                    for trial, scores in rows
-                    for key, s in zip(keys, scores, strict=True)
-                ),
-            )
+            replace_scores(db, scorers, parts)
 
     def scores(self, trials: Sequence[int]) -> dict[int, dict[str, Score]]:
         """The stored scores of some trials, by 'name@version'."""

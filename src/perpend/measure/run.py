@@ -19,6 +19,7 @@ from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
+from perpend.measure.scoring import judges_of, score_rows
 from perpend.measure.shown import html_table
 from perpend.measure.study import METRICS, numbers_of, read_metrics
 from perpend.measure.table import Answers, Column, FloatArray, IntArray, Judgement, Reply, Table
@@ -89,11 +90,17 @@ class Run:
         """Its ledger, for reading; use it with `with`."""
         return Store.open(self.directory / "run.db")
 
-    def score(self, only: Sequence[str] = ()) -> list[Scorer]:
-        """Score every answer again, with the scorers that the manifest names or only these, and keep the scores."""
-        scorers = [self.code.scorer(name) for name in only or self.manifest.scorers]
+    def score(self, only: Sequence[str] = (), *, workers: int | None = None) -> list[Scorer]:
+        """Score every answer again, with the scorers that the manifest names or only these, and keep the scores.
+
+        A large run is scored by `workers` processes, by default one for each core; the scores are the same. Scorers
+        that only this process has, such as functions of a notebook, are called in this one.
+        """
+        names = only or self.manifest.scorers
+        scorers = [self.code.scorer(name) for name in names]
+        judges = judges_of(self.directory, scorers, names, given=self._code is not None, trust_code=self._trust_code)
         with exclusive(self.directory), Store.open(self.directory / "run.db", write=True) as store:
-            store.write_scores(scorers, judged(store, scorers))
+            store.write_score_rows(scorers, lambda keys: score_rows(store, (scorers, keys), judges, workers))
         self.__dict__.pop("table", None)
         return scorers
 

@@ -15,22 +15,18 @@ A trial is named by its line in trials.jsonl.gz, from 1. Everything streams: mem
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE, trusted_files
 from perpend.canon import JSON, dumps, json_lines, portable_name, pretty, read_object, write_atomic
-from perpend.disk import temporary_folder, writing
+from perpend.disk import temporary_folder
 from perpend.errors import StoreError
 from perpend.ledger.items import parse_item
 from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
@@ -39,16 +35,13 @@ from perpend.ledger.snapshot import Rebuild, Row, Snapshot, rebuild, snapshot
 from perpend.ledger.stopping import read_looks
 from perpend.ledger.store import Store
 from perpend.measure.labels import LABELS
+from perpend.proof.lines import read_lines, read_scores, read_trials, write_lines
 
 FORMAT = 1
 PLAN = "plan.json"
 ITEMS, TRIALS, RESPONSES, SCORES = "items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "scores.jsonl.gz"
 NEEDED = (MANIFEST, PLAN, ITEMS, TRIALS, RESPONSES, SCORES)
 LOOKS = "looks.jsonl"
-_LINES = 1000
-# A longer line is no answer of a model but an attack on the reader's memory.
-_LONGEST = 1 << 25
-_READ: Callable[[str], JSON] = json.JSONDecoder().decode
 _RESPONSE = ("trial", "turn", "attempt", "request_sha256", "text", "error", "logprobs", "finish", "usage", "ms", "at")
 _RESPONSE_KEYS = frozenset(_RESPONSE)
 _SCORE = frozenset(("scorer", "trial", "value", "answer", "reason", "span"))
@@ -77,22 +70,34 @@ def write(run: Path, to: Path, *, quiet: bool = True) -> None:
 
     The same run gives the same bytes. A plan that has lost trials is a StoreError: its trials have lost their names.
     """
+    with snapshot(run / "run.db") as db, Progress("writing", db.size(), quiet=quiet) as progress:
+        write_plain(run, to, db)
+        for name, lines in packed_lines(run, db).items():
+            write_lines(to / name, lines, progress)
+
+
+def write_plain(run: Path, to: Path, db: Snapshot) -> None:
+    """Write the files of a run's archive that are not packed."""
     manifest = read_manifest(run)
     write_atomic(to / MANIFEST, pretty(manifest.as_json()))
     for name, path in trusted_files(manifest, run).items():
         write_atomic(to / CODE / name, path.read_bytes())
-    with snapshot(run / "run.db") as db, Progress("writing", db.size(), quiet=quiet) as progress:
-        write_atomic(to / PLAN, pretty(_plan(db)))
-        items = (dumps({"dataset": whole(n), "item": json.loads(str(body))}) for n, body in db.items())
-        write_lines(to / ITEMS, items)
-        write_lines(to / TRIALS, _trial_lines(run, db), progress)
-        write_lines(to / RESPONSES, map(_response_line, db.responses()), progress)
-        write_lines(to / SCORES, _score_lines(db), progress)
+    write_atomic(to / PLAN, pretty(_plan(db)))
     if manifest.stop is not None:
         with Store.open(run / "run.db") as store:
             write_atomic(to / LOOKS, "".join(dumps(one.as_json()) + "\n" for one in read_looks(store)))
     if (run / LABELS).is_file():
         write_atomic(to / LABELS, "".join(dumps(body) + "\n" for _, body in json_lines(run / LABELS)))
+
+
+def packed_lines(run: Path, db: Snapshot) -> dict[str, Iterator[str]]:
+    """The lines of every packed file of a run's archive, by the file's name."""
+    return {
+        ITEMS: (dumps({"dataset": whole(n), "item": json.loads(str(body))}) for n, body in db.items()),
+        TRIALS: _trial_lines(run, db),
+        RESPONSES: map(_response_line, db.responses()),
+        SCORES: _score_lines(db),
+    }
 
 
 def restore(folder: Path, to: Path, *, quiet: bool = True) -> Path:
@@ -119,37 +124,6 @@ def restore(folder: Path, to: Path, *, quiet: bool = True) -> Path:
             _rebuild(folder, plan, half / "run.db", progress, looks=manifest.stop is not None)
         half.replace(directory)
     return directory
-
-
-def write_lines(path: Path, lines: Iterable[str], progress: Progress | None = None) -> None:
-    """Lines, compressed with no name and no time in the header: same lines, same bytes."""
-    rest = iter(lines)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with writing(path), path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-        try:
-            while chunk := list(islice(rest, _LINES)):
-                packed.write(("\n".join(chunk) + "\n").encode())
-                if progress is not None:
-                    progress.advance(len(chunk))
-        except ValueError as error:  # a number that JSON has no word for, or a column that should hold JSON
-            raise StoreError(f"{path.name}: a row of run.db cannot be written: {error}") from error
-
-
-def read_lines(path: Path) -> Iterator[tuple[int, JSON]]:
-    """(line number, value) of compressed JSON lines. What is not that is a StoreError with file and line."""
-    number = 0
-    if not path.is_file():  # to open a pipe would wait for ever
-        raise StoreError(f"{path}: missing, or not a file; the folder is not a whole published run")
-    try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-            for number, line in enumerate(iter(partial(file.readline, _LONGEST), ""), 1):
-                value = _READ(line)
-                # A key said twice, another order, a number beyond every float: no line of ours.
-                if dumps(value) + "\n" != line:
-                    raise StoreError(f"{path}:{number}: not one line of canonical JSON, as perpend writes them")
-                yield number, value
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
-        raise StoreError(f"{path}, near line {number}: damaged: {error}") from error
 
 
 def _plan(db: Snapshot) -> dict[str, JSON]:
@@ -290,7 +264,7 @@ class _Trials:
         self.n = 0
 
     def __iter__(self) -> Iterator[Row]:
-        for number, line in read_lines(self.folder / TRIALS):
+        for number, line in read_trials(self.folder / TRIALS):
             if not isinstance(line, list) or len(line) != 5:
                 raise StoreError(f"{self.folder / TRIALS}:{number}: not [item, condition, model, sampling, repeat]")
             self.n = number
@@ -322,7 +296,13 @@ def _restore_scores(db: Rebuild, folder: Path, plan: Mapping[str, JSON], trials:
     scorers = {str(name): number for number, name in enumerate(names if isinstance(names, list) else [], 1)}
 
     def rows() -> Iterator[Row]:
-        for number, line in read_lines(folder / SCORES):
+        for number, line, quick in read_scores(folder / SCORES):
+            if quick is not None and 0 < quick[4] <= trials.n:
+                answer, reason, name, place, trial, value = quick
+                yield scorers[name], trial, value, answer, reason, place
+                continue
+            if quick is not None:
+                trials.named({"trial": quick[4]}, SCORES)
             body = _known(_table(line), _SCORE, f"{SCORES}:{number}")
             trial = trials.named(body, SCORES)
             span = body["span"]

@@ -19,9 +19,10 @@ from perpend.ledger.manifest import Manifest, code_version, read_manifest
 from perpend.measure.run import Run
 from perpend.measure.study import Drawn, answer_in
 from perpend.proof import receipt as receipts
-from perpend.proof.archive import RESPONSES, read_lines, restore, run_id, write
+from perpend.proof.archive import RESPONSES, restore, run_id, write
 from perpend.proof.gates import NAMES, Gate, as_table, attempts, gates
 from perpend.proof.leaks import Leak, search, this_machine
+from perpend.proof.lines import read_lines
 from perpend.proof.pages import PageMaker
 from perpend.proof.receipt import sign as sign_receipt
 from perpend.report.derive import REPORT, derive

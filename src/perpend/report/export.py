@@ -24,6 +24,7 @@ from perpend.types import Response, Score, Usage
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    import pyarrow as pa
 
 Value: TypeAlias = "int | float | str | list[str] | None"
 Kind: TypeAlias = Literal["int", "float", "text", "texts"]
@@ -189,15 +190,22 @@ def _write_parquet(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[Tr
         from pyarrow.parquet import ParquetWriter
     except ImportError:
         raise SpecError("Parquet needs one more package: pip install 'perpend[parquet]'") from None
-    types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string(), "texts": pa.list_(pa.string())}
-    schema = pa.schema([(column.name, types[column.kind]) for column in chosen])
+    schema = arrow_schema(chosen)
     count, left = 0, iter(rows)
     with ParquetWriter(path, schema, compression="zstd") as writer:
         while chunk := list(islice(left, _CHUNK)):
-            arrays = [pa.array([column.read(row) for row in chunk], type=types[column.kind]) for column in chosen]
+            arrays = [pa.array([c.read(row) for row in chunk], type=schema.field(c.name).type) for c in chosen]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             count += len(chunk)
     return count
+
+
+def arrow_schema(chosen: Sequence[ExportColumn]) -> pa.Schema:
+    """The types of some columns in Arrow."""
+    import pyarrow as pa
+
+    types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string(), "texts": pa.list_(pa.string())}
+    return pa.schema([(column.name, types[column.kind]) for column in chosen])
 
 
 def _sampling(trial: Trial) -> str:

@@ -144,7 +144,8 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
     else:
-        claims, blocked = _claims(UNIT_END.sub("u", body), mentions, wanted, asked) if mentions else ([], None)
+        plain = UNIT_END.sub("u", body) if "/" in body or "°" in body else body
+        claims, blocked = _claims(plain, mentions, wanted, asked) if mentions else ([], None)
         if wanted.about is not None:
             claims += near_target(body, wanted.about)
         if asked.target and numbers.SPEED.search(fold(asked.target[0]).text):

@@ -82,6 +82,7 @@ SO = re.compile(rf"\bso(?:\s++(?:the\s++answer\s++is\s++)?+({_CLAUSE})|\s\n*+{_C
 ULTIMATE = re.compile(rf"(?:final|ultimate)\s++answer{_SIGN_TAIL}", re.IGNORECASE)
 
 
+@lru_cache(maxsize=2)  # three scorers of a response ask one after the other
 def parse_answer(raw: str) -> str:
     """The stripped text up to the first marker of an invented turn. A marker that opens the text hides its repeats."""
     text = raw.strip()
@@ -159,10 +160,12 @@ def label_lenient(text: str) -> tuple[Label | None, str]:
     return _label(text, lenient=True)
 
 
+@lru_cache(maxsize=16)  # the parsed text, the target and the decoy: each is asked for more than once
 def _spaced(text: str) -> str:
     return " ".join(PUNCTUATION.sub(" ", text.lower()).split())
 
 
+@lru_cache(maxsize=16)
 def _alphanumeric(text: str) -> str:
     return NOT_ALPHANUMERIC.sub(" ", text.lower()).strip()
 

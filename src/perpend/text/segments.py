@@ -197,6 +197,21 @@ def _after_instructions(body: str, original: str) -> int:
     return place
 
 
+def _new_turn(body: str, low: int, high: int) -> re.Match[str] | None:
+    """What NEW_TURN finds first between two places. It opens with a new line, or with a space before a 'q': only those
+    are looked at, which takes a tenth of the time of a search."""
+    line, mark = body.find("\n", low, high), body.find(" q", low, high)
+    while line >= 0 or mark >= 0:
+        if mark < 0 or 0 <= line < mark:
+            place, line = line, body.find("\n", line + 1, high)
+        else:
+            place, mark = mark, body.find(" q", mark + 1, high)
+        turn = NEW_TURN.match(body, place, high)
+        if turn is not None:
+            return turn
+    return None
+
+
 def _turn(body: str, original: str, first: int) -> tuple[int, int]:
     """Where the model's turn begins and ends: before an invented turn, question or document.
 
@@ -209,7 +224,7 @@ def _turn(body: str, original: str, first: int) -> tuple[int, int]:
         end = place + own_turn(body[place:], original[place:])[1]
     gap = GAP.search(body, first + 1, end)
     end = end if gap is None else gap.start()
-    turn = NEW_TURN.search(body, first + 1, end)
+    turn = _new_turn(body, first + 1, end)
     if turn is not None and body[first : turn.start()].strip() and not _is_announced(body, first, turn):
         end = turn.start()
     return first, end

@@ -6,7 +6,6 @@ range themselves, render, score and compare. What travels is small, so memory do
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +22,8 @@ from perpend.ask.progress import Progress
 from perpend.ask.task import Reprompt, conditions_of
 from perpend.canon import dumps, parse
 from perpend.errors import SpecError, StoreError
-from perpend.ledger.plan import Trial, read_response, whole
+from perpend.ledger.plan import Trial, read_response, read_score, whole
+from perpend.ledger.scores import RawScore, RawScores, raw_scores, score_row
 from perpend.ledger.snapshot import Row, snapshot
 from perpend.ledger.store import Store
 from perpend.measure.run import IMPORTED, Run
@@ -36,7 +36,7 @@ SECOND = "second turns were asked"
 EACH_SCORED = "every answer has its scores"
 PROMPTS = "questions were asked as planned"
 _CHUNK = 500
-_ALONE = 3000
+ALONE = 3000
 """Fewer trials than this are done before a second process would have started."""
 
 Rows: TypeAlias = tuple[Row, ...]
@@ -129,13 +129,6 @@ def answers(
     return list(checks.values())
 
 
-def processes(workers: int, trials: int) -> ProcessPoolExecutor | None:
-    """A pool of fresh processes; None where one process is enough. Fresh, because a fork copies locks of threads."""
-    if workers < 2 or trials < _ALONE:
-        return None
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
-
-
 def _parts(one: Job, total: int, sample: Sample | None) -> Iterator[_Part]:
     """The plan in parts with their responses, in order. A response beyond the plan travels with the last part."""
     if sample is None:
@@ -211,29 +204,45 @@ def compare(one: Job, part: _Part) -> list[Check]:
     left = dict(part.responses)
     with Store.open(one.database) as store:
         for first, last in part.ranges:
-            stored = _stored(store, first, last)
+            stored = raw_scores(store, first, last)
+            planned = set()
             for trial in store.trials(first, last):
+                planned.add(trial.trial)
                 answered = AnsweredTrial.read(trial, left.pop(trial.trial, ()), responses)
                 _compare_turns(answered, instruments, responses, second)
                 _compare_questions(answered, instruments, prompts)
-                _compare_scores(answered, instruments, stored.pop(trial.trial, {}), (scores, unscored))
-            for number, own in stored.items():
-                for name in own.keys() & scores.keys():
-                    scores[name].checked += 1
-                    scores[name].miss(f"trial {number}: a score of a trial that the plan does not hold")
+                _compare_scores(answered, instruments, stored, (scores, unscored))
+            _read_others(instruments, stored, (first, last))
+            for name, check in scores.items():
+                for number in stored.get(name, {}).keys() - planned:
+                    check.checked += 1
+                    check.miss(f"trial {number}: a score of a trial that the plan does not hold")
     for number, rows in left.items():
         responses.checked += len(rows)
         responses.miss(f"trial {number}: {len(rows)} responses to a trial that the plan does not hold")
     return [responses, second, prompts, unscored, *scores.values()]
 
 
-def _stored(store: Store, first: int, last: int) -> dict[int, dict[str, Score]]:
-    """The stored scores of a range. One that is no score is a StoreError, raised when the statement is closed."""
+def _score(row: RawScore, first: int, last: int) -> Score:
+    """A stored score. One that is none is a StoreError."""
     try:
-        return store.scores(range(first, last + 1))
+        return read_score(*row)
     except ValueError as error:
-        message = str(error)
-    raise StoreError(f"a score of trials {first} to {last} is not what a run holds: {message}")
+        raise StoreError(f"a score of trials {first} to {last} is not what a run holds: {error}") from None
+
+
+def _read_others(instruments: Instruments, stored: RawScores, place: tuple[int, int]) -> None:
+    """Read the scores that nothing here gives again, so that what is no score is seen there, too."""
+    compared = {name for name, _ in instruments.scorers}
+    for name in stored.keys() - compared:
+        for row in stored[name].values():
+            _score(row, *place)
+
+
+@lru_cache(maxsize=4096)
+def _is_ours(packed: str) -> bool:
+    """Whether likelihoods or token counts are written as perpend writes them."""
+    return dumps(parse(packed)) == packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,17 +258,22 @@ class AnsweredTrial:
     def read(cls, trial: Trial, rows: Rows, check: Check) -> AnsweredTrial:
         """Count the responses: turns and attempts are numbered from 0 without a gap, for nothing is ever deleted."""
         check.checked += len(rows)
+        if len(rows) != 1 or rows[0][1] or rows[0][2]:
+            cls._check_numbers(trial, rows, check)
+        for row in rows:
+            packed = [text for text in (row[6], row[8]) if text is not None]
+            if not all(_is_ours(str(text)) for text in packed):
+                check.miss(f"{where(trial)}: likelihoods or token counts that perpend did not write: {packed!r:.80}")
+        last = cls._answer(rows)
+        return cls(trial, rows, last if len(rows) < 2 else cls._answer(row for row in rows if row[1] == 0), last)
+
+    @staticmethod
+    def _check_numbers(trial: Trial, rows: Rows, check: Check) -> None:
         attempts = {turn: [row[2] for row in own] for turn, own in groupby(rows, key=lambda row: row[1])}
         for turn, numbers in (*attempts.items(), *([("turns", list(attempts))] if rows else ())):
             if numbers != list(range(len(numbers))):
                 what = "turns" if turn == "turns" else f"turn {turn}: attempts"
                 check.miss(f"{where(trial)}: {what} {numbers}, not {list(range(len(numbers)))}")
-        for row in rows:
-            packed = [text for text in (row[6], row[8]) if text is not None]
-            if any(dumps(parse(str(text))) != text for text in packed):
-                check.miss(f"{where(trial)}: likelihoods or token counts that perpend did not write: {packed!r:.80}")
-        last = cls._answer(rows)
-        return cls(trial, rows, last if len(rows) < 2 else cls._answer(row for row in rows if row[1] == 0), last)
 
     @staticmethod
     def _answer(rows: Iterable[Row]) -> Response | None:
@@ -327,23 +341,25 @@ def _compare_questions(answered: AnsweredTrial, instruments: Instruments, check:
 def _compare_scores(
     answered: AnsweredTrial,
     instruments: Instruments,
-    stored: Mapping[str, Score],
+    stored: RawScores,
     checks: tuple[Mapping[str, Check], Check],
 ) -> None:
     """Each stored score against the scorer's verdict on the raw text; none where nothing was asked."""
     scores, unscored = checks
+    number = answered.trial.trial
     for name, scorer in instruments.scorers:
-        then = stored.get(name)
+        row = stored[name].get(number) if name in stored else None
         now = None if answered.last is None else scorer.judge(answered.trial.item, answered.last)
-        if then is None and now is None:
+        if row is None and now is None:
             continue
         unscored.checked += 1
-        if then is None:
+        if row is None:
             unscored.miss(f"{where(answered.trial)}: no score of {name}")
             continue
         check = scores[name]
         check.checked += 1
-        if then != now and (words := _both(then, now)):
+        # A million rows that are the same are compared as they are stored.
+        if (now is None or row != score_row(0, number, now)[2:]) and (words := _both(_score(row, number, number), now)):
             check.miss(f"{where(answered.trial)}: {words}")
             check.note = check.note or (
                 f"{name} changed without its version, or its scores or the raw text were edited after scoring"

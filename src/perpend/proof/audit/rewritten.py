@@ -10,8 +10,10 @@ from pathlib import Path
 from perpend.disk import temporary_folder
 from perpend.errors import StoreError
 from perpend.ledger.manifest import read_manifest
-from perpend.proof.archive import archived, write
+from perpend.ledger.snapshot import snapshot
+from perpend.proof.archive import archived, packed_lines, write_plain
 from perpend.proof.audit.checks import Check, shown
+from perpend.proof.lines import line_bytes
 
 _BLOCK = 1 << 20
 # gzip's magic number, deflate, no name, no comment, no time, Python's own marks: what a header may hide is not there.
@@ -26,24 +28,27 @@ def rewritten(directory: Path, stored: Path) -> list[Check]:
     Another machine's zlib may pack the same lines in other bytes, so only the packing's header is compared.
     """
     check = Check(NAME)
-    with temporary_folder("audit") as tmpdir:
-        write(directory, tmpdir)
+    with temporary_folder("audit") as tmpdir, snapshot(directory / "run.db") as db:
+        write_plain(directory, tmpdir, db)
+        packed = packed_lines(directory, db)
         for name in sorted(archived(read_manifest(directory))):
             then, now = stored / name, tmpdir / name
-            if then.is_file() and now.is_file():
+            if then.is_file() and (name in packed or now.is_file()):
                 try:
-                    _compare(check, name, then, now)
+                    # Packed lines are compared as they are made: to pack them only to unpack them would take longer.
+                    again = _filled(line_bytes(name, packed[name])) if name in packed else _blocks(now)
+                    _compare(check, name, _blocks(then), again)
                 except StoreError as error:
                     check.miss(str(error))
-            elif then.is_file() != now.is_file():
+            elif name in packed or then.is_file() != now.is_file():
                 check.checked += 1
-                check.miss(f"{name}: {'missing' if now.is_file() else 'nothing in this run gives it'}")
+                check.miss(f"{name}: {'missing' if not then.is_file() else 'nothing in this run gives it'}")
     return [check]
 
 
-def _compare(check: Check, name: str, then: Path, now: Path) -> None:
+def _compare(check: Check, name: str, then: Iterator[bytes], now: Iterator[bytes]) -> None:
     line = 1
-    for one, other in zip_longest(_blocks(then), _blocks(now), fillvalue=b""):
+    for one, other in zip_longest(then, now, fillvalue=b""):
         lines = other.count(b"\n")
         check.checked += lines
         if one != other:
@@ -53,6 +58,18 @@ def _compare(check: Check, name: str, then: Path, now: Path) -> None:
             check.miss(f"{name}:{at}: stored {shown(stored)}, written again {shown(again)}")
             return
         line += lines
+
+
+def _filled(parts: Iterator[tuple[bytes, int]]) -> Iterator[bytes]:
+    """Bytes in blocks of the size in which files are read."""
+    pending = bytearray()
+    for part, _ in parts:
+        pending += part
+        while len(pending) >= _BLOCK:
+            yield bytes(pending[:_BLOCK])
+            del pending[:_BLOCK]
+    if pending:
+        yield bytes(pending)
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

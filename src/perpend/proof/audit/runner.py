@@ -6,7 +6,6 @@ nothing says why.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -21,6 +20,7 @@ from perpend.canon import JSON, as_list, as_object
 from perpend.disk import temporary_folder
 from perpend.errors import DiskError, PerpendError, StoreError
 from perpend.measure.labels import LABELS
+from perpend.measure.processes import processes
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
@@ -33,7 +33,7 @@ from perpend.measure.study import (
     stored_labels_of,
 )
 from perpend.proof.audit import format_1
-from perpend.proof.audit.answers import EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, processes, where
+from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, where
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
 from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed
 from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order
@@ -284,7 +284,7 @@ class _Ledger:
         total = max(planned, run.manifest.trials)
         self.sample = drawn(total, options.sample, options.seed)
         looked_at = total if self.sample is None else self.sample.trials
-        pool = processes(options.workers or os.cpu_count() or 1, looked_at)
+        pool = processes(options.workers, looked_at, ALONE)
         progress = Progress(f"auditing {self.place.path.resolve().name}", looked_at, quiet=options.quiet)
         # Columns are read by the position in the plan, so nothing can be derived from one that has gaps.
         whole = planned == run.manifest.trials

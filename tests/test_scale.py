@@ -1,0 +1,161 @@
+"""Large runs: several processes give what one gives, whoever calls, and the table goes out in parts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import perpend as pp
+from perpend.errors import PerpendError, SpecError, StoreError
+from perpend.ledger.snapshot import snapshot
+from perpend.measure.processes import in_order, processes
+from perpend.measure.run import Run
+from perpend.proof.lines import read_lines, read_scores, read_trials, write_lines
+from perpend.report.export import to_polars
+from perpend.report.partitions import export_parts
+
+SCORER = """
+from perpend.types import Scorer, Score
+
+def judge(item, response):
+    return Score(float(len(response.text or "")), item.target, "its length")
+
+VERSIONS = (Scorer("length", "1", judge),)
+"""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A conformity run of two subjects."""
+    folder = tmp_path_factory.mktemp("scale")
+    subjects = [
+        pp.model("mock/subject", label="a/b c", sway=0.4),
+        pp.model("mock/subject", label="think", style="think", seed=2),
+    ]
+    return pp.evaluate(pp.task("conformity"), subjects, max_items=20, name="study", out=folder, quiet=True).directory
+
+
+def stored(run: Path) -> list[object]:
+    with snapshot(run / "run.db") as db:
+        return [*db.scores()]
+
+
+def test_several_processes_give_the_scores_that_one_gives(study: Path) -> None:
+    Run(study).score(workers=1)
+    alone = stored(study)
+    Run(study).score(workers=2)
+    assert stored(study) == alone
+    assert len(alone) > 1000
+
+
+def test_a_scorer_of_a_file_is_found_by_other_processes(study: Path, tmp_path: Path) -> None:
+    (tmp_path / "length.py").write_text(SCORER, encoding="utf-8")
+    Run(study).score([str(tmp_path / "length.py")], workers=2)
+    lengths = [row for name, row in stored(study) if name == "length@1"]
+    assert lengths
+    assert all(row[3] == "its length" for row in lengths)
+
+
+def test_a_function_of_this_process_is_called_in_this_one(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def counted(item: pp.Item, response: pp.Response) -> bool:
+        calls.append(item.id)
+        return True
+
+    items = [{"id": f"item-{n}", "prompt": "Which?", "target": "x"} for n in range(3)]
+    task = pp.task("questions", items=items, conditions=["control"], scorers=counted)
+    run = pp.evaluate(task, pp.model("mock/subject"), name="mine", out=tmp_path, quiet=True)
+    calls.clear()
+    run.score(workers=2)
+    assert len(calls) == 3
+
+
+def test_a_script_without_a_main_guard_is_not_run_again(study: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import perpend as pp\nprint('once')\npp.Run({str(study)!r}).score(workers=2)\n", encoding="utf-8"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "once", "")
+
+
+def _double(number: int) -> int:
+    return 2 * number
+
+
+def test_parts_come_back_in_order_and_a_dead_process_is_said() -> None:
+    with processes(2, 1, 0) as pool:  # type: ignore[union-attr]
+        assert list(in_order(pool, abs, range(-50, 0))) == list(range(50, 0, -1))
+    with processes(2, 1, 0) as pool, pytest.raises(PerpendError, match="--workers 1"):  # type: ignore[union-attr]
+        list(in_order(pool, os._exit, [0, 0]))
+    assert list(in_order(None, _double, range(3))) == [0, 2, 4]
+    assert processes(None, 10, 11) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"answer":null,"reason":"no","scorer":"a@1","span":null,"trial":1,"value":null}',
+        '{"answer":"x é","reason":"","scorer":"a@1","span":[0,12],"trial":7,"value":1.0}',
+        '{"answer":"a \\" \\n","reason":"r","scorer":"a@1","span":[0,1],"trial":7,"value":-0.25}',
+        '{"answer":"x","reason":"r","scorer":"a@1","span":null,"trial":7,"value":1e-07}',
+    ],
+)
+def test_the_quick_reading_of_a_score_is_the_long_one(line: str, tmp_path: Path) -> None:
+    write_lines(tmp_path / "s.gz", [line])
+    ((_, value),) = read_lines(tmp_path / "s.gz")
+    ((_, slow, quick),) = read_scores(tmp_path / "s.gz")
+    assert isinstance(value, dict)
+    if quick is None:
+        assert slow == value
+    else:
+        span = None if value["span"] is None else "[{},{}]".format(*value["span"])
+        assert quick == (value["answer"], value["reason"], value["scorer"], span, value["trial"], value["value"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"answer":null,"reason":"no","scorer":"a@1","span":null,"trial":01,"value":null}',
+        '{"answer":null,"reason":"no","scorer":"a@1","span":null,"trial":1,"value":1.00}',
+        '{"answer":null,"reason":"no","scorer":"a@1","span":null,"trial":1,"value":1e999}',
+        '{"answer":null,"reason":"no","scorer":"a@1","span":null,"trial":1,"value":1.0} ',
+        '{"answer":null,"reason":"\t","scorer":"a@1","span":null,"trial":1,"value":1.0}',
+        '{"answer": null,"reason":"no","scorer":"a@1","span":null,"trial":1,"value":1.0}',
+    ],
+)
+def test_what_is_not_canonical_is_refused_as_before(line: str, tmp_path: Path) -> None:
+    write_lines(tmp_path / "s.gz", [line])
+    with pytest.raises(StoreError, match="line 1|:1:"):
+        list(read_scores(tmp_path / "s.gz"))
+
+
+def test_the_quick_reading_of_a_trial_is_the_long_one(tmp_path: Path) -> None:
+    write_lines(tmp_path / "t.gz", ["[1,2,3,4,0]", "[1,-2,3,4,0]", "[1,2]"])
+    assert list(read_trials(tmp_path / "t.gz")) == list(read_lines(tmp_path / "t.gz"))
+    write_lines(tmp_path / "t.gz", ["[01,2,3,4,0]"])
+    with pytest.raises(StoreError):
+        list(read_trials(tmp_path / "t.gz"))
+
+
+def test_the_table_in_parts_is_the_table(study: Path, tmp_path: Path) -> None:
+    run = Run(study)
+    assert export_parts(run, tmp_path / "parts", by=("model", "condition")) == len(run.table)
+    assert (tmp_path / "parts" / "model=a%2Fb%20c" / "condition=control" / "part-0.parquet").is_file()
+    parts = pl.read_parquet(tmp_path / "parts" / "**" / "*.parquet", hive_partitioning=True)
+    whole = to_polars(run)
+    assert parts.sort("trial").select(whole.columns).equals(whole)
+
+
+def test_a_folder_that_is_there_is_not_replaced(study: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="exists already"):
+        export_parts(Run(study), tmp_path)
+    with pytest.raises(SpecError, match="model"):
+        export_parts(Run(study), tmp_path / "new", by=("modell",))
+    assert not (tmp_path / "new").exists()
