@@ -19,8 +19,8 @@ from perpend.ledger.plan import Appended
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.models.mock import model
-from perpend.proof.lines import write_lines
 from perpend.proof.leaks import MachineIdentity, search, this_machine
+from perpend.proof.lines import write_lines
 from perpend.proof.publish import publish
 from perpend.spec.keys import note_variables
 from perpend.spec.runspec import ModelSpec, RunSpec

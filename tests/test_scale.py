@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -15,7 +18,9 @@ from perpend.errors import PerpendError, SpecError, StoreError
 from perpend.ledger.snapshot import snapshot
 from perpend.measure.processes import in_order, processes
 from perpend.measure.run import Run
+from perpend.proof.audit import Options, audit
 from perpend.proof.lines import read_lines, read_scores, read_trials, write_lines
+from perpend.proof.publish import publish
 from perpend.report.export import to_polars
 from perpend.report.partitions import export_parts
 
@@ -55,8 +60,9 @@ def test_several_processes_give_the_scores_that_one_gives(study: Path) -> None:
 
 def test_a_scorer_of_a_file_is_found_by_other_processes(study: Path, tmp_path: Path) -> None:
     (tmp_path / "length.py").write_text(SCORER, encoding="utf-8")
-    Run(study).score([str(tmp_path / "length.py")], workers=2)
-    lengths = [row for name, row in stored(study) if name == "length@1"]
+    run = Run(shutil.copytree(study, tmp_path / "study"))
+    run.score([str(tmp_path / "length.py")], workers=2)
+    lengths = [row for name, row in stored(run.directory) if name == "length@1"]
     assert lengths
     assert all(row[3] == "its length" for row in lengths)
 
@@ -159,3 +165,58 @@ def test_a_folder_that_is_there_is_not_replaced(study: Path, tmp_path: Path) -> 
     with pytest.raises(SpecError, match="model"):
         export_parts(Run(study), tmp_path / "new", by=("modell",))
     assert not (tmp_path / "new").exists()
+
+
+def test_several_processes_publish_the_bytes_that_one_publishes(study: Path, tmp_path: Path) -> None:
+    for workers in (1, 2):
+        publish([study], tmp_path / str(workers), {}, figures=False, workers=workers)
+    one, other = (tmp_path / "1" / "study", tmp_path / "2" / "study")
+    names = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
+    assert names == sorted(path.relative_to(other) for path in other.rglob("*") if path.is_file())
+    assert [name for name in names if (one / name).read_bytes() != (other / name).read_bytes()] == []
+    (audited,) = audit([other], Options(workers=2))
+    assert audited.ok
+
+
+def _queries() -> list[str]:
+    page = Path(__file__).parents[1] / "docs" / "how-to" / "export.md"
+    return re.findall(r"```sql\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def _rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return [(*row[:3], round(row[3], 9)) for row in rows]
+
+
+def test_the_queries_of_the_page_give_perpends_own_rates(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="pip install 'perpend[duckdb]'")
+    monkeypatch.chdir(tmp_path)
+    run = Run(study)
+    run.score(workers=1)
+    export_parts(run, Path("trials"), by=("model", "condition"))
+    Path("runs").mkdir()
+    Path("runs/RUN").symlink_to(study)
+    rates, pairs, ledger = _queries()
+    column = run["correct@3"]
+    wanted = {
+        (model, condition): column.where(model=model, condition=condition).rate()
+        for model in run.table.names["model"]
+        for condition in run.table.names["condition"]
+    }
+    expected = _rounded(sorted((*cell, rate.n, rate.value) for cell, rate in wanted.items()))
+    database = duckdb.connect()
+    assert _rounded(database.execute(rates).fetchall()) == expected
+    for model, condition, count, difference in database.execute(pairs).fetchall():
+        paired = column.where(model=model).pair("control", condition).difference()
+        assert (count, difference) == (paired.n, pytest.approx(paired.value))
+    try:
+        import duckdb_extensions
+
+        duckdb_extensions.import_extension("sqlite_scanner", con=database)
+        database.execute("LOAD sqlite_scanner")
+        ledger = ledger.replace("INSTALL sqlite;\nLOAD sqlite;\n", "")
+    except ImportError:
+        pytest.skip("pip install duckdb-extension-sqlite-scanner")
+    assert _rounded(database.execute(ledger).fetchall()) == expected
+    assert sorted(path.name for path in study.glob("run.db*")) == ["run.db"]

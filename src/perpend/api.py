@@ -345,19 +345,28 @@ def export(run: Place, out: Literal["pandas"], *, where: Where = None, only: Seq
 @overload
 def export(run: Place, out: Literal["polars"], *, where: Where = None, only: Sequence[str] = ()) -> pl.DataFrame: ...
 @overload
-def export(run: Place, out: Path, *, where: Where = None, only: Sequence[str] = ()) -> int: ...
+def export(run: Place, out: Path, *, where: Where = None, only: Sequence[str] = (), by: Sequence[str] = ()) -> int: ...
 def export(
-    run: Place, out: Path | Literal["pandas", "polars"], *, where: Where = None, only: Sequence[str] = ()
+    run: Place,
+    out: Path | Literal["pandas", "polars"],
+    *,
+    where: Where = None,
+    only: Sequence[str] = (),
+    by: Sequence[str] = (),
 ) -> int | pd.DataFrame | pl.DataFrame:
-    """One row per trial: plan, item, answer, every score. Written to a .csv, .parquet or .jsonl file, whose number of
-    rows is returned; or returned as a DataFrame of 'pandas' or 'polars'."""
+    """One row per trial: plan, item, answer, every score. Written to a .csv, .parquet or .jsonl file, or with `by` to a
+    folder of Parquet files parted by these keys; the number of rows is returned. Or returned as a DataFrame of 'pandas'
+    or 'polars'."""
     from perpend.report.export import export as export_run
     from perpend.report.export import to_pandas, to_polars
+    from perpend.report.partitions import export_parts
 
     if out == "pandas":
         return to_pandas(_run(run), where=where, only=only)
     if out == "polars":
         return to_polars(_run(run), where=where, only=only)
+    if by:
+        return export_parts(_run(run), Path(out), by=by, where=where, only=only)
     return export_run(_run(run), Path(out), where=where, only=only)
 
 

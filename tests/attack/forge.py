@@ -25,8 +25,9 @@ from perpend.measure.run import Run
 from perpend.measure.study import metrics_text
 from perpend.proof import receipt
 from perpend.proof.archive import restore, write
+from perpend.proof.closing import close_report
 from perpend.proof.gates import attempts, gates
-from perpend.proof.publish import NOTHING_PRIVATE, close_report, write_index
+from perpend.proof.publish import NOTHING_PRIVATE, write_index
 from perpend.report.derive import derive
 from tests.attack.fields import Change, Pairs, changes, other, parsed, shape, written
 

@@ -107,6 +107,7 @@ def _nowhere(line: str) -> None:
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
 @click.option("--all-figures", is_flag=True, help="Draw every figure of the study, not only the main ones.")
 @click.option("--page", is_flag=True, help="Also write page.html, to read the trials in a browser.")
+@click.option("--workers", type=click.IntRange(1), help="Number of processes. [number of cores]")
 @TRUST_CODE
 @AS_JSON
 def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
@@ -118,6 +119,7 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     no_figures: bool,
     all_figures: bool,
     page: bool,
+    workers: int | None,
     trust_code: bool,
     as_json: bool,
 ) -> None:
@@ -140,7 +142,9 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     figures: Drawn = "all" if all_figures else not no_figures
     reasons = dict(zip(accept, because, strict=True))
     pages = PAGES if page else None
-    published = publish_runs(runs, to, reasons, sign, figures=figures, page=pages, quiet=as_json, trust_code=trust_code)
+    published = publish_runs(
+        runs, to, reasons, sign, figures=figures, page=pages, quiet=as_json, workers=workers, trust_code=trust_code
+    )
     if as_json:
         say_page(pretty([one.as_json() for one in published]))
         return

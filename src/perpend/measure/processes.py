@@ -79,11 +79,17 @@ def in_order(
         for part in parts:
             running.append(pool.submit(work, part))
             if len(running) >= most:
-                yield running.popleft().result()
+                yield outcome(running.popleft())
         while running:
-            yield running.popleft().result()
-    except BrokenProcessPool as error:
-        raise PerpendError("a process that helped died. Too little memory? Try again with --workers 1") from error
+            yield outcome(running.popleft())
     finally:
         for future in running:
             future.cancel()
+
+
+def outcome(future: Future[_Done]) -> _Done:
+    """What another process made. One that died is a PerpendError."""
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise PerpendError("a process that helped died. Too little memory? Try again with --workers 1") from error

@@ -20,6 +20,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from perpend.ledger.snapshot import Rebuild, Row, Snapshot, rebuild, snapshot
 from perpend.ledger.stopping import read_looks
 from perpend.ledger.store import Store
 from perpend.measure.labels import LABELS
+from perpend.measure.processes import outcome
 from perpend.proof.lines import read_lines, read_scores, read_trials, write_lines
 
 FORMAT = 1
@@ -74,6 +76,44 @@ def write(run: Path, to: Path, *, quiet: bool = True) -> None:
         write_plain(run, to, db)
         for name, lines in packed_lines(run, db).items():
             write_lines(to / name, lines, progress)
+
+
+class Writing:
+    """The archive of a run on its way: other processes write it meanwhile, or this one when it is waited for."""
+
+    def __init__(self, run: Path, to: Path, pool: ProcessPoolExecutor | None, *, quiet: bool = True) -> None:
+        self._run, self._to, self._quiet = run, to, quiet
+        self._before = _state(run)
+        names = (SCORES, RESPONSES, TRIALS, ITEMS)  # the longest first
+        self._parts = [] if pool is None else [pool.submit(_write_packed, run, to, name) for name in names]
+        self.is_under_way = pool is not None
+        self._is_written = False
+
+    def finish(self) -> None:
+        """Wait until every file is written. A run that was written to meanwhile is a StoreError."""
+        if self._is_written:
+            return
+        if not self.is_under_way:
+            write(self._run, self._to, quiet=self._quiet)
+        for part in self._parts:
+            outcome(part)
+        if self.is_under_way:
+            with snapshot(self._run / "run.db") as db:
+                write_plain(self._run, self._to, db)
+            if _state(self._run) != self._before:
+                raise StoreError(f"{self._run}: was written to meanwhile; wait for that, then publish again")
+        self._is_written = True
+
+
+def _state(run: Path) -> list[tuple[int, int]]:
+    """Size and time of a ledger and its log: several processes read it, each at its own moment."""
+    files = [path.stat() for path in (run / "run.db", run / "run.db-wal") if path.is_file()]
+    return [(file.st_size, file.st_mtime_ns) for file in files]
+
+
+def _write_packed(run: Path, to: Path, name: str) -> None:
+    with snapshot(run / "run.db") as db:
+        write_lines(to / name, packed_lines(run, db)[name])
 
 
 def write_plain(run: Path, to: Path, db: Snapshot) -> None:

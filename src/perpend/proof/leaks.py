@@ -24,10 +24,13 @@ import os
 import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from perpend.canon import JSON, dumps, parse
+from perpend.measure.processes import in_order
 from perpend.spec.keys import is_telling, key_values, spellings
 
 # Each begins with letters that must occur, which are looked for first: a text without them costs next to nothing. No
@@ -131,12 +134,20 @@ def _telling(name: str) -> str:
     return "" if len(name) < 3 or name.lower() in _GENERIC else name
 
 
-def search(folder: Path, own: MachineIdentity) -> list[Leak]:
+def search(folder: Path, own: MachineIdentity, pool: ProcessPoolExecutor | None = None) -> list[Leak]:
     """Every leak in the files below a folder, by file and line; of one kind in one file only the first."""
-    leaks: list[Leak] = []
-    for path in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
-        leaks += search_file(path, path.relative_to(folder).as_posix(), own)
-    return leaks
+    paths = sorted(entry for entry in folder.rglob("*") if entry.is_file())
+    names = {path: path.relative_to(folder).as_posix() for path in paths}
+    large = [path for path in paths if pool is not None and names[path] in _DATA]
+    leaks = dict(
+        zip(large, in_order(pool, partial(_search, own), [(path, names[path]) for path in large]), strict=True)
+    )
+    leaks |= {path: search_file(path, names[path], own) for path in paths if path not in leaks}
+    return [leak for path in paths for leak in leaks[path]]
+
+
+def _search(own: MachineIdentity, file: tuple[Path, str]) -> list[Leak]:
+    return search_file(*file, own)
 
 
 def search_file(path: Path, name: str, own: MachineIdentity) -> list[Leak]:

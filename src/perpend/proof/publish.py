@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,10 +18,12 @@ from perpend.disk import temporary_folder, writing
 from perpend.errors import AuditFailure, SpecError, StoreError, did_you_mean
 from perpend.inert import markdown
 from perpend.ledger.manifest import Manifest, code_version, read_manifest
+from perpend.measure.processes import processes
 from perpend.measure.run import Run
 from perpend.measure.study import Drawn, answer_in
 from perpend.proof import receipt as receipts
-from perpend.proof.archive import RESPONSES, restore, run_id, write
+from perpend.proof.archive import RESPONSES, Writing, restore, run_id
+from perpend.proof.closing import close_report
 from perpend.proof.gates import NAMES, Gate, as_table, attempts, gates
 from perpend.proof.leaks import Leak, search, this_machine
 from perpend.proof.lines import read_lines
@@ -29,72 +33,8 @@ from perpend.report.derive import REPORT, derive
 from perpend.report.tables import markdown_table
 from perpend.spec.keys import noted_variables
 
-_SHOWN = 20
-
-
-def close_report(folder: Path, facts: Mapping[str, JSON]) -> None:
-    """End report.md with the gates and the attempts, which `facts` hold as the receipt does."""
-    page = (folder / REPORT).read_text(encoding="utf-8")
-    write_atomic(folder / REPORT, closed(page, facts))
-
-
-def closed(page: str, facts: Mapping[str, JSON]) -> str:
-    """A report with the sections that end a published one."""
-    gates = [as_object(gate) for gate in as_list(facts.get("gates"))]
-    accepted = [gate for gate in gates if gate.get("accepted") is not None]
-    rows = [
-        (
-            markdown(str(gate.get("gate"))),
-            "pass" if gate.get("passed") else "accepted" if gate in accepted else "FAIL",
-            markdown(str(gate.get("found"))),
-        )
-        for gate in gates
-    ]
-    parts = [page.rstrip("\n"), "## Gates", markdown_table(["gate", "outcome", "figures"], rows)]
-    if accepted:
-        reasons = [
-            f"- **{markdown(str(gate.get('gate')))}**: {markdown(str(gate.get('found')))}. "
-            f"Accepted because: {markdown(str(gate.get('accepted')))}"
-            for gate in accepted
-        ]
-        parts += ["## Accepted gates", "These gates failed, and the run was published all the same:"]
-        parts.append("\n".join(reasons))
-    return "\n\n".join([*parts, "## Attempts", *_attempts(as_object(facts.get("attempts")))]) + "\n"
-
-
-def _attempts(attempts: Mapping[str, JSON]) -> list[str]:
-    if not attempts:
-        return ["Not counted."]
-    others = [as_object(run) for run in as_list(attempts.get("others"))]
-    parts = [markdown(str(attempts.get("told")))]
-    empty = [as_object(run) for run in as_list(attempts.get("unanswered"))]
-    if empty:
-        names = [f"{run.get('run')} ({run.get('created')})" for run in empty[:_SHOWN]]
-        more = f", and {len(empty) - _SHOWN} more in receipt.json" * (len(empty) > _SHOWN)
-        parts.append(f"Without an answer: {markdown(', '.join(names))}{more}.")
-    if not others:
-        return parts
-    parts.append(f"Headline: {_headline(as_object(attempts.get('headline')))}.")
-    rows = []
-    for run in others[:_SHOWN]:
-        differs = "; ".join(str(line) for line in as_list(run.get("differs"))) or "nothing"
-        cells = (run.get("run"), run.get("created"), _value(as_object(run.get("headline"))), differs)
-        rows.append([markdown(str(cell)) for cell in cells])
-    parts.append(markdown_table(["run", "begun", "its headline", "what differs"], rows))
-    if len(others) > _SHOWN:
-        parts.append(f"And {len(others) - _SHOWN} more, in receipt.json.")
-    return parts
-
-
-def _headline(headline: Mapping[str, JSON]) -> str:
-    cell = ", ".join(f"{key} {name}" for key, name in as_object(headline.get("where")).items())
-    named = "" if headline.get("value") is None else f"{headline.get('metric')} of {headline.get('scorer')}, {cell}: "
-    return markdown(named + _value(headline))
-
-
-def _value(headline: Mapping[str, JSON]) -> str:
-    value = headline.get("value")
-    return f"{value:.4f} (n = {headline.get('n')})" if isinstance(value, float | int) else "none stored"
+ALONE = 20_000
+"""Fewer trials than this are written before a second process would have started."""
 
 
 INDEX, PAGE = "index.json", "README.md"
@@ -131,6 +71,7 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
     figures: Drawn = True,
     page: PageMaker | None = None,
     quiet: bool = True,
+    workers: int | None = None,
     trust_code: bool = False,
 ) -> list[Published]:
     """Publish run directories below `to` and write the index of all that is there.
@@ -138,6 +79,7 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
     `accept` maps the name of a gate that may fail to the reason why it may. A gate that fails otherwise is an
     AuditFailure, and nothing is published. `sign` is an SSH key's file. `figures` are the few that answer the
     study's question, 'all' that it has, or none; tables hold their numbers. `page` writes a page to read beside them.
+    Large runs are written and searched by `workers` processes, by default one for each core; the bytes are the same.
     Python files of a run are run only with `trust_code`, or where a Run has its code at hand.
     """
     for name, because in accept.items():
@@ -148,23 +90,25 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
     opened = [run.alone() if isinstance(run, Run) else Run(run, trust_code=trust_code) for run in runs]
     _check_names(opened, to)
     _entries(to)  # a folder that the index could not list is reported before anything is written
-    checked = [_judged(gates(run, quiet=quiet), accept) for run in opened]
-    _refuse(opened, checked)
-    # 'private' is known only when the files are written; the others are reported before that work is done.
-    _check_accepted([name for name in accept if name != "private"], [gate for one in checked for gate in one])
-    with temporary_folder("publish", to) as tmpdir:
+    pool = processes(workers, sum(run.manifest.trials for run in opened), 0 if workers else ALONE)
+    with temporary_folder("publish", to) as tmpdir, pool or nullcontext():
+        folders = [tmpdir / str(number) for number in range(len(opened))]
+        # What a gate refuses is written in vain, but never left there.
+        written = [Writing(run.directory, at, pool, quiet=quiet) for run, at in zip(opened, folders, strict=True)]
+        checked = [_judged(gates(run, quiet=quiet), accept) for run in opened]
+        _refuse(opened, checked)
+        # 'private' is known only when the files are written; the others are reported before that work is done.
+        _check_accepted([name for name in accept if name != "private"], [gate for one in checked for gate in one])
         published = []
-        for number, (run, passed) in enumerate(zip(opened, checked, strict=True)):
-            folder = tmpdir / str(number)
-            write(run.directory, folder, quiet=quiet)
-            published.append(_finish(run, folder, passed, accept, figures=figures, page=page))
+        for run, folder, archive, passed in zip(opened, folders, written, checked, strict=True):
+            published.append(_finish(run, folder, passed, accept, (archive, pool), figures=figures, page=page))
             if sign is not None:
                 sign_receipt(folder, sign)
         _check_accepted(accept, [gate for one in published for gate in one.gates])
-        for number, one in enumerate(published):
-            _check_kept(to / one.run, tmpdir / str(number))
-        for number, one in enumerate(published):
-            _place(tmpdir / str(number), to / one.run)
+        for folder, one in zip(folders, published, strict=True):
+            _check_kept(to / one.run, folder)
+        for folder, one in zip(folders, published, strict=True):
+            _place(folder, to / one.run)
     write_index(to)
     return [replace(one, folder=to / one.run) for one in published]
 
@@ -230,25 +174,30 @@ def _check_accepted(accept: Iterable[str], checked: Sequence[Gate]) -> None:
             raise SpecError(f"--accept {name}: that gate passes; leave it out")
 
 
-def _finish(
+def _finish(  # noqa: PLR0913  what publish was told, and how far it is
     run: Run,
     folder: Path,
     passed: Sequence[Gate],
     accept: Mapping[str, str],
+    work: tuple[Writing, ProcessPoolExecutor | None],
     *,
     figures: Drawn,
     page: PageMaker | None,
 ) -> Published:
     """Write what belongs beside a run's ledger: derived files and the receipt. A leak is an AuditFailure."""
     name = run_id(run.manifest)
+    archive, pool = work
+    if run.name != name or not archive.is_under_way:
+        archive.finish()
     with temporary_folder("publish", folder.parent) as tmpdir:
         # Reports show the directory's name; a renamed copy is restored under the name that the run was begun with.
         same = run if run.name == name else Run(restore(folder, tmpdir), code=run.code)
         numbers = derive([same], folder, figures=figures).numbers
+        archive.finish()
         counted = attempts(run.directory, [metric.as_json() for metric in numbers.metrics])
         facts: dict[str, JSON] = {"gates": [gate.as_json() for gate in passed]}
         facts |= {"attempts": counted, "code": code_version()}
-        checked = _judged([*passed, _private(folder, run.directory, facts)], accept)
+        checked = _judged([*passed, _private(folder, run.directory, facts, pool)], accept)
         _refuse([run], [checked[-1:]])
         facts["gates"] = [gate.as_json() for gate in checked]
         close_report(folder, facts)
@@ -259,12 +208,12 @@ def _finish(
     return Published(name, folder, checked, receipt.root_sha256)
 
 
-def _private(folder: Path, run: Path, facts: Mapping[str, JSON]) -> Gate:
+def _private(folder: Path, run: Path, facts: Mapping[str, JSON], pool: ProcessPoolExecutor | None) -> Gate:
     """No path, user, host or key is in what was written. A key of this machine is refused whatever is accepted."""
     own = this_machine(folders=(run, folder.parent.parent), variables=noted_variables(run))
     with temporary_folder("publish", folder.parent) as tmpdir:
         write_atomic(tmpdir / receipts.RECEIPT, pretty(facts))
-        leaks = [*search(folder, own), *search(tmpdir, own)]
+        leaks = [*search(folder, own, pool), *search(tmpdir, own)]
     secrets = [leak for leak in leaks if leak.secret]
     if secrets:
         raise AuditFailure(

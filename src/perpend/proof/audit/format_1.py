@@ -22,7 +22,7 @@ from perpend.proof.audit.bundle import stated_attempts
 from perpend.proof.audit.checks import Check
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, compare_metrics
 from perpend.proof.audit.words_0_1 import NOT_YET
-from perpend.proof.publish import close_report
+from perpend.proof.closing import close_report
 from perpend.report.derive import FIGURES, PLAIN, REPORT, TABLES, coverage, derive, study_of
 from perpend.report.style import save_all
 

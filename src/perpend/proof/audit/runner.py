@@ -43,8 +43,8 @@ from perpend.proof.audit.places import AuditPlace, places, run_directory, scored
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.stops import stops
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
+from perpend.proof.closing import close_report
 from perpend.proof.pages import PAGE, PAGE_DATA, PageMaker
-from perpend.proof.publish import close_report
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive, drawn_in, stated_metrics
 from perpend.stats.edition import first_edition
 
