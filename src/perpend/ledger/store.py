@@ -382,10 +382,10 @@ class Store:
         for trial, value in rows:
             yield whole(trial), value if isinstance(value, float) else None
 
-    def plan_rows(self) -> list[tuple[object, ...]]:
+    def plan_rows(self) -> Iterator[tuple[object, ...]]:
         """(item, condition, model, sampling, repeat) of every trial, in plan order, as numbers that count from 1
         (repeat from 0)."""
-        return self.query("SELECT item, condition, model, sampling, repeat FROM trial ORDER BY trial")
+        return self._rows("SELECT item, condition, model, sampling, repeat FROM trial ORDER BY trial")
 
     def plan_names(self) -> tuple[list[str], list[str], list[Sampling]]:
         """The conditions, the models' labels and the samplings, each in the order of their numbers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -229,7 +229,7 @@ def _check(runs: Sequence[Run]) -> None:
 def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], list[Item]]:
     """The plan of one run: codes and names of its keys, and its items. Items after a stop are not part of it."""
     with run.open() as store:
-        rows = np.array(store.plan_rows(), dtype=np.int64).reshape(-1, 5)
+        rows = np.fromiter(chain.from_iterable(store.plan_rows()), dtype=np.int64).reshape(-1, 5)
         conditions, models, samplings = store.plan_names()
         items = list(store.items())
         due = due_items(run.manifest, store)

@@ -13,7 +13,8 @@ from perpend.errors import SpecError
 from perpend.ledger.items import stored_item
 from perpend.ledger.manifest import read_manifest
 from perpend.ledger.plan import read_response, whole
-from perpend.ledger.scores import AnswerPart, ScoreRow, answer_parts, last_trial, score_row
+from perpend.ledger.raw import AnswerPart, answer_parts, last_trial
+from perpend.ledger.scores import ScoreRow, score_row
 from perpend.ledger.store import Store
 from perpend.measure.processes import in_order, processes
 from perpend.measure.toolkit import toolkit

@@ -23,7 +23,8 @@ from perpend.ask.task import Reprompt, conditions_of
 from perpend.canon import dumps, parse
 from perpend.errors import SpecError, StoreError
 from perpend.ledger.plan import Trial, read_response, read_score, whole
-from perpend.ledger.scores import RawScore, RawScores, raw_scores, score_row
+from perpend.ledger.raw import RawScore, RawScores, raw_scores
+from perpend.ledger.scores import score_row
 from perpend.ledger.snapshot import Row, snapshot
 from perpend.ledger.store import Store
 from perpend.measure.run import IMPORTED, Run
