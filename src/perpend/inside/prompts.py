@@ -86,7 +86,7 @@ def trial_prompts(directory: Path, manifest: Manifest, label: str, checkpoint: C
     prompts: list[TrialPrompt] = []
     with Store.open(directory / "run.db") as store:
         sent, answered = dict(store.first_requests()), store.answered_turns(0)
-        for trial in store.trials(1, len(store.plan_rows())):
+        for trial in store.trials(1, len(list(store.plan_rows()))):
             if trial.model != label:
                 continue
             condition = conditions[trial.condition]

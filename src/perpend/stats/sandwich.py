@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.special import expit
 
@@ -31,14 +33,20 @@ def item_covariance(x: FloatArray, coef: FloatArray, bread: FloatArray, items: I
 
 
 def _leveraged(x: FloatArray, p: FloatArray, bread: FloatArray, items: ItemCells, residual: FloatArray) -> FloatArray:
-    """Residuals without the part of the fit that the item itself is the cause of."""
+    """Residuals without the part of the fit that the item itself is the cause of.
+
+    They solve (I - W X B X') s = r over an item's rows: s = r + W X (I - B X' W X)⁻¹ B X' r has a system as large as
+    the number of coefficients, however many rows an item has. Both have the same determinant.
+    """
     scaled = residual.copy()
-    for one in range(items.n_items):
-        own = np.flatnonzero(items.item == one)
+    order = np.argsort(items.item, kind="stable")
+    edges = np.searchsorted(items.item[order], np.arange(items.n_items + 1))
+    for first, last in pairwise(edges):
+        own = order[first:last]
         rows, chance = x[items.cell[own]], p[items.cell[own]]
-        weight = items.n[own] * chance * (1.0 - chance)
-        kept = np.eye(len(own)) - (rows @ bread @ rows.T) * weight
+        weighted = (items.n[own] * chance * (1.0 - chance))[:, None] * rows
+        kept = np.eye(x.shape[1]) - bread @ (rows.T @ weighted)
         # An item that alone decides a coefficient leaves nothing to scale by.
         if abs(float(np.linalg.det(kept))) > 1e-9:
-            scaled[own] = np.linalg.solve(kept.T, residual[own])
+            scaled[own] += weighted @ np.linalg.solve(kept, bread @ (rows.T @ residual[own]))
     return scaled
