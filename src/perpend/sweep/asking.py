@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -35,12 +35,12 @@ def spec_of(sweep: Sweep) -> RunSpec:
 
 
 @contextmanager
-def models_of(spec: RunSpec, task: Task, serve: str | None, log: Path) -> Iterator[list[Model]]:
+def models_of(spec: RunSpec, task: Task, serve: str | None, log: Callable[[], Path]) -> Iterator[list[Model]]:
     """The models of a spec. With `serve` each is asked at a server that is started when it is needed first."""
     if serve is None:
         yield [_made(model, spec, task) for model in spec.models]
         return
-    with Servers(serve, log) as servers:
+    with Servers(serve, log()) as servers:
         yield [Served(model.name, partial(_at, model, spec, task), servers) for model in spec.models]
 
 
@@ -54,11 +54,11 @@ def _at(model: ModelSpec, spec: RunSpec, task: Task, url: str) -> Model:
 
 def ask_here(spec: RunSpec, task: Task, out: Path, keeping: Keeping, *, serve: str | None, quiet: bool) -> Outcome:
     """Ask a run, or the shard of it that `keeping` names, in this process; `serve` starts a server for each model."""
-    run = out / settled(spec, task).run_name()
-    log = _log(run, keeping)
-    with models_of(spec, task, serve, log) as models:
+    # The models first: a name that is of none is refused before the run, whose name is made of it, has a folder.
+    with models_of(spec, task, serve, lambda: _log(run_of(spec, out), keeping)) as models:
         if keeping.shard is None:
             return evaluate_task(spec, task, models, out, keeping=keeping, quiet=quiet)
+        run = run_of(spec, out)
         asked = _asked_only(run, keeping.shard, models)
         return ask_shard(
             spec,
@@ -117,5 +117,5 @@ def begin(run: Path, sweep: Sweep) -> None:
     spec = spec_of(sweep)
     task = task_of(spec)
     log = scratch(run, sweep) / "server-first.log"
-    with models_of(spec, task, sweep.serve, log) as models:
+    with models_of(spec, task, sweep.serve, lambda: log) as models:
         begin_shards(spec, task, models, run.parent, Shard(1, sweep.shards))
