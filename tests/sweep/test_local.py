@@ -86,6 +86,25 @@ def test_a_budget_holds_over_all_shards_and_what_one_leaves_another_takes(tmp_pa
         assert server.twice == 0
 
 
+def test_a_shard_whose_node_is_lost_goes_on_from_its_newest_copy_without_a_sweep(tmp_path: Path) -> None:
+    """As on Kubernetes: the plain command, killed, its disk gone; another node starts from the copy in RUN/shards."""
+    with stub() as server:
+        spec = write_run(tmp_path, server, ITEMS)
+        server.close_at = ITEMS // 2
+        words = ("eval", spec, "--shard", "1/1", "--quiet", "--scratch")
+        with started(tmp_path, *words, tmp_path / "first") as task:
+            until(lambda: list(tmp_path.glob("runs/sweep/shards/0001-of-0001-*")))
+            task.kill()
+            task.communicate()
+        server.gate.set()
+        copied = len(server.asked) - WORKERS
+        call(tmp_path, *words, tmp_path / "second")
+        assert server.asked.total() <= ITEMS + WORKERS
+        assert copied > 0
+        call(tmp_path, "merge", "runs/sweep", "--no-score", "--quiet")
+        assert content_digest(tmp_path / "runs" / "sweep") == digest_of_one_process(tmp_path, server, ITEMS)
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     spec = write_run(tmp_path, None, 4)
     assert "no sweep was submitted here" in call(tmp_path, "status", "runs/sweep", code=5)

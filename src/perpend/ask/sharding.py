@@ -111,8 +111,10 @@ def place_shard(asked: Path, run: Path) -> Path:
             with suppress(FileExistsError):
                 _rename(new, there)
     for older in shard_folders(run).get(shard, []):
-        if older not in (there, asked) and older.name != shard.folder and contains(there, older):
-            shutil.rmtree(older, ignore_errors=True)
+        # A copy that is being placed beside this one may have removed it already; what cannot be read stays.
+        with suppress(StoreError):
+            if older not in (there, asked) and older.name != shard.folder and contains(there, older):
+                shutil.rmtree(older, ignore_errors=True)
     return there
 
 

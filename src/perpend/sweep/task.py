@@ -47,19 +47,22 @@ def ask_shard(spec: RunSpec, run: Path, part: tuple[Shard, Path | None], ask: As
     """`ask` a shard (in its scratch folder, if any) with the limits of its lease, again while others leave it more.
 
     How it stands is kept in RUN/sweep. Where the run was not submitted as a sweep, it is asked once with the limits of
-    the spec. SIGTERM, SIGUSR1 and SIGUSR2, by which clusters say that a task must go, end it as Ctrl-C does: what is
-    answered is kept, and 130 is its exit code.
+    the spec, and only copies are made. SIGTERM, SIGUSR1 and SIGUSR2, by which clusters say that a task must go, end it
+    as Ctrl-C does: what is answered is kept, and 130 is its exit code.
     """
     shard, scratch = part
     sweep = read_sweep(run)
+    place = asking_place(run, shard, scratch)
     with _signals():
         if sweep is None:
-            return ask(spec)
+            if scratch is None:
+                return ask(spec)
+            with _Watch(run, shard, place, copies=True, is_sweep=False):
+                return ask(spec)
         if sweep.shards != shard.of:
             raise StoreError(
                 f"{run}: was submitted in {sweep.shards} shards, not {shard.of}; use --shard k/{sweep.shards}"
             )
-        place = asking_place(run, shard, scratch)
         locks = (folder(run) if scratch is None else scratch) / "locks" / shard.folder
         locks.mkdir(parents=True, exist_ok=True)
         with exclusive(locks), _Watch(run, shard, place, copies=scratch is not None) as watch:
@@ -103,8 +106,8 @@ def _signals() -> Iterator[None]:
 class _Watch:
     """Beside the asking: signs of life, copies for a task that is killed, and an eye on 'perpend cancel'."""
 
-    def __init__(self, run: Path, shard: Shard, place: Path, *, copies: bool) -> None:
-        self._run, self._place, self._copies = run, place, copies
+    def __init__(self, run: Path, shard: Shard, place: Path, *, copies: bool, is_sweep: bool = True) -> None:
+        self._run, self._place, self._copies, self._is_sweep = run, place, copies, is_sweep
         before = read_state(run, shard.number)
         self._state = ShardState(
             shard.number,
@@ -131,6 +134,7 @@ class _Watch:
         self._thread.join()
         if error is not None:
             self._count()
+            self._copy()
             is_told = isinstance(error, KeyboardInterrupt)
             why = INTERRUPTED if is_told else str(error) or type(error).__name__
             self._write(replace(self._state, state="stopped" if is_told else "failed", why=why))
@@ -164,11 +168,16 @@ class _Watch:
             if time.monotonic() < at:
                 continue
             began = time.monotonic()
-            if self._count() and self._copies and (self._place / MANIFEST).exists():
-                with suppress(PerpendError):  # a copy that cannot be made now is made later, at the latest at the end
-                    place_shard(self._place, self._run)
+            if self._count():
+                self._copy()
             self._write(self._state)
             at = time.monotonic() + max(BEAT_S, _SHARE * (time.monotonic() - began))
+
+    def _copy(self) -> None:
+        """Put a copy into RUN/shards; one that cannot be made now is made later, at the latest at the end."""
+        if self._copies and self._known > 0 and (self._place / MANIFEST).exists():
+            with suppress(PerpendError):
+                place_shard(self._place, self._run)
 
     def _count(self) -> bool:
         """Read how far the ledger is; whether that is farther than before."""
@@ -191,4 +200,5 @@ class _Watch:
 
     def _write(self, state: ShardState) -> None:
         self._state = state
-        write_state(self._run, replace(state, heard=now()))
+        if self._is_sweep:
+            write_state(self._run, replace(state, heard=now()))
