@@ -336,6 +336,17 @@ def test_a_merge_that_fails_half_way_leaves_the_run_as_it_was(tmp_path: Path, mo
         assert store.lost() == 0
 
 
+@pytest.mark.parametrize("spent", [[None, 0, 0, 0], [1], [-1, 0, 0, 0], "many"])
+def test_what_a_merged_shard_has_spent_is_never_read_as_nothing(tmp_path: Path, spent: object) -> None:
+    run = ask(tmp_path, "1/2").directory.parent.parent
+    merge_shards(run)
+    known = json.loads((run / "merged.json").read_text())
+    known["shards"]["1/2"] = dict.fromkeys(known["shards"]["1/2"], spent)
+    (run / "merged.json").write_text(json.dumps(known))
+    with pytest.raises(StoreError, match=r"merged.json: what .* has spent cannot be read"):
+        merge_shards(run)
+
+
 def test_what_a_merge_says() -> None:
     merged = Merged(Path("run"), 1, 1, 10, 4, 3, tuple(Shard(n, 40) for n in range(2, 41)), "0" * 64)
     assert merged.as_text() == "1 shard merged, 1 response added; 3 of 10 trials answered, 1 failed, 6 not asked yet."

@@ -105,7 +105,9 @@ def test_how_a_sweep_stands(tmp_path: Path) -> None:
     assert seen.rate == 5.0
     assert seen.seconds_left() == ((40 + 200) / 5.0, "")
     silent = standing(tmp_path).shards[0]
-    assert (silent.state, silent.why.startswith("its task is gone")) == ("failed", True)
+    assert (silent.state, silent.why.startswith("its task is gone; it was last heard of")) == ("failed", True)
+    write_state(tmp_path, replace(running, heard=""))
+    assert standing(tmp_path).shards[0].why == "its task is gone; it was never heard of"
     write_state(tmp_path, replace(running, state="done", answered=100))
     assert standing(tmp_path).seconds_left() == (None, "nothing is being answered")
     write_state(tmp_path, replace(running, why="x" * 9999))

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from perpend.ask.runner import check_loss
 from perpend.ask.starting import holding, new_folders, withdrawn
 from perpend.ask.task import CODE, trusted_files
 from perpend.canon import JSON, dumps, write_atomic
@@ -124,7 +125,7 @@ def merge(run: Path, shards: Sequence[Path] = ()) -> Merged:
             with Store.create(ledger, run.resolve().name) as store:
                 store.write_plan(_plan(manifest), items)
         with Store.open(ledger, write=True) as store:
-            _check_kept(store)
+            check_loss(store)
             added = unite_all(store, [source.folder for source in sources])
         _files(run, manifest, sources)
         if ledger != there:
@@ -143,7 +144,7 @@ def merge(run: Path, shards: Sequence[Path] = ()) -> Merged:
 def _source(folder: Path) -> _Source:
     manifest = read_manifest(folder)
     with Store.open(folder / "run.db") as store:
-        _check_kept(store)
+        check_loss(store)
         written = store.meta().get("shard")
         spent = spent_before(store)
     try:
@@ -151,15 +152,6 @@ def _source(folder: Path) -> _Source:
     except SpecError:
         raise StoreError(f"{folder}: its run.db says that it is shard {written!r:.40}, which is none") from None
     return _Source(folder, manifest, shard, manifest.created if shard is None else str(shard), spent)
-
-
-def _check_kept(store: Store) -> None:
-    lost = store.lost()
-    if lost:
-        raise StoreError(
-            f"{store.path.parent}: {lost} answers that were kept are missing from run.db. Put the files back, or ask "
-            "them again ('perpend eval' with --accept-loss); then merge."
-        )
 
 
 def _one_manifest(run: Path, sources: Sequence[_Source]) -> Manifest:

@@ -248,7 +248,8 @@ def check_loss(store: Store) -> None:
     if lost:
         raise StoreError(
             f"{store.path.parent}: {lost} answers that were kept are missing from run.db: was run.db-wal left behind, "
-            "an older run.db put back, or the power cut? Put the files back, or give --accept-loss to ask them again."
+            "an older run.db put back, or the power cut? Put the files back, or ask them again: 'perpend eval' with "
+            "--accept-loss."
         )
 
 

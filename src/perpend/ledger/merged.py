@@ -21,8 +21,8 @@ def add_spent(run: Path, shards: Mapping[str, ByModel]) -> dict[str, Spent]:
     spent. Merging a shard again adds only what it spent since.
     """
     body = read_object(run / MERGED, StoreError) if (run / MERGED).is_file() else {}
-    known = {name: _read(entry) for name, entry in as_object(body.get("shards")).items()}
-    own, written, noted = _read(body.get("own")), _read(body.get("journal")), noted_spent(run)
+    known = {name: _read(run, entry) for name, entry in as_object(body.get("shards")).items()}
+    own, written, noted = _read(run, body.get("own")), _read(run, body.get("journal")), noted_spent(run)
     for label, spent in noted.items():
         since = _beyond(spent, written.get(label, Spent()))
         if since != Spent():
@@ -64,7 +64,15 @@ def _json(by_model: ByModel) -> dict[str, JSON]:
     return {label: [getattr(spent, name) for name in Spent.__slots__] for label, spent in by_model.items()}
 
 
-def _read(value: JSON) -> dict[str, Spent]:
-    return {
-        label: Spent(*(count_or_none(one) or 0 for one in as_list(entry))) for label, entry in as_object(value).items()
-    }
+def _read(run: Path, value: JSON) -> dict[str, Spent]:
+    """By model. A count that is missing or is none is a StoreError: as 0 it would be spent again."""
+    spent: dict[str, Spent] = {}
+    for label, entry in as_object(value).items():
+        counts = [count for one in as_list(entry) if (count := count_or_none(one)) is not None]
+        if len(counts) != len(Spent.__slots__):
+            raise StoreError(
+                f"{run / MERGED}: what {label!r:.80} has spent cannot be read. Remove the file and merge all shards "
+                "again."
+            )
+        spent[label] = Spent(*counts)
+    return spent

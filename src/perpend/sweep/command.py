@@ -13,7 +13,7 @@ from pathlib import Path
 
 from perpend.sweep.facts import Sweep, is_cancelled, read_state
 
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 TRIES = 3
 _LOOK_S = 0.1
 
@@ -66,7 +66,7 @@ class Child:
     def poll(self) -> int | None:
         """Its exit code; None while it runs. One that failed or was killed is started again, a few times."""
         code = self._process.poll()
-        if code in (None, 0, INTERRUPTED) or self.tries >= TRIES or is_cancelled(self.run):
+        if code in (None, 0, EXIT_INTERRUPTED) or self.tries >= TRIES or is_cancelled(self.run):
             return code
         if read_state(self.run, self.shard).state in ("done", "stopped"):  # it ended in order: its budget is spent
             return code

@@ -187,10 +187,11 @@ def standing(run: Path) -> SweepStanding:
     at = now()
     seen = []
     for state in states(run, sweep):
-        silent = seconds_between(state.heard, at) or 0.0
-        gone = state.shard not in queue if queue is not None and jobs(run) else silent > SILENT_S
+        silent = seconds_between(state.heard, at)
+        gone = state.shard not in queue if queue is not None and jobs(run) else silent is None or silent > SILENT_S
         if state.state == "running" and gone:
-            seen.append(replace(state, state="failed", why=f"its task is gone; last heard of {silent:.0f} s ago"))
+            heard = "was never heard of" if silent is None else f"was last heard of {silent:.0f} s ago"
+            seen.append(replace(state, state="failed", why=f"its task is gone; it {heard}"))
         else:
             seen.append(state)
     return SweepStanding(run, sweep, tuple(seen), queue or {}, is_cancelled(run))
