@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from perpend.ask.progress import Progress
 from perpend.ask.quoting import text_sha256
-from perpend.canon import JSON, dumps
+from perpend.canon import JSON
 from perpend.errors import DataError, SpecError, StoreError
 from perpend.inert import one_line
 from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import Manifest, read_manifest
-from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
+from perpend.measure.plans import RunPlan, plan_of, pooled, refuse_shard
 from perpend.measure.scoring import judges_of, score_rows
 from perpend.measure.shown import html_table
 from perpend.measure.study import METRICS, numbers_of, read_metrics
@@ -100,6 +100,7 @@ class Run:
         scorers = [self.code.scorer(name) for name in names]
         judges = judges_of(self.directory, scorers, names, given=self._code is not None, trust_code=self._trust_code)
         with exclusive(self.directory), Store.open(self.directory / "run.db", write=True) as store:
+            refuse_shard(store)
             store.write_score_rows(scorers, lambda keys: score_rows(store, (scorers, keys), judges, workers))
         self.__dict__.pop("table", None)
         return scorers
@@ -167,7 +168,7 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
     _check(runs)
     plans = [_plan(run) for run in runs]
     items = _catalogue(runs, [plan[2] for plan in plans])
-    codes, names = _pooled(runs, plans)
+    codes, names = pooled([run.name for run in runs], plans)
     scorers = _shared_scorers(runs)
 
     seen_unfit: dict[tuple[str, str], set[int]] = {}
@@ -226,44 +227,9 @@ def _check(runs: Sequence[Run]) -> None:
                 )
 
 
-def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], list[Item]]:
-    """The plan of one run: codes and names of its keys, and its items. Items after a stop are not part of it."""
+def _plan(run: Run) -> RunPlan:
     with run.open() as store:
-        rows = np.fromiter(chain.from_iterable(store.plan_rows()), dtype=np.int64).reshape(-1, 5)
-        conditions, models, samplings = store.plan_names()
-        items = list(store.items())
-        due = due_items(run.manifest, store)
-    if due is not None:
-        rows, items = rows[: due * len(conditions) * run.manifest.repeats], items[:due]
-    item, condition, model, sampling, repeat = rows.T - np.array([[1], [1], [1], [1], [0]])
-    sizes = (len(items), len(conditions), len(models), len(samplings), len(rows))
-    for codes_of, size in zip((item, condition, model, sampling, repeat), sizes, strict=True):
-        if len(rows) and not 0 <= int(codes_of.min()) <= int(codes_of.max()) < size:
-            raise StoreError(f"{run.directory}: a trial names what its plan does not hold; 'perpend audit' says more")
-    codes = {"item": item, "condition": condition, "model": model, "sampling": sampling, "repeat": repeat}
-    names: dict[str, tuple[str, ...]] = {
-        "item": tuple(entry.id for entry in items),
-        "condition": tuple(conditions),
-        "model": tuple(models),
-        "sampling": tuple(dumps(entry.as_json()) for entry in samplings),
-        "repeat": tuple(str(n) for n in range(int(repeat.max(initial=-1)) + 1)),
-    }
-    codes["temperature"], names["temperature"] = _coded([f"{s.temperature:g}" for s in samplings], sampling)
-    for tag in sorted({tag for entry in items for tag in entry.tags} - {*names}):
-        codes[tag], names[tag] = _coded([entry.tags.get(tag, "") for entry in items], item)
-    return codes, names, items
-
-
-def due_items(manifest: Manifest, store: Store) -> int | None:
-    """After how many items a run's stopping rule held; None where all are due."""
-    return None if manifest.stop is None else stopped_after(read_looks(store))
-
-
-def _coded(values: Sequence[str], at: IntArray) -> tuple[IntArray, tuple[str, ...]]:
-    """Codes of values in the order in which they first occur, taken at some positions; and what the codes stand for."""
-    names = tuple(dict.fromkeys(values))
-    numbers = {name: number for number, name in enumerate(names)}
-    return np.array([numbers[value] for value in values], dtype=np.int64)[at], names
+        return plan_of(run.manifest, store)
 
 
 def _catalogue(runs: Sequence[Run], items: Sequence[Sequence[Item]]) -> dict[str, Item]:
@@ -276,33 +242,6 @@ def _catalogue(runs: Sequence[Run], items: Sequence[Sequence[Item]]) -> dict[str
                     "analyse runs over different items apart"
                 )
     return catalogue
-
-
-def _pooled(
-    runs: Sequence[Run], plans: Sequence[tuple[dict[str, IntArray], dict[str, tuple[str, ...]], list[Item]]]
-) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]]]:
-    """The keys of all runs with one set of codes. A tag that a run's items lack is '' there."""
-    lengths = [len(codes["item"]) for codes, _, _ in plans]
-    codes: dict[str, IntArray] = {}
-    names: dict[str, tuple[str, ...]] = {}
-    for key in dict.fromkeys(key for _, own, _ in plans for key in own):
-        owned = [own.get(key, ("",)) for _, own, _ in plans]
-        names[key] = tuple(dict.fromkeys(name for values in owned for name in values))
-        place = {name: number for number, name in enumerate(names[key])}
-        parts = []
-        for (own_codes, _, _), values, length in zip(plans, owned, lengths, strict=True):
-            taken = np.array([place[name] for name in values], dtype=np.int64)
-            parts.append(taken[own_codes[key]] if key in own_codes else np.full(length, taken[0]))
-        codes[key] = np.concatenate(parts)
-    if "run" not in names:
-        names["run"] = tuple(run.name for run in runs)
-        codes["run"] = np.repeat(np.arange(len(runs)), lengths)
-    if len(runs) > 1:
-        # Rows pair by repeat, so that one run's control never meets another run's pressure.
-        width = len(names["repeat"])
-        codes["repeat"] = codes["repeat"] + np.repeat(np.arange(len(runs)), lengths) * width
-        names["repeat"] = tuple(f"{n} of {run.name}" for run in runs for n in range(width))
-    return codes, names
 
 
 def _shared_scorers(runs: Sequence[Run]) -> tuple[str, ...]:

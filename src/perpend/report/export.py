@@ -17,7 +17,8 @@ from perpend.errors import SpecError, did_you_mean
 from perpend.inert import csv_cell
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
-from perpend.measure.run import Run, due_items
+from perpend.measure.plans import due_items
+from perpend.measure.run import Run
 from perpend.report.cases import keys
 from perpend.types import Response, Score, Usage
 

@@ -19,7 +19,8 @@ from perpend.ledger.items import stored_item
 from perpend.ledger.manifest import MANIFEST, ItemsDigest, Manifest, code_version
 from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
-from perpend.measure.run import Run, due_items
+from perpend.measure.plans import due_items
+from perpend.measure.run import Run
 from perpend.measure.table import joined
 from perpend.proof.audit.checks import Check, canonical, well_formed
 from perpend.spec.resolve import names
