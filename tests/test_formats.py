@@ -21,6 +21,7 @@ from perpend.ask.conditions import trial_seed
 from perpend.ask.runner import evaluate
 from perpend.ledger import items, manifest, schema, store
 from perpend.ledger.plan import Dataset, Plan, Trial
+from perpend.ledger.raw import plan_batches
 from perpend.measure import study
 from perpend.measure.table import Table
 from perpend.proof import lines, receipt
@@ -384,7 +385,7 @@ def test_the_order_of_a_plan(tmp_path: Path) -> None:
     with store.Store.create(tmp_path / "run.db", "tiny") as ledger:
         assert ledger.write_plan(plan, [(0, "x:1", OSLO), (0, "x:2", SEASON)]) == 24
         rows = [(t.model, t.sampling.temperature, t.item.id, t.condition, t.repeat) for t in ledger.trials(1, 24)]
-        numbers = list(ledger.plan_rows())
+        numbers = [row for batch in plan_batches(ledger) for row in batch]
     # item, condition, model, sampling, repeat
     block = [(1, 1, 0), (1, 1, 1), (1, 2, 0), (1, 2, 1), (2, 1, 0), (2, 1, 1), (2, 2, 0), (2, 2, 1)]
     names = [("oslo", "control", 0), ("oslo", "control", 1), ("oslo", "asch", 0), ("oslo", "asch", 1),

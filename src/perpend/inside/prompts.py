@@ -11,6 +11,7 @@ from perpend.ask.conditions import first_request, from_params
 from perpend.errors import SpecError, StoreError, did_you_mean
 from perpend.ledger.manifest import Manifest
 from perpend.ledger.plan import Trial
+from perpend.ledger.raw import last_trial
 from perpend.ledger.store import Store
 from perpend.models.base import UnreadableRequestError
 from perpend.models.hf.forest import Passage
@@ -86,7 +87,7 @@ def trial_prompts(directory: Path, manifest: Manifest, label: str, checkpoint: C
     prompts: list[TrialPrompt] = []
     with Store.open(directory / "run.db") as store:
         sent, answered = dict(store.first_requests()), store.answered_turns(0)
-        for trial in store.trials(1, len(list(store.plan_rows()))):
+        for trial in store.trials(1, last_trial(store)):
             if trial.model != label:
                 continue
             condition = conditions[trial.condition]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import TypeAlias
 
 from perpend.ledger.plan import whole
@@ -15,12 +14,28 @@ RawScore: TypeAlias = tuple[object, object, object, object]
 """value, answer, reason, span, as the table holds them"""
 RawScores: TypeAlias = dict[str, dict[int, RawScore]]
 """By 'name@version', then trial."""
+Batches: TypeAlias = Iterator[list[tuple[object, ...]]]
+"""Rows in lists: a million of them are read faster so."""
 _ANSWERS = (
     "SELECT i.body, t.trial, t.item, r.text, r.error, r.logprobs, r.finish, r.usage, r.ms"
-    " FROM trial t JOIN item i USING (item) JOIN response r ON r.trial = t.trial WHERE r.rowid = coalesce("
+    " FROM trial t JOIN item i USING (item) JOIN response r ON r.trial = t.trial"
+)
+_THE_ANSWER = (
+    " WHERE r.rowid = coalesce("
     " (SELECT rowid FROM response WHERE trial = t.trial AND text IS NOT NULL ORDER BY turn DESC, attempt LIMIT 1),"
     " (SELECT rowid FROM response WHERE trial = t.trial ORDER BY turn DESC, attempt DESC LIMIT 1))"
-    " ORDER BY t.trial"
+)
+_BLANK = (
+    "SELECT r.trial, CASE WHEN r.text GLOB '[!-~]*' THEN NULL ELSE r.text END, r.ms FROM response r"
+    " WHERE r.text IS NOT NULL"
+)
+_THE_TEXT = (
+    " AND r.rowid = (SELECT rowid FROM response WHERE trial = r.trial AND text IS NOT NULL"
+    " ORDER BY turn DESC, attempt LIMIT 1)"
+)
+_VALUES = (
+    "SELECT trial, value FROM score WHERE value IS NOT NULL AND scorer ="
+    " (SELECT scorer FROM scorer WHERE name = ? AND version = ?)"
 )
 
 
@@ -29,11 +44,32 @@ def last_trial(store: Store) -> int:
     return whole(store.query("SELECT coalesce(max(trial), 0) FROM trial")[0][0])
 
 
+def asked_once(store: Store) -> bool:
+    """Whether no trial has a second turn or attempt, so that its one response is the one that counts."""
+    return not store.query("SELECT 1 FROM response WHERE turn > 0 OR attempt > 0 LIMIT 1")
+
+
 def answer_parts(store: Store, size: int) -> Iterator[AnswerPart]:
     """The answers that `Store.answers` gives, in the same order, as raw rows in parts."""
-    rows = store.rows(_ANSWERS)
-    while chunk := list(islice(rows, size)):
-        yield {row[2]: str(row[0]) for row in chunk}, [row[1:] for row in chunk]
+    sql = _ANSWERS if asked_once(store) else _ANSWERS + _THE_ANSWER
+    for rows in store.batches(sql + " ORDER BY t.trial", size=size):
+        yield {row[2]: str(row[0]) for row in rows}, [row[1:] for row in rows]
+
+
+def blank_batches(store: Store) -> Batches:
+    """(trial, text or None, milliseconds) of every answered trial, where None is a text that is surely not blank."""
+    return store.batches(_BLANK if asked_once(store) else _BLANK + _THE_TEXT)
+
+
+def value_batches(store: Store, name: str, version: str) -> Batches:
+    """(trial, value) of every score of one scorer version that has a value."""
+    return store.batches(_VALUES, name, version)
+
+
+def plan_batches(store: Store) -> Batches:
+    """(item, condition, model, sampling, repeat) of every trial, in plan order, as numbers that count from 1 (repeat
+    from 0)."""
+    return store.batches("SELECT item, condition, model, sampling, repeat FROM trial ORDER BY trial")
 
 
 def raw_scores(store: Store, first: int, last: int) -> RawScores:

@@ -138,6 +138,13 @@ class Store:
         """The rows of one reading statement, as they are read."""
         return self._rows(sql, *values)
 
+    def batches(self, sql: str, *values: object, size: int = 20_000) -> Iterator[list[tuple[object, ...]]]:
+        """The same in lists of up to `size` rows."""
+        with translated(self.path):
+            cursor = self._db.execute(sql, values)
+            while batch := cursor.fetchmany(size):
+                yield batch
+
     def query(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         """All rows of one reading statement."""
         return list(self._rows(sql, *values))
@@ -363,11 +370,6 @@ class Store:
         )
         for trial, value in rows:
             yield whole(trial), value if isinstance(value, float) else None
-
-    def plan_rows(self) -> Iterator[tuple[object, ...]]:
-        """(item, condition, model, sampling, repeat) of every trial, in plan order, as numbers that count from 1
-        (repeat from 0)."""
-        return self._rows("SELECT item, condition, model, sampling, repeat FROM trial ORDER BY trial")
 
     def plan_names(self) -> tuple[list[str], list[str], list[Sampling]]:
         """The conditions, the models' labels and the samplings, each in the order of their numbers."""

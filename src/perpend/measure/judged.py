@@ -74,9 +74,9 @@ def judged_rows(run: Run, rule: str, judge: str | None = None, *, lines: int | N
     return JudgedRows(
         rule_name=column.name,
         judge_name=chosen,
-        item=table.codes["item"],
-        condition=table.codes["condition"],
-        model=table.codes["model"],
+        item=table.codes["item"].astype(np.int64),
+        condition=table.codes["condition"].astype(np.int64),
+        model=table.codes["model"].astype(np.int64),
         names={key: table.values(key) for key in ("item", "condition", "model")},
         rule=column.all_values,
         judge=table.column(chosen).all_values if chosen else np.full(n, np.nan),

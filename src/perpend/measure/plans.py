@@ -11,13 +11,18 @@ import numpy as np
 from perpend.canon import dumps
 from perpend.errors import StoreError
 from perpend.ledger.manifest import Manifest
+from perpend.ledger.raw import last_trial, plan_batches
 from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
-from perpend.measure.table import IntArray
+from perpend.measure.packed import narrow
+from perpend.measure.table import Codes
 from perpend.types import Item
 
-RunPlan: TypeAlias = tuple[dict[str, IntArray], dict[str, tuple[str, ...]], list[Item]]
+RunPlan: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[str, ...]], list[Item]]
 """The codes of each key, trial by trial; what they stand for; the items."""
+_PLANNED = ("item", "condition", "model", "sampling", "repeat")
+_FIRST = np.array([[1], [1], [1], [1], [0]])
+"""What each is counted from."""
 
 
 def refuse_shard(store: Store) -> None:
@@ -33,31 +38,45 @@ def refuse_shard(store: Store) -> None:
 def plan_of(manifest: Manifest, store: Store) -> RunPlan:
     """The plan of one run: codes and names of its keys, and its items. Items after a stop are not part of it."""
     refuse_shard(store)
-    rows = np.fromiter(chain.from_iterable(store.plan_rows()), dtype=np.int64).reshape(-1, 5)
     conditions, models, samplings = store.plan_names()
     items = list(store.items())
     due = due_items(manifest, store)
+    sizes = (len(items), len(conditions), len(models), len(samplings), last_trial(store))
+    codes = dict(zip(_PLANNED, _codes(store, sizes), strict=True))
     if due is not None:
-        rows, items = rows[: due * len(conditions) * manifest.repeats], items[:due]
-    item, condition, model, sampling, repeat = rows.T - np.array([[1], [1], [1], [1], [0]])
-    sizes = (len(items), len(conditions), len(models), len(samplings), len(rows))
-    for codes_of, size in zip((item, condition, model, sampling, repeat), sizes, strict=True):
-        if len(rows) and not 0 <= int(codes_of.min()) <= int(codes_of.max()) < size:
-            raise StoreError(
-                f"{store.path.parent}: a trial names what its plan does not hold; 'perpend audit' says more"
-            )
-    codes = {"item": item, "condition": condition, "model": model, "sampling": sampling, "repeat": repeat}
+        n, items = due * len(conditions) * manifest.repeats, items[:due]
+        codes = {key: own[:n] for key, own in codes.items()}
+        if n and int(codes["item"].max(initial=0)) >= due:
+            raise _lost(store)
     names: dict[str, tuple[str, ...]] = {
         "item": tuple(entry.id for entry in items),
         "condition": tuple(conditions),
         "model": tuple(models),
         "sampling": tuple(dumps(entry.as_json()) for entry in samplings),
-        "repeat": tuple(str(n) for n in range(int(repeat.max(initial=-1)) + 1)),
+        "repeat": tuple(str(n) for n in range(int(codes["repeat"].max(initial=-1)) + 1)),
     }
-    codes["temperature"], names["temperature"] = _coded([f"{s.temperature:g}" for s in samplings], sampling)
+    codes["repeat"] = narrow(codes["repeat"], len(names["repeat"]))
+    codes["temperature"], names["temperature"] = _coded([f"{s.temperature:g}" for s in samplings], codes["sampling"])
     for tag in sorted({tag for entry in items for tag in entry.tags} - {*names}):
-        codes[tag], names[tag] = _coded([entry.tags.get(tag, "") for entry in items], item)
+        codes[tag], names[tag] = _coded([entry.tags.get(tag, "") for entry in items], codes["item"])
     return codes, names, items
+
+
+def _codes(store: Store, sizes: Sequence[int]) -> list[Codes]:
+    """What each trial is of, read in parts. A number that stands for nothing is a StoreError."""
+    parts: list[list[Codes]] = [[] for _ in sizes]
+    for rows in plan_batches(store):
+        numbers = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows) * len(sizes))
+        columns = numbers.reshape(-1, len(sizes)).T - _FIRST
+        for kept, column, size in zip(parts, columns, sizes, strict=True):
+            if not 0 <= int(column.min()) <= int(column.max()) < size:
+                raise _lost(store)
+            kept.append(narrow(column, size))
+    return [np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64) for kept in parts]
+
+
+def _lost(store: Store) -> StoreError:
+    return StoreError(f"{store.path.parent}: a trial names what its plan does not hold; 'perpend audit' says more")
 
 
 def due_items(manifest: Manifest, store: Store) -> int | None:
@@ -65,33 +84,37 @@ def due_items(manifest: Manifest, store: Store) -> int | None:
     return None if manifest.stop is None else stopped_after(read_looks(store))
 
 
-def _coded(values: Sequence[str], at: IntArray) -> tuple[IntArray, tuple[str, ...]]:
+def _coded(values: Sequence[str], at: Codes) -> tuple[Codes, tuple[str, ...]]:
     """Codes of values in the order in which they first occur, taken at some positions; and what the codes stand for."""
     names = tuple(dict.fromkeys(values))
     numbers = {name: number for number, name in enumerate(names)}
-    return np.array([numbers[value] for value in values], dtype=np.int64)[at], names
+    return narrow(np.array([numbers[value] for value in values], dtype=np.int64), len(names))[at], names
 
 
-def pooled(runs: Sequence[str], plans: Sequence[RunPlan]) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]]]:
+def pooled(runs: Sequence[str], plans: Sequence[RunPlan]) -> tuple[dict[str, Codes], dict[str, tuple[str, ...]]]:
     """The keys of all runs with one set of codes. A tag that a run's items lack is '' there."""
     lengths = [len(codes["item"]) for codes, _, _ in plans]
-    codes: dict[str, IntArray] = {}
+    codes: dict[str, Codes] = {}
     names: dict[str, tuple[str, ...]] = {}
     for key in dict.fromkeys(key for _, own, _ in plans for key in own):
         owned = [own.get(key, ("",)) for _, own, _ in plans]
         names[key] = tuple(dict.fromkeys(name for values in owned for name in values))
+        if len(runs) == 1 and len(names[key]) == len(owned[0]):
+            codes[key] = plans[0][0][key]
+            continue
         place = {name: number for number, name in enumerate(names[key])}
         parts = []
         for (own_codes, _, _), values, length in zip(plans, owned, lengths, strict=True):
-            taken = np.array([place[name] for name in values], dtype=np.int64)
+            taken = narrow(np.array([place[name] for name in values], dtype=np.int64), len(place))
             parts.append(taken[own_codes[key]] if key in own_codes else np.full(length, taken[0]))
         codes[key] = np.concatenate(parts)
     if "run" not in names:
         names["run"] = tuple(runs)
-        codes["run"] = np.repeat(np.arange(len(runs)), lengths)
+        codes["run"] = np.repeat(narrow(np.arange(len(runs)), len(runs)), lengths)
     if len(runs) > 1:
         # Rows pair by repeat, so that one run's control never meets another run's pressure.
         width = len(names["repeat"])
-        codes["repeat"] = codes["repeat"] + np.repeat(np.arange(len(runs)), lengths) * width
+        repeats = codes["repeat"].astype(np.int64) + np.repeat(np.arange(len(runs)), lengths) * width
+        codes["repeat"] = narrow(repeats, width * len(runs))
         names["repeat"] = tuple(f"{n} of {run}" for run in runs for n in range(width))
     return codes, names

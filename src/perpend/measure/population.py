@@ -47,7 +47,7 @@ class Population:
             parts.append(f"strata: the tag {self.strata} ({sizes or 'as large as their trials'})")
         return "; ".join(parts)
 
-    def check(self, every: Sequence[Item], codes: npt.NDArray[np.int64]) -> None:
+    def check(self, every: Sequence[Item], codes: npt.NDArray[np.integer]) -> None:
         """Raise SpecError where an item lacks a tag, a weight is no number, or a share no stratum's.
 
         `codes` are the places of the items in `every`, one for each row.
@@ -81,7 +81,7 @@ class Population:
         if self.shares and not math.isclose(sum(self.shares.values()), 1.0, abs_tol=1e-6):
             raise SpecError(f"the shares add up to {sum(self.shares.values()):g}; the strata are the whole: give 1")
 
-    def of(self, every: Sequence[Item], codes: npt.NDArray[np.int64]) -> Standing:
+    def of(self, every: Sequence[Item], codes: npt.NDArray[np.integer]) -> Standing:
         """Weights, strata and shares of some rows, which `check` has passed."""
         weights, strata = None, None
         shares: dict[Hashable, float] | None = None

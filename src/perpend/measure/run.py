@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,15 @@ from perpend.errors import DataError, SpecError, StoreError
 from perpend.inert import one_line
 from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import Manifest, read_manifest
+from perpend.ledger.raw import blank_batches, value_batches
 from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
+from perpend.measure.packed import Packed
 from perpend.measure.plans import RunPlan, plan_of, pooled, refuse_shard
 from perpend.measure.scoring import judges_of, score_rows
 from perpend.measure.shown import html_table
 from perpend.measure.study import METRICS, numbers_of, read_metrics
-from perpend.measure.table import Answers, Column, FloatArray, IntArray, Judgement, Reply, Table
+from perpend.measure.table import Answers, Codes, Column, FloatArray, IntArray, Judgement, Reply, Table
 from perpend.measure.toolkit import Toolkit, toolkit
 from perpend.measure.verdicts import with_verdicts
 from perpend.types import UNFIT, Item, Score, Scorer
@@ -173,10 +176,15 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
 
     seen_unfit: dict[tuple[str, str], set[int]] = {}
 
-    def values(wanted: Sequence[str]) -> dict[str, FloatArray]:
-        parts = [_values(run, wanted, plan[0]["item"], seen_unfit, rescore=rescore, quiet=quiet)
-                 for run, plan in zip(runs, plans, strict=True)]  # fmt: skip
-        return {name: np.concatenate([part[name] for part in parts]) for name in wanted}
+    def values(wanted: Sequence[str]) -> dict[str, Packed]:
+        columns, first = {name: Packed(len(codes["item"])) for name in wanted}, 0
+        for run, (plan, _, _) in zip(runs, plans, strict=True):
+            own = _Part(run, first, plan["item"])
+            own.put_stored(columns, [name for name in wanted if not rescore or name.endswith(f"@{IMPORTED}")])
+            fresh = {name: run.code.scorer(name) for name in wanted if rescore and not name.endswith(f"@{IMPORTED}")}
+            own.put_fresh(columns, fresh, seen_unfit, quiet=quiet)
+            first += len(plan["item"])
+        return columns
 
     def answers() -> Answers:
         parts = [_answers(run, len(plan[0]["item"])) for run, plan in zip(runs, plans, strict=True)]
@@ -253,39 +261,58 @@ def _shared_scorers(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(name for name in known[0] if all(name in own for own in known[1:]))
 
 
-def _values(
-    run: Run,
-    names: Sequence[str],
-    item: IntArray,
-    unfit: dict[tuple[str, str], set[int]],
-    *,
-    rescore: bool,
-    quiet: bool,
-) -> dict[str, FloatArray]:
-    """The values of some scorers; of those that judge again, the items that they cannot judge go into `unfit`."""
-    n = len(item)
-    stored = [name for name in names if not rescore or name.endswith(f"@{IMPORTED}")]
-    columns: dict[str, FloatArray] = {name: np.full(n, np.nan) for name in names}
-    with run.open() as store:
-        for name in stored:
-            stem, _, version = name.rpartition("@")
-            for trial, value in store.score_values(stem, version):
-                _in_plan(run, trial, n)
-                columns[name][trial - 1] = np.nan if value is None else value
-        fresh = {name: run.code.scorer(name) for name in names if name not in stored}
-        if fresh:
-            unfit |= {(run.name, name): set() for name in fresh}
-            with Progress(f"judging {run.name} again", n, quiet=quiet) as progress:
-                for trial, scores in judged(store, list(fresh.values())):
-                    _in_plan(run, trial, n)
-                    if trial % _STEP == 0:
-                        progress.advance(_STEP)
-                    for name, score in zip(fresh, scores, strict=True):
-                        if score.value is not None:
-                            columns[name][trial - 1] = score.value
-                        elif score.reason.startswith(UNFIT):
-                            unfit[run.name, name].add(int(item[trial - 1]))
-    return columns
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One run's part of the columns: where it begins, and the items of its trials."""
+
+    run: Run
+    first: int
+    items: Codes
+
+    def _put(self, column: Packed, trials: FloatArray | IntArray, values: FloatArray) -> None:
+        if len(trials):
+            _in_plan(self.run, int(trials.max()), len(self.items))
+            column.put(trials.astype(np.int64) + (self.first - 1), values)
+
+    def put_stored(self, columns: Mapping[str, Packed], names: Sequence[str]) -> None:
+        """The stored values of some scorers."""
+        with self.run.open() as store:
+            for name in names:
+                stem, _, version = name.rpartition("@")
+                for rows in value_batches(store, stem, version):
+                    numbers: FloatArray = np.fromiter(chain.from_iterable(rows), np.float64, 2 * len(rows))
+                    self._put(columns[name], numbers[::2], numbers[1::2])
+
+    def put_fresh(
+        self,
+        columns: Mapping[str, Packed],
+        scorers: Mapping[str, Scorer],
+        unfit: dict[tuple[str, str], set[int]],
+        *,
+        quiet: bool,
+    ) -> None:
+        """The values that scorers give now; the items that one of them cannot judge go into `unfit`."""
+        if not scorers:
+            return
+        unfit |= {(self.run.name, name): set() for name in scorers}
+        with (
+            self.run.open() as store,
+            Progress(f"judging {self.run.name} again", len(self.items), quiet=quiet) as progress,
+        ):
+            rows = judged(store, list(scorers.values()))
+            while batch := list(islice(rows, _STEP)):
+                trials = np.array([trial for trial, _ in batch], dtype=np.int64)
+                _in_plan(self.run, int(trials.max()), len(self.items))
+                for at, name in enumerate(scorers):
+                    scores = [own[at] for _, own in batch]
+                    values = [np.nan if score.value is None else score.value for score in scores]
+                    self._put(columns[name], trials, np.array(values, dtype=np.float64))
+                    unfit[self.run.name, name].update(
+                        int(self.items[trial - 1])
+                        for (trial, _), score in zip(batch, scores, strict=True)
+                        if score.value is None and score.reason.startswith(UNFIT)
+                    )
+                progress.advance(len(batch))
 
 
 def _unfit(run: Run, name: str) -> set[int]:
@@ -319,10 +346,12 @@ def _replies(run: Run, first: int) -> Iterator[Reply]:
 def _answers(run: Run, n: int) -> Answers:
     answered, empty, ms = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), np.full(n, np.nan)
     with run.open() as store:
-        for trial, text, taken in store.texts():
-            _in_plan(run, trial, n)
-            answered[trial - 1], empty[trial - 1] = True, not text.strip()
-            ms[trial - 1] = np.nan if taken is None else taken
+        for rows in blank_batches(store):
+            trials = np.fromiter((row[0] for row in rows), np.int64, len(rows)) - 1
+            _in_plan(run, int(trials.max()) + 1, n)
+            answered[trials] = True
+            empty[trials] = [text is not None and not str(text).strip() for _, text, _ in rows]
+            ms[trials] = [taken if isinstance(taken, float) else np.nan for _, _, taken in rows]
     return Answers(answered, empty, ms)
 
 

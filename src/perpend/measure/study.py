@@ -202,7 +202,7 @@ def plain_metrics(table: Table) -> Iterator[Metric]:
     A column of other values than 0 and 1 (a confidence) gives its mean instead, and no pairs; one without any value
     (a text that was imported) gives nothing.
     """
-    for column in table.columns().values():
+    for column in map(table.column, table.scorers):  # one at a time: memory
         if column.defined.any():
             yield from _of_column(column)
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from perpend.errors import SpecError, did_you_mean
 from perpend.inert import one_line
+from perpend.measure.packed import Packed, narrow
 from perpend.measure.population import Population
 from perpend.measure.shown import html_columns, pandas_frame, polars_frame
 from perpend.types import Estimate, Item, Response, Score
@@ -30,22 +31,35 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
+Codes: TypeAlias = npt.NDArray[np.integer]
+"""Numbers that stand for values, as narrow as there are values: so ten million trials fit into memory."""
 
 
-def joined(columns: Sequence[npt.NDArray[np.integer]]) -> IntArray:
-    """One number for each row that names its values in all columns, ordered as they are."""
+def joined(columns: Sequence[npt.NDArray[np.integer]], sizes: Sequence[int] = ()) -> npt.NDArray[np.int64]:
+    """One number for each row that names its values in all columns, ordered as they are.
+
+    `sizes` are above each column's values, where rows of several selections are to have the same numbers.
+    """
     keys = np.zeros(len(columns[0]), dtype=np.int64)
-    for codes in columns:
-        keys = keys * (int(codes.max(initial=0)) + 1) + codes
+    for codes, size in zip(columns, sizes or [int(own.max(initial=0)) + 1 for own in columns], strict=True):
+        keys *= size
+        keys += codes
     return keys
 
 
-def replicates(keys: npt.NDArray[np.integer]) -> IntArray:
+def replicates(keys: npt.NDArray[np.integer]) -> Codes:
     """For each row, how many rows before it have the same key."""
+    span = int(keys.max(initial=-1)) + 1
+    if 0 < span <= 8 * len(keys):  # to sort ten million keys takes long, and mostly each is there once
+        seen = np.zeros(span, dtype=np.bool_)
+        seen[keys] = True
+        if int(seen.sum()) == len(keys):
+            return np.zeros(len(keys), dtype=np.int8)
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=np.int64(-1)))
-    numbers = np.empty(len(keys), dtype=np.int64)
-    numbers[order] = np.arange(len(keys)) - np.repeat(starts, np.diff(starts, append=len(keys)))
+    counts = np.diff(starts, append=len(keys))
+    numbers = np.empty(len(keys), dtype=narrow(counts[:0], int(counts.max(initial=0))).dtype)
+    numbers[order] = np.arange(len(keys)) - np.repeat(starts, counts)
     return numbers
 
 
@@ -85,19 +99,21 @@ class Table:
     """
 
     runs: tuple[str, ...]
-    codes: Mapping[str, IntArray]
+    codes: Mapping[str, Codes]
     names: Mapping[str, tuple[str, ...]]
     items: tuple[Item, ...]
     """The items, by their code."""
     scorers: tuple[str, ...] = ()
-    read_values: Callable[[Sequence[str]], Mapping[str, FloatArray]] = field(default=lambda _names: {}, repr=False)
+    read_values: Callable[[Sequence[str]], Mapping[str, FloatArray | Packed]] = field(
+        default=lambda _names: {}, repr=False
+    )
     """The values of some scorers, in the order of the rows; NaN where a trial has none."""
     read_answers: Callable[[], Answers] | None = field(default=None, repr=False)
     read_judgements: Callable[[Sequence[str]], Iterator[Judgement]] | None = field(default=None, repr=False)
     read_replies: Callable[[], Iterator[Reply]] | None = field(default=None, repr=False)
     read_unfit: Callable[[str], IntArray] | None = field(default=None, repr=False)
     """The codes of the items that a scorer cannot judge, whatever is answered: `correct` without a target."""
-    _columns: dict[str, FloatArray] = field(default_factory=dict, repr=False)
+    _columns: dict[str, Packed] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.codes["item"])
@@ -111,7 +127,7 @@ class Table:
         """Every key as text, then every scorer's values, of some rows."""
         self.load(self.scorers)
         keys = {key: np.array(self.names[key], dtype=object)[codes[rows]] for key, codes in self.codes.items()}
-        return {**keys, **{name: self._columns[name][rows] for name in self.scorers}}
+        return {**keys, **{name: self._columns[name].values()[rows] for name in self.scorers}}
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per trial: every key of the plan as text, every scorer's value, NaN where a trial has none."""
@@ -166,14 +182,14 @@ class Table:
     def load(self, names: Sequence[str]) -> None:
         """Read several columns in one pass, so that a later `column` costs nothing."""
         wanted = [name for name in dict.fromkeys(map(self.full_name, names)) if name not in self._columns]
-        if wanted:
-            self._columns.update(self.read_values(wanted))
+        for name, values in self.read_values(wanted).items() if wanted else ():
+            self._columns[name] = values if isinstance(values, Packed) else Packed.of(values)
 
     def column(self, name: str) -> Column:
         """The column of a scorer: 'correct@1', or 'correct' for the latest version."""
         full = self.full_name(name)
         self.load([full])
-        return Column(full, self, self._columns[full], np.ones(len(self), dtype=np.bool_))
+        return Column(full, self, self._columns[full].values(), np.ones(len(self), dtype=np.bool_))
 
     def __getitem__(self, name: str) -> Column:
         return self.column(name)
@@ -218,9 +234,10 @@ class Table:
 
     def partners(self, first: BoolArray, second: BoolArray, axes: Sequence[str]) -> tuple[IntArray, IntArray]:
         """Row numbers of the first and of the second selection that share the values of all axes, in plan order."""
-        keys = joined([self.codes[axis] for axis in axes])
         left, right = np.flatnonzero(first), np.flatnonzero(second)
-        at_left, at_right = match(keys[left], keys[right])
+        own = [[self.codes[axis][rows] for axis in axes] for rows in (left, right)]
+        sizes = [max(int(codes.max(initial=0)) for codes in both) + 1 for both in zip(*own, strict=True)]
+        at_left, at_right = match(*(joined(codes, sizes) for codes in own))
         return left[at_left], right[at_right]
 
     def digest(self, names: Sequence[str], rows: BoolArray) -> str:
@@ -363,7 +380,7 @@ class Pair:
     def values(self) -> tuple[FloatArray, FloatArray, IntArray]:
         """First values, second values and items of the complete pairs."""
         values, rows = self.column.all_values, self.rows
-        return values[rows], values[self.partners], self.column.table.codes["item"][rows]
+        return values[rows], values[self.partners], self.column.table.codes["item"][rows].astype(np.int64)
 
     def difference(self, *, weights: str = "", strata: str = "", shares: Mapping[str, float] | None = None) -> Estimate:
         """mean(second) - mean(first) with its interval and, in `also`, the default paired test's p.

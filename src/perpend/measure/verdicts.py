@@ -15,6 +15,7 @@ import numpy as np
 from perpend.canon import JSON, as_object
 from perpend.errors import DataError, SpecError
 from perpend.ledger.manifest import Manifest
+from perpend.measure.packed import Packed
 from perpend.measure.table import FloatArray, Judgement, Table
 from perpend.types import Item, Score
 
@@ -138,15 +139,18 @@ def _check_texts(columns: Iterable[JudgeColumn], texts: Mapping[int, str]) -> No
                 )
 
 
-def _values(table: Table, columns: Mapping[str, JudgeColumn]) -> Callable[[Sequence[str]], Mapping[str, FloatArray]]:
-    def read(names: Sequence[str]) -> Mapping[str, FloatArray]:
+def _values(
+    table: Table, columns: Mapping[str, JudgeColumn]
+) -> Callable[[Sequence[str]], Mapping[str, FloatArray | Packed]]:
+    def read(names: Sequence[str]) -> Mapping[str, FloatArray | Packed]:
         values = dict(table.read_values([name for name in names if name not in columns]))
         for name in names:
             if name in columns:
-                values[name] = np.full(len(table), np.nan)
+                own = np.full(len(table), np.nan)
                 for trial, score in columns[name].verdicts.items():
                     if score.value is not None:
-                        values[name][trial - 1] = score.value
+                        own[trial - 1] = score.value
+                values[name] = own
         return values
 
     return read

@@ -176,7 +176,7 @@ def compare_runs(
     matched = match(one, other)
     whom = population or Population()
     table = one.run.table
-    items = table.codes["item"][matched.rows]
+    items = table.codes["item"][matched.rows].astype(np.int64)
     whom.check(table.items, items)
     slices = _slices(one, other, matched)
     contrasts: list[RunContrast] = []

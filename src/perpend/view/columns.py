@@ -118,14 +118,14 @@ class RunColumns:
         for key in ("model", "item", "condition", "sampling", "repeat"):
             names = table.names[key]
             values = _samplings(trials) if key == "sampling" else names
-            yield key, Coded(tuple(values), table.codes[key][trials.order])
+            yield key, Coded(tuple(values), table.codes[key][trials.order].astype(np.int64))
         yield "outcome", Coded(OUTCOMES, self._outcomes)
         for key, texts in self._texts.items():
             yield key, texts.coded()
         for key, names in table.names.items():
             if key not in _PLAN:
                 tags: tuple[str | None, ...] = tuple(name or None for name in names)  # None: an item without the tag
-                yield f"tag:{key}", Coded(tags, table.codes[key][trials.order])
+                yield f"tag:{key}", Coded(tags, table.codes[key][trials.order].astype(np.int64))
         for reader, column in self.labelled():
             yield f"label:{reader}", column
 

@@ -58,7 +58,7 @@ def contrast(trials: Trials, values: FloatArray, first: IntArray, second: IntArr
     """The contrast of one column over paired rows."""
     complete = ~np.isnan(values[first]) & ~np.isnan(values[second])
     kept, partners = first[complete], second[complete]
-    return Contrast(values[kept], values[partners], trials.item[kept], int(len(first) - len(kept)))
+    return Contrast(values[kept], values[partners], trials.item[kept].astype(np.int64), int(len(first) - len(kept)))
 
 
 def contrasts(trials: Trials, values: FloatArray, rows: BoolArray) -> Iterator[tuple[dict[str, str], Contrast]]:

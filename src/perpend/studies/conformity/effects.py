@@ -316,7 +316,7 @@ def _cells(trials: Trials, rule: Rule, rows: BoolArray) -> Cells:
     columns = [
         Column("variant", variants, _recoded(trials.variants, variants)[codes["model"][rows]]),
         Column("condition", conditions, _recoded(trials.conditions.names, conditions)[codes["condition"][rows]]),
-        Column("temperature", tuple(map(float, trials.temperatures)), codes["temperature"][rows]),
+        Column("temperature", tuple(map(float, trials.temperatures)), codes["temperature"][rows].astype(np.int64)),
     ]
     return collapse(trials.errors(rule)[rows], columns, items=trials.item[rows])
 

@@ -14,7 +14,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from perpend.errors import SpecError
-from perpend.measure.table import BoolArray, FloatArray, IntArray, Table, joined, replicates
+from perpend.measure.packed import narrow
+from perpend.measure.table import BoolArray, Codes, FloatArray, IntArray, Table, joined, replicates
 from perpend.types import Item
 
 Rule: TypeAlias = Literal["1", "2", "3"]
@@ -100,7 +101,7 @@ class Trials:
         return Conditions(self.table.names["condition"])
 
     @property
-    def item(self) -> IntArray:
+    def item(self) -> Codes:
         """The code of each trial's item."""
         return self.table.codes["item"]
 
@@ -161,10 +162,11 @@ def trials_of(table: Table) -> Trials:
     """The study's view on a table of trials."""
     temperatures = tuple(sorted(table.names["temperature"], key=float))
     place = np.array([temperatures.index(name) for name in table.names["temperature"]], dtype=np.int64)
-    temperature = place[table.codes["temperature"]]
+    temperature = narrow(place, len(place))[table.codes["temperature"]]
     topic_of = [_topic(item) for item in table.items]
     topics = tuple(sorted(set(topic_of)))
-    topic = np.array([topics.index(name) for name in topic_of], dtype=np.int64)[table.codes["item"]]
+    numbers = {name: number for number, name in enumerate(topics)}
+    topic = narrow(np.array([numbers[name] for name in topic_of], dtype=np.int64), len(topics))[table.codes["item"]]
     cells = joined([table.codes["model"], table.codes["condition"], temperature, table.codes["item"]])
     codes = {**table.codes, "temperature": temperature, "topic": topic, "replicate": replicates(cells)}
     names = {**table.names, "temperature": temperatures, "topic": topics}
