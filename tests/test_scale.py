@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,10 +15,13 @@ import polars as pl
 import pytest
 
 import perpend as pp
+from perpend.canon import dumps
 from perpend.errors import PerpendError, SpecError, StoreError
 from perpend.ledger.snapshot import snapshot
 from perpend.measure.processes import in_order, processes
 from perpend.measure.run import Run
+from perpend.proof.archive import _RESPONSE as RESPONSE_KEYS
+from perpend.proof.archive import _response_line
 from perpend.proof.audit import Options, audit
 from perpend.proof.lines import read_lines, read_scores, read_trials, write_lines
 from perpend.proof.publish import publish
@@ -220,3 +224,22 @@ def test_the_queries_of_the_page_give_perpends_own_rates(
         pytest.skip("pip install duckdb-extension-sqlite-scanner")
     assert _rounded(database.execute(ledger).fetchall()) == expected
     assert sorted(path.name for path in study.glob("run.db*")) == ["run.db"]
+
+
+@pytest.mark.parametrize("row", [
+    (1, 0, 0, "ab", "x \"é\n\u2028", None, None, "stop", '{"output": 2, "input": 1}', 1.5, 1e9),
+    (2, 1, 3, "ab", None, "it \\ failed", None, None, None, None, 0.1),
+    (3, 0, 0, "", "", None, '[["b", -1e-07], ["a", -0.0]]', "length", None, 1e22, 5e-324),
+])  # fmt: skip
+def test_a_response_by_hand_is_its_canonical_line(row: tuple[Any, ...]) -> None:
+    body = {
+        name: json.loads(value) if name in ("logprobs", "usage") else value
+        for name, value in zip(RESPONSE_KEYS, row, strict=True)
+        if value is not None
+    }
+    assert _response_line(row) == dumps(body)
+
+
+def test_a_time_that_no_json_holds_is_no_line() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        _response_line((1, 0, 0, "ab", "x", None, None, None, None, float("inf"), 1.0))

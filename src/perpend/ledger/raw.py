@@ -77,6 +77,6 @@ def raw_scores(store: Store, first: int, last: int) -> RawScores:
     sql = "SELECT trial, value, answer, reason, span FROM score WHERE scorer = ? AND trial BETWEEN ? AND ?"
     scorers = store.query("SELECT name || '@' || version, scorer FROM scorer ORDER BY name, version")
     return {
-        str(name): {whole(trial): (*row,) for trial, *row in store.rows(sql, key, first, last)}  # type: ignore[misc]
+        str(name): {row[0]: row[1:] for rows in store.batches(sql, key, first, last) for row in rows}  # type: ignore[misc]
         for name, key in scorers
     }

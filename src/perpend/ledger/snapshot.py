@@ -24,6 +24,7 @@ _RESPONSES = (
     " FROM response ORDER BY trial, turn, attempt"
 )
 _SCORES = "SELECT trial, value, answer, reason, span FROM score WHERE scorer = ? ORDER BY trial"
+_BATCH = 1000
 _PARTS = {
     "datasets": "SELECT name, version, path, sha256 FROM dataset ORDER BY dataset",
     "conditions": "SELECT name, params FROM condition ORDER BY condition",
@@ -105,9 +106,17 @@ class Snapshot:
 
     def scores(self) -> Iterator[tuple[str, Row]]:
         """('name@version', (trial, value, answer, reason, span)) by scorer, then trial."""
-        for name, number in self.scorers().items():
-            for row in self._rows(_SCORES, number):
+        for name, rows in self.score_batches():
+            for row in rows:
                 yield name, row
+
+    def score_batches(self) -> Iterator[tuple[str, list[Row]]]:
+        """The same, with lists of rows: of scores there are many."""
+        for name, number in self.scorers().items():
+            with translated(self.path):
+                cursor = self._db.execute(_SCORES, (number,))
+                while rows := cursor.fetchmany(_BATCH):
+                    yield name, rows
 
     def same_plan(self, other: Snapshot) -> bool:
         """Whether two ledgers hold the same items, conditions, models, samplings and trials, in the same order."""

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 from perpend.ask.progress import Progress
@@ -196,29 +197,46 @@ def _trial_lines(run: Path, db: Snapshot) -> Iterator[str]:
 
 
 def _response_line(row: Row) -> str:
-    return dumps(
-        {
-            name: json.loads(str(value)) if name in ("logprobs", "usage") else value  # type: ignore[misc]  # SQLite's types
-            for name, value in zip(_RESPONSE, row, strict=True)
-            if value is not None
-        }
+    """A canonical line by hand, as of scores."""
+    trial, turn, attempt, request, text, error, logprobs, finish, usage, ms, at = row
+    return (
+        f'{{"at":{_number(at)},"attempt":{attempt}'
+        + ("" if error is None else f',"error":{_quote(str(error))}')
+        + ("" if finish is None else f',"finish":{_quote(str(finish))}')
+        + ("" if logprobs is None else f',"logprobs":{_packed(str(logprobs))}')
+        + ("" if ms is None else f',"ms":{_number(ms)}')
+        + f',"request_sha256":"{request}"'
+        + ("" if text is None else f',"text":{_quote(str(text))}')
+        + f',"trial":{trial},"turn":{turn}'
+        + ("}" if usage is None else f',"usage":{_packed(str(usage))}}}')
     )
+
+
+def _number(value: object) -> str:
+    return repr(value) if isinstance(value, float) and math.isfinite(value) else dumps(value)  # type: ignore[arg-type]
+
+
+@lru_cache(4096)
+def _packed(text: str) -> str:
+    return dumps(json.loads(text))
 
 
 def _score_lines(db: Snapshot) -> Iterator[str]:
     """Canonical lines by hand: of scores there are many, and a general encoder takes three times as long."""
-    for name, (trial, value, answer, reason, span) in db.scores():
-        if span is not None and _SPAN.fullmatch(str(span)) is None:
-            raise StoreError(f"trial {trial}: {name} rests on the span {span!r}; score the run again")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise StoreError(f"trial {trial}: {name} gives {value}, which is no number; score the run again")
-        text = "null" if answer is None else _quote(str(answer))
-        place = "null" if span is None else span
-        number = "null" if value is None else repr(value)
-        yield (
-            f'{{"answer":{text},"reason":{_quote(str(reason))},"scorer":{_quote(name)},'
-            f'"span":{place},"trial":{trial},"value":{number}}}'
-        )
+    for name, rows in db.score_batches():
+        scorer = _quote(name)
+        for trial, value, answer, reason, span in rows:
+            if span is not None and _SPAN.fullmatch(str(span)) is None:
+                raise StoreError(f"trial {trial}: {name} rests on the span {span!r}; score the run again")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise StoreError(f"trial {trial}: {name} gives {value}, which is no number; score the run again")
+            text = "null" if answer is None else _quote(str(answer))
+            place = "null" if span is None else span
+            number = "null" if value is None else repr(value)
+            yield (
+                f'{{"answer":{text},"reason":{_quote(str(reason))},"scorer":{scorer},'
+                f'"span":{place},"trial":{trial},"value":{number}}}'
+            )
 
 
 def _rebuild(folder: Path, plan: Mapping[str, JSON], path: Path, progress: Progress, *, looks: bool) -> None:
