@@ -47,17 +47,30 @@ group.add_command(import_, "convert")
 @click.option("--out", type=PATH, required=True, help="File to write: .csv, .parquet or .jsonl.")
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only trials with this value.")
 @click.option("--columns", help="Only these columns, separated by commas.")
-def export(run: Path, out: Path, where: tuple[str, ...], columns: str | None) -> None:
+@click.option(
+    "--as", "kind", type=click.Choice(["table", "every_eval_ever"]), default="table", show_default=True,
+    help="Write the trial table, or records of the shared schema every_eval_ever into the folder --out.",
+)  # fmt: skip
+def export(run: Path, out: Path, where: tuple[str, ...], columns: str | None, kind: str) -> None:
     """Write the trial table: one row per trial with plan, item, answer and every score.
 
     \b
     perpend export runs/RUN --out trials.csv
     perpend export runs/RUN --out trials.parquet --where condition=asch
+    perpend export runs/RUN --out records --as every_eval_ever
     """
     from perpend.measure.run import Run
     from perpend.report.export import export as export_run
     from perpend.spec.runspec import key_value
 
+    if kind == "every_eval_ever":
+        from perpend.report.every_eval_ever import write_records
+
+        if where or columns:
+            raise click.UsageError("--where and --columns are for the trial table; records hold the whole run")
+        for path in write_records(Run(run), out):
+            say(path)
+        return
     only = columns.split(",") if columns else ()
     count = export_run(Run(run), out, where=dict(map(key_value, where)), only=only)
     say(f"{count} trial{'s' * (count != 1)} in {out}")

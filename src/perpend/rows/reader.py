@@ -76,16 +76,26 @@ def read_rows(path: Path, *, constants: bool = False, advice: str = "") -> Itera
             raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def csv_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+def csv_rows(path: Path, unnamed: str = "") -> Iterator[tuple[str, dict[str, str]]]:
     """('file:line', cells by the names in the first line) of every row of a CSV file; the line is the row's last.
 
     A comma, a semicolon or a tab is between the cells, whichever gives the first line most of them. A row whose cells
-    are all blank is passed over, and so is a column without a name.
+    are all blank is passed over, and so is a column without a name; of the first one `unnamed` is the name.
     """
     with open_file(path) as file:
         head = file.read(_HEAD)
         file.seek(0)
-        yield from _csv(file, path, _encoding(head, path))
+        yield from _csv(file, path, _encoding(head, path), unnamed)
+
+
+def first_row(path: Path) -> dict[str, JSON]:
+    """The first row of a file of rows; empty where it is no such file. Of one JSON object around its rows, too."""
+    try:
+        with open_file(path) as file:
+            kind, _ = _kind(file.read(_HEAD), path)
+        return {} if kind == "json object" else next(iter(read_rows(path, constants=True)), ("", {}))[1]
+    except (DataError, SpecError):
+        return {}
 
 
 def is_table(path: Path) -> bool:
@@ -159,7 +169,7 @@ def _lines(file: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[int, str
             text.detach()  # whoever opened the file closes it
 
 
-def _csv(file: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[str, dict[str, str]]]:
+def _csv(file: BinaryIO, path: Path, encoding: str, unnamed: str = "") -> Iterator[tuple[str, dict[str, str]]]:
     pending = 0
 
     def lines() -> Iterator[str]:
@@ -184,6 +194,7 @@ def _csv(file: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[str, dict[
         delimiter = marked[1] if marked else _delimiter(first, path)
         reader = csv.reader(_chained(first, source), delimiter=delimiter, strict=True)
         names = [name.strip() for name in next(reader, [])]
+        names[:1] = [names[0] or unnamed] if names else []
         _check_names(names, path)
         for cells in reader:
             pending = 0
