@@ -184,6 +184,12 @@ def as_run(source: Path) -> Iterator[Run]:
         yield run
 
 
+def is_known(path: Path) -> bool:
+    """Whether a path is, or is a folder that holds, what an importer reads; not what only a study does."""
+    own = [part for _, part in _readable(path, partial(_parts, path))]
+    return bool(own) and all(_readable(part, partial(_format_of, part)) in FORMATS for part in own)
+
+
 def _format_of(path: Path) -> Format | None:
     return next((one for one in _formats() if one.is_one(path)), None)
 

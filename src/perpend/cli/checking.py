@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--claims", "claims_file", type=PATH, help="Also recompute the claims in this file.")
 @click.option("--out-json", type=PATH, help="Also write the outcome to this file, with the study's own numbers.")
 @click.option("--metadata", type=PATH, help="The runs_metadata.json of a folder of simulation.db runs.")
+@click.option("--map", "fields", help="Columns of a table that others published: prompt=COLUMN,text=COLUMN,…")
 @TRUST_CODE
 @QUIET
 @AS_JSON
@@ -38,6 +39,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     claims_file: Path | None,
     out_json: Path | None,
     metadata: Path | None,
+    fields: str | None,
     trust_code: bool,
     quiet: bool,
     as_json: bool,
@@ -47,12 +49,17 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     A path is a run, a published folder, a run in the format of a study (simulation.db, a chaosbench run), or a
     folder of these. Nothing in it is executed, unless you give --trust-code.
 
+    A path may also be what others published (HELM, every_eval_ever, AlpacaEval and all else that 'perpend import'
+    reads): then its stated numbers are computed again from its stored verdicts.
+
     \b
     perpend audit runs/RUN
     perpend audit published --sample 200
     perpend audit published --claims claims.toml
     perpend audit runs/T0 runs/T1 --rules v1 --out-json audit.json
+    perpend audit alpaca_eval/results/tiny
     """
+    from perpend._audit import audit_sources, is_source
     from perpend.api import Audited
     from perpend.proof.audit import BEYOND, Options, as_table, check_claims, seed_numbers
     from perpend.proof.audit import audit as audit_paths
@@ -70,9 +77,17 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         page=PAGES,
         say=_nowhere if quiet else _to_stderr,
     )
-    audits = audit_paths(paths, options)
+    published = [path for path in paths if is_source(path, fields)]
+    others = [path for path in paths if path not in published]
+    audits = audit_paths(others, options) if others else []
     body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits], "cannot_be_found": dict(BEYOND)}
-    text = as_table(audits)
+    text = as_table(audits) if others else ""
+    sources = tuple(audit_sources(published, fields))
+    if sources:
+        from perpend.proof.source_text import as_page
+
+        body["sources"] = [outcome.as_json() for outcome in sources]
+        text += "\n".join(as_page(outcome) for outcome in sources)
     verdicts: tuple[Verdict, ...] = ()
     if claims_file is not None:
         from perpend.proof import claims
@@ -82,7 +97,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         text += claims.as_table(verdicts)
     if out_json is not None:
         write_atomic(out_json, pretty(body | seed_numbers(audits, rules)))
-    audited = Audited(tuple(audits), verdicts)
+    audited = Audited(tuple(audits), verdicts, sources)
     if as_json or not quiet:
         say_page(pretty(body) if as_json else text)
     elif not audited.ok:

@@ -9,7 +9,7 @@ them where the judge gives a probability. A leaderboard alone becomes a run of i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perpend.canon import JSON, digest_file, portable_name
@@ -18,7 +18,7 @@ from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
 from perpend.ledger.plan import Dataset
 from perpend.measure.stated import SourceNumber
-from perpend.rows.reader import csv_rows, first_row, read_rows
+from perpend.rows.reader import csv_rows, names_at_start, read_rows
 from perpend.types import Response, Score
 
 FORMAT = "AlpacaEval annotations or leaderboard"
@@ -44,17 +44,16 @@ def is_source(source: Path) -> bool:
 
 
 def _annotations(source: Path) -> list[Path]:
-    places = sorted(source.iterdir()) if source.is_dir() else [source]
-    return [
-        one
-        for one in places
-        if one.suffix in (".json", ".jsonl") and one.is_file() and first_row(one).keys() >= _ANNOTATION
-    ]
+    return _files(source, (".json", ".jsonl"), _ANNOTATION)
 
 
 def _boards(source: Path) -> list[Path]:
+    return _files(source, (".csv",), _BOARD)
+
+
+def _files(source: Path, endings: Sequence[str], names: Collection[str]) -> list[Path]:
     places = sorted(source.iterdir()) if source.is_dir() else [source]
-    return [one for one in places if one.suffix == ".csv" and one.is_file() and first_row(one).keys() >= _BOARD]
+    return [one for one in places if one.suffix in endings and one.is_file() and names_at_start(one, names)]
 
 
 def read(source: Path, destination: Path) -> Path:

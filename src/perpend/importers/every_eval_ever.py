@@ -30,6 +30,7 @@ from perpend.report.every_eval_ever import (
     UNSCORED,
 )
 from perpend.rows.json_stream import first_object
+from perpend.rows.reader import names_at_start
 from perpend.types import Response, Sampling, Score, Usage
 
 FORMAT = "every_eval_ever record"
@@ -67,8 +68,11 @@ def _in_folder(folder: Path) -> list[Path]:
 def _kind(path: Path) -> str:
     if not path.is_file() or path.suffix not in (".json", ".jsonl"):
         return ""
-    body = (first_object(path) or {}).keys()
-    return "aggregate" if body >= _AGGREGATE else "samples" if body >= _INSTANCE else ""
+    body = first_object(path)
+    for kind, keys in (("aggregate", _AGGREGATE), ("samples", _INSTANCE)):
+        if names_at_start(path, keys) if body is None else body.keys() >= keys:
+            return kind
+    return ""
 
 
 def _aggregate(samples: Path) -> Path | None:

@@ -296,6 +296,9 @@ def _aggregates(path: Path, trials: Mapping[str, _Trial], intake: Intake) -> Non
             intake.state(SourceNumber(what, value, path.name, place, unchecked=why))
             continue
         where = {"split": str(name["split"])} if name.get("split") else {}
+        if name["name"] == "num_instances" and not perturbation:
+            intake.state(SourceNumber(what, value, path.name, place, statistic="items", where=where))
+            continue
         if len(conditions) > 1:
             where["condition"] = _condition(perturbation or None)
         intake.state(

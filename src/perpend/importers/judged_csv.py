@@ -26,8 +26,16 @@ _FIRST_LINE = 4096
 
 
 def is_table(source: Path) -> bool:
-    """Whether the first line of a CSV file names a statement, a response and the score of a first judge."""
-    return set(head(source)) >= _NEEDED
+    """Whether the first line of a CSV file names a statement, a response and the score of a first judge.
+
+    A folder is one where some of its files are.
+    """
+    return bool(parts(source)) if source.is_dir() else set(head(source)) >= _NEEDED
+
+
+def parts(folder: Path) -> dict[str, Path]:
+    """The tables of a folder; each is a run of its own."""
+    return {path.stem: path for path in sorted(folder.iterdir()) if path.is_file() and is_table(path)}
 
 
 def head(source: Path) -> list[str]:

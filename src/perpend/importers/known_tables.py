@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,14 +18,14 @@ from perpend.importers import field_map, harness
 from perpend.importers.intake import ImportRecord, Intake
 from perpend.measure.stated import SourceNumber
 from perpend.rows.mapping import MappedRow, parse_map
-from perpend.rows.reader import first_row, read_rows
+from perpend.rows.reader import first_row, names_at_start, read_rows
 from perpend.types import Score
 
 FORMAT = "published table: GSM8K solutions, BIG-Bench Hard outputs, tau-bench rewards"
 _FINAL = re.compile(r"^A: *(.*?)\s*\Z|#### *(.*?)\s*\Z", re.MULTILINE)
 _ANSWER_IS = re.compile(r"answer is (.*?)\.?\s*\Z", re.DOTALL)
 _MATCH = "rule_match"
-_LARGEST = 1 << 26
+_LARGEST, _WORDS = 1 << 26, 6
 
 
 def _no_more(record: ImportRecord, row: MappedRow, intake: Intake) -> ImportRecord:  # noqa: ARG001  as the others
@@ -42,6 +43,8 @@ class KnownTable:
     name: str
     is_one: Callable[[Mapping[str, JSON]], bool]
     fields: str
+    names: tuple[str, ...]
+    """The names that even a damaged file of the kind has."""
     completed: Callable[[ImportRecord, MappedRow, Intake], ImportRecord] = _no_more
     stated: Callable[[Path], Iterable[SourceNumber]] = _nothing
 
@@ -75,11 +78,11 @@ def _files(source: Path) -> list[Path]:
 def _table(path: Path) -> KnownTable | None:
     row = first_row(path)
     if not row and path.stat().st_size <= _LARGEST:  # an object around its rows, which are looked for
-        try:
+        with suppress(DataError):
             row = next(iter(read_rows(path, constants=True)), ("", {}))[1]
-        except DataError:
-            return None
-    return next((table for table in TABLES if row and table.is_one(row)), None)
+    if row:
+        return next((table for table in TABLES if table.is_one(row)), None)
+    return next((table for table in TABLES if names_at_start(path, table.names)), None)
 
 
 def _final(text: str) -> str:
@@ -108,7 +111,10 @@ def _prediction(record: ImportRecord, row: MappedRow, intake: Intake) -> ImportR
     answer = (match[1] if match else text).strip()
     value = float(answer == str(row.values.get("target", "")).strip())
     reason = "the text after 'answer is', or all of it, equals the target"
-    return replace(record, labels={**record.labels, _MATCH: Score(value, answer, reason)}, further="refused")
+    # A direct answer is a word or two; more words without 'answer is' are a text out of which nothing was read.
+    read = answer if match is not None or len(answer.split()) <= _WORDS else ""
+    labels = {_MATCH: Score(value, answer, reason), f"{_MATCH}_answer": Score(None, read, "what was read out")}
+    return replace(record, labels={**record.labels, **labels}, further="refused")
 
 
 def _metrics(source: Path) -> Iterator[SourceNumber]:
@@ -130,12 +136,14 @@ TABLES = (
             and any(isinstance(cell, Mapping) and {"is_correct", "solution"} <= cell.keys() for cell in row.values())
         ),
         "prompt=question,tag.worked=ground_truth,text=*.solution,score.correct=*.is_correct,model=*",
+        ("question", "ground_truth", "is_correct", "solution"),
         _solution,
     ),
     KnownTable(
         "BIG-Bench Hard outputs",
         lambda row: row.keys() == {"input", "prediction", "target"},
         "prompt=input,text=prediction,target=target",
+        ("canary", "outputs", "input", "prediction", "target"),
         _prediction,
         _metrics,
     ),
@@ -143,5 +151,6 @@ TABLES = (
         "tau-bench rewards",
         lambda row: {"task_id", "trial", "reward"} <= row.keys(),
         "id=task_id,repeat=trial,score.reward=reward",
+        ("task_id", "trial", "reward"),
     ),
 )

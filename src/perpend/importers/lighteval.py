@@ -35,7 +35,13 @@ def is_details(source: Path) -> bool:
 
 def _files(source: Path) -> list[Path]:
     places = sorted(source.iterdir()) if source.is_dir() else [source]
-    return [one for one in places if one.suffix == ".parquet" and one.is_file() and _layout(first_row(one))]
+    return [one for one in places if one.suffix == ".parquet" and one.is_file() and _is_one(one)]
+
+
+def _is_one(path: Path) -> bool:
+    """By its columns; one that cannot be read, by its name."""
+    row = first_row(path)
+    return bool(_layout(row)) if row else _FILE.fullmatch(path.name) is not None
 
 
 def _layout(row: Mapping[str, JSON]) -> str:

@@ -28,11 +28,18 @@ _NOT_SAID = "(the log does not say what was asked)"
 
 
 def is_log(source: Path) -> bool:
-    """Whether the first line of a file is the 'spec' of an evaluation."""
+    """Whether the first line of a file is the 'spec' of an evaluation; a folder is one where some of its files are."""
+    if source.is_dir():
+        return bool(parts(source))
     if not source.is_file() or source.suffix not in (".jsonl", ".json", ".ndjson", ".log"):
         return False
     spec = as_object((first_object(source) or {}).get("spec"))
     return {"eval_name", "run_id"} <= spec.keys()
+
+
+def parts(folder: Path) -> dict[str, Path]:
+    """The logs of a folder; each is a run of its own."""
+    return {path.stem: path for path in sorted(folder.iterdir()) if path.is_file() and is_log(path)}
 
 
 class _Log:

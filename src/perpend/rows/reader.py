@@ -13,7 +13,7 @@ import decimal
 import io
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -96,6 +96,16 @@ def first_row(path: Path) -> dict[str, JSON]:
         return {} if kind == "json object" else next(iter(read_rows(path, constants=True)), ("", {}))[1]
     except (DataError, SpecError):
         return {}
+
+
+def names_at_start(path: Path, names: Iterable[str]) -> bool:
+    """Whether a file names all these keys or columns at its start, whatever else may be wrong with it.
+
+    So a damaged file of a folder is known for what it is, and is refused and not passed over.
+    """
+    with open_file(path) as file:
+        head = file.read(_HEAD).replace(b"\0", b"")
+    return all(re.search(rb"(?<![\w.])" + re.escape(name.encode()) + rb"(?![\w.])", head) for name in names)
 
 
 def is_table(path: Path) -> bool:
