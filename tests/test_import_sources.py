@@ -297,6 +297,22 @@ def test_a_table_of_verdicts_alone_needs_ids_and_scores(tmp_path: Path) -> None:
     assert run["stored_reward"].mean().value == 0.5
 
 
+def test_half_a_surrogate_pair_and_numbers_beyond_every_sum_do_no_harm(tmp_path: Path) -> None:
+    folder = source_files.alpaca(tmp_path / "alpaca")
+    path = folder / "annotations.json"
+    path.write_text(path.read_text().replace('"base"', '"ba\\ud800se"', 1))
+    assert imported(folder, tmp_path / "run").manifest.trials == 6
+    helm = source_files.helm(tmp_path / "helm")
+    stats = json.loads((helm / "per_instance_stats.json").read_text())
+    for entry in stats:
+        entry["stats"][1]["sum"] = 1e308
+    (helm / "per_instance_stats.json").write_text(json.dumps(stats))
+    [outcome] = pp.audit(helm).sources
+    [number] = [one for one in outcome.numbers if one.stated.what == "num_output_tokens test"]
+    assert number.value is None
+    assert json.dumps(outcome.as_json(), allow_nan=False)
+
+
 def test_a_number_is_checked_to_the_digits_that_were_written() -> None:
     def stated(*values: float) -> list[SourceNumber]:
         return [SourceNumber("x", value, "f", "p", "c", "mean") for value in values]

@@ -8,7 +8,6 @@ MODEL_summary.json and the counts of MODEL_response_rate.txt are what the source
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -170,9 +169,9 @@ def _summary(folder: Path, model: str, prompts: Collection[str], intake: Intake)
             continue
         what, key = f"mean turn of flip of {prompt}", f"{prompt}.mean"
         flips = as_list(as_object(facts).get("results"))
-        listed = [flip for flip in flips if isinstance(flip, int | float)]
+        listed = [number for flip in flips if (number := harness.finite(flip)) is not None]
         if listed:
-            agrees = abs(math.fsum(listed) / len(listed) - mean) <= _HALF
+            agrees = abs(sum(listed) / len(listed) - mean) <= _HALF
             intake.check(
                 "the mean turn of flip is that of the turns listed beside it", f"{path.name}: {key}", agrees=agrees
             )

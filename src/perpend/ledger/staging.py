@@ -150,7 +150,7 @@ class Staging:
         self._db.executemany(
             "INSERT OR IGNORE INTO label VALUES(?, ?, ?, ?, ?)",
             (
-                (name, trial, s.value, None if s.answer is None else clean_text(s.answer), s.reason)
+                (name, trial, s.value, None if s.answer is None else clean_text(s.answer), clean_text(s.reason))
                 for name, s in record.labels.items()
             ),
         )

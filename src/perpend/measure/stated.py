@@ -116,7 +116,13 @@ def follows(table: Table, stated: SourceNumber) -> tuple[float | None, str]:
     if stated.statistic in COUNTS:
         rows = table.mask(dict(stated.where))
         return float(rows.sum() if stated.statistic == "trials" else len(np.unique(table.codes["item"][rows]))), ""
-    value = STATISTICS[stated.statistic](table.column(stated.column).where(**dict(stated.where)))
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = STATISTICS[stated.statistic](table.column(stated.column).where(**dict(stated.where)))
+    except OverflowError:  # of an exact sum
+        value = math.inf
+    if value is not None and not math.isfinite(value):
+        return None, "beyond every number: the values are too large"
     return value, "" if value is not None else "no answer has a value"
 
 

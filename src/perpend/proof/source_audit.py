@@ -289,8 +289,11 @@ def _difference(pair: Pair) -> Estimate:
     first, second, items = pair.values()
     if not len(first) or np.isin(np.concatenate((first, second)), (0.0, 1.0)).all():
         return pair.difference()
-    estimate = mean(second - first, items)
-    sums = np.bincount(items, 2 * (second - first))[np.unique(items)]
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is undefined, and its note says so
+        estimate = mean(second - first, items)
+        sums = np.bincount(items, 2 * (second - first))[np.unique(items)]
+    if not np.isfinite(sums).all():
+        return estimate
     p = sign_flip(np.round(sums)).value if np.allclose(sums, np.round(sums), atol=1e-9) else None
     return replace(estimate, also={**estimate.also, "p": p, "incomplete": pair.incomplete})
 
