@@ -14,7 +14,7 @@ FLOORS = (
     "text stats rows",
     "scorers spec ledger",
     "models ask",
-    "measure",
+    "measure sweep",
     "report",
     "proof importers engines",
     "studies inside view",

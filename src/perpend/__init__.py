@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         evaluate,
         export,
         judge,
+        merge,
         model,
         plan,
         publish,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 # `import perpend` must cost nothing (`perpend --help` answers in under 0.3 s): each name is loaded when it is used.
 _HOMES = {
     "perpend.api": (
-        "analyze audit compare condition convert evaluate export judge model plan publish rank score scorer task "
+        "analyze audit compare condition convert evaluate export judge merge model plan publish rank score scorer task "
         "template"
     ),
     "perpend.ask.task": "Reprompt Task",
@@ -100,6 +101,7 @@ __all__ = [
     "evaluate",
     "export",
     "judge",
+    "merge",
     "model",
     "plan",
     "publish",

@@ -12,8 +12,10 @@ from perpend._make import AnyModel, model, models_given, scorer, task
 from perpend.ask.asking import Outcome
 from perpend.ask.conditions import condition, template
 from perpend.ask.given import on_disk
+from perpend.ask.merging import merge as merge_shards
 from perpend.ask.runner import Keeping, evaluate_task, task_of
 from perpend.ask.task import Task, answer_key, make_model, make_task
+from perpend.ledger.shards import parse_shard
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from perpend.spec.stopping import stop_spec
 from perpend.types import Sampling
@@ -41,6 +43,7 @@ __all__ = [
     "evaluate_spec",
     "export",
     "judge",
+    "merge",
     "model",
     "plan",
     "publish",
@@ -72,14 +75,19 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     name: str | None = None,
     out: str | Path = "runs",
     keeping: Keeping | None = None,
+    shard: str | None = None,
     quiet: bool = False,
 ) -> InteractiveRun:
     """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions.
 
     `models` is one or several of: a name such as 'mock/subject', what `pp.model` returns, a function that answers.
     `stop_when` ends the run as soon as a rule such as 'width(correct) < 0.05' holds, which is looked at after every
-    `look_every` items, or at `looks` planned looks.
+    `look_every` items, or at `looks` planned looks. With `shard`, such as '3/8', only that part is asked, into a ledger
+    of its own, and nothing is scored: `merge` puts the parts together.
     """
+    keeping = keeping or Keeping()
+    if shard is not None:
+        keeping = replace(keeping, shard=parse_shard(shard))
     temperatures = [temperature] if isinstance(temperature, float | int) else temperature
     entries = models_given(models)
     specs = [entry if isinstance(entry, ModelSpec) else ModelSpec(entry.name, entry.name) for entry in entries]
@@ -97,20 +105,49 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
         )
         key = answer_key(spec, ready)
         asked = [make_model(e.name, e.options, *key) if isinstance(e, ModelSpec) else e for e in entries]
-        outcome = evaluate_task(spec, ready, asked, Path(out), keeping=keeping or Keeping(), quiet=quiet)
+        outcome = evaluate_task(spec, ready, asked, Path(out), keeping=keeping, quiet=quiet)
         run = _run_of(outcome, ready)
-    score(run)
+    if keeping.shard is None:
+        score(run)
     return run
 
 
 def evaluate_spec(
-    spec: RunSpec, out: Path, *, keeping: Keeping | None = None, scored: bool = True, quiet: bool = False
+    spec: RunSpec,
+    out: Path,
+    *,
+    keeping: Keeping | None = None,
+    scored: bool = True,
+    serve: str | None = None,
+    quiet: bool = False,
 ) -> tuple[Outcome, Derived | None]:
-    """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories."""
+    """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories.
+
+    A shard, if `keeping` has one, is never scored. `serve` is the command that starts the server of each model.
+    """
+    from perpend.sweep.asking import ask_here
+
     what = task_of(spec)
-    models = [make_model(entry.name, entry.options, *answer_key(spec, what)) for entry in spec.models]
-    outcome = evaluate_task(spec, what, models, out, keeping=keeping or Keeping(), quiet=quiet)
-    return outcome, score(_run_of(outcome, what, spec.task)) if scored else None
+    keeping = keeping or Keeping()
+    outcome = ask_here(spec, what, out, keeping, serve=serve, quiet=quiet)
+    is_scored = scored and keeping.shard is None
+    return outcome, score(_run_of(outcome, what, spec.task)) if is_scored else None
+
+
+def merge(run: str | Path, shards: Sequence[str | Path] = (), *, trust_code: bool = False) -> InteractiveRun:
+    """Put the shards of a run, by default all in RUN/shards, together; score, report. Returns the Run.
+
+    A set union of the answers: the order does not matter, nor whether a shard was merged before. A shard of another
+    run, or one that answers a trial otherwise, is a StoreError that says what differs, and nothing is changed. Python
+    files of the run are run only with `trust_code`; a run that has some is otherwise left unscored.
+    """
+    from perpend.report.interactive import InteractiveRun
+
+    directory = merge_shards(Path(run), [Path(shard) for shard in shards]).directory
+    merged = InteractiveRun(directory, trust_code=trust_code)
+    if trust_code or not merged.manifest.sources:
+        score(merged)
+    return merged
 
 
 def judge(  # noqa: PLR0913  each is one flag of the verb

@@ -156,7 +156,9 @@ def commands(run: Path, other: Path, out: Path, claims: Path) -> Iterator[list[s
     yield ["compare", str(run), str(other), "--out", str(out / "comparison"), "--no-figures"]
     yield ["claims", "check", str(claims), str(run)]
     yield ["convert", str(run), str(out / "simulation.db")]
+    yield ["merge", str(out / "merged"), str(run), "--no-score"]
     yield ["publish", str(run), "--to", str(out / "published"), "--no-figures", "--json"]
+    yield ["status", str(run)]
     yield ["score", str(run)]
     yield ["audit", str(run), "--quiet", "--workers", "1", "--trust-code"]
 

@@ -29,6 +29,7 @@ VERBS = {
     "view": "view study --out out/page.html --no-figures",
     "publish a page": "publish study --to out --no-figures --page",
     "export": "export study --out out/trials.jsonl",
+    "merge": "merge out/merged study",
     "freeze": "freeze items.jsonl --out out/freeze.json",
     "convert in": "convert rows.jsonl out/imported --map id=id,prompt=prompt,text=text,target=target",
     "convert out": "convert study out/simulation.db",

@@ -33,7 +33,8 @@ SECONDS, GIGABYTES = 20.0, 3
 GROUPS = {"perpend": cli, "chaosbench": chaosbench}
 
 HONEST = {
-    "run": "run", "runs": "run", "paths": "run", "first": "run", "second": "other", "items": "items.jsonl",
+    "run": "run", "runs": "run", "paths": "run", "shards": "run",
+    "first": "run", "second": "other", "items": "items.jsonl",
     "spec_file": "run.toml", "source": "rows.jsonl", "destination": "new", "claims_file": "claims.toml",
     "paper": "paper.tex", "data": "chaos/data", "out": "out/new", "to": "out/new", "output_dir": "out/new",
     "out_dir": "out/new", "runs_dir": "chaos/runs",
@@ -41,6 +42,7 @@ HONEST = {
 """What is given for a path that is needed and not the one that is tried."""
 NEEDS = {
     "perpend eval": "--task questions --items honest/items.jsonl --model mock/true --quiet",
+    "perpend submit": "--shards 1 --print",
     "perpend judge": "--model mock/echo --quiet",
     "perpend label": "--sample 1",
     "perpend inside": "--model hf/nothing",
@@ -61,6 +63,7 @@ WITHOUT = {
     ("perpend eval", "spec_file"): "--quiet",
     ("perpend eval", "task"): "--items honest/items.jsonl --model mock/true --quiet",
     ("perpend eval", "models"): "--task questions --items honest/items.jsonl --quiet",
+    ("perpend eval", "scratch"): "--task questions --items honest/items.jsonl --model mock/true --quiet --shard 1/2",
     ("perpend view", "out"): "--no-figures",
     ("perpend variants", "name"): "",
     ("chaosbench eval", "dataset"): "--provider mock --quiet",

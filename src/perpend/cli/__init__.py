@@ -16,6 +16,7 @@ from perpend.cli import (
     planning,
     reading,
     showing,
+    sweeping,
     viewing,
 )  # each adds its verbs to the group
 from perpend.cli.command import run
@@ -34,6 +35,7 @@ __all__ = [
     "planning",
     "reading",
     "showing",
+    "sweeping",
     "viewing",
 ]
 

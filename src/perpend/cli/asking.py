@@ -66,6 +66,15 @@ def _run_options(command: F) -> F:
 @click.option("--out", type=PATH, default=Path("runs"), show_default=True, help="Directory for runs.")
 @click.option("--dry-run", is_flag=True, help="Show prompts, requests, tokens and cost; ask nothing.")
 @click.option("--no-score", is_flag=True, help="Ask only; score later with 'perpend score'.")
+@click.option("--shard", metavar="K/N", help="Ask only part K of N, into a ledger of its own; no scores.")
+@click.option(
+    "--scratch", type=PATH, help="With --shard: ask on this local disk; move the ledger to the run at the end."
+)
+@click.option(
+    "--serve",
+    metavar="COMMAND",
+    help="Start this server first, stop it at the end: 'vllm serve {model} --port {port}'.",
+)
 @click.option("--durable", is_flag=True, help="Wait for the disk at every commit: a power cut costs no answer.")
 @click.option("--accept-loss", is_flag=True, help="Resume although answers are missing that were kept; ask them again.")
 @QUIET
@@ -75,6 +84,9 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     out: Path,
     dry_run: bool,
     no_score: bool,
+    shard: str | None,
+    scratch: Path | None,
+    serve: str | None,
     durable: bool,
     accept_loss: bool,
     quiet: bool,
@@ -89,18 +101,26 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend eval run.toml
     perpend eval --task conformity --model mock/subject --model-option sway=0.4
     perpend eval --task questions --items facts.csv --map prompt=question,target=answer --model ollama/qwen2.5:14b
+    perpend eval run.toml --shard 3/8
     """
     from perpend.api import evaluate_spec
     from perpend.ask.preview import preview
     from perpend.ask.runner import Keeping
+    from perpend.ledger.shards import parse_shard
     from perpend.spec.runspec import spec_with_flags
 
+    if scratch is not None and shard is None:
+        raise click.UsageError("--scratch is for one part of a run: give --shard K/N, too")
+    if dry_run and shard is not None:
+        raise click.UsageError("--dry-run shows the whole run: leave --shard out")
     spec = spec_with_flags(spec_file, flags)
     if dry_run:
         print_preview(preview(spec, out), as_json=as_json, quiet=quiet)
         return
-    keeping = Keeping(durable, accept_loss)
-    outcome, derived = evaluate_spec(spec, out, keeping=keeping, scored=not no_score, quiet=quiet or as_json)
+    keeping = Keeping(durable, accept_loss, None if shard is None else parse_shard(shard), scratch)
+    outcome, derived = evaluate_spec(
+        spec, out, keeping=keeping, scored=not no_score, serve=serve, quiet=quiet or as_json
+    )
     if derived is not None and not as_json and not quiet:
         print_headline(derived)
     finish(outcome, as_json=as_json, quiet=quiet, reported=derived is not None)

@@ -200,6 +200,8 @@ def read_manifest(directory: Path) -> Manifest:
 
 def _no_run(directory: Path) -> str:
     """Why a path is no run, and what to do: the runs beside it that have nearly its name, if it is not there at all."""
+    if (directory / "shards" / MANIFEST).is_file():
+        return "the shards of this run were not put together yet; 'perpend merge' does it"
     if directory.is_dir():
         return f"not a run (there is no {MANIFEST}); 'perpend eval' makes one"
     if directory.exists():

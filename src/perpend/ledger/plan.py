@@ -227,12 +227,13 @@ class OpenTrials:
     """The trials numbered first to last, both included."""
     first: int
     answered: bytearray
+    """For each number from `first` on: 0 open, 1 answered, 2 no trial of this ledger."""
     attempts: Mapping[int, int]
 
     @property
     def total(self) -> int:
         """How many trials the model has in all."""
-        return len(self.answered)
+        return len(self.answered) - self.answered.count(2)
 
     def __len__(self) -> int:
         return self.answered.count(0)

@@ -18,8 +18,7 @@ _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 def create_schema(connection: sqlite3.Connection, *, looks: bool = False) -> None:
     """Make the tables in a new file; that of the looks only where a run has a stopping rule."""
     connection.executescript(
-        f"PRAGMA journal_mode=WAL; PRAGMA application_id={APPLICATION_ID};"
-        f"PRAGMA user_version={SCHEMA_VERSION}; BEGIN; {_sql(looks)} COMMIT;"
+        f"PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={SCHEMA_VERSION}; BEGIN; {_sql(looks)} COMMIT;"
     )
 
 

@@ -85,6 +85,15 @@ class Snapshot:
         """(trial, item, condition, model, sampling, repeat) of the plan, all as numbers."""
         return self._rows("SELECT trial, item, condition, model, sampling, repeat FROM trial ORDER BY trial")
 
+    def numbered_items(self) -> Iterator[Row]:
+        """(item, number of the dataset, id, body) of every item, in plan order."""
+        return self._rows("SELECT item, dataset, id, body FROM item ORDER BY item")
+
+    def response_span(self) -> list[int]:
+        """The first and the last trial that have a response; empty where none has."""
+        row = next(self._rows("SELECT min(trial), max(trial) FROM response"))
+        return [whole(trial) for trial in row if trial is not None]
+
     def responses(self) -> Iterator[Row]:
         """trial, turn, attempt, request_sha256, text, error, logprobs, finish, usage, ms, at; in that order."""
         return self._rows(_RESPONSES)

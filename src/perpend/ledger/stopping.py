@@ -14,13 +14,13 @@ from perpend.ledger.store import Store
 from perpend.types import Response
 
 _FEWEST_ITEMS, _MOST_LOOKS, _LONGEST_PLAN, _LONGEST_RUN = 10, 20, 100, 1000
-"""Unless it is said otherwise, a look comes after at least so many items, and there are at most so many looks; and the
-most that can be planned, and that there can be at all: each costs as much as there are items."""
+"""Unless a run says otherwise: the fewest items before a look, and the most looks. Then the most looks that can be
+planned, and that there can be at all: each costs as much as there are items."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopFacts:
-    """When a run may stop, and when its numbers are looked at: after every so many items, or at planned looks."""
+    """When a run may stop, and when its numbers are looked at: at equal steps of items, or at planned looks."""
 
     when: str
     look_every: int | None = None
@@ -42,7 +42,7 @@ class StopFacts:
 
 
 def stop_facts(when: str, looks: int | None, look_every: int | None, items: int) -> StopFacts:
-    """The facts of a run over so many items; without a schedule, at most twenty looks."""
+    """The facts of a run over this many items; without a schedule, at most twenty looks."""
     if looks is not None and looks > items:
         raise SpecError(f"looks = {looks} is more than the run has items ({items}); plan fewer looks")
     if looks is None and look_every is None:

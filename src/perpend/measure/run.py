@@ -93,6 +93,7 @@ class Run:
         """Score every answer again, with the scorers that the manifest names or only these, and keep the scores."""
         scorers = [self.code.scorer(name) for name in only or self.manifest.scorers]
         with exclusive(self.directory), Store.open(self.directory / "run.db", write=True) as store:
+            refuse_shard(store)
             store.write_scores(scorers, judged(store, scorers))
         self.__dict__.pop("table", None)
         return scorers
@@ -142,6 +143,16 @@ class Run:
                 for c in cells
             ],
         }
+
+
+def refuse_shard(store: Store) -> None:
+    """StoreError for the ledger of a shard: it has no numbers of its own, only answers for those of its run."""
+    shard = store.meta().get("shard")
+    if shard is not None:
+        raise StoreError(
+            f"{store.path.parent}: part {shard} of a run, which has no numbers of its own. Put the parts together with "
+            "'perpend merge RUN', and look at the run."
+        )
 
 
 def judged(store: Store, scorers: Sequence[Scorer]) -> Iterator[tuple[int, list[Score]]]:
@@ -222,6 +233,7 @@ def _check(runs: Sequence[Run]) -> None:
 def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], list[Item]]:
     """The plan of one run: codes and names of its keys, and its items. Items after a stop are not part of it."""
     with run.open() as store:
+        refuse_shard(store)
         rows = np.array(store.plan_rows(), dtype=np.int64).reshape(-1, 5)
         conditions, models, samplings = store.plan_names()
         items = list(store.items())

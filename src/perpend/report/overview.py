@@ -10,6 +10,7 @@ import numpy as np
 
 from perpend.canon import JSON
 from perpend.inert import one_line
+from perpend.ledger.digest import content_digest
 from perpend.ledger.plan import read_sampling
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.stopped import DIFFERENCE, LOOKS, RATE, stop_metrics
@@ -192,6 +193,7 @@ def _facts(run: Run, table: Table, totals: Sequence[int], files: Sequence[str]) 
         "conditions" if len(manifest.conditions) > 1 else "condition": _listed(one.name for one in manifest.conditions),
         "sampling": "; ".join(dict.fromkeys(_sampling(one.temperature, one.max_tokens) for one in manifest.samplings)),
         "state": ", ".join(state),
+        "digest": content_digest(run.directory),
     }
     if manifest.repeats > 1:
         facts["sampling"] += f"; each {manifest.repeats} times"

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -20,8 +20,9 @@ from perpend.ask.progress import Progress
 from perpend.canon import JSON, as_list, as_object
 from perpend.disk import temporary_folder
 from perpend.errors import DiskError, PerpendError, StoreError
+from perpend.ledger.digest import content_digest
 from perpend.measure.labels import LABELS
-from perpend.measure.run import IMPORTED, Run
+from perpend.measure.run import IMPORTED, Run, refuse_shard
 from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
     FORMAT,
@@ -225,6 +226,7 @@ def _audit(place: AuditPlace, options: Options, others: tuple[Path, ...] = ()) -
         trust_code=options.trust_code,
         metadata=options.metadata,
         accepted=ledger.accepted,
+        content=ledger.content,
     )
 
 
@@ -258,6 +260,7 @@ class _Ledger:
     labels: Sequence[Judged] = ()
     accepted: Mapping[str, str] = field(default_factory=dict)
     """The gates that the publisher accepted, with his reasons."""
+    content: str = ""
 
     def checks(self) -> Iterator[Check]:
         """Every check of the run that the place is, or of the one that it is restored or imported as."""
@@ -274,11 +277,14 @@ class _Ledger:
         """The cheap ones first."""
         options, published = self.options, self.place.published
         with run.open() as store:
+            refuse_shard(store)
             yield from intent(run, store, stored, published=published)
             planned = sum(cell.planned for cell in store.cells())
             work = job(run, store, options.rules, trust_code=options.trust_code)
             imported = options.rules in ("v1", "both") and any(version == IMPORTED for _, version in store.scorers())
             never_scored = not published and unscored(run, store)
+        with suppress(StoreError):  # what cannot be read is a difference of the checks below
+            self.content = content_digest(run.directory)
         for source in run.manifest.sources if options.trust_code else ():
             options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
         total = max(planned, run.manifest.trials)
