@@ -26,7 +26,7 @@ class Audited:
 
     def __repr__(self) -> str:
         names = ", ".join(f"{name}: {'ok' if is_ok else 'differs'}" for name, is_ok in self._outcomes())
-        failed = sum(one.status != "pass" for one in self.claims)
+        failed = sum(one.failed for one in self.claims)
         return one_line(f"Audited({names}" + (f"; {failed} of {len(self.claims)} claims fail)" if self.claims else ")"))
 
     def _outcomes(self) -> list[tuple[str, bool]]:
@@ -35,8 +35,8 @@ class Audited:
 
     @property
     def ok(self) -> bool:
-        """True when nothing differs and every claim holds."""
-        return all(is_ok for _, is_ok in self._outcomes()) and all(one.status == "pass" for one in self.claims)
+        """True when nothing differs and no claim fails; one that is not checkable does not."""
+        return all(is_ok for _, is_ok in self._outcomes()) and not any(one.failed for one in self.claims)
 
     def raise_for_failures(self) -> None:
         """Raise AuditFailure with the first difference of every check that has one, or the claims that do not hold."""
