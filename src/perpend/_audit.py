@@ -81,7 +81,13 @@ def audit(
     sources = [path for path in places if is_source(path, fields)]
     others = [path for path in places if path not in sources]
     outcomes = audit_paths(others, Options(trust_code=trust_code, page=PAGES)) if others else []
-    verdicts = () if claims is None else check_claims(Path(claims), outcomes)
+    verdicts: Sequence[Verdict] = ()
+    if claims is not None and sources:  # what is imported for the audit is gone after it
+        from perpend._claims import check_claims as check_on
+
+        verdicts = check_on(Path(claims), places, fields=fields, trust_code=trust_code)
+    elif claims is not None:
+        verdicts = check_claims(Path(claims), outcomes)
     return Audited(tuple(outcomes), tuple(verdicts), tuple(audit_sources(sources, fields)))
 
 

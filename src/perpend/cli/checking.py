@@ -92,7 +92,12 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     if claims_file is not None:
         from perpend.proof import claims
 
-        verdicts = tuple(check_claims(claims_file, audits, quiet=quiet or as_json))
+        if published:  # what was imported for the audit is gone by now
+            from perpend._claims import check_claims as check_on
+
+            verdicts = tuple(check_on(claims_file, paths, fields=fields, trust_code=trust_code, quiet=quiet or as_json))
+        else:
+            verdicts = tuple(check_claims(claims_file, audits, quiet=quiet or as_json))
         body["claims"] = claims.as_json(verdicts)
         text += claims.as_table(verdicts)
     if out_json is not None:

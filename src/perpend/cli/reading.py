@@ -156,22 +156,32 @@ def claims() -> None:
 
 @claims.command("check")
 @click.argument("claims_file", metavar="CLAIMS.TOML", type=PATH)
-@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.argument("runs", nargs=-1, type=PATH)
+@click.option("--strict", is_flag=True, help="Exit 6 also where a claim is not checkable on these data.")
+@click.option("--map", "fields", help="Columns of a table that others published: prompt=COLUMN,text=COLUMN,…")
 @TRUST_CODE
 @AS_JSON
-def claims_check(claims_file: Path, runs: tuple[Path, ...], trust_code: bool, as_json: bool) -> None:
-    """Recompute every claim from the raw answers. Exit 6 if one does not hold.
+def claims_check(
+    claims_file: Path, runs: tuple[Path, ...], strict: bool, fields: str | None, trust_code: bool, as_json: bool
+) -> None:
+    """Recompute every claim from the raw answers.
+
+    A path is a run, a published folder, or what others published (all that 'perpend import' reads). Without any, those
+    that 'runs' in the file names.
+
+    Exit 0: no claim fails, and at least one was checked. Exit 6: a claim does not hold, or is undefined. A claim that
+    rests on pairs that the data do not hold is not checkable: it fails only with --strict.
 
     \b
     perpend claims check claims.toml runs/RUN
+    perpend claims check claims.toml published
     """
-    from perpend.measure.run import Run
+    from perpend._claims import check_claims
     from perpend.proof import claims as claim_checks
 
-    opened = [Run(directory, trust_code=trust_code) for directory in runs]
-    verdicts = claim_checks.check(claims_file, opened, quiet=as_json)
+    verdicts = check_claims(claims_file, runs, fields=fields, trust_code=trust_code, quiet=as_json)
     say_page(pretty(claim_checks.as_json(verdicts)) if as_json else claim_checks.as_table(verdicts))
-    claim_checks.raise_for_failures(verdicts)
+    claim_checks.raise_for_failures(verdicts, strict=strict)
 
 
 @claims.command("extract")
