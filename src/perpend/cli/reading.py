@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from perpend.canon import pretty
+from perpend.canon import pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_headline
 from perpend.inert import say, say_page
 
@@ -185,20 +185,54 @@ def claims_check(
 
 
 @claims.command("extract")
-@click.argument("paper", metavar="PAPER.TEX", type=PATH)
-@click.option("--claims", "claims_file", type=PATH, help="Claims that cover numbers in the paper.")
+@click.argument("paper", metavar="PAPER", type=PATH)
+@click.option("--run", "runs", multiple=True, type=PATH, help="Propose the numbers of this run that print as a cell.")
+@click.option("--out", type=PATH, help="Write the proposed claims to this new file.")
+@click.option("--claims", "claims_file", type=PATH, help="List the numbers that these claims do not cover instead.")
 @click.option("--strict", is_flag=True, help="Exit 6 if no claim covers a number.")
 @AS_JSON
-def claims_extract(paper: Path, claims_file: Path | None, strict: bool, as_json: bool) -> None:
-    """List the numbers in a LaTeX source that no claim covers.
+def claims_extract(
+    paper: Path, runs: tuple[Path, ...], out: Path | None, claims_file: Path | None, strict: bool, as_json: bool
+) -> None:
+    """Propose a claim for each number in a paper's tables; with --claims, list the numbers that none covers.
+
+    PAPER is a LaTeX source, a Markdown file or a table as CSV. Of several numbers of a run that print as a cell does,
+    all are listed and none is chosen: you complete the line.
 
     \b
+    perpend claims extract paper.tex --run runs/RUN --out claims.toml
     perpend claims extract paper.tex --claims claims.toml
     """
     from perpend.errors import AuditFailure
     from perpend.proof.claims import extract
 
+    if claims_file is None and not strict:
+        _propose(paper, runs, out, as_json=as_json)
+        return
+    if runs or out is not None:
+        raise click.UsageError("--run and --out are for proposals; leave out --claims and --strict")
     extraction = extract(paper, claims_file or ())
     say_page(pretty(extraction.as_json()) if as_json else extraction.as_table())
     if strict and extraction.uncovered:
         raise AuditFailure(f"{len(extraction.uncovered)} of {len(extraction.numbers)} numbers are covered by no claim")
+
+
+def _propose(paper: Path, runs: tuple[Path, ...], out: Path | None, *, as_json: bool) -> None:
+    from perpend._claims import opened_runs
+    from perpend.errors import StoreError
+    from perpend.measure.run import table_of
+    from perpend.proof.claims.propose import propose
+
+    if out is not None and (out.exists() or out.is_symlink()):
+        raise StoreError(f"{out}: exists already; give the name of a new file")
+    with opened_runs(runs) as opened:
+        proposals = propose(paper, table_of(opened) if opened else None, [run.name for run in opened])
+    if out is not None:
+        write_atomic(out, proposals.as_toml())
+    if as_json:
+        say_page(pretty(proposals.as_json()))
+    elif out is None:
+        say_page(proposals.as_toml())
+    else:
+        blank = sum(len(entry.candidates) != 1 for entry in proposals.entries)
+        say(f"Claims: {out} ({len(proposals.entries)} proposed, {blank} to complete)")
