@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from perpend._convert import convert
 from tests.conftest import ROOT
@@ -106,3 +108,15 @@ def test_a_project_without_claims_gets_no_test_and_loads_nothing(tmp_path: Path)
 def test_the_entry_point_has_the_name_of_the_module_so_that_it_never_loads_twice() -> None:
     body = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert body["project"]["entry-points"]["pytest11"] == {"perpend.pytest": "perpend.pytest"}
+
+
+def test_the_workflow_in_the_docs_pins_its_actions_and_gives_options_that_the_plugin_has() -> None:
+    page = (ROOT / "docs" / "how-to" / "claims.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    steps = yaml.safe_load(block)["jobs"]["claims"]["steps"]
+    uses = [step["uses"] for step in steps if "uses" in step]
+    assert len(uses) == 2
+    assert all(re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", one) for one in uses)
+    plugin = (ROOT / "src" / "perpend" / "pytest.py").read_text(encoding="utf-8")
+    for option in re.findall(r"--perpend-[a-z]+", page):
+        assert f'"{option}"' in plugin
