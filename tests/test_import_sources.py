@@ -72,6 +72,7 @@ def test_a_run_of_helm(tmp_path: Path) -> None:
         "stored_exact_match",
         "mean_of_repeats",
         {"split": "test"},
+        exact=True,
     )
     assert checked(run) == (2, 0, 1)
     assert follows(run.table, stated["bleu test"]) == (None, "the source holds no 'bleu' of single answers")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perpend.errors import AuditFailure, DataError
+from perpend.errors import AuditFailure, DataError, SpecError
 from perpend.inert import one_line
 
 if TYPE_CHECKING:
@@ -37,6 +37,15 @@ class Audited:
     def ok(self) -> bool:
         """True when nothing differs and no claim fails; one that is not checkable does not."""
         return all(is_ok for _, is_ok in self._outcomes()) and not any(one.failed for one in self.claims)
+
+    def write_page(self, out: str | Path) -> Path:
+        """Write what the audits of sources came to as one page of HTML. Without a source it is a SpecError."""
+        from perpend.view.source_page import write_sources
+
+        if not self.sources:
+            raise SpecError("a page is of what others published, and none of these paths is; see perpend view for runs")
+        write_sources(self.sources, Path(out))
+        return Path(out)
 
     def raise_for_failures(self) -> None:
         """Raise AuditFailure with the first difference of every check that has one, or the claims that do not hold."""
@@ -115,7 +124,9 @@ def audit_sources(paths: Sequence[Path], fields: str | Mapping[str, str] | None 
             directories = convert_each([path], tmpdir / "source", fields)
             for directory in _until_unreadable(directories):
                 if isinstance(directory, DataError):
-                    yield SourceAudit(name, "", {}, unreadable=list(map(str, directory.args[1:] or directory.args)))
+                    # Places below the source: a page of the audit is for others, whose disks are not this one.
+                    lines = [str(line).replace(f"{path}/", "") for line in directory.args[1:] or directory.args]
+                    yield SourceAudit(name, "", {}, unreadable=lines)
                     continue
                 run = Run(directory)
                 run.score()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--out-json", type=PATH, help="Also write the outcome to this file, with the study's own numbers.")
 @click.option("--metadata", type=PATH, help="The runs_metadata.json of a folder of simulation.db runs.")
 @click.option("--map", "fields", help="Columns of a table that others published: prompt=COLUMN,text=COLUMN,…")
+@click.option("--page", type=PATH, help="Also write the audit of what others published to this HTML file.")
 @TRUST_CODE
 @QUIET
 @AS_JSON
@@ -40,6 +41,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     out_json: Path | None,
     metadata: Path | None,
     fields: str | None,
+    page: Path | None,
     trust_code: bool,
     quiet: bool,
     as_json: bool,
@@ -57,7 +59,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend audit published --sample 200
     perpend audit published --claims claims.toml
     perpend audit runs/T0 runs/T1 --rules v1 --out-json audit.json
-    perpend audit alpaca_eval/results/tiny
+    perpend audit alpaca_eval/results/tiny --page audit.html
     """
     from perpend._audit import audit_sources, is_source
     from perpend.api import Audited
@@ -103,6 +105,8 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     if out_json is not None:
         write_atomic(out_json, pretty(body | seed_numbers(audits, rules)))
     audited = Audited(tuple(audits), verdicts, sources)
+    if page is not None:
+        audited.write_page(page)
     if as_json or not quiet:
         say_page(pretty(body) if as_json else text)
     elif not audited.ok:

@@ -59,7 +59,7 @@ def read(source: Path, destination: Path) -> Path:
     """Import the dialogues as the run directory `destination`, with the labels that are beside them."""
     files: list[JSON] = []
     prompts: dict[tuple[Path, str], set[str]] = {}
-    with Intake(destination, harness.TASK) as intake:
+    with Intake(destination, harness.TASK, is_rounded=True) as intake:
         for path in _files(source):
             match = _OUTPUT.fullmatch(path.name)
             if match is None:

@@ -92,7 +92,7 @@ def read(source: Path, destination: Path) -> Path:
         if is_aggregate:
             record = _Record(source, _samples(source, body))
     facts: list[JSON] = []
-    with Intake(destination, harness.TASK) as intake:
+    with Intake(destination, harness.TASK, is_rounded=True) as intake:
         files = [path for path in (record.aggregate, record.samples) if path is not None]
         facts.extend({"name": path.name, "sha256": digest_file(path)} for path in files)
         if record.samples is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perpend.canon import JSON, as_list, as_object, digest_file, json_object, number_of, read_text
@@ -30,6 +30,7 @@ _HEADER: Shape = {"adapter_spec": None}
 _ENTRY: Shape = dict.fromkeys(
     ("instance", "train_trial_index", "output_mapping", "request", "result", "reference_index", "request_mode")
 )
+_MATCHES = ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _NO_STATE = "the verdicts of HELM are of the answers in scenario_state.json, which is not beside them; add it"
@@ -44,7 +45,8 @@ class _Trial:
     sampling: Sampling
     repeat: int
     model: str
-    rules: Mapping[str, bool]
+    rules: tuple[bool, ...]
+    """What each of _MATCHES is; () where there is no answer, or nothing to compare it with."""
 
 
 def is_run(source: Path) -> bool:
@@ -97,6 +99,7 @@ def _spec(path: Path) -> Mapping[str, JSON]:
 def _answers(path: Path, dataset: Dataset, intake: Intake) -> dict[str, _Trial]:
     """Take in every request state; say which trial each instance is."""
     trials: dict[str, _Trial] = {}
+    samplings: dict[Sampling, Sampling] = {}
     method = ""
     for number, (key, value) in enumerate(members(path, _HEADER, _STATES, _ENTRY)):
         if key == "adapter_spec":
@@ -111,7 +114,8 @@ def _answers(path: Path, dataset: Dataset, intake: Intake) -> dict[str, _Trial]:
                 f"{where}: needs {missing[0] if missing else 'an id of its instance'!r}; is the file whole?"
             )
         trial, record = _record(body, where, dataset, method, trials, intake)
-        trials.setdefault(_key(instance, body), trial)
+        own = samplings.setdefault(trial.sampling, trial.sampling)  # one for all, as there is a trial per instance
+        trials.setdefault(_key(instance, body), replace(trial, sampling=own))
         intake.add(record)
     if not trials:
         raise DataError(f"{path}: holds no request state, so there is nothing to import")
@@ -205,25 +209,23 @@ def _response(answer: Mapping[str, JSON], method: str, where: str, intake: Intak
     )
 
 
-def _rules(body: Mapping[str, JSON], response: Response | None, references: Sequence[str]) -> dict[str, bool]:
+def _rules(body: Mapping[str, JSON], response: Response | None, references: Sequence[str]) -> tuple[bool, ...]:
     """What HELM's definitions of its exact matches give: of the stripped text, of its choice where it is a letter."""
     if response is None or response.text is None or not references:
-        return {}
+        return ()
     answer: str | None = response.text.strip()
     mapping = as_object(body.get("output_mapping"))
     if mapping:
         answer = None if mapping.get(str(answer)) is None else str(mapping[str(answer)]).strip()
     if answer is None:
-        return dict.fromkeys(
-            ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match"), False
-        )
+        return (False,) * len(_MATCHES)
     plain, right = _normalised(answer), [text.strip() for text in references]
-    return {
-        "exact_match": any(answer == text for text in right),
-        "quasi_exact_match": any(plain == _normalised(text) for text in right),
-        "prefix_exact_match": any(answer.startswith(text) for text in right),
-        "quasi_prefix_exact_match": any(plain.startswith(_normalised(text)) for text in right),
-    }
+    return (
+        any(answer == text for text in right),
+        any(plain == _normalised(text) for text in right),
+        any(answer.startswith(text) for text in right),
+        any(plain.startswith(_normalised(text)) for text in right),
+    )
 
 
 def _normalised(text: str) -> str:
@@ -246,14 +248,15 @@ def _verdicts(path: Path, dataset: Dataset, trials: Mapping[str, _Trial], intake
                 f"{where}: instance {str(entry.get('instance_id'))!r:.80} has statistics already; remove one"
             )
         judged.add(key)
+        rules = dict(zip(_MATCHES, trial.rules, strict=False))
         labels = {}
         for stat in map(as_object, as_list(entry.get("stats"))):
             name, value = str(as_object(stat.get("name")).get("name", "")), _mean(stat, where)
             labels[harness.column(name)] = Score(
                 value, None, harness.AS_STORED if value is not None else "stored without a value"
             )
-            if name in trial.rules and value in (0.0, 1.0):
-                intake.check(f"{name}, as HELM defines it", where, agrees=trial.rules[name] == (value == 1.0))
+            if name in rules and value in (0.0, 1.0):
+                intake.check(f"{name}, as HELM defines it", where, agrees=rules[name] == (value == 1.0))
         intake.add(
             ImportRecord(
                 where=where,

@@ -132,7 +132,7 @@ def read(source: Path, destination: Path) -> Path:
             intake.notes.update(unstated)
             intake.add(_record(log, sample, sampling, intake.notes))
             rows += 1
-        for stated in stated_results(source, header):
+        for stated in stated_results(source, header, intake.columns):
             intake.state(stated)
         return intake.write(
             {

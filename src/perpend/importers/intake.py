@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from perpend.ask.task import packaged_task
@@ -21,11 +22,14 @@ _OF_CHOICES = ("choice", "choice_raw", "confidence", "confidence_raw")
 
 
 class Intake(Staging):
-    """Records on their way into a run of a packaged task. Use it with `with`."""
+    """Records on their way into a run of a packaged task. Use it with `with`.
 
-    def __init__(self, destination: Path, task: str) -> None:
+    `is_rounded`: the numbers that such sources state may be rounded by hand; others were written by a program.
+    """
+
+    def __init__(self, destination: Path, task: str, *, is_rounded: bool = False) -> None:
         super().__init__(destination)
-        self._task = task
+        self._task, self._is_rounded = task, is_rounded
         self._stated: list[SourceNumber] = []
         self._rules: dict[str, SourceRule] = {}
 
@@ -33,7 +37,12 @@ class Intake(Staging):
         """Keep a number that the source states. More than MOST of them is a DataError."""
         if len(self._stated) >= MOST:
             raise DataError(f"{stated.file}: states more than {MOST} numbers; is something else taken for them?")
-        self._stated.append(stated)
+        self._stated.append(replace(stated, exact=not self._is_rounded))
+
+    @property
+    def columns(self) -> Collection[str]:
+        """The names of the stored scores so far."""
+        return self._labels_known
 
     def check(self, what: str, where: str, *, agrees: bool) -> None:
         """Count whether a rule of the source gives one of its verdicts, the one at `where`, again."""

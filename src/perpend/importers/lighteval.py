@@ -25,6 +25,7 @@ _NEW = frozenset(("doc", "model_response", "metric"))
 _OLD = frozenset(("full_prompt", "predictions", "metrics"))
 _FILE = re.compile(r"details_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[^_]+)\.parquet", re.DOTALL)
 _STDERR = "_stderr"
+_OF_CORPUS = re.compile(r"perplexity|bits_per_byte|bleu|chrf|ter\b|mcc|corpus|_f1\b|f1_numeric", re.IGNORECASE)
 _TOKENS = 1
 
 
@@ -194,8 +195,8 @@ def _state(body: Mapping[str, JSON], file: str, task: str, columns: set[str], in
                 continue
             column = harness.column(metric.removesuffix(_STDERR))
             what, place = f"{metric} of {name}", f"results.{name}.{metric}"
-            if column not in columns:
-                why = "no sample has this metric: it is of the whole corpus"
+            if column not in columns or _OF_CORPUS.search(metric):
+                why = "it is of the whole corpus, and not a mean over its samples"
                 intake.state(SourceNumber(what, number, file, place, unchecked=why))
                 continue
             statistic = "standard_error" if metric.endswith(_STDERR) else "mean"

@@ -47,7 +47,8 @@ class _Log:
 
     def __init__(self, path: Path, spec: Mapping[str, JSON], intake: Intake) -> None:
         named = [str(name) for name in as_list(spec.get("completion_fns")) or as_list(spec.get("model_names"))]
-        self.model = named[0] if named else str(as_object(spec.get("model_names")).get("completions", ["unknown"]))
+        older = as_list(as_object(spec.get("model_names")).get("completions"))
+        self.model = named[0] if named else str(older[0]) if older else "unknown"
         self.dataset = Dataset(str(spec["eval_name"]), str(spec.get("split") or ""), path.name, digest_file(path))
         self.sampling = harness.sampling_of({}, intake.notes)
         self.has_prompt: dict[str, bool] = {}
@@ -68,9 +69,32 @@ class _Log:
         )
 
 
+class _EventNumbers:
+    """The numbers of the events so far: all below `expected`, and of `later` those that came before their turn."""
+
+    def __init__(self) -> None:
+        self.expected = 0
+        self.later: set[int] = set()
+
+    def add(self, number: JSON, where: str) -> None:
+        """Take in one. One that is no number, or there already, is a DataError."""
+        is_own = isinstance(number, int) and number >= self.expected and number not in self.later
+        if not isinstance(number, int) or isinstance(number, bool) or not is_own:
+            raise DataError(f"{where}: 'event_id' must be a number of its own, not {number!r:.80}; remove one of two")
+        self.later.add(number)
+        while self.expected in self.later:
+            self.later.remove(self.expected)
+            self.expected += 1
+
+    @property
+    def missing(self) -> int:
+        """How many numbers are missing below the highest."""
+        return max(self.later) + 1 - self.expected - len(self.later) if self.later else 0
+
+
 def read(source: Path, destination: Path) -> Path:
     """Import a log as the run directory `destination`. A log without a report of its own is noted as unfinished."""
-    rows, log, report, events = 0, None, None, set[int]()
+    rows, log, report, events = 0, None, None, _EventNumbers()
     with Intake(destination, harness.TASK) as intake:
         for where, body in json_lines(source, constants=True):
             rows += 1
@@ -84,23 +108,18 @@ def read(source: Path, destination: Path) -> Path:
                 continue
             if not body.keys() >= _EVENT:
                 raise DataError(f"{where}: {', '.join(sorted(_EVENT - body.keys()))} missing in an event; is it whole?")
-            number = body["event_id"]
-            if not isinstance(number, int) or number in events:
-                raise DataError(
-                    f"{where}: 'event_id' must be a number of its own, not {number!r:.80}; remove one of two"
-                )
-            events.add(number)
+            events.add(body["event_id"], where)
             for record in _records(log, body, where, intake):
                 intake.add(record)
         if log is None:
             raise DataError(f"{source}: holds no line")
-        _complete(log, source, report, events, intake)
+        _complete(log, source, report, events.missing, intake)
         facts: dict[str, JSON] = {"name": source.name, "sha256": log.dataset.sha256, "rows": rows}
         return intake.write({"format": FORMAT, "files": [facts]})
 
 
 def _complete(
-    log: _Log, source: Path, report: tuple[str, Mapping[str, JSON]] | None, events: set[int], intake: Intake
+    log: _Log, source: Path, report: tuple[str, Mapping[str, JSON]] | None, missing: int, intake: Intake
 ) -> None:
     """What can be said when all lines were read: samples without a prompt, the report, gaps between the events."""
     for sample, there in log.has_prompt.items():
@@ -110,18 +129,8 @@ def _complete(
         intake.notes["logs without a final report: the evaluation may not have ended"] += 1
     else:
         _state(report, source, intake)
-    missing = len(set(range(max(events, default=-1) + 1)) - events) if events else 0
     if missing:
         intake.notes["events whose numbers are missing between the others: lines may have been removed"] += missing
-
-
-def _number(body: Mapping[str, JSON], where: str, known: set[int]) -> int:
-    if not body.keys() >= _EVENT:
-        raise DataError(f"{where}: {', '.join(sorted(_EVENT - body.keys()))} missing in an event; is it whole?")
-    number = body["event_id"]
-    if not isinstance(number, int) or number in known:
-        raise DataError(f"{where}: 'event_id' must be a number of its own, not {number!r:.80}; remove one of two")
-    return number
 
 
 def _records(log: _Log, body: Mapping[str, JSON], where: str, intake: Intake) -> Iterator[ImportRecord]:

@@ -37,13 +37,16 @@ class SourceNumber:
     statistic: str = ""
     where: Mapping[str, str] = field(default_factory=dict)
     unchecked: str = ""
+    exact: bool = False
+    """Whether a program wrote it with all its digits, so that 0.3 is not 0.25 rounded."""
 
     def as_json(self) -> dict[str, JSON]:
         """The entry in the manifest."""
         body: dict[str, JSON] = {"what": self.what, "value": self.value, "file": self.file, "place": self.place}
         if self.unchecked:
             return {**body, "unchecked": self.unchecked}
-        return {**body, "column": self.column, "statistic": self.statistic, "where": dict(self.where)}
+        body |= {"column": self.column, "statistic": self.statistic, "where": dict(self.where)}
+        return {**body, "exact": True} if self.exact else body
 
 
 @dataclass(slots=True)
@@ -97,7 +100,7 @@ def read_stated(source: Mapping[str, JSON] | None) -> list[SourceNumber]:
         if not texts["unchecked"] and not texts["column"] and texts["statistic"] not in COUNTS:
             texts["unchecked"] = "the import does not say what it is of"
         where = {key: str(value) for key, value in as_object(entry.get("where")).items()}
-        stated.append(SourceNumber(what, float(value), **texts, where=where))
+        stated.append(SourceNumber(what, float(value), **texts, where=where, exact=entry.get("exact") is True))
     return stated
 
 
@@ -130,7 +133,7 @@ def tolerances(stated: Sequence[SourceNumber]) -> Iterator[float]:
     """How far a recomputed number may be from each stated one: half a unit of the last digit that was written.
 
     A number with fewer than three decimals is taken to be written as precisely as the most precise one of its file and
-    statistic: 0.5 among 0.5038 and 0.4911 is not 0.5038 rounded.
+    statistic: 0.5 among 0.5038 and 0.4911 is not 0.5038 rounded. One that a program wrote has at least three.
     """
     finest: dict[tuple[str, str], int] = {}
     for one in stated:
@@ -138,7 +141,7 @@ def tolerances(stated: Sequence[SourceNumber]) -> Iterator[float]:
         finest[group] = max(finest.get(group, 0), _decimals(one.value))
     for one in stated:
         own = _decimals(one.value)
-        digits = own if own >= _ROUNDED else finest[one.file, one.statistic]
+        digits = own if own >= _ROUNDED else max(finest[one.file, one.statistic], _ROUNDED * one.exact)
         yield max(0.5 * 10.0**-digits * (1 + _CLOSE), _CLOSE * max(1.0, abs(one.value)))
 
 

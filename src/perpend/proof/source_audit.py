@@ -26,6 +26,7 @@ from perpend.measure.stated import (
     tolerances,
 )
 from perpend.measure.table import Column, Pair, Table
+from perpend.proof.source_given import GivenNumber, given, is_binary
 from perpend.report.export import TrialRow, rows
 from perpend.stats.families import family
 from perpend.stats.pairs import sign_flip
@@ -34,10 +35,12 @@ from perpend.types import Estimate
 
 _IMPORTED = "@import"
 _OURS = "correct"
-_FEW = 6
+_FEW = 30
+_TURN = re.compile(r"(?:(?P<before>.*)_)?turn_(?P<turn>\d{1,9})", re.DOTALL)
 _UNREAD = frozenset(("", "[invalid]", "[none]", "none", "n/a", "null"))
 """What harnesses store as the answer that a scorer read out where it could read none."""
 _LENGTH = "length"
+_ROUNDED = 0.00051
 # Counts and costs that a harness stores beside its verdicts: no verdict, though some are 0 or 1.
 _BESIDE = re.compile(
     r"stored_(?:num_|n_|finish_reason|training_|inference_|batch_size|prompt_truncated|logprob|max_prob|avg_|time_"
@@ -114,6 +117,7 @@ class SourceAudit:
     rules: Sequence[SourceRule] = ()
     ours: Sequence[tuple[str, str, Estimate]] = ()
     numbers: Sequence[CheckedNumber] = ()
+    given: Sequence[GivenNumber] = ()
     unfit: Sequence[UnfitVerdicts] = ()
     comparisons: Sequence[SourceComparison] = ()
     notes: Mapping[str, int] = field(default_factory=dict)
@@ -131,6 +135,11 @@ class SourceAudit:
         """The stated numbers that do not follow."""
         return [one for one in self.numbers if one.value is not None and not one.agrees]
 
+    @property
+    def rounded(self) -> list[CheckedNumber]:
+        """The stated numbers that follow only when what was computed is rounded to fewer than three decimals."""
+        return [one for one in self.numbers if one.agrees and abs((one.value or 0.0) - one.stated.value) > _ROUNDED]
+
     def as_json(self) -> dict[str, JSON]:
         """The outcome as JSON."""
         return {
@@ -142,6 +151,7 @@ class SourceAudit:
             "rules": [rule.as_json() for rule in self.rules],
             "our_rules": [{"rule": a, "column": b, "disagreement": c.as_json()} for a, b, c in self.ours],
             "numbers": [one.as_json() for one in self.numbers],
+            "given": [one.as_json() for one in self.given],
             "verdicts_without_an_answer": [one.as_json() for one in self.unfit],
             "comparisons": [one.as_json() for one in self.comparisons],
             "notes": dict(self.notes),
@@ -171,6 +181,7 @@ def audit_source(run: Run, name: str) -> SourceAudit:
         rules=read_rules(about),
         ours=list(_ours(table, verdicts)),
         numbers=numbers,
+        given=given(table, verdicts),
         unfit=_unfit(run, verdicts),
         comparisons=list(_comparisons(verdicts)),
         notes={str(key): count for key, count in as_object(about.get("notes")).items() if isinstance(count, int)},
@@ -182,10 +193,6 @@ def _verdicts(table: Table) -> dict[str, Column]:
     """The stored columns that judge answers, with values in them."""
     columns = {name: column for name, column in table.columns().items() if name.endswith(_IMPORTED)}
     return {name: one for name, one in columns.items() if not _BESIDE.match(name) and one.defined.any()}
-
-
-def _is_binary(column: Column) -> bool:
-    return bool(np.isin(column.all_values[column.defined], (0.0, 1.0)).all())
 
 
 def _numbers(table: Table, stated: Sequence[SourceNumber]) -> Iterator[CheckedNumber]:
@@ -212,7 +219,7 @@ def _ours(table: Table, verdicts: Mapping[str, Column]) -> Iterator[tuple[str, s
         return
     ours = table.column(_OURS)
     for name, column in verdicts.items():
-        if _is_binary(column):
+        if is_binary(column):
             differ = column.disagreement(ours)
             if differ.value is not None:
                 yield ours.name, name, differ
@@ -220,7 +227,7 @@ def _ours(table: Table, verdicts: Mapping[str, Column]) -> Iterator[tuple[str, s
 
 def _unfit(run: Run, verdicts: Mapping[str, Column]) -> list[UnfitVerdicts]:
     """Verdicts of 0 and 1 on answers that failed, are empty, were cut off, or out of which nothing could be read."""
-    binary = [name for name, column in verdicts.items() if _is_binary(column)]
+    binary = [name for name, column in verdicts.items() if is_binary(column)]
     if not binary or not int(run.table.answers.answered.sum()):
         return []
     kinds = {name: Counter[str]() for name in binary}
@@ -269,7 +276,10 @@ def _kind(row: TrialRow, name: str) -> str:
 
 
 def _comparisons(verdicts: Mapping[str, Column]) -> Iterator[SourceComparison]:
-    """Models and conditions of each column, in pairs: all of a few, else neighbours in the order of their means."""
+    """Models and conditions of each column, in pairs: all of up to 30, else neighbours in the order of their means.
+
+    Of turns, each with the next of its dialogue, and with the same turn of other dialogues.
+    """
     for name, column in verdicts.items():
         pairs = [(key, sides) for key in ("model", "condition") for sides in _sides(column, key)]
         differences = {(key, sides): _difference(column.pair(*sides, key=key)) for key, sides in pairs}
@@ -306,7 +316,16 @@ def _p(difference: Estimate) -> float | None:
 def _sides(column: Column, key: str) -> list[tuple[str, str]]:
     parts = column.by(key)
     own = {value: one for value, one in parts.items() if one.defined.any()}
+    turns = {value: match for value in own if (match := _TURN.fullmatch(value))} if key == "condition" else {}
+    if turns and len(turns) == len(own):
+        places = {value: (match["before"], int(match["turn"])) for value, match in turns.items()}
+        return [(a, b) for a, b in combinations(own, 2) if _is_step(places[a], places[b])]
     if len(own) <= _FEW:
         return list(combinations(own, 2))
     means = {value: float(np.mean(one.all_values[one.defined])) for value, one in own.items()}
     return list(pairwise(sorted(means, key=lambda value: -means[value])))
+
+
+def _is_step(first: tuple[str, int], second: tuple[str, int]) -> bool:
+    """Whether two turns are one after the other of a dialogue, or the same of two."""
+    return second[1] - first[1] == 1 if first[0] == second[0] else first[1] == second[1]
