@@ -127,7 +127,7 @@ def _nowhere(line: str) -> None:
 @click.option("--to", type=PATH, default=Path("published"), show_default=True, help="Directory for published runs.")
 @click.option("--accept", multiple=True, metavar="GATE", help="Publish even though this gate fails; needs --because.")
 @click.option("--because", multiple=True, metavar="TEXT", help="Reason, one per --accept. The report shows it.")
-@click.option("--sign", type=PATH, help="Sign the receipt with this SSH key (ssh-keygen).")
+@click.option("--sign", type=PATH, help="Sign receipt and statement with this SSH key (ssh-keygen).")
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
 @click.option("--all-figures", is_flag=True, help="Draw every figure of the study, not only the main ones.")
 @click.option("--page", is_flag=True, help="Also write page.html, to read the trials in a browser.")

@@ -2,7 +2,8 @@
 
 data/<task>/<developer>/<model>/<id>.json, and beside it <id>_samples.jsonl. What the schema has no place for is in its
 free fields: the condition, the repeat and the data set of a sample under 'metadata'. A trial that was never answered is
-not written; one that has no score is, marked as such, because the schema asks for a score.
+not written; one that has no score is, marked as such, because the schema asks for a score. `publish` writes aggregates
+alone, which cite metrics.json.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
-from perpend.canon import JSON, digest_file, dumps, portable_name, pretty, write_atomic
+from perpend.canon import JSON, as_object, digest_file, dumps, portable_name, pretty, write_atomic
 from perpend.disk import replacing
 from perpend.errors import StoreError
+from perpend.ledger.manifest import Manifest
 from perpend.measure.run import Run
+from perpend.measure.study import Numbers
 from perpend.measure.table import Column
 from perpend.report.export import TrialRow, rows
 from perpend.types import Estimate, Sampling
@@ -42,17 +45,53 @@ def write_records(run: Run, folder: Path) -> list[Path]:
     return [_write(run, folder, model.label, model.name) for model in run.manifest.models]
 
 
+def records(manifest: Manifest, numbers: Numbers) -> dict[str, dict[str, JSON]]:
+    """The aggregate of each model by the name of its file: the rates and means that metrics.json states of it.
+
+    A result is a column at a condition and a temperature. An undefined number is no result.
+    """
+    bodies = {}
+    for model in manifest.models:
+        results = []
+        for metric in (one for name in ("rate", "mean") for one in numbers.find(name, model=model.label)):
+            if metric.estimate.value is not None and not metric.scorer.startswith(_NOT_SCORED):
+                condition, temperature = metric.where.get("condition", ""), metric.where.get("temperature", "")
+                same = [one for one in manifest.samplings_of(model) if f"{one.temperature:g}" == temperature]
+                result = _result(manifest, metric.scorer, condition, metric.estimate, is_binary=metric.name == "rate")
+                result["generation_config"] = {"generation_args": _arguments(same)}
+                if len({one.temperature for one in manifest.samplings}) > 1:
+                    result["evaluation_result_id"] = f"{result['evaluation_result_id']}/temperature {temperature}"
+                results.append(result)
+        bodies[record_name(manifest, model.label)] = _aggregate(manifest, model.label, model.name, results)
+    return bodies
+
+
+def record_name(manifest: Manifest, label: str) -> str:
+    """The name of the aggregate of a model: an id from the content, so that the same run gives the same record."""
+    facts = dumps([manifest.as_json(), label])
+    return f"{uuid.UUID(bytes=hashlib.sha256(facts.encode()).digest()[:16], version=4)}.json"
+
+
+def begun(manifest: Manifest) -> datetime | None:
+    """When a run was begun; None where its manifest states no time. One without an offset is in UTC."""
+    try:
+        moment = datetime.fromisoformat(manifest.created)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
 def _write(run: Run, folder: Path, label: str, model: str) -> Path:
     task = portable_name(run.manifest.task)
     developer, _, name = model.rpartition("/")
     place = Path("data", task, portable_name(developer or "unknown"), portable_name(name))
-    code = _uuid(run, label)
+    code = record_name(run.manifest, label).removesuffix(".json")
     aggregate, samples = folder / place / f"{code}.json", folder / place / f"{code}{SAMPLES}.jsonl"
     for path in (aggregate, samples):
         if path.exists():
             raise StoreError(f"{path} exists already; give another folder or remove it")
     samples.parent.mkdir(parents=True, exist_ok=True)
-    evaluation = f"{task}/{model}/{_epoch(run)}"
+    evaluation = _evaluation(run.manifest, model)
     columns = {name: column for name, column in run.columns().items() if not name.startswith(_NOT_SCORED)}
     count = 0
     with replacing(samples) as tmp, tmp.open("w", encoding="utf-8", newline="\n") as file:
@@ -60,18 +99,32 @@ def _write(run: Run, folder: Path, label: str, model: str) -> Path:
             for sample in _instances(run, row, evaluation, model, columns):
                 file.write(dumps(sample) + "\n")
                 count += 1
-    results = list(_results(run, label, columns))
-    body: dict[str, JSON] = {
+    body = _aggregate(run.manifest, label, model, list(_results(run, label, columns)))
+    body["source_metadata"] = {**as_object(body["source_metadata"]), "source_name": run.name}
+    body["detailed_evaluation_results"] = {
+        "format": "jsonl",
+        "file_path": (place / samples.name).as_posix(),
+        "hash_algorithm": "sha256",
+        "checksum": digest_file(samples),
+        "total_rows": count,
+    }
+    write_atomic(aggregate, pretty(body))
+    return aggregate
+
+
+def _aggregate(manifest: Manifest, label: str, model: str, results: Sequence[JSON]) -> dict[str, JSON]:
+    developer, _, name = model.rpartition("/")
+    return {
         "schema_version": SCHEMA_VERSION,
-        "evaluation_id": evaluation,
-        "retrieved_timestamp": _epoch(run),
+        "evaluation_id": _evaluation(manifest, model),
+        "retrieved_timestamp": _epoch(manifest),
         "source_metadata": {
-            "source_name": run.name,
+            "source_name": manifest.run,
             "source_type": "evaluation_run",
             "source_organization_name": "unknown",
             "evaluator_relationship": "other",
         },
-        "eval_library": {"name": "perpend", "version": str(run.manifest.code.get("version", "unknown"))},
+        "eval_library": {"name": "perpend", "version": str(manifest.code.get("perpend", "unknown"))},
         "model_info": {
             "name": name,
             "id": model,
@@ -79,29 +132,16 @@ def _write(run: Run, folder: Path, label: str, model: str) -> Path:
             "additional_details": {"deployment_type": "unknown", "model_availability": "unknown", "label": label},
         },
         "evaluation_results": results,
-        "detailed_evaluation_results": {
-            "format": "jsonl",
-            "file_path": (place / samples.name).as_posix(),
-            "hash_algorithm": "sha256",
-            "checksum": digest_file(samples),
-            "total_rows": count,
-        },
     }
-    write_atomic(aggregate, pretty(body))
-    return aggregate
 
 
-def _uuid(run: Run, label: str) -> str:
-    """An id from the content: the same run gives the same record."""
-    facts = run.manifest.as_json()
-    return str(uuid.UUID(bytes=hashlib.sha256(dumps([facts, label]).encode()).digest()[:16], version=4))
+def _evaluation(manifest: Manifest, model: str) -> str:
+    return f"{portable_name(manifest.task)}/{model}/{_epoch(manifest)}"
 
 
-def _epoch(run: Run) -> str:
-    try:
-        return str(datetime.fromisoformat(run.manifest.created).timestamp())
-    except ValueError:
-        return "0"
+def _epoch(manifest: Manifest) -> str:
+    moment = begun(manifest)
+    return "0" if moment is None else str(moment.timestamp())
 
 
 def _short(column: str) -> str:
@@ -111,8 +151,8 @@ def _short(column: str) -> str:
     return column.replace("@", "-v")
 
 
-def _result_id(run: Run, column: str, condition: str) -> str:
-    return _short(column) if len(run.manifest.conditions) == 1 else f"{condition}/{_short(column)}"
+def _result_id(manifest: Manifest, column: str, condition: str) -> str:
+    return _short(column) if len(manifest.conditions) == 1 else f"{condition}/{_short(column)}"
 
 
 def _results(run: Run, label: str, columns: Mapping[str, Column]) -> Iterator[JSON]:
@@ -125,12 +165,12 @@ def _results(run: Run, label: str, columns: Mapping[str, Column]) -> Iterator[JS
             is_binary = bool(np.isin(values, (0.0, 1.0)).all())
             estimate = own.rate() if is_binary else own.mean()
             if estimate.value is not None:
-                yield _result(run, name, condition, estimate, is_binary=is_binary)
+                yield _result(run.manifest, name, condition, estimate, is_binary=is_binary)
 
 
-def _result(run: Run, column: str, condition: str, estimate: Estimate, *, is_binary: bool) -> JSON:
-    result_id = _result_id(run, column, condition)
-    datasets = ", ".join(sorted({dataset.name for dataset in run.manifest.datasets})) or run.manifest.task
+def _result(manifest: Manifest, column: str, condition: str, estimate: Estimate, *, is_binary: bool) -> dict[str, JSON]:
+    result_id = _result_id(manifest, column, condition)
+    datasets = ", ".join(sorted({dataset.name for dataset in manifest.datasets})) or manifest.task
     details: dict[str, JSON] = {"score": estimate.value, "uncertainty": {"num_samples": estimate.n}}
     if estimate.lo is not None and estimate.hi is not None:
         interval = {"lower": estimate.lo, "upper": estimate.hi, "confidence_level": estimate.level}
@@ -143,7 +183,7 @@ def _result(run: Run, column: str, condition: str, estimate: Estimate, *, is_bin
     )
     return {
         "evaluation_result_id": result_id,
-        "evaluation_name": run.manifest.task,
+        "evaluation_name": manifest.task,
         "source_data": {"dataset_name": datasets, "source_type": "other"},
         "metric_config": {
             "evaluation_description": f"mean of {column}",
@@ -155,7 +195,7 @@ def _result(run: Run, column: str, condition: str, estimate: Estimate, *, is_bin
             "additional_details": {CONDITION: condition, COLUMN: column, "lower_is_better": "not stated by the run"},
         },
         "score_details": details,
-        "generation_config": {"generation_args": _arguments(run.manifest.samplings)},
+        "generation_config": {"generation_args": _arguments(manifest.samplings)},
     }
 
 
@@ -221,7 +261,7 @@ def _instances(
                   "extraction_method": name, "is_terminal": True}  # fmt: skip
         yield {
             **base,
-            "evaluation_result_id": _result_id(run, name, trial.condition),
+            "evaluation_result_id": _result_id(run.manifest, name, trial.condition),
             "answer_attribution": [] if score.answer is None else [answer],
             "evaluation": {"score": score.value, "is_correct": score.value == 1.0},
             "metadata": {**metadata, COLUMN: name},
