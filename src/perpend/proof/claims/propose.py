@@ -225,7 +225,8 @@ def _of_estimate(text: str, estimate: Estimate, spread: float | None, names: tup
     yield Candidate(text, value, names)
     if text.startswith("difference") and value:
         yield Candidate(f"-{text}", -value, names)
-    yield Candidate(f"n({text})", float(estimate.n), names, "count")
+    if text.startswith(("rate", "mean", "override")):
+        yield Candidate(f"n({text})", float(estimate.n), names, "count")
     if isinstance(k, int | float) and text.startswith("rate"):
         yield Candidate(f"k({text})", float(k), names, "count")
     if lo is not None and hi is not None:
