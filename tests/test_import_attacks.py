@@ -62,6 +62,7 @@ def _rounded(source: Path) -> None:
 REFUSED: list[tuple[str, str, Damage]] = [
     ("helm: the specification of another model", "helm",
      replaced("run_spec.json", '"method": "generation"', '"method": "generation", "model": "lab/large"')),
+    ("helm: a mean that is not its sum", "helm", edited("per_instance_stats.json", with_first(_two_means))),
     ("alpaca: a Git LFS pointer for the annotations", "alpaca", written("annotations.json", lambda _: POINTER)),
     ("alpaca: a win rate of nan", "alpaca", replaced("leaderboard.csv", "58.3", "nan")),
     ("alpaca: ends in zero bytes, as after a crash", "alpaca",
@@ -86,7 +87,6 @@ REFUSED: list[tuple[str, str, Damage]] = [
 ]  # fmt: skip
 
 FOUND: list[tuple[str, str, Damage, str]] = [
-    ("helm: a mean that is not its sum", "helm", edited("per_instance_stats.json", with_first(_two_means)), "row 1"),
     ("outputs: an accuracy as if rounded", "outputs", _rounded, "line 1, accuracy"),
 ]  # fmt: skip
 

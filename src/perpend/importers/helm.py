@@ -264,7 +264,7 @@ def _verdicts(path: Path, dataset: Dataset, trials: Mapping[str, _Trial], intake
         rules = dict(zip(_MATCHES, trial.rules, strict=False))
         labels = {}
         for stat in map(as_object, as_list(entry.get("stats"))):
-            name, value = str(as_object(stat.get("name")).get("name", "")), _mean(stat, where, intake)
+            name, value = str(as_object(stat.get("name")).get("name", "")), _mean(stat, where)
             labels[harness.column(name)] = Score(
                 value, None, harness.AS_STORED if value is not None else "stored without a value"
             )
@@ -288,7 +288,7 @@ def _verdicts(path: Path, dataset: Dataset, trials: Mapping[str, _Trial], intake
         intake.notes["instances without statistics of their own"] += len(trials) - len(judged)
 
 
-def _mean(stat: Mapping[str, JSON], where: str, intake: Intake) -> float | None:
+def _mean(stat: Mapping[str, JSON], where: str) -> float | None:
     """The mean of a statistic, which is its sum through its count; None where it counts nothing."""
     count, total = harness.finite(stat.get("count")), harness.finite(stat.get("sum"))
     if count is None or count < 0:
@@ -296,9 +296,8 @@ def _mean(stat: Mapping[str, JSON], where: str, intake: Intake) -> float | None:
     if not count or total is None:
         return None
     stated = harness.finite(stat.get("mean"))
-    if stated is not None:
-        agrees = abs(stated - total / count) <= _CLOSE * max(1.0, abs(stated))
-        intake.check("a mean is its sum through its count", where, agrees=agrees)
+    if stated is not None and abs(stated - total / count) > _CLOSE * max(1.0, abs(stated)):
+        raise DataError(f"{where}: a mean of {stated:g} beside a sum of {total:g} and a count of {count:g}")
     return total / count
 
 
