@@ -306,7 +306,7 @@ def test_half_a_surrogate_pair_and_numbers_beyond_every_sum_do_no_harm(tmp_path:
     helm = source_files.helm(tmp_path / "helm")
     stats = json.loads((helm / "per_instance_stats.json").read_text())
     for entry in stats:
-        entry["stats"][1]["sum"] = 1e308
+        entry["stats"][1] |= {"sum": 1e308, "mean": 1e308}
     (helm / "per_instance_stats.json").write_text(json.dumps(stats))
     [outcome] = pp.audit(helm).sources
     [number] = [one for one in outcome.numbers if one.stated.what == "num_output_tokens test"]

@@ -78,8 +78,12 @@ def read(source: Path, destination: Path) -> Path:
                     intake.check(_RULE, f"{labels.files[-1].name}: row {one}", agrees=agrees)
                     if not agrees:
                         intake.notes["dialogues whose stated turn of flip does not follow from their labels"] += 1
-            if labels.turns and len(labels.turns) != row:
-                raise DataError(f"{path}: {row} dialogues, and labels of {len(labels.turns)}; are they of one run?")
+            for what, rows in (("labels", labels.turns), ("turns of flip", labels.flips)):
+                if rows and set(rows) != set(range(1, row + 1)):
+                    raise DataError(
+                        f"{path}: dialogues 1 to {row}, and {what} of {min(rows)} to {max(rows)}, {len(rows)} in all; "
+                        "are they of one run?"
+                    )
             files += [{"name": one.name, "sha256": digest_file(one)} for one in (path, *labels.files)]
             prompts.setdefault((path.parent, match["model"]), set()).add(match["prompt"])
         for (folder, model), names in prompts.items():
@@ -129,6 +133,8 @@ def _labels(path: Path, stem: str) -> _Labels:
         match = _FLIP.fullmatch(line)
         if match is None:
             raise DataError(f"{flips}:{number}: 'Row N: Turn of Flip: N' was expected, not {line!r:.80}")
+        if int(match[1]) in stated:
+            raise DataError(f"{flips}:{number}: row {match[1]} has a turn of flip already; remove one")
         stated[int(match[1])] = int(match[2])
     return _Labels(turns, stated, [one for one in (table, flips) if one.is_file()])
 

@@ -33,6 +33,7 @@ _ENTRY: Shape = dict.fromkeys(
 _MATCHES = ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+_CLOSE = 1e-6
 _NO_STATE = "the verdicts of HELM are of the answers in scenario_state.json, which is not beside them; add it"
 
 
@@ -81,6 +82,7 @@ def read(source: Path, destination: Path) -> Path:
     dataset = Dataset(name.partition(":")[0] or name, "import", state.name, digest_file(state))
     with Intake(destination, harness.TASK) as intake:
         trials = _answers(state, dataset, intake)
+        _check_model(folder / SPEC, spec, trials)
         files = [state]
         if (folder / PER_INSTANCE).is_file():
             _verdicts(folder / PER_INSTANCE, dataset, trials, intake)
@@ -94,6 +96,17 @@ def read(source: Path, destination: Path) -> Path:
 
 def _spec(path: Path) -> Mapping[str, JSON]:
     return json_object(read_text(path), str(path), constants=True) if path.is_file() else {}
+
+
+def _check_model(path: Path, spec: Mapping[str, JSON], trials: Mapping[str, _Trial]) -> None:
+    """Refuse a specification of another model than that of the answers."""
+    adapter = as_object(spec.get("adapter_spec"))
+    planned = [name for key in ("model", "model_deployment") if isinstance(name := adapter.get(key), str) and name]
+    others = sorted({trial.model for trial in trials.values()}.difference(planned))
+    if planned and others:
+        raise DataError(
+            f"{path}: is of the model {planned[0]!r:.80}, and {STATE} of {others[0]!r:.80}; are they of one run?"
+        )
 
 
 def _answers(path: Path, dataset: Dataset, intake: Intake) -> dict[str, _Trial]:
@@ -280,7 +293,12 @@ def _mean(stat: Mapping[str, JSON], where: str) -> float | None:
     count, total = harness.finite(stat.get("count")), harness.finite(stat.get("sum"))
     if count is None or count < 0:
         raise DataError(f"{where}: a statistic needs a count of 0 or more, not {stat.get('count')!r:.80}")
-    return None if not count or total is None else total / count
+    if not count or total is None:
+        return None
+    stated = harness.finite(stat.get("mean"))
+    if stated is not None and abs(stated - total / count) > _CLOSE * max(1.0, abs(stated)):
+        raise DataError(f"{where}: a mean of {stated:g} beside a sum of {total:g} and a count of {count:g}")
+    return total / count
 
 
 def _aggregates(path: Path, trials: Mapping[str, _Trial], intake: Intake) -> None:

@@ -28,7 +28,11 @@ _MATCH = "rule_match"
 _LARGEST, _WORDS = 1 << 26, 6
 
 
-def _no_more(record: ImportRecord, row: MappedRow, intake: Intake) -> ImportRecord:  # noqa: ARG001  as the others
+def _reward(record: ImportRecord, row: MappedRow, intake: Intake) -> ImportRecord:  # noqa: ARG001  as the others
+    """A task, a trial of it and a number; one without them is a DataError."""
+    reward = row.values.get("score.reward")
+    if harness.finite(reward) is None or isinstance(reward, str) or row.values.get("id") is None:
+        raise DataError(f"{row.where}: needs a 'task_id' and a number as 'reward', not {reward!r:.80}")
     return replace(record, further="refused")
 
 
@@ -45,7 +49,7 @@ class KnownTable:
     fields: str
     names: tuple[str, ...]
     """The names that even a damaged file of the kind has."""
-    completed: Callable[[ImportRecord, MappedRow, Intake], ImportRecord] = _no_more
+    completed: Callable[[ImportRecord, MappedRow, Intake], ImportRecord]
     stated: Callable[[Path], Iterable[SourceNumber]] = _nothing
 
 
@@ -95,6 +99,8 @@ def _solution(record: ImportRecord, row: MappedRow, intake: Intake) -> ImportRec
     """A solution's answer against that of the worked one, which is the rule of its flag."""
     right, text = _final(str(row.values.get("tag.worked", ""))), record.response.text if record.response else None
     flag = row.values.get("score.correct")
+    if not isinstance(flag, bool):
+        raise DataError(f"{row.where}: 'is_correct' must be true or false, not {flag!r:.80}")
     if text is not None and right:
         intake.check("is_correct: the answer after 'A:' is that of the worked solution", row.where,
                      agrees=(_final(text) == right) == bool(flag))  # fmt: skip
@@ -152,5 +158,6 @@ TABLES = (
         lambda row: {"task_id", "trial", "reward"} <= row.keys(),
         "id=task_id,repeat=trial,score.reward=reward",
         ("task_id", "trial", "reward"),
+        _reward,
     ),
 )

@@ -108,6 +108,10 @@ def _record(
     row: Mapping[str, JSON], where: str, model: str, dataset: Dataset, number: int, intake: Intake
 ) -> ImportRecord:
     task = dataset.name
+    parts = ("doc", "model_response", "metric") if _layout(row) == "new" else ("metrics",)
+    others = [key for key in parts if not isinstance(row.get(key), Mapping)]
+    if others:
+        raise DataError(f"{where}: {others[0]!r} must be an object, not {row.get(others[0])!r:.80}")
     if _layout(row) == "new":
         doc, answer, metrics = (as_object(row[key]) for key in ("doc", "model_response", "metric"))
         prompt, choices, gold = doc.get("query"), _listed(doc.get("choices"), where), doc.get("gold_index")

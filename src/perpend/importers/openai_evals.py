@@ -50,6 +50,7 @@ class _Log:
         older = as_list(as_object(spec.get("model_names")).get("completions"))
         self.model = named[0] if named else str(older[0]) if older else "unknown"
         self.dataset = Dataset(str(spec["eval_name"]), str(spec.get("split") or ""), path.name, digest_file(path))
+        self.run = spec.get("run_id")
         self.sampling = harness.sampling_of({}, intake.notes)
         self.has_prompt: dict[str, bool] = {}
 
@@ -108,6 +109,10 @@ def read(source: Path, destination: Path) -> Path:
                 continue
             if not body.keys() >= _EVENT:
                 raise DataError(f"{where}: {', '.join(sorted(_EVENT - body.keys()))} missing in an event; is it whole?")
+            if body["run_id"] != log.run:
+                raise DataError(
+                    f"{where}: an event of the run {str(body['run_id'])!r:.80}, in a log of {log.run!r:.80}"
+                )
             events.add(body["event_id"], where)
             for record in _records(log, body, where, intake):
                 intake.add(record)

@@ -36,12 +36,14 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_POINTER = b"version https://git-lfs.github.com/"
 _FOREIGN = (
     (b"PK\x03\x04", "a zip archive or an Excel workbook; save the sheet as CSV"),
     (b"\xd0\xcf\x11\xe0", "an Excel workbook; save the sheet as CSV"),
     (b"\x1f\x8b", "packed with gzip; unpack it first"),
     (b"\x28\xb5\x2f\xfd", "packed with Zstandard; unpack it first"),
     (b"SQLite format 3\x00", f"a SQLite file; give {FORMATS}"),
+    (_POINTER, "a Git LFS pointer, not the file; fetch it with 'git lfs pull'"),
     (b"%PDF", f"a PDF; give {FORMATS}"),
 )
 _LINES = (".jsonl", ".ndjson")
@@ -105,6 +107,8 @@ def names_at_start(path: Path, names: Iterable[str]) -> bool:
     """
     with open_file(path) as file:
         head = file.read(_HEAD).replace(b"\0", b"")
+    if head.startswith(_POINTER):
+        raise DataError(f"{path}: a Git LFS pointer, not the file; fetch it with 'git lfs pull'")
     return all(re.search(rb"(?<![\w.])" + re.escape(name.encode()) + rb"(?![\w.])", head) for name in names)
 
 
