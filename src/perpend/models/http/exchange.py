@@ -1,8 +1,9 @@
 """A model behind an HTTP server: many requests at once, and when to give the server up.
 
 `HttpModel.answer` is an ordinary generator. It starts up to `workers` requests, drives its own event loop until some
-of them have ended, yields those as one batch, and continues. Rendering the requests and storing the answers thus happen
-in the caller's thread, between two turns of the loop, with no queue and no lock.
+of them have ended, starts others in their place, and yields what ended within some milliseconds as one batch. Rendering
+the requests and storing the answers thus happen in the caller's thread, between two turns of the loop, with no queue
+and no lock.
 
 A request without an answer is set aside until there is a sign of whether it or the server is ill. An answer to another
 request is such a sign: then what failed or was refused is data, and what never reached the server is asked again.
@@ -33,6 +34,10 @@ _DRAIN_S = 5.0
 _REFUSED_TO_STOP = 8
 _UNREACHABLE_TO_STOP = 3
 _DEEPEST = 50
+# A commit costs as much as asking: an answer waits this long for others to be stored with it. A request that is in
+# flight is as much at risk, and for longer.
+_GATHER_S = 0.01
+_GATHER_BYTES = 1 << 20
 
 
 class HttpModel(ABC):
@@ -134,6 +139,7 @@ class _Exchange:
         self.thread = ThreadPoolExecutor(1) if _a_loop_runs_here() else None
         self.loop = asyncio.new_event_loop()
         self.turn: asyncio.Future[None] = self.loop.create_future()
+        self.is_due = False
 
     def close(self) -> None:
         """Cancel what is in flight and leave nothing open, whatever ended the call."""
@@ -155,21 +161,37 @@ class _Exchange:
 
     def answers(self, requests: Iterator[tuple[int, Request]]) -> Iterator[Answers]:
         """What `HttpModel.answer` yields."""
-        while True:
-            while len(self.tasks) < self.workers and (pair := self._next(requests)) is not None:
-                task = self.loop.create_task(self._ask(*pair))
-                self.tasks.add(task)
-                task.add_done_callback(self._settle)
-            if not self.tasks:
-                break
-            self._turn()
-            if batch := self._judged():
+        batch: list[tuple[int, Response]] = []
+        try:
+            while self._fill(requests):
+                self._turn()
+                if (answers := self._judged()) and not batch:
+                    self.is_due = False
+                    timer = self.loop.call_later(_GATHER_S, self._fall_due)
+                batch += answers
+                is_full = len(batch) >= self.workers or self.caller.bodies.waiting > _GATHER_BYTES
+                if batch and (is_full or self.is_due):
+                    timer.cancel()
+                    whole, batch = batch, []
+                    yield whole
+                if not batch:
+                    self.caller.bodies.waiting = 0
+        except KeyboardInterrupt:
+            if batch:  # what is answered is paid for
                 yield batch
-            self.caller.bodies.waiting = 0
-        if self.fatal is None and (batch := self._last()):
+            raise
+        if batch := batch + (self._last() if self.fatal is None else []):
             yield batch
         if self.fatal is not None:
             raise self.fatal
+
+    def _fill(self, requests: Iterator[tuple[int, Request]]) -> bool:
+        """Start requests until all workers have one; whether any is in flight."""
+        while len(self.tasks) < self.workers and (pair := self._next(requests)) is not None:
+            task = self.loop.create_task(self._ask(*pair))
+            self.tasks.add(task)
+            task.add_done_callback(self._settle)
+        return bool(self.tasks)
 
     def _next(self, requests: Iterator[tuple[int, Request]]) -> tuple[int, Request] | None:
         if self.fatal is not None or self.budget.spent() is not None:
@@ -202,6 +224,10 @@ class _Exchange:
     def _settle(self, task: asyncio.Task[_Ended]) -> None:
         self.tasks.discard(task)
         self.settled.append(task)
+        self._wake()
+
+    def _fall_due(self) -> None:
+        self.is_due = True
         self._wake()
 
     def _wake(self) -> None:
