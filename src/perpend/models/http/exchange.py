@@ -16,13 +16,16 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from perpend.canon import JSON
 from perpend.errors import ModelError
+from perpend.models.base import UnreadableRequestError
 from perpend.models.http.attempt import RESUME, Attempt, Caller, Fate, HttpCall, NotThereError
 from perpend.models.http.link import Link
 from perpend.models.http.reply import BadReplyError, parse
+from perpend.models.http.steps import Steps
 from perpend.spec.keys import Keys
 from perpend.spec.model import Answers, Budget
 from perpend.types import Request, Response
@@ -77,10 +80,19 @@ class HttpModel(ABC):
     def decode(self, request: Request, body: bytes, ms: float) -> Response:
         """The answer in a reply with status 200. BadReplyError when there is none."""
 
+    def steps(self, _request: Request) -> Steps | None:
+        """The calls that answer a request which takes another route than `path`, or several; None for all others."""
+        return None
+
     def check(self, request: Request) -> None:
         """ModelError where such a request cannot be sent at all: no key, or the protocol has no place for it."""
         self.headers(self.link.key())
-        self.encode(request)
+        with suppress(UnreadableRequestError):  # that is an error of its trial
+            steps = self.steps(request)
+            if steps is None:
+                self.encode(request)
+            else:
+                next(steps)
 
     def hint(self, status: int) -> str:
         """What the user can do about a status that ends the run."""
@@ -97,7 +109,7 @@ class HttpModel(ABC):
             exchange.close()
 
     def fetch(self, path: str) -> JSON:
-        """The JSON that GET `path` answers. ModelError when there is none."""
+        """The JSON that GET answers at `path`, after `base_url` or with `Link.root` before it; ModelError if none."""
         exchange = _Exchange(self, Budget())
         try:
             return exchange.fetch(path)
@@ -127,8 +139,7 @@ class _Exchange:
         self.model = model
         self.workers = model.link.workers
         self.budget = budget
-        self.base_url = model.link.base_url.rstrip("/")
-        self.url = self.base_url + model.path
+        self.url = model.link.base + model.path
         self.caller = Caller(model.link, model.headers(model.link.key()), model.hint, budget)
         self.tasks: set[asyncio.Task[_Ended]] = set()
         self.settled: list[asyncio.Task[_Ended]] = []
@@ -204,7 +215,13 @@ class _Exchange:
         if model.link.tpm is not None:
             # Four characters per token is near enough: what was really used replaces it when the answer is there.
             tokens = sum(len(m.content) for m in request.messages) // 4 + request.sampling.max_tokens
-        call = HttpCall(self.url, model.encode(request), tokens, lambda raw, ms: model.decode(request, raw, ms))
+        try:
+            if (steps := model.steps(request)) is not None:
+                return _Ended(key, request, await self.caller.answered_in(steps, tokens))
+            body = model.encode(request)
+        except UnreadableRequestError as error:
+            return _Ended(key, request, Attempt(Fate.REFUSED, Response(error=str(error))))
+        call = HttpCall(self.url, body, tokens, lambda raw, ms: model.decode(request, raw, ms))
         return _Ended(key, request, await self.caller.attempts(call))
 
     def _turn(self) -> None:
@@ -316,10 +333,12 @@ class _Exchange:
             values.append(_scrubbed(parse(raw), self.caller.link.keys()))
             return Response("", ms=ms)
 
-        attempt = self._complete(self.caller.attempts(HttpCall(self.base_url + path, None, 0, read)))
+        url = path if path.startswith(self.caller.link.root) else self.caller.link.base + path
+        attempt = self._complete(self.caller.attempts(HttpCall(url, None, 0, read)))
         if not values:
             words = attempt.response.error if attempt else "not sent"
-            raise ModelError(f"the server does not say what it runs: GET {path}: {words}. Start it, or check base_url")
+            shown = path.removeprefix(self.caller.link.root)
+            raise ModelError(f"the server does not say what it runs: GET {shown}: {words}. Start it, or check base_url")
         return values[0]
 
 
