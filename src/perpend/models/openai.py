@@ -14,7 +14,7 @@ from perpend.models.base import UnreadableRequestError, choice_texts, likeliest,
 from perpend.models.http import BadReplyError, HttpModel, Link
 from perpend.models.http.reply import as_fact, as_finish, as_text, as_usage, complaint, parse
 from perpend.models.http.steps import Steps
-from perpend.models.scoring import NEEDS, SCORED_BY, Asked, choice_logprobs
+from perpend.models.scoring import NEEDS, SCORED_BY, ServedModel, choice_logprobs
 from perpend.types import Request, Response, Usage
 
 _OPENAI = "https://api.openai.com/v1"
@@ -176,8 +176,8 @@ class OpenAI(HttpModel):
         before, texts = choice_texts(text, request.choices, in_blank=True, whole_sentence=self.whole_sentence)
         if not before:
             raise UnreadableRequestError("nothing comes before the choices, so their first tokens have no likelihood")
-        asked = Asked(self.model, self.link, self.logprobs)
-        scores = choice_logprobs(request.choices, (yield from SCORED_BY[self.serving.engine](asked, [before, *texts])))
+        served = ServedModel(self.model, self.link, self.logprobs)
+        scores = choice_logprobs(request.choices, (yield from SCORED_BY[self.serving.engine](served, [before, *texts])))
         usage = Usage(prompt_sha256=_sha256(before))
         return Response(likeliest(request.choices, scores), choice_logprobs=scores, finish="stop", usage=usage)
 

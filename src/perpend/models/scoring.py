@@ -44,7 +44,7 @@ class ScoredPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ServedModel:
     """The model's name at a server, how the server is reached, and how many alternatives per token `echo` asks for."""
 
     model: str
@@ -56,10 +56,10 @@ Calls: TypeAlias = Generator[Step, JSON, list[ScoredPrompt]]
 """The calls that score some prompts: each is sent the reply of the one before; the prompts are returned in order."""
 
 
-def by_echo(asked: Asked, prompts: Sequence[str]) -> Calls:
+def by_echo(served: ServedModel, prompts: Sequence[str]) -> Calls:
     """OpenAI's own way, once: the prompt comes back with its log-probabilities, and nothing is generated."""
-    body: dict[str, JSON] = {"model": asked.model, "prompt": list(prompts), "echo": True, "temperature": 0.0}
-    reply = yield Step(asked.link.base + "/completions", {**body, "logprobs": asked.logprobs, "max_tokens": 0}, NEEDS)
+    body: dict[str, JSON] = {"model": served.model, "prompt": list(prompts), "echo": True, "temperature": 0.0}
+    reply = yield Step(served.link.base + "/completions", {**body, "logprobs": served.logprobs, "max_tokens": 0}, NEEDS)
     replies = _in_order(reply, len(prompts))
     return [_echoed(prompt, as_object(one.get("logprobs"))) for prompt, one in zip(prompts, replies, strict=True)]
 
@@ -81,11 +81,11 @@ def _letters(text: str) -> str:
     return "".join(text.replace("\u2581", " ").split())  # ▁, by which some tokenizers show a blank
 
 
-def by_prompt_logprobs(asked: Asked, prompts: Sequence[str]) -> Calls:
+def by_prompt_logprobs(served: ServedModel, prompts: Sequence[str]) -> Calls:
     """vLLM: `prompt_logprobs` 0 returns the prompt's own token at each place and no other."""
-    body: dict[str, JSON] = {"model": asked.model, "prompt": list(prompts), "temperature": 0.0, "max_tokens": 1}
+    body: dict[str, JSON] = {"model": served.model, "prompt": list(prompts), "temperature": 0.0, "max_tokens": 1}
     reply = yield Step(
-        asked.link.base + "/completions", {**body, "prompt_logprobs": 0, "return_token_ids": True}, NEEDS
+        served.link.base + "/completions", {**body, "prompt_logprobs": 0, "return_token_ids": True}, NEEDS
     )
     return [_listed(one) for one in _in_order(reply, len(prompts))]
 
@@ -98,11 +98,11 @@ def _listed(choice: Mapping[str, JSON]) -> ScoredPrompt:
     return ScoredPrompt([str(token) for token in tokens], [as_object(entry).get("logprob") for entry in entries])
 
 
-def by_generate(asked: Asked, prompts: Sequence[str]) -> Calls:
+def by_generate(served: ServedModel, prompts: Sequence[str]) -> Calls:
     """SGLang's own /generate: triples of log-probability, token and text, of all tokens from the first."""
     body: dict[str, JSON] = {"text": list(prompts), "return_logprob": True, "logprob_start_len": 0}
     reply = yield Step(
-        asked.link.root + "/generate", {**body, "sampling_params": {"temperature": 0, "max_new_tokens": 0}}
+        served.link.root + "/generate", {**body, "sampling_params": {"temperature": 0, "max_new_tokens": 0}}
     )
     replies = [as_object(as_object(one).get("meta_info")) for one in as_list(reply)]
     if len(replies) != len(prompts):
@@ -119,7 +119,7 @@ def _triples(about: Mapping[str, JSON]) -> ScoredPrompt:
     return ScoredPrompt([str(triple[1]) for triple in triples], [triple[0] for triple in triples])
 
 
-def by_forced_tokens(asked: Asked, prompts: Sequence[str]) -> Calls:
+def by_forced_tokens(served: ServedModel, prompts: Sequence[str]) -> Calls:
     """llama-server returns no log-probabilities of a prompt, but that of a token which it is made to draw.
 
     One call for each token that is scored; what choices share is asked once.
@@ -127,7 +127,7 @@ def by_forced_tokens(asked: Asked, prompts: Sequence[str]) -> Calls:
     tokens: list[list[int | str]] = []
     for prompt in prompts:
         reply = yield Step(
-            asked.link.root + "/tokenize", {"content": prompt, "add_special": True, "parse_special": True}
+            served.link.root + "/tokenize", {"content": prompt, "add_special": True, "parse_special": True}
         )
         tokens.append([token for token in as_list(as_object(reply).get("tokens")) if isinstance(token, int)])
         if not tokens[-1]:
@@ -139,7 +139,9 @@ def by_forced_tokens(asked: Asked, prompts: Sequence[str]) -> Calls:
             if tuple(one[: end + 1]) not in steps:
                 body: dict[str, JSON] = {"prompt": one[:end], "max_tokens": 1, "temperature": 0.0, "n_probs": 1}
                 bias: JSON = [[one[end], _FORCED]]
-                reply = yield Step(asked.link.base + "/completions", {"model": asked.model, **body, "logit_bias": bias})
+                reply = yield Step(
+                    served.link.base + "/completions", {"model": served.model, **body, "logit_bias": bias}
+                )
                 steps[tuple(one[: end + 1])] = _drawn(reply, one[end])
     return [ScoredPrompt(one, [steps.get(tuple(one[: end + 1])) for end in range(len(one))]) for one in tokens]
 
@@ -153,7 +155,7 @@ def _drawn(reply: JSON, token: int | str) -> JSON:
     return drawn.get("logprob")
 
 
-SCORED_BY: Mapping[str, Callable[[Asked, Sequence[str]], Calls]] = {
+SCORED_BY: Mapping[str, Callable[[ServedModel, Sequence[str]], Calls]] = {
     "": by_echo,
     "vllm": by_prompt_logprobs,
     "sglang": by_generate,
