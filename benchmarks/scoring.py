@@ -1,7 +1,7 @@
 """How long the newest scorers take for a response: by its length, all together, and how that grows.
 
     python benchmarks/scoring.py            a minute
-    python benchmarks/scoring.py --quick    seconds; growth up to 1 MB instead of 10 MB
+    python benchmarks/scoring.py --quick    seconds; growth up to 100 kB instead of 10 MB
     python benchmarks/scoring.py --json     one JSON object
 
 Times are processor time, the least of a few runs. `calibration_ns` is what one turn of an empty loop takes on the same
@@ -220,10 +220,10 @@ def calibration() -> float:
 def main() -> None:
     """Measure, and print a table or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="each once; growth up to 100 kB")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
-    runs = 3 if options.quick else 7
+    runs = 1 if options.quick else 7
     scorers = [newest(name) for name in NAMES]
     together = per_response(scorers, 1000, 300, runs)
     result = {
@@ -234,7 +234,7 @@ def main() -> None:
         "microseconds_1kB_each": {f"{s.name}@{s.version}": per_response([s], 1000, 300, runs) for s in scorers},
         "microseconds_1kB": together,
         "responses_per_second_1kB": 1e6 / together,
-        "growth_for_10_times_the_text": growth(scorers, 1_000_000 if options.quick else 10_000_000),
+        "growth_for_10_times_the_text": growth(scorers, 100_000 if options.quick else 10_000_000),
         "calibration_ns": calibration(),
     }
     if options.json:
