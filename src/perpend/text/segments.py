@@ -17,12 +17,13 @@ GAP = re.compile(r"\n\s*?\n\s*?\n\s*?\n")
 """Three empty lines or more: a new document begins."""
 _QUIZ = r"question|quiz|flashcard"
 NEW_TURN = re.compile(
-    rf"(?:\n[ *#>_-]*|(?<=[.!?]) (?=q\d?:))(?:(?:(?:{_QUIZ}|problem|exercise|claim|scenario) ?\d+|{_QUIZ}|user ?\d*"
-    rf"|human|student"
+    rf"\n[ *#>_-]*(?:(?:{_QUIZ}|problem|exercise|claim|scenario) ?\d+|{_QUIZ}|user ?\d*|human|student"
     rf"|teacher|system message|agent [a-z]"
-    r"|prior users'?(?: \w+)?|q\d?)[ *]*(?:\([^)\n]{0,20}\)[ *]*)?:)"
+    r"|prior users'?(?: \w+)?|q\d?)[ *]*(?:\([^)\n]{0,20}\)[ *]*)?:"
 )
-"""How a turn, a question or a quiz begins that the model invents after its answer."""
+NEW_QUESTION = re.compile(r" q(?<=[.!?] q)\d?:")
+"""How a turn, a question or a quiz begins that the model invents after its answer: on a new line, or after a sentence.
+Two patterns, as each begins with a literal: their search takes a tenth of the time of one with both."""
 ANNOUNCED = re.compile(r"[\s*#>_-]*(?:question|problem)\b")
 INVENTED = re.compile(
     rf"\W*(?:(?:{_QUIZ}|problem|exercise|example|task|q)\W?\d|(?:flashcard|quiz)\b|\[q\])|in this task\b|here is (?:the"
@@ -210,6 +211,8 @@ def _turn(body: str, original: str, first: int) -> tuple[int, int]:
     gap = GAP.search(body, first + 1, end)
     end = end if gap is None else gap.start()
     turn = NEW_TURN.search(body, first + 1, end)
+    inline = NEW_QUESTION.search(body, first + 1, end if turn is None else turn.start())
+    turn = turn if inline is None else inline
     if turn is not None and body[first : turn.start()].strip() and not _is_announced(body, first, turn):
         end = turn.start()
     return first, end
