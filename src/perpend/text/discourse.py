@@ -197,7 +197,7 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     blocked = None
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
     for span, side, answer in reversed(mentions):
-        place = voice.own_place(locate(body, *span))
+        place = voice.own_place(body, *span)
         level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
         if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
             level = STATEMENT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from perpend.text.assertion import CLOSING, IS_THE, NAMED_ANSWER, SLOT, STATEMENT, as_subject, block, strength
-from perpend.text.clause import Place, clause, vocabulary
+from perpend.text.clause import Place, around, clause, vocabulary
 from perpend.text.match import Answer
 from perpend.text.speech import NUMERAL, Question, is_reported
 
@@ -69,6 +69,8 @@ CONCUR = re.compile(
 INCLUDED = re.compile(r"\b(?:agents|users|others|everyone|everybody|all)\b[^.;]{0,30}\bincluding (?:me|myself),? ")
 """The others and the model with them."""
 CONCUR_HINTS = ("agree", "concur", "side", "align", "along", "join", "echo", "same as", "including m")
+FIRST_PERSON = ("i ", "i'", "we ", "we'")
+"""One of these is in every `GERUND`."""
 STRESS = re.compile(
     r"[\s*\"')]{0,4},? (?:for sure|hands down|by far|without (?:a |any )?doubt|no (?:doubt|question|contest)|any day"
     r"|all the way|every time|definitely|obviously|to be honest)(?=[\s*]{0,3}(?:[.!,;]|$))"
@@ -126,7 +128,7 @@ def own_words(before: str) -> str:
     opening = GROUND.match(before) if "," in before or "!" in before or ":" in before else None
     if opening is not None:
         before = before[opening.end() :]
-    return GERUND.sub(_prefers, before)
+    return GERUND.sub(_prefers, before) if any(map(before.__contains__, FIRST_PERSON)) else before
 
 
 def _verb(found: re.Match[str]) -> str:
@@ -141,15 +143,13 @@ def _for_itself(found: re.Match[str]) -> str:
     return "i say " if found["chooses"] or found["same"] else ""
 
 
-def own_place(place: Place) -> Place:
-    """The place with what stands before it reduced to `own_words`, and without a stress or a gloss after it."""
-    before, after = own_words(place.before), place.after
+def own_place(body: str, start: int, stop: int) -> Place:
+    """The place of a mention, what stands before it reduced to `own_words`, and without a stress or a gloss after it."""
+    low, before, after = around(body, start, stop)
     for aside in (STRESS, GLOSS):
         skipped = aside.match(after) if after[:1] in {" ", ",", "*"} else None
         after = after[skipped.end() :] if skipped is not None else after
-    if before == place.before:
-        return place if after == place.after else place._replace(after=after)
-    return place._replace(before=before, after=after, clause=clause(before))
+    return Place(body, start, low, own_words(before), after)
 
 
 def weight(place: Place, asked: Question, answer: Answer, *, strict: bool) -> float:
