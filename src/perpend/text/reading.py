@@ -64,8 +64,8 @@ CONCLUDES = re.compile(r"\b(?:so|therefore|thus|hence|in conclusion|in short|ove
 Answered: TypeAlias = tuple[bool, tuple[int, int], str]
 
 
-def polar(text: str, asked: Question) -> Answered | None:
-    """What the text answers, where, and by which rule; None when it answers neither yes nor no.
+def polar(text: str, asked: Question, worded: Answered | None) -> Answered | None:
+    """What the text answers, where, and by which rule; None when it answers neither yes nor no. `worded`: `bare_word`.
 
     The last bare yes or no that is given as an answer decides, unless the text takes it back ('wait, …', 'it is
     actually …') and states otherwise, or a yes is followed in its sentence by the denial of what was asked ('Yes, 9 is
@@ -73,7 +73,6 @@ def polar(text: str, asked: Question) -> Answered | None:
     the first. A statement repeats the question when it has its first content word, half of them all, and all its
     numbers.
     """
-    worded = bare_word(text, asked)
     if worded is None:
         return statement(text, asked, 0, len(text))
     end = worded[1][1]
@@ -326,7 +325,7 @@ def _approximate(asked: AskedItem) -> float | None:
 
 
 def polar_claim(body: str, sides: tuple[tuple[Side, match.Answer], ...], asked: Question) -> Assertion | None:
-    answered = polar(body, asked)
+    answered = polar(body, asked, bare_word(body, asked))
     if answered is None:
         return None
     value, span, rule = answered

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from perpend.text.clause import bounds, own_turn
-from perpend.text.match import fold
+from perpend.text.language import NOT_ENGLISH, is_english
+from perpend.text.match import Folded, fold
 from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, STOP_TOKENS
 
 NONE = "no answer reached"
@@ -99,6 +100,30 @@ class Segment(NamedTuple):
     cut: bool = False
 
 
+class Answered(NamedTuple):
+    """The answer of a completion, which begins at `start`: as it is, and folded. `missing` and `cut` as of a segment."""
+
+    start: int
+    own: str
+    folded: Folded
+    missing: str | None
+    cut: bool
+
+
+NOTHING = Folded("")
+
+
+@lru_cache(maxsize=2)
+def answered(text: str, finish: str | None) -> Answered:
+    """The answer segment of a completion, folded once for all scorers. Missing too where it is not English."""
+    part = segment(text, finish)
+    if part.missing is not None:
+        return Answered(part.start, "", NOTHING, part.missing, part.cut)
+    own = text[part.start : part.end]
+    folded = fold(own)
+    return Answered(part.start, own, folded, None if is_english(folded.text, own) else NOT_ENGLISH, part.cut)
+
+
 @lru_cache(maxsize=2)
 def segment(text: str, finish: str | None) -> Segment:
     """The answer within a completion: own turn, then reasoning against answer, then the finish reason.
@@ -151,10 +176,11 @@ def _after_blocks(text: str) -> tuple[int, bool]:
     A closing tag needs no opening one, and closes every block before it. A tag that comes after an invented turn
     belongs to that turn.
     """
-    if "<" not in text and "[" not in text and "◁" not in text:
+    first = min([place for sign in "<[◁" if (place := text.find(sign)) >= 0], default=-1)
+    if first < 0:
         return 0, False
-    opened, start = deque(tag.start() for tag in OPENING.finditer(text)), 0
-    for tag in CLOSING.finditer(text):
+    opened, start = deque(tag.start() for tag in OPENING.finditer(text, first)), 0
+    for tag in CLOSING.finditer(text, first):
         before = opened[0] if opened else len(text)
         if (start or before < tag.start()) and _has_turn(text[start : min(before, tag.start())]):
             return start, False
