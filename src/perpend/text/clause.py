@@ -245,7 +245,7 @@ class Place:
 
     __slots__ = ("after", "before", "body", "clause", "line", "low", "start")
 
-    def __init__(self, body: str, start: int, low: int, before: str, after: str) -> None:  # noqa: PLR0913 - one a field
+    def __init__(self, body: str, start: int, low: int, before: str, after: str) -> None:
         self.body, self.start, self.low, self.before, self.after = body, start, low, before, after
         self.line = body.rfind("\n", max(0, start - WINDOW), start) + 1
         self.clause = clause(before)

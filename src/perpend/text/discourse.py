@@ -26,6 +26,7 @@ from perpend.text.assertion import (
     other_number,
     sentence_end,
 )
+from perpend.text.beside import may_state
 from perpend.text.clause import Place, bounds, locate
 from perpend.text.match import Folded, Mention, Side, fold
 from perpend.text.reading import (
@@ -210,6 +211,9 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     blocked = None
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
     for span, side, answer in reversed(mentions):
+        is_settled = _is_settled(side, claims, blocked) and not answer.is_sentence
+        if is_settled and not may_state(body, *span, wanted.question):
+            continue
         place = voice.own_place(body, *span)
         level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
         if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
@@ -235,6 +239,13 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
             if level >= STATEMENT and rule != NAMES[RESULT]:
                 break
     return claims, blocked
+
+
+def _is_settled(side: Side, claims: list[Assertion], blocked: str | None) -> bool:
+    """Whether a mention of that side changes nothing unless it is stated: a later one is named, or says what blocks."""
+    if side == "target":
+        return any(claim.side == "target" for claim in claims)
+    return side == "other" or blocked is not None
 
 
 def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:

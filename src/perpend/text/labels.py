@@ -63,7 +63,8 @@ CONDITION = re.compile(
 )
 """A sentence under a condition."""
 HINTS = ("true", "false", "correct")
-SENTENCE_END = re.compile(r"[.!?;](?=\s)|\n")
+SENTENCE_END = re.compile(r"[.!?;\n](?:(?<=\n)|(?=\s))")
+"""A new line, or a mark before white space. It begins with a set of characters, which lets the search skip."""
 LABEL_WORD = re.compile(rf"\b{_LABEL}", re.IGNORECASE)
 ASIDE = re.compile(
     r"(?<=answer), (?:however|therefore|then|thus|of course|in fact|in short|actually|hence"

@@ -65,6 +65,8 @@ THINKING = re.compile(
     r"|the user (?:is|might|may|wants|thinks|said|mentioned|probably|just|says|could|seems|asked))\b"
 )
 """Signs of thinking aloud."""
+THINKING_HINTS = ("wait", "hmm", "let me ", "double-check", "i should ", "i need to ", "the user ")
+"""One of these is in every sign."""
 MARKED = re.compile(
     r"(?:^|\n)(?P<line>[ *#>_$\\-]*)(?:(?:my |the )?(?:final |correct )?(?:answer|verdict|conclusion"
     r"|response)\b(?: is)?[ *_]*:"
@@ -101,7 +103,7 @@ class Segment(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The answer of a completion, which begins at `start`: as it is, and folded. `missing` and `cut` as of a segment."""
+    """The answer of a completion, from `start` on: as it is, and folded. `missing` and `cut` as of a segment."""
 
     start: int
     own: str
@@ -255,7 +257,9 @@ def _thinks(body: str, first: int, last: int) -> bool:
     if opening is not None:
         start = opening.end() if opening["sound"] else first
         return THINKING.search(body, start, last) is not None or not CLOSED.search(body, max(first, last - 40), last)
-    return MILD_TRACE.match(body, first, last) is not None and len(THINKING.findall(body, first, last)) >= 2
+    if MILD_TRACE.match(body, first, last) is None or not any(map(body.__contains__, THINKING_HINTS)):
+        return False
+    return len(THINKING.findall(body, first, last)) >= 2
 
 
 def _concluded(body: str, first: int, last: int, finish: str | None, *, is_cut: bool) -> int | None:
