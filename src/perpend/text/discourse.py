@@ -111,7 +111,9 @@ class Sought(NamedTuple):
 def _sought(asked: AskedItem) -> Sought:
     wanted = _focused(asked)
     other = None if asked.target or asked.choices else _alternative(asked.prompt, asked.decoy)
-    sides = wanted.sides if other is None else (*wanted.sides, ("other", other))
+    sides: tuple[tuple[Side, match.Answer], ...] = wanted.sides
+    if other is not None:
+        sides = (*sides, ("other", other))
     if not asked.target or numbers.SPEED.search(fold(asked.target[0]).text) is None:
         return Sought(wanted, sides, ())
     answers: tuple[tuple[Side, str | None], ...] = (("target", asked.target[0]), ("decoy", asked.decoy))
