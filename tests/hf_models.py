@@ -1,4 +1,4 @@
-"""Tiny random checkpoints of four architectures, made in the test; and one that takes no mask."""
+"""Tiny random checkpoints of six architectures, made in the test; and one that takes no mask."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from transformers import (
     Gemma2ForCausalLM,
     GPT2Config,
     GPT2LMHeadModel,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
     MambaConfig,
     MambaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
     PreTrainedModel,
     Qwen2Config,
     Qwen2ForCausalLM,
@@ -34,7 +38,7 @@ _SHAPE = {
     "eos_token_id": 2,
     "pad_token_id": 0,
 }
-ARCHITECTURES = ("llama", "qwen2", "gemma2", "gpt2")
+ARCHITECTURES = ("llama", "qwen2", "gemma2", "gpt2", "mistral", "gpt_neox")
 
 
 @cache
@@ -50,6 +54,10 @@ def tiny(name: str) -> PreTrainedModel:
             made = Qwen2ForCausalLM(Qwen2Config(**_SHAPE))
         case "gemma2":
             made = Gemma2ForCausalLM(Gemma2Config(**_SHAPE, head_dim=8, sliding_window=24))
+        case "mistral":
+            made = MistralForCausalLM(MistralConfig(**_SHAPE, sliding_window=32))
+        case "gpt_neox":
+            made = GPTNeoXForCausalLM(GPTNeoXConfig(**_SHAPE))
         case "gpt2":
             made = GPT2LMHeadModel(
                 GPT2Config(

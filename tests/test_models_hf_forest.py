@@ -39,7 +39,7 @@ def test_a_row_has_no_two_nodes_with_the_same_path_and_depths_count_from_the_roo
 @given(st.lists(st.lists(tokens, min_size=1, max_size=3), max_size=8), st.integers(1, 30))
 def test_packing_takes_every_group_once_and_overfills_only_for_one_group(groups, limit: int) -> None:
     made = [[Passage(sequence, 1) for sequence in group] for group in groups]
-    rows = list(packed(made, limit))
+    rows = [row for _, row in packed(made, limit)]
     assert sorted(number for row in rows for number in row) == list(range(len(groups)))
     for row in rows:
         size = len(row_of([(0, passage) for number in row for passage in made[number]]))
@@ -56,9 +56,19 @@ def test_the_common_length_is_that_of_the_longest_equal_beginning(first, second)
 def test_groups_that_begin_alike_share_a_row_and_its_beginning() -> None:
     prompt = tuple(range(50))
     groups = [[Passage((*prompt, 60 + n, 70), 50)] for n in range(4)] + [[Passage(tuple(range(80, 140)), 59)]]
-    rows = list(packed(groups, 60))
-    assert sorted(map(sorted, rows)) == [[0, 1, 2, 3], [4]]
-    assert len(row_of([(n, groups[n][0]) for n in rows[0]])) == 54
+    rows = packed(groups, 60)
+    assert [(size, sorted(row)) for size, row in rows] == [(59, [4]), (54, [0, 1, 2, 3])]
+    assert len(row_of([(n, groups[n][0]) for n in rows[1][1]])) == 54
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=40))
+def test_rows_are_full_where_groups_share_nothing(sizes: list[int]) -> None:
+    """Of two rows, the groups of both together do not fit into one, and no row has more nodes than it says."""
+    groups = [[Passage((*(100 * n + k for k in range(size)), 0), 1)] for n, size in enumerate(sizes)]
+    rows = packed(groups, 30)
+    assert all(size == sum(sizes[number] for number in row) for size, row in rows)
+    assert [size for size, _ in rows] == sorted((size for size, _ in rows), reverse=True)
+    assert len(rows) == 1 or rows[-1][0] + rows[-2][0] > 30
 
 
 def test_identical_and_nested_passages_cost_nothing_twice() -> None:

@@ -25,7 +25,16 @@ FloatArray = NDArray[np.float64]
 ROW = 512
 """Nodes in a row: attention costs a row's square, and what does not fill a row is wasted."""
 _MULTIPLE = 8  # attention kernels read a mask in blocks of eight
+_FULL = 0.9  # a row shorter than this share of the longest in its batch begins a new one
 _READS = 2048  # how many vocabularies are in full precision at once
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Passages of one row, each with its number; `size` is how many nodes they take at the most."""
+
+    size: int
+    passages: list[tuple[int, Passage]]
 
 
 @dataclass(slots=True)
@@ -48,7 +57,7 @@ class Weigher:
         """
         flat = [passage for group in groups for passage in group]
         logprobs: list[FloatArray | None] = [None] * len(flat)
-        trees, lines = self._rows(groups)
+        trees, lines = self._bundles(groups)
         for row, values in (*self._computed(trees, branching=True), *self._computed(lines, branching=False)):
             cuts = np.flatnonzero(np.diff(row.owners, prepend=-1))
             for at, part in zip(cuts, np.split(values, cuts[1:]), strict=True):
@@ -58,31 +67,41 @@ class Weigher:
         logprobs = [np.empty(0) if none else values for none, values in zip(silent, logprobs, strict=True)]
         return [logprobs[lo:hi] for lo, hi in pairwise(bounds)]
 
-    def _rows(self, groups: Sequence[Sequence[Passage]]) -> tuple[list[Row], list[Row]]:
+    def _bundles(self, groups: Sequence[Sequence[Passage]]) -> tuple[list[Bundle], list[Bundle]]:
         """Trees where they can be used, and rows of one passage; the longest first, so memory runs out early."""
         bounds = np.cumsum([0, *(len(group) for group in groups)])
-        numbered = [list(enumerate(group, int(first))) for group, first in zip(groups, bounds, strict=False)]
-        fits = [self.trees and all(len(passage.stem) <= self.reach for passage in group) for group in groups]
-        trees = [number for number, fit in enumerate(fits) if fit]
-        rows = [
-            row_of([entry for number in chosen for entry in numbered[trees[number]]])
-            for chosen in packed([groups[number] for number in trees], ROW)
+        numbered = [
+            [
+                (number, passage)
+                for number, passage in enumerate(group, int(first))
+                if len(passage.tokens) > passage.start
+            ]
+            for group, first in zip(groups, bounds, strict=False)
         ]
-        lines = [row_of([entry]) for number, fit in enumerate(fits) if not fit for entry in numbered[number]]
-        return _longest_first(rows), _longest_first(lines)
+        fits = [self.trees and all(len(passage.stem) <= self.reach for passage in group) for group in groups]
+        trees = [entries for entries, fit in zip(numbered, fits, strict=True) if fit and entries]
+        bundles = [
+            Bundle(size, [entry for number in chosen for entry in trees[number]])
+            for size, chosen in packed([[passage for _, passage in entries] for entries in trees], ROW)
+        ]
+        lines = [entry for entries, fit in zip(numbered, fits, strict=True) if not fit for entry in entries]
+        alone = [Bundle(len(passage.stem), [(number, passage)]) for number, passage in lines]
+        return bundles, sorted(alone, key=lambda bundle: -bundle.size)
 
     @property
     def reach(self) -> int:
         """The longest text, in tokens, over which the model follows a mask; 0 where it follows none."""
         return 0 if not self.trees else self.window or 1 << 30
 
-    def _computed(self, rows: Sequence[Row], *, branching: bool) -> Iterator[tuple[Row, FloatArray]]:
+    def _computed(self, bundles: Sequence[Bundle], *, branching: bool) -> Iterator[tuple[Row, FloatArray]]:
         """Every row that fits with its values. The device runs ahead: nothing is fetched before all is queued."""
-        queued: list[tuple[Sequence[Row], Tensor]] = []
+        queued: list[tuple[list[Row], Tensor]] = []
+        sizes = [bundle.size for bundle in bundles]
         at = 0
-        while at < len(rows):
-            count = max(1, self.batch_tokens // _padded(len(rows[at])))
-            batch = rows[at : at + count]
+        while at < len(bundles):
+            count = batch_size(sizes[at:], self.batch_tokens)
+            # Made here, so that the device computes one batch while the next is put together.
+            batch = sorted((row_of(bundle.passages) for bundle in bundles[at : at + count]), key=len, reverse=True)
             try:
                 queued.append((batch, self._values(batch, branching=branching)))
             except torch.OutOfMemoryError:
@@ -97,22 +116,43 @@ class Weigher:
 
     def _values(self, rows: Sequence[Row], *, branching: bool) -> Tensor:
         """The log-likelihood of every read of some rows, on the device."""
-        device, width = self.model.device, _padded(len(rows[0])) if branching else len(rows[0])
-        tokens = torch.zeros(len(rows), width, dtype=torch.long)
-        depths = torch.zeros(len(rows), width, dtype=torch.long)
-        ends = torch.arange(1, width + 1).repeat(len(rows), 1)  # padding sees itself only
-        for number, row in enumerate(rows):
-            tokens[number, : len(row)] = torch.from_numpy(row.tokens)
-            depths[number, : len(row)] = torch.from_numpy(row.depths)
-            ends[number, : len(row)] = torch.from_numpy(row.ends)
+        device, width = self.model.device, padded(len(rows[0])) if branching else len(rows[0])
+        tokens, depths, ends = laid_out(rows, width, device)
         flat = np.concatenate([row.reads + number * width for number, row in enumerate(rows)])
         places, back = np.unique(flat, return_inverse=True)
-        tokens, depths, ends = (part.to(device, non_blocking=True) for part in (tokens, depths, ends))
         shape = {"position_ids": depths, "attention_mask": tree_mask(ends, self.model.dtype)} if branching else {}
-        with torch.inference_mode(), read_at(self.model, torch.from_numpy(places).to(device)):
+        with torch.inference_mode(), read_at(self.model, sent(places, device)):
             logits = self.model(input_ids=tokens, use_cache=False, **shape).logits[0]
-        wanted = torch.from_numpy(np.concatenate([row.wanted for row in rows])).to(device)
-        return _logprob(logits, torch.from_numpy(back).to(device), wanted)
+        return _logprob(logits, sent(back, device), sent(np.concatenate([row.wanted for row in rows]), device))
+
+
+def laid_out(rows: Sequence[Row], width: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """The tokens, depths and ends of rows, each padded to `width`; padding sees itself only."""
+    tokens = torch.zeros(len(rows), width, dtype=torch.long)
+    depths = torch.zeros(len(rows), width, dtype=torch.long)
+    ends = torch.arange(1, width + 1).repeat(len(rows), 1)
+    for number, row in enumerate(rows):
+        tokens[number, : len(row)] = torch.from_numpy(row.tokens)
+        depths[number, : len(row)] = torch.from_numpy(row.depths)
+        ends[number, : len(row)] = torch.from_numpy(row.ends)
+    return sent(tokens.numpy(), device), sent(depths.numpy(), device), sent(ends.numpy(), device)
+
+
+def sent(values: NDArray[np.generic], device: torch.device) -> Tensor:
+    """A copy on the device; it does not wait for what the device computes."""
+    return torch.from_numpy(values).to(device, non_blocking=True)
+
+
+def batch_size(sizes: Sequence[int], batch_tokens: int) -> int:
+    """How many rows from the first, the longest, are computed at once: as many as fit, fewer where that saves padding.
+
+    A quarter of a batch keeps the device as busy as all of it.
+    """
+    most = max(1, batch_tokens // padded(sizes[0]))
+    for count, size in enumerate(sizes[:most]):
+        if size < sizes[0] * _FULL and 4 * count >= most:
+            return count
+    return min(most, len(sizes))
 
 
 def tree_mask(ends: Tensor, dtype: torch.dtype) -> Tensor:
@@ -149,10 +189,6 @@ def _logprob(logits: Tensor, rows: Tensor, wanted: Tensor) -> Tensor:
     return logits[rows, wanted].float() - totals[rows]
 
 
-def _longest_first(rows: Sequence[Row]) -> list[Row]:
-    """Rows that have something to read."""
-    return sorted((row for row in rows if len(row.reads)), key=len, reverse=True)
-
-
-def _padded(length: int) -> int:
+def padded(length: int) -> int:
+    """A row's length on the device."""
     return -(-length // _MULTIPLE) * _MULTIPLE

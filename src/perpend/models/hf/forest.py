@@ -6,6 +6,7 @@ mask needs one number per node, and trees that are side by side in a row do not 
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -81,26 +82,45 @@ def row_of(passages: Sequence[tuple[int, Passage]]) -> Row:
     return Row(*(np.array(values, dtype=np.int64) for values in (nodes, depths, ends, reads, wanted, owners)))
 
 
-def packed(groups: Sequence[Sequence[Passage]], limit: int) -> Iterator[list[int]]:
-    """Numbers of groups that go into one row of at most `limit` nodes; neighbours in the alphabet go together.
+def packed(groups: Sequence[Sequence[Passage]], limit: int) -> list[tuple[int, list[int]]]:
+    """Groups that go into one row: how many nodes it has at the most, and their numbers; the largest row first.
 
-    A group, such as the candidates of one item, is never split; one that is larger than `limit` gets a row for itself.
+    Rows are few and full, of at most `limit` nodes, and groups that begin alike go together. A group, such as the
+    candidates of one item, is never split; one that is larger than `limit` gets a row for itself.
     """
+    room: list[tuple[int, int]] = []  # of each row, sorted: nodes that are free, its number
+    rows: list[list[int]] = []
+    sizes: list[int] = []
+    # The largest first, each where it leaves the least room.
+    for size, cluster in sorted(_clusters(groups, limit), reverse=True):
+        at = bisect_left(room, (size, 0))
+        free, row = room.pop(at) if at < len(room) else (limit, len(rows))
+        if row == len(rows):
+            rows.append([])
+            sizes.append(0)
+        rows[row] += cluster
+        sizes[row] += size
+        insort(room, (free - size, row))
+    return sorted(zip(sizes, rows, strict=True), reverse=True)
+
+
+def _clusters(groups: Sequence[Sequence[Passage]], limit: int) -> Iterator[tuple[int, list[int]]]:
+    """Groups that share at least half of their nodes with the one before in the alphabet, up to `limit` nodes."""
     firsts = [min(passage.stem for passage in group) for group in groups]
-    chosen: list[int] = []
+    cluster: list[int] = []
     used = 0
     before: tuple[int, ...] = ()
     for number in sorted(range(len(groups)), key=firsts.__getitem__):
         size = tree_size(groups[number])
-        more = size - common_length(before, firsts[number])
-        if chosen and used + more > limit:
-            yield chosen
-            chosen, used, more = [], 0, size
-        chosen.append(number)
-        used += more
+        shared = common_length(before, firsts[number])
+        if cluster and (2 * shared < size or used + size - shared > limit):
+            yield used, cluster
+            cluster, used = [], 0
+        used += size - shared if cluster else size
+        cluster.append(number)
         before = firsts[number]
-    if chosen:
-        yield chosen
+    if cluster:
+        yield used, cluster
 
 
 def tree_size(passages: Sequence[Passage]) -> int:
