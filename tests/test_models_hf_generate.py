@@ -180,6 +180,19 @@ def test_a_seed_says_the_same_whatever_else_is_in_the_batch(name: str) -> None:
         assert first[key] == second[key] == (one.tokens, one.finish)
 
 
+def test_a_place_that_was_sampled_is_not_for_the_next_prompt_in_it() -> None:
+    """The second of two sampled answers ends first, and a prompt at temperature 0 follows it beside the other."""
+    model, (first, second, third) = tiny("llama"), prompts(3)
+    asked = [
+        Prompt(0, first.tokens, Sampling(temperature=9.0, max_tokens=16)),
+        Prompt(1, second.tokens, Sampling(temperature=9.0, max_tokens=9)),
+        Prompt(2, third.tokens, Sampling(max_tokens=6)),
+    ]
+    continuer = Continuer(model, 2, frozenset())
+    wanted = model.generate(torch.tensor([third.tokens]), max_new_tokens=6, do_sample=False, eos_token_id=-1)[0, -6:]
+    assert answers(continuer, asked)[2] == (wanted.tolist(), "length")
+
+
 def test_another_seed_says_something_else() -> None:
     model, asked = tiny("llama"), warm(prompts(9))
     other = [Prompt(p.key, p.tokens, Sampling(temperature=1.0, seed=99 + p.key, max_tokens=8)) for p in asked]

@@ -31,8 +31,8 @@ class Extent:
     """0, 1, … and the number of rows: where each row's query begins."""
     starts: Tensor
     """Where each row of the cache begins, and where the last one ends."""
-    is_read: bool = False
-    """Whether some layer's attention went by it, and not by the mask."""
+    errors: list[Tensor] | None = None
+    """A list here makes each layer compute with the mask too, and add how far the two are apart, as a share."""
 
 
 # The kernels are whole as they are; only what is around them gains by compilation. torch gives the decorator no type.
@@ -41,39 +41,39 @@ def cached(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: object
 ) -> tuple[Tensor, None]:
     """What transformers' `sdpa` computes; one token per row by `extent` where there is one, or with groups folded."""
-    rows, heads, tokens, size = query.shape
     extent, scale = options.pop("extent", None), options.get("scaling")
-    if tokens > 1 or attention_mask is None or options.get("position_bias") is not None:
+    if query.shape[2] > 1 or attention_mask is None or options.get("position_bias") is not None:
         # What a model gives beside these is its own affair and transformers'.
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)  # type: ignore[arg-type]
     scale = scale if isinstance(scale, float) else None
-    if isinstance(extent, Extent):
-        extent.is_read = True
-        keys, values = key.transpose(1, 2).flatten(0, 1), value.transpose(1, 2).flatten(0, 1)
-        attended = flash(
-            query[:, :, 0],
-            keys,
-            values,
-            extent.rows,
-            extent.starts,
-            1,
-            key.shape[2],
-            0.0,
-            is_causal=False,
-            return_debug_mask=False,
-            scale=scale,
-            seqused_k=extent.used,
-        )[0]
-        return attended[:, None], None
-    groups = heads // key.shape[1]
-    attended = scaled_dot_product_attention(
-        query.reshape(rows, -1, groups, size),
-        key,
-        value,
-        attn_mask=attention_mask.expand(-1, -1, groups, -1),
+    if not isinstance(extent, Extent):
+        return _folded(query, key, value, attention_mask, scale), None
+    attended = flash(
+        query[:, :, 0],
+        key.transpose(1, 2).flatten(0, 1),
+        value.transpose(1, 2).flatten(0, 1),
+        extent.rows,
+        extent.starts,
+        1,
+        key.shape[2],
+        0.0,
+        is_causal=False,
+        return_debug_mask=False,
         scale=scale,
-    )
-    return attended.reshape(rows, 1, heads, -1), None
+        seqused_k=extent.used,
+    )[0][:, None]
+    if extent.errors is not None:
+        masked = _folded(query, key, value, attention_mask, scale)
+        extent.errors.append((attended - masked).abs().max() / masked.abs().max())
+    return attended, None
+
+
+def _folded(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float | None) -> Tensor:
+    """One token per row, each group of heads as so many queries of one head; rows × 1 × heads × size."""
+    rows, heads, _, size = query.shape
+    groups = heads // key.shape[1]
+    grouped, mask = query.reshape(rows, -1, groups, size), mask.expand(-1, -1, groups, -1)
+    return scaled_dot_product_attention(grouped, key, value, attn_mask=mask, scale=scale).reshape(rows, 1, heads, -1)
 
 
 AttentionInterface.register(_NAME, cached)

@@ -233,7 +233,9 @@ def _reason(error: BaseException) -> str:
 
 def compiled(model: PreTrainedModel) -> None:
     """Fuse the small operations of each layer. Rounding stays where the model has it, so the numbers stay too."""
-    torch._dynamo.config.allow_unspec_int_on_nn_module = True  # a layer's number is no reason to compile it anew
+    if hasattr(torch.compiler.config, "dynamic_sources"):  # since torch 2.7
+        # A layer's number is no reason to compile it anew.
+        torch.compiler.config.dynamic_sources = r".*layer_idx"
     decoder = model.get_decoder()  # type: ignore[no-untyped-call]  # transformers does not say
     for layer in getattr(decoder, "layers", None) or decoder.h:
         layer.compile(dynamic=True, options={"emulate_precision_casts": True})

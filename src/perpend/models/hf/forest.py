@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,28 +107,28 @@ def packed(groups: Sequence[Sequence[Passage]], limit: int) -> list[tuple[int, l
 
 def _clusters(groups: Sequence[Sequence[Passage]], limit: int) -> Iterator[tuple[int, list[int]]]:
     """Groups that share at least half of their nodes with the one before in the alphabet, up to `limit` nodes."""
-    firsts = [min(passage.stem for passage in group) for group in groups]
+    stems = [sorted(passage.stem for passage in group) for group in groups]
     cluster: list[int] = []
     used = 0
     before: tuple[int, ...] = ()
-    for number in sorted(range(len(groups)), key=firsts.__getitem__):
-        size = tree_size(groups[number])
-        shared = common_length(before, firsts[number])
+    for number in sorted(range(len(groups)), key=lambda number: stems[number][0]):
+        size = _size(stems[number])
+        shared = common_length(before, stems[number][0])
         if cluster and (2 * shared < size or used + size - shared > limit):
             yield used, cluster
             cluster, used = [], 0
         used += size - shared if cluster else size
         cluster.append(number)
-        before = firsts[number]
+        before = stems[number][0]
     if cluster:
         yield used, cluster
 
 
 def tree_size(passages: Sequence[Passage]) -> int:
     """How many nodes the passages take when equal beginnings are one path."""
-    size = 0
-    before: tuple[int, ...] = ()
-    for tokens in sorted(passage.stem for passage in passages):
-        size += len(tokens) - common_length(before, tokens)
-        before = tokens
-    return size
+    return _size(sorted(passage.stem for passage in passages))
+
+
+def _size(stems: Sequence[tuple[int, ...]]) -> int:
+    """Nodes of sequences in the order of the alphabet."""
+    return len(stems[0]) + sum(len(stem) - common_length(before, stem) for before, stem in pairwise(stems))

@@ -149,12 +149,16 @@ class Continuer:
             if len(waiting) < self.places and (more := {prompt.key: prompt for prompt in islice(source, _AHEAD)}):
                 left.update(more)
                 waiting = sorted([*waiting, *more.values()], key=_last_first)
-            work = [None if answer is None or answer.is_asked else answer for answer in work]
+            freed = [number for number, answer in enumerate(work) if answer is not None and answer.is_asked]
+            for number in freed:
+                work[number] = None
             if not any(work) and not in_flight:
                 if not waiting:
                     return
                 places = self._places(waiting)
                 work = [None] * places.count
+            elif freed:
+                places.rest(freed)
             free = [number for number, answer in enumerate(work) if answer is None]
             taken = self._taken(waiting, len(free), places)
             if taken:
