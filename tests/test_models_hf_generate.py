@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from perpend.models.hf import attention
+from perpend.models.hf.checkpoint import compiled
 from perpend.models.hf.draw import chances, draw
 from perpend.models.hf.generate import Continuer, Prompt, continued_alone
 from perpend.types import Sampling
@@ -191,6 +193,33 @@ def test_a_place_that_was_sampled_is_not_for_the_next_prompt_in_it() -> None:
     continuer = Continuer(model, 2, frozenset())
     wanted = model.generate(torch.tensor([third.tokens]), max_new_tokens=6, do_sample=False, eos_token_id=-1)[0, -6:]
     assert answers(continuer, asked)[2] == (wanted.tolist(), "length")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, on importing its compiler
+def test_compiled_layers_answer_the_same_and_one_is_compiled_for_all() -> None:
+    """Traced as `compiled` has it done, but run as they are: what is made of the traces is torch's affair."""
+    model, asked = deepcopy(tiny("llama")), prompts(4)
+    for number in range(2, 4):
+        model.model.layers.append(deepcopy(model.model.layers[number % 2]))
+        model.model.layers[number].self_attn.layer_idx = number
+    model.config.num_hidden_layers = 4
+    wanted = greedy(model, asked)
+    compiled(model)
+    graphs: list[str] = []
+
+    def trace(graph: torch.fx.GraphModule, _: object) -> torch.fx.GraphModule:
+        graphs.append(graph.code)
+        return graph
+
+    for layer in model.model.layers:
+        layer.compile(dynamic=True, backend=trace)
+    try:
+        assert answers(places(model, 4), asked) == wanted
+    finally:
+        torch.compiler.config.dynamic_sources = ""
+        torch.compiler.reset()
+    projections = [graph for graph in graphs if "q_proj" in graph]
+    assert len(projections) == len(set(projections)) > 0
 
 
 def test_another_seed_says_something_else() -> None:
