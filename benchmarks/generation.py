@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
-from transformers import GenerationConfig, PreTrainedModel
+from transformers import ContinuousBatchingManager, GenerationConfig, PreTrainedModel
 
 from candidates import SIZES, random_model
 from perpend.models.hf.checkpoint import compiled
@@ -66,21 +66,25 @@ def padded_loop(model: PreTrainedModel, prompts: Sequence[Prompt], places: int) 
     return answers
 
 
-def transformers_batching(model: PreTrainedModel, prompts: Sequence[Prompt]) -> Answers:
-    """transformers' continuous batching as it comes, with each request's own limit; the longest first."""
+def started_batching(model: PreTrainedModel) -> ContinuousBatchingManager:
+    """transformers' continuous batching as it comes; it answers from now on."""
     config = GenerationConfig(do_sample=False, eos_token_id=-1, pad_token_id=0, max_new_tokens=8)
     manager = model.init_continuous_batching(generation_config=config)
     manager.start()
+    return manager
+
+
+def batched(manager: ContinuousBatchingManager, prompts: Sequence[Prompt]) -> Answers:
+    """Each request with its own limit, the longest first, as we take them too."""
     for prompt in sorted(prompts, key=lambda prompt: -prompt.sampling.max_tokens):
         manager.add_request(list(prompt.tokens), str(prompt.key), max_new_tokens=prompt.sampling.max_tokens)
     answers: Answers = {}
     while len(answers) < len(prompts):
-        output = manager.get_result(timeout=60)
+        output = manager.get_result(timeout=300)
         if output is None:
-            raise SystemExit("transformers' continuous batching gave nothing for a minute")
+            raise SystemExit("transformers' continuous batching gave nothing for five minutes")
         if output.is_finished():
             answers[int(output.request_id)] = list(output.generated_tokens)
-    manager.stop(block=True)
     return answers
 
 
@@ -233,6 +237,7 @@ def sides(arguments: argparse.Namespace, count: int, longest: int) -> dict[str, 
         "prompt_tokens": sum(len(prompt.tokens) for prompt in prompts),
         "compiled": arguments.compile,
     }
+    others = peers(model, prompts, arguments)  # before anything is compiled
     if arguments.compile:
         compiled(model)
     rows, answers = [], {}
@@ -246,19 +251,33 @@ def sides(arguments: argparse.Namespace, count: int, longest: int) -> dict[str, 
         if gpu:
             torch.cuda.empty_cache()
     body["ours"] = rows
-    warm = [Prompt(p.key, p.tokens, Sampling(max_tokens=8)) for p in prompts[: arguments.places[0]]]
-    others: dict[str, Callable[[Sequence[Prompt]], Answers]] = {}
-    if arguments.peer:
-        others["transformers_batching"] = lambda asked: transformers_batching(model, asked)
-    if arguments.padded or not gpu:
-        others["padded"] = lambda asked: padded_loop(model, asked, arguments.places[0])
-    with torch.compiler.set_stance("force_eager"):  # neither is made for compiled layers
-        for name, answer in others.items():
-            answer(warm)
-            seconds, theirs = timed(lambda answer=answer: answer(prompts))
-            body[f"{name}_tokens_per_s"] = sum(map(len, theirs.values())) / seconds
-            body[f"{name}_same_answers"] = float(np.mean([theirs[key] == answers[key] for key in theirs]))
+    for name, (seconds, theirs) in others.items():
+        body[f"{name}_tokens_per_s"] = sum(map(len, theirs.values())) / seconds
+        body[f"{name}_same_answers"] = float(np.mean([theirs[key] == answers[key] for key in theirs]))
     return body
+
+
+def peers(
+    model: PreTrainedModel, prompts: Sequence[Prompt], arguments: argparse.Namespace
+) -> dict[str, tuple[float, Answers]]:
+    """Seconds and answers of each other side, after a few short answers to warm up."""
+    places, timings = arguments.places[0], {}
+    warm = [Prompt(p.key, p.tokens, Sampling(max_tokens=8)) for p in prompts[:places]]
+    if arguments.padded or not torch.cuda.is_available():
+        padded_loop(model, warm, places)
+        timings["padded"] = timed(lambda: padded_loop(model, prompts, places))
+    if arguments.peer:
+        before = model.config._attn_implementation
+        for asked in (warm, prompts):
+            manager = started_batching(model)
+            timings["transformers_batching"] = timed(lambda manager=manager, asked=asked: batched(manager, asked))
+            manager.stop(block=True)
+        model.set_attn_implementation(before)  # it sets its own
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    for name, (seconds, answers) in timings.items():
+        print(f"{name}: {sum(map(len, answers.values())) / seconds:.1f} tokens per second", file=sys.stderr)
+    return timings
 
 
 if __name__ == "__main__":
