@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
+from perpend.models.hf import attention
 from perpend.models.hf.candidates import Weigher, read_at, tree_mask
 from perpend.models.hf.checkpoint import weigher
 from perpend.models.hf.forest import Passage
@@ -43,8 +45,37 @@ def test_tree_scores_are_those_of_each_candidate_alone(name: str) -> None:
             assert part == pytest.approx(brute(model, passage.tokens, passage.start), abs=CLOSE)
 
 
+def kernel(
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor, *others: object, scale: float | None
+) -> list[Tensor]:
+    """What torch's kernel with a mask and `causal` computes, which is on a GPU alone, by its definition."""
+    assert others == (None, None, None, None, 0.0, 1)
+    later = torch.ones(bias.shape[-2:], dtype=torch.bool).triu(1)
+    scores = torch.einsum("bqhd,bkhd->bhqk", query, key) * (scale or query.shape[-1] ** -0.5) + bias
+    shares = scores.masked_fill(later, -torch.inf).softmax(-1)
+    return [torch.einsum("bhqk,bkhd->bqhd", shares, value)]
+
+
+def wrong_kernel(query: Tensor, *others: object, scale: float | None) -> list[Tensor]:
+    return [query + 1]
+
+
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_four_architectures_are_scored_as_trees(name: str) -> None:
+@pytest.mark.parametrize(("torch_has", "is_used"), [(kernel, True), (wrong_kernel, False)])
+def test_a_kernel_that_leaves_out_what_is_after_a_node_is_used_if_it_is_right(
+    name: str, torch_has: object, is_used: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attention, "efficient", torch_has)
+    attention._can_leave_out.cache_clear()
+    try:
+        assert attention._can_leave_out("cpu", torch.float32, 8) == is_used
+        test_tree_scores_are_those_of_each_candidate_alone(name)
+    finally:
+        attention._can_leave_out.cache_clear()
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_every_architecture_with_a_mask_is_scored_as_trees(name: str) -> None:
     assert weigher(tiny(name), 256).trees
 
 

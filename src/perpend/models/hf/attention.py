@@ -1,8 +1,9 @@
-"""Attention of one new token per row to a cache, read where it is and, on a GPU, only as far as it is filled.
+"""Attention for the two masks that we have: trees, and one new token per row of a cache.
 
-transformers copies the whole cache, once per query head of a group, in every layer and for every token, because torch's
-kernels that take a mask know no groups. Here the heads of a group stand as so many queries of one head: the same
-numbers without the copy. Where torch has a kernel for texts of different lengths, it is used instead of the mask.
+A tree's node sees none that is after it, so on a GPU that half is left out. A cache is read where it is: transformers
+copies it, once per query head of a group, in every layer and for every token, because torch's kernels that take a mask
+know no groups. Here the heads of a group stand as so many queries of one head: the same numbers without the copy. Where
+torch has a kernel for texts of different lengths, it is used instead of the mask and reads only what is filled.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +19,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-_NAME = "perpend_cached"
+_NAME = "perpend"
+efficient = torch.ops.aten._efficient_attention_forward  # scaled_dot_product_attention takes a mask or `is_causal`
 flash = torch.ops.aten._flash_attention_forward  # the public varlen_attn takes no lengths before torch 2.12
 
 
@@ -37,15 +40,23 @@ class Extent:
 
 # The kernels are whole as they are; only what is around them gains by compilation. torch gives the decorator no type.
 @torch.compiler.disable  # type: ignore[untyped-decorator]
-def cached(
+def attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: object
 ) -> tuple[Tensor, None]:
-    """What transformers' `sdpa` computes; one token per row by `extent` where there is one, or with groups folded."""
+    """What transformers' `sdpa` computes, for trees, and for one token per row by `extent` where there is one."""
     extent, scale = options.pop("extent", None), options.get("scaling")
-    if query.shape[2] > 1 or attention_mask is None or options.get("position_bias") is not None:
+    scale = scale if isinstance(scale, float) else None
+    if attention_mask is None or options.get("position_bias") is not None:
         # What a model gives beside these is its own affair and transformers'.
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)  # type: ignore[arg-type]
-    scale = scale if isinstance(scale, float) else None
+    if query.shape[2] > 1:
+        groups = query.shape[1] // key.shape[1]
+        if groups > 1:
+            key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+        if _can_leave_out(query.device.type, query.dtype, query.shape[-1]):
+            return _lower_half(query, key, value, attention_mask, scale), None
+        attended = scaled_dot_product_attention(query, key, value, attn_mask=attention_mask, scale=scale)
+        return attended.transpose(1, 2).contiguous(), None
     if not isinstance(extent, Extent):
         return _folded(query, key, value, attention_mask, scale), None
     attended = flash(
@@ -76,12 +87,40 @@ def _folded(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: floa
     return scaled_dot_product_attention(grouped, key, value, attn_mask=mask, scale=scale).reshape(rows, 1, heads, -1)
 
 
-AttentionInterface.register(_NAME, cached)
+def _lower_half(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float | None) -> Tensor:
+    """With a mask that hides all that is after a token anyway; rows × tokens × heads × size."""
+    rows, heads, tokens, _ = query.shape
+    swapped = (states.transpose(1, 2) for states in (query, key, value))
+    bias = mask.expand(rows, heads, tokens, tokens)
+    attended: Tensor = efficient(*swapped, bias, None, None, None, None, 0.0, 1, scale=scale)[0]  # 1: causal
+    return attended
+
+
+@cache
+def _can_leave_out(device: str, dtype: torch.dtype, size: int) -> bool:
+    """Whether torch has that kernel for a device, a precision and a size of heads, tried on a small tree."""
+    generator = torch.Generator(device).manual_seed(0)
+    query, key, value = torch.randn(3, 1, 2, 64, size, generator=generator, device=device, dtype=dtype).unbind()
+    at = torch.arange(64, device=device)
+    is_hidden = (at > at[:, None]) | ((at < 32) & (at >= 16) & (at[:, None] >= 32))  # two branches of 16 and 32
+    mask = torch.zeros(1, 1, 64, 64, device=device, dtype=dtype).masked_fill(is_hidden, torch.finfo(dtype).min)
+    try:
+        attended = _lower_half(query, key, value, mask, None)
+    except RuntimeError:
+        return False
+    wanted = scaled_dot_product_attention(query, key, value, attn_mask=mask).transpose(1, 2)
+    return bool((attended - wanted).abs().max() < wanted.abs().max() / 20)
+
+
+AttentionInterface.register(_NAME, attention)
 
 
 @contextmanager
-def cached_attention(model: PreTrainedModel) -> Iterator[None]:
-    """Inside, a model whose attention is torch's `sdpa` reads a cache in this way. Any other keeps its own."""
+def own_attention(model: PreTrainedModel) -> Iterator[None]:
+    """Inside, a model whose attention is torch's `sdpa` has this one, and is to be given one of the two masks.
+
+    A model with any other attention keeps its own.
+    """
     before = model.config._attn_implementation
     if before != "sdpa":
         yield
@@ -93,6 +132,6 @@ def cached_attention(model: PreTrainedModel) -> Iterator[None]:
         model.set_attn_implementation(before)
 
 
-def has_cached_attention(model: PreTrainedModel) -> bool:
+def has_own_attention(model: PreTrainedModel) -> bool:
     """Whether its attention is this one now."""
     return bool(model.config._attn_implementation == _NAME)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from perpend.models.hf.attention import own_attention
 from perpend.models.hf.forest import Passage, Row, packed, row_of
 
 FloatArray = NDArray[np.float64]
@@ -120,9 +121,14 @@ class Weigher:
         tokens, depths, ends = laid_out(rows, width, device)
         flat = np.concatenate([row.reads + number * width for number, row in enumerate(rows)])
         places, back = np.unique(flat, return_inverse=True)
-        shape = {"position_ids": depths, "attention_mask": tree_mask(ends, self.model.dtype)} if branching else {}
         with torch.inference_mode(), read_at(self.model, sent(places, device)):
-            logits = self.model(input_ids=tokens, use_cache=False, **shape).logits[0]
+            if branching:
+                mask = tree_mask(ends, self.model.dtype)
+                with own_attention(self.model):
+                    output = self.model(input_ids=tokens, position_ids=depths, attention_mask=mask, use_cache=False)
+            else:
+                output = self.model(input_ids=tokens, use_cache=False)
+        logits = output.logits[0]
         return _logprob(logits, sent(back, device), sent(np.concatenate([row.wanted for row in rows]), device))
 
 

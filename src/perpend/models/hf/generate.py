@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from perpend.models.hf.attention import cached_attention
+from perpend.models.hf.attention import own_attention
 from perpend.models.hf.draw import chances, draw
 from perpend.models.hf.places import Places, rounded
 from perpend.types import Sampling
@@ -122,7 +122,7 @@ class Continuer:
         Prompts are taken from `prompts` as places become free, some hundreds ahead.
         """
         source, left = iter(prompts), dict[int, Prompt]()
-        with cached_attention(self.model):
+        with own_attention(self.model):
             while True:
                 try:
                     for finished in self._serve(source, left):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from transformers import Cache, PreTrainedModel
 
-from perpend.models.hf.attention import Extent, has_cached_attention
+from perpend.models.hf.attention import Extent, has_own_attention
 from perpend.models.hf.candidates import ROW, batch_size, laid_out, padded, read_at, sent, tree_mask
 from perpend.models.hf.draw import chances, draw
 from perpend.models.hf.forest import IntArray, Passage, Row, packed, row_of
@@ -212,7 +212,7 @@ class Places:
 
     def _reads_extent(self, rows: int) -> bool:
         """Whether attention by extent works here for this model, which trying it beside the mask shows."""
-        if not has_cached_attention(self.model):
+        if not has_own_attention(self.model):
             return False
         extent = self._extent(rows)
         errors: list[Tensor] = []
