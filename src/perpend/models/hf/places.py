@@ -222,10 +222,7 @@ class Places:
                 self._forward(rows, self.length, extent)
         except torch.OutOfMemoryError:
             raise
-        except (
-            RuntimeError,
-            TypeError,
-        ):  # no such kernel for this device or precision, or a model takes no such option
+        except (RuntimeError, TypeError):  # no such kernel for this device or precision, or no such option
             return False
         # bfloat16 rounds to less than a hundredth; a wrong length shows as a good part of the whole.
         return bool(errors) and bool(torch.stack(errors).max() < 0.05)
