@@ -26,6 +26,7 @@ import transformers
 from transformers import ContinuousBatchingManager, GenerationConfig, PreTrainedModel
 
 from candidates import SIZES, random_model
+from perpend.models.hf.attention import own_attention
 from perpend.models.hf.checkpoint import compiled
 from perpend.models.hf.generate import Continuer, Prompt
 from perpend.types import Sampling
@@ -131,7 +132,8 @@ def admission(continuer: Continuer, prompts: Sequence[Prompt]) -> float:
 
     def admit() -> Answers:
         tokens, samplings = [p.tokens for p in prompts], [p.sampling for p in prompts]
-        places.admit(range(len(prompts)), tokens, samplings, continuer.batch_tokens)
+        with own_attention(continuer.model):
+            places.admit(range(len(prompts)), tokens, samplings, continuer.batch_tokens)
         return {}
 
     admit()
@@ -235,23 +237,24 @@ def sides(arguments: argparse.Namespace, count: int, longest: int) -> dict[str, 
         "requests": count,
         "tokens": sum(prompt.sampling.max_tokens for prompt in prompts),
         "prompt_tokens": sum(len(prompt.tokens) for prompt in prompts),
-        "compiled": arguments.compile,
     }
-    others = peers(model, prompts, arguments)  # before anything is compiled
-    if arguments.compile:
-        compiled(model)
     rows, answers = [], {}
-    for places in arguments.places:
-        continuer, row, answers = measure(model, prompts, places)
-        rows.append(row)
-        print(json.dumps(row), file=sys.stderr)
-        if arguments.profile:
-            print("\n".join(profile(continuer, 16)), file=sys.stderr)
-        del continuer
-        if gpu:
-            torch.cuda.empty_cache()
+    for is_compiled in (False, True) if arguments.compile else (False,):
+        if is_compiled:
+            compiled(model)
+        for places in arguments.places:
+            continuer, row, answers = measure(model, prompts, places)
+            rows.append({"compiled": is_compiled, **row})
+            print(json.dumps(rows[-1]), file=sys.stderr)
+            if arguments.profile:
+                print("\n".join(profile(continuer, 16)), file=sys.stderr)
+            del continuer
+            if gpu:
+                torch.cuda.empty_cache()
     body["ours"] = rows
-    for name, (seconds, theirs) in others.items():
+    for module in model.modules():
+        module._compiled_call_impl = None  # the only way to take torch's compilation of a module back
+    for name, (seconds, theirs) in peers(model, prompts, arguments).items():
         body[f"{name}_tokens_per_s"] = sum(map(len, theirs.values())) / seconds
         body[f"{name}_same_answers"] = float(np.mean([theirs[key] == answers[key] for key in theirs]))
     return body
@@ -260,23 +263,14 @@ def sides(arguments: argparse.Namespace, count: int, longest: int) -> dict[str, 
 def peers(
     model: PreTrainedModel, prompts: Sequence[Prompt], arguments: argparse.Namespace
 ) -> dict[str, tuple[float, Answers]]:
-    """Seconds and answers of each other side, after a few short answers to warm up."""
+    """Seconds and answers of each other side; the device is warm by now."""
     places, timings = arguments.places[0], {}
-    warm = [Prompt(p.key, p.tokens, Sampling(max_tokens=8)) for p in prompts[:places]]
     if arguments.padded or not torch.cuda.is_available():
-        padded_loop(model, warm, places)
         timings["padded"] = timed(lambda: padded_loop(model, prompts, places))
     if arguments.peer:
-        before = model.config._attn_implementation
-        for asked in (warm, prompts):
-            manager = started_batching(model)
-            timings["transformers_batching"] = timed(lambda manager=manager, asked=asked: batched(manager, asked))
-            manager.stop(block=True)
-        model.set_attn_implementation(before)  # it sets its own
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-    for name, (seconds, answers) in timings.items():
-        print(f"{name}: {sum(map(len, answers.values())) / seconds:.1f} tokens per second", file=sys.stderr)
+        manager = started_batching(model)
+        timings["transformers_batching"] = timed(lambda: batched(manager, prompts))
+        manager.stop(block=True)
     return timings
 
 
