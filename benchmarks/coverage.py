@@ -1,14 +1,16 @@
 """How often nominal 95% intervals cover, and how often tests at 5% reject a true null, over designs of many kinds.
 
-    python benchmarks/coverage.py                 about ten minutes; the tables of docs/reference/coverage.md
+    python benchmarks/coverage.py                 about 20 minutes; prints the tables
+    python benchmarks/coverage.py --into docs/reference    puts them into metrics.md and coverage.md there
     python benchmarks/coverage.py --quick         seconds, rougher
     python benchmarks/coverage.py --json          one JSON object
     python benchmarks/coverage.py rate pairs      these classes of designs only
 
 The truth is that of the population of items. Each design has a seed of its own, so that one does not move another. An
-undefined estimate makes no claim: it is counted beside, and shares are of the others. A design near a limit gets three
-times the runs. Outside are intervals that cover less than 0.93 or more than 0.975 and tests that reject more than 0.06
-by more than the Monte Carlo error, unless in nine runs of ten a caution states a figure that the share agrees with.
+undefined estimate makes no claim: it is counted beside, and shares are of the others. A design near a limit or outside
+gets three times the runs. Outside are intervals that cover less than 0.93 or more than 0.975 and tests that reject more
+than 0.06 by more than the Monte Carlo error, unless in nine runs of ten a caution states a figure that the share agrees
+with.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
@@ -90,7 +93,7 @@ def measured(design: Design, seed: int, runs: int) -> Iterator[Row]:
     first = max(runs // design.cost, 20)
     more(first)
     rows = [row_of(quantity, design, ones) for quantity, ones in by_quantity.items()]
-    if runs > 250 and any(row.stated < STATED and near_a_limit(row) for row in rows):
+    if runs > 250 and any(row.stated < STATED and (near_a_limit(row) or row.outside) for row in rows):
         more(2 * first)
     for quantity, ones in by_quantity.items():
         yield row_of(quantity, design, ones)
@@ -170,6 +173,16 @@ def outside(rows: list[Row]) -> str:
     return f"{len(past)} of {len(rows)} are {limits}" + (": " + "; ".join(past) if past else ".")
 
 
+def put(page: Path, text: str) -> None:
+    """Replace what stands between the two marks of a page."""
+    begin, end = "<!-- made by benchmarks/coverage.py -->", "<!-- end -->"
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{page.name}: has no place between '{begin}' and '{end}'")
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measured coverage of intervals and type-I error of tests.")
     parser.add_argument("classes", nargs="*", metavar="CLASS", help=f"of {', '.join(coverage_designs.CLASSES)}")
@@ -178,6 +191,7 @@ def main() -> int:
         "--runs", type=int, default=300, help="runs per design; above 250, three times where near a limit"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--into", type=Path, metavar="FOLDER", help="put the tables into the pages of this folder")
     parser.add_argument("--seed", type=int, default=42)
     given = parser.parse_args()
     unknown = set(given.classes) - set(coverage_designs.CLASSES)
@@ -188,6 +202,9 @@ def main() -> int:
     for row in measure(given.seed, runs, tuple(given.classes), step):
         rows.append(row)
         print(f"{len(rows)} {row.quantity}, {row.design}: {row.share:.3f}", file=sys.stderr, flush=True)
+    if given.into is not None:
+        put(given.into / "metrics.md", "\n".join((outside(rows), "", *summary(rows))))
+        put(given.into / "coverage.md", "\n".join((*table(rows), "", outside(rows))))
     if given.json:
         past = [f"{row.quantity}, {row.design}" for row in rows if row.outside]
         print(json.dumps({"seed": given.seed, "runs": runs, "rows": [asdict(row) for row in rows], "outside": past}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -88,13 +88,23 @@ def ranks() -> Iterator[Design]:
     """How often any of all rank sets, or of all intervals, is wrong."""
     tied = np.array([0.85, 0.85, 0.85, 0.7, 0.7, 0.4])
 
-    def once(items: int, rates: Array) -> Once:
+    def answers(rng: Rng, items: int, rates: Array) -> dict[str, list[float]]:
+        """Hard and easy items for all; models differ by item."""
+        hard = rng.standard_normal(items)
+        table = {}
+        for m, rate in enumerate(rates):
+            own = draws.centre_of(float(rate), 1.22) + hard + 0.7 * rng.standard_normal(items)
+            table[str(m)] = (rng.random(items) < draws.logistic(own)).astype(np.float64).tolist()
+        return table
+
+    def shares(rng: Rng, items: int, rates: Array) -> dict[str, list[float]]:
+        """Means of 8 repeats: every other model fails on few items wholly, the others on all in part."""
+        even = [rng.random(items) < rate if m % 2 else np.full(items, rate) for m, rate in enumerate(rates)]
+        return {str(m): (rng.binomial(8, own) / 8).tolist() for m, own in enumerate(even)}
+
+    def once(items: int, rates: Array, drawn: Callable[[Rng, int, Array], dict[str, list[float]]]) -> Once:
         def run(rng: Rng) -> dict[str, Judged]:
-            hard = rng.standard_normal(items)
-            table = {}
-            for m, rate in enumerate(rates):
-                own = draws.centre_of(float(rate), 1.22) + hard + 0.7 * rng.standard_normal(items)
-                table[str(m)] = (rng.random(items) < draws.logistic(own)).astype(np.float64).tolist()
+            table = drawn(rng, items, rates)
             ranking = stats.rank(table, rng=rng, resamples=999)
             wrong_set = wrong_mean = False
             for model in ranking.models:
@@ -110,9 +120,10 @@ def ranks() -> Iterator[Design]:
         return run
 
     for items in (20, 50, 200):
-        for name, rates in (
-            ("three and two tied", tied),
-            ("all six tied", np.full(6, 0.8)),
-            ("ten near 1", np.full(10, 0.95)),
+        for name, rates, drawn in (
+            ("three and two tied", tied, answers),
+            ("all six tied", np.full(6, 0.8), answers),
+            ("ten near 1", np.full(10, 0.95), answers),
+            ("shares, five tied", np.full(5, 0.9), shares),
         ):
-            yield Design("true ties", f"{items} items, {name}", once(items, rates), cost=2)
+            yield Design("true ties", f"{items} items, {name}", once(items, rates, drawn), cost=2)

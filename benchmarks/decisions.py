@@ -283,12 +283,55 @@ def weighted(rng: np.random.Generator, runs: int) -> Iterator[Row]:
         yield tally("paired difference, strata", design, 0.95, runs, paired)
 
 
+def weighted_tests(rng: np.random.Generator, runs: int) -> Iterator[Row]:
+    """No difference, by weights and by strata; whoever stands for many counts for more."""
+    for items, repeats, slope in ((20, 1, 1.0), (20, 4, 1.0), (40, 6, 0.0), (100, 1, 1.0), (100, 4, 1.0)):
+        for kind in ("strata", "weights"):
+
+            def once(
+                size: tuple[int, int] = (items, repeats), slope: float = slope, kind: str = kind
+            ) -> tuple[bool, Estimate]:
+                first, second, codes = asked_twice(rng, np.full(*size), 0.0, slope, 0.0)
+                if kind == "strata":
+                    test = stats.paired_test(first, second, codes, strata=codes % 3, shares={0: 0.6, 1: 0.3, 2: 0.1})
+                else:
+                    test = stats.paired_test(first, second, codes, weights=np.exp(rng.standard_normal(size[0]))[codes])
+                return test.value is not None and test.value <= 0.05, test
+
+            design = f"{items} items × {repeats}, item × condition sd {slope:g}, {kind}"
+            yield tally("test of weighted pairs, type-I", design, 0.05, runs, once)
+
+
+def margins(rng: np.random.Generator, runs: int) -> Iterator[Row]:
+    """Several differences at the margin, all of them below or half of them above: any claim on their side is wrong."""
+    for items, repeats, sides in ((200, 1, (1.0,) * 4), (200, 1, (1.0, -1.0) * 4), (60, 3, (1.0, -1.0) * 2)):
+        shifts = {side: shift_for(0.0, 1.0, 0.1 * side) for side in sorted(set(sides))}
+
+        def once(
+            size: tuple[int, int] = (items, repeats),
+            sides: tuple[float, ...] = sides,
+            shifts: dict[float, float] = shifts,
+        ) -> tuple[bool, Estimate]:
+            drawn = [asked_twice(rng, np.full(*size), 0.0, 1.0, shifts[side]) for side in sides]
+            tests = [stats.equivalence(*one, margin=0.1) for one in drawn]
+            decisions = stats.decided(tests)
+            wrong = any(
+                float(one.also["p_upper_adjusted" if side > 0.0 else "p_lower_adjusted"] or 0.0) <= 0.05
+                for one, side in zip(decisions, sides, strict=True)
+            )
+            return wrong, decisions[0]
+
+        where = "above" if len(shifts) == 1 else "below and above"
+        design = f"{items} items × {repeats}, {len(sides)} differences at the margin, {where}"
+        yield tally("margins tested together, any wrong claim", design, 0.05, runs, once)
+
+
 def rows(runs: int) -> list[Row]:
     rng = np.random.default_rng(42)
     every = [*passing(rng, runs, all_of_them=False), *passing(rng, runs, all_of_them=True)]
     return [
         *every, *variances(rng, runs), *equivalence(rng, runs), *detectable(rng, runs), *plans(rng, max(runs // 2, 20)),
-        *weighted(rng, runs),
+        *weighted(rng, runs), *weighted_tests(rng, runs), *margins(rng, runs),
     ]  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -14,17 +13,14 @@ from click.testing import CliRunner
 from perpend.canon import JSON, pretty
 from perpend.cli import cli
 from perpend.demo import SIMULATED, DemoOutcome, Size, make_demo
-from perpend.demo.numbers import DemoNumbers, key_of
-from perpend.demo.story import inline
 from perpend.demo.studies import ANSWERED_BY, studies
 from perpend.errors import ModelError
 from perpend.measure.run import Run
-from perpend.measure.study import numbers_of
 from perpend.proof import receipt as receipts
 from perpend.proof.audit import audit
 from perpend.proof.leaks import search, this_machine
-from perpend.report.page import Code, Number, Strong
 from perpend.types import Item
+from tests.view.pages import HELD, Page
 
 pytestmark = pytest.mark.xdist_group("demo")  # made once, by one process
 
@@ -57,34 +53,13 @@ def model(name, *, answer_key=()):
 """
 
 
-class PageNumbers(HTMLParser):
-    """The `data` elements of a page: key, value and the words that show it."""
-
-    def __init__(self, page: Path) -> None:
-        super().__init__()
-        self.shown: list[tuple[str, str, str]] = []
-        self._open: tuple[str, str] | None = None
-        self.feed(page.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "data":
-            given = dict(attrs)
-            self._open = (given["data-key"] or "", given["value"] or "")
-
-    def handle_data(self, data: str) -> None:
-        if self._open is not None:
-            self.shown.append((*self._open, data))
-            self._open = None
-
-
-def published(out: Path) -> dict[str, JSON]:
-    """Every number that the metrics.json of a published run states, by its key, companions included."""
-    stated: dict[str, JSON] = {}
-    for path in sorted(out.glob("published/*/metrics.json")):
-        for metric in numbers_of(json.loads(path.read_text(encoding="utf-8")), []).metrics:
-            companions = {key_of(path.parent.name, metric, key): value for key, value in metric.estimate.also.items()}
-            stated |= {key_of(path.parent.name, metric): metric.estimate.value, **companions}
-    return stated
+def stated_in(out: Path, run: str) -> dict[tuple[str, str, str], JSON]:
+    """Every number that the metrics.json of a published run states, by name, scorer and slice."""
+    body = json.loads((out / "published" / run / "metrics.json").read_text(encoding="utf-8"))
+    return {
+        (one["metric"], one["scorer"], json.dumps(one["where"], sort_keys=True)): one["value"]
+        for one in body["metrics"]
+    }
 
 
 @pytest.fixture(scope="module")
@@ -118,24 +93,27 @@ def test_the_demo_ends_with_a_page_three_published_runs_and_an_audit_without_a_d
 
 def test_every_number_on_the_page_is_in_the_metrics_json_of_a_published_run(demo: tuple[Path, DemoOutcome]) -> None:
     out, _ = demo
-    stated, shown = published(out), PageNumbers(out / "index.html").shown
-    assert len(shown) > 60
-    for key, value, words in shown:
-        exact = stated[key]
-        assert (None if value == "" else float(value)) == exact
-        if isinstance(exact, float) and words != "< 0.001":
-            assert float(words.replace("\N{MINUS SIGN}", "-")) == pytest.approx(exact, abs=0.00051)
-        else:
-            assert words in ("NA", "< 0.001") or isinstance(exact, int)
+    runs = Page(out / "index.html").index["runs"]
+    assert [run["kind"] for run in runs] == ["published"] * 3
+    for run in runs:
+        stated = stated_in(out, run["name"])
+        assert run["headline"]
+        for one in run["headline"]:
+            assert stated[one["name"], one["scorer"], json.dumps(one["where"], sort_keys=True)] == one["value"]
 
 
-def test_every_study_is_on_the_page_by_numbers_that_the_audit_recomputed(demo: tuple[Path, DemoOutcome]) -> None:
+def test_every_study_is_on_the_page_with_its_answer_its_gates_and_what_the_audit_came_to(
+    demo: tuple[Path, DemoOutcome],
+) -> None:
     out, _ = demo
-    keys = {key for key, _, _ in PageNumbers(out / "index.html").shown}
-    for name in ("tpr", "tnr", "balanced_accuracy", "mcc"):
-        assert f"logic-P0-subject/{name}/label@3/model=subject,part=all,temperature=0" in keys
-    assert "verbs-subject/ece/choice@1/category=core,model=subject,temperature=0" in keys
-    assert "verbs-subject/contrast/choice@1/first=final,measure=ECE,second=subject,temperature=0/p_adjusted" in keys
+    page = Page(out / "index.html")
+    assert page.index["title"] == "perpend demo"
+    for run in page.index["runs"]:
+        assert run["answer"]
+        assert run["gates"]
+        assert dict(run["facts"])["Audit"].endswith("nothing differs")
+        planned = json.loads((out / "published" / run["name"] / "manifest.json").read_text(encoding="utf-8"))["trials"]
+        assert page.column("run").count(run["name"]) == planned
     for one in json.loads((out / "audit.json").read_text(encoding="utf-8")):
         checks = {check["check"]: check for check in one["checks"]}
         counted = len(json.loads((out / "published" / one["run"] / "metrics.json").read_text())["metrics"])
@@ -158,19 +136,20 @@ def test_a_forged_rate_of_the_logic_study_is_found_by_the_audit(demo: tuple[Path
 
 def test_the_numbers_are_those_of_the_ledger(demo: tuple[Path, DemoOutcome]) -> None:
     out, _ = demo
-    key = "conformity-subject/rate/correct@3/condition=control,model=subject,temperature=0"
+    where = {"condition": "control", "model": "subject", "temperature": "0"}
     column = Run(out / "runs" / "conformity-subject")["correct"]
-    assert published(out)[key] == column.where(condition="control", temperature=0.0).rate().value
+    stated = stated_in(out, "conformity-subject")["rate", "correct@3", json.dumps(where, sort_keys=True)]
+    assert stated == column.where(condition="control", temperature=0.0).rate().value
 
 
 def test_the_page_names_no_folder_user_or_host_and_no_address(demo: tuple[Path, DemoOutcome]) -> None:
     out, _ = demo
-    page = out / "index.html"
+    page = Page(out / "index.html")
     alone = out.parent / "alone"
     alone.mkdir(exist_ok=True)
-    shutil.copy(page, alone / page.name)
+    (alone / "page.txt").write_text(HELD.sub("", page.text) + pretty([page.index, page.trials]), encoding="utf-8")
     assert search(alone, this_machine(folders=(out,))) == []
-    assert not re.search(r"https?:|url\(|<script", page.read_text(encoding="utf-8"))
+    assert not re.search(r"""(?:src|href)=["']?https?:|url\(http""", page.text)
 
 
 def test_a_second_demo_does_nothing(demo: tuple[Path, DemoOutcome]) -> None:
@@ -236,10 +215,3 @@ def test_items_are_drawn_by_their_kind_and_a_seed(tmp_path: Path) -> None:
 def test_a_model_that_cannot_be_had_says_what_to_run_instead(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="perpend demo --model mock/subject"):
         make_demo(tmp_path, "local/no-such-model", SMALL, figures=False, quiet=True)
-
-
-def test_words_take_numbers_by_their_key_and_values_as_text() -> None:
-    number = Number("run/rate/correct@3/x=y", 0.5, 2, 0.1, 0.9)
-    numbers = DemoNumbers("m", {}, {"a/b": number}, {})
-    parts = inline("One {a/b}, `{name}`\n and **{name}!** {name}", numbers, name="`{a/b}`")
-    assert parts == ["One ", number, ", ", Code("`{a/b}`"), " and ", Strong("`{a/b}`!"), " ", "`{a/b}`"]

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from perpend.cli import cli
 from perpend.spec.resolve import names
@@ -53,6 +54,8 @@ def test_every_code_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.M
             script = "\n".join(line[2:] for line in body.splitlines() if line.startswith("$ "))
             done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, check=False, timeout=300)
             assert done.returncode == 0, f"{where}\n{done.stdout}\n{done.stderr}"
+        elif kind == "yaml":
+            assert isinstance(yaml.safe_load(body), dict), where
         else:
             assert kind in ("text", "toml", "json", "sql", "make"), f"{where}: a {kind} block is not run; use text"
             if kind == "toml" and body.startswith("# "):

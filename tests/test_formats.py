@@ -319,6 +319,8 @@ def test_a_changed_schema_has_a_new_version() -> None:
     assert hashlib.sha256(sql).hexdigest() == pinned[schema.SCHEMA_VERSION], (
         "schema.sql changed: raise SCHEMA_VERSION, keep opening older files, and pin the new digest beside this one"
     )
+    looks = files("perpend.ledger").joinpath("looks.sql").read_bytes()
+    assert hashlib.sha256(looks).hexdigest() == "f49e0a8c7e5593472e26361abe22263f5cf97e0d6638e319309d7ca4a62661fb"
 
 
 @pytest.mark.parametrize(

@@ -172,12 +172,13 @@ def test_of_many_models_the_largest_changes_are_named_and_the_rest_counted(tmp_p
     assert re.match(both + r"\d of 6 changes of planted opinions \(Holm over 6\) differ from 0;", lines[-1])
 
 
-def test_where_no_pair_differs_the_smallest_effect_is_na_with_the_reason(tmp_path: Path) -> None:
+def test_where_no_pair_differs_the_smallest_effect_is_one_that_would_just_do(tmp_path: Path) -> None:
     model = pp.model("mock/subject", sway=0.0, accuracy=1.0)
-    run = pp.evaluate(pp.task("conformity"), [model], max_items=12, name="firm", out=tmp_path, quiet=True)
-    page = (run.directory / "report.md").read_text(encoding="utf-8")
-    assert "80% power is NA: no pair differs, so nothing says how often pairs would." in page
-    assert "0.0 points." not in page
+    for items, effect in ((12, r"\d\d\.\d points\."), (4, "NA: there are too few of them for any\\.")):
+        run = pp.evaluate(pp.task("conformity"), [model], max_items=items, name=f"{items}", out=tmp_path, quiet=True)
+        page = (run.directory / "report.md").read_text(encoding="utf-8")
+        assert re.search(rf"80% power is {effect}", page), page
+        assert "0.0 points." not in page
 
 
 def test_the_seeds_pressure_table_is_latex_and_names_in_it_are_inert(tmp_path: Path) -> None:

@@ -234,3 +234,71 @@ def test_the_planned_study_has_the_power_that_was_asked_for() -> None:
         items = int(stats.needed(components(*pilot(rng, 100, 3, shift)), detect=0.1, repeats=2).value)
         shown += stats.paired_test(*pilot(rng, items, 2, shift)).value <= 0.05
     assert 0.73 <= shown / 250 <= 0.87
+
+
+def test_what_is_left_without_an_item_is_what_the_others_give() -> None:
+    rng = np.random.default_rng(11)
+    values, items, conditions = drawn(rng, (9, 3, 3), (1.0, 0.5, 0.3, 1.0))
+    kept = rng.random(len(values)) < 0.8
+    values, items, conditions = values[kept], items[kept], conditions[kept]
+    left = stats.variance_components(values, items, conditions).left
+    for item in range(9):
+        others = items != item
+        rest = stats.variance_components(values[others], items[others], conditions[others])
+        for name in PARTS:
+            assert left[name][item] == pytest.approx(getattr(rest, name).also["unbiased"], abs=1e-12)
+        assert left["single"][item] == pytest.approx(rest.single)
+
+
+def test_the_pilot_s_own_uncertainty_is_an_interval_that_covers() -> None:
+    rng, covered = np.random.default_rng(12), 0
+    truth = stats.needed(components(*pilot(rng, 50_000, 2)), detect=0.1, repeats=2).value
+    for _ in range(150):
+        plan = stats.needed(components(*pilot(rng, 50, 2)), detect=0.1, repeats=2)
+        covered += plan.lo <= truth <= plan.hi
+        assert plan.lo <= plan.value <= plan.hi
+    assert covered / 150 >= 0.88
+
+
+def test_what_the_needed_items_detect_is_what_was_asked_for() -> None:
+    parts = components(*pilot(np.random.default_rng(13), 80, 3))
+    items = int(stats.needed(parts, detect=0.07, repeats=3).value)
+    assert stats.detectable(parts, items, 3).value <= 0.07 < stats.detectable(parts, items - 1, 3).value
+    assert "too few" in stats.detectable(parts, 3, 3).note
+    flat = stats.variance_components([1.0] * 8, list("aabbccdd"))
+    assert "no spread" in stats.detectable(flat, 10).note
+    assert "nothing varies" in stats.expected_se(flat, 10, 2).note
+    with pytest.raises(DataError, match="at least one"):
+        stats.detectable(parts, 0)
+
+
+def test_the_expected_error_of_a_difference_is_that_of_the_paired_rows() -> None:
+    first, second, items = pilot(np.random.default_rng(14), 60, 4)
+    parts = components(first, second, items)
+    ours = stats.expected_se(parts, 60, 4, paired=True)
+    assert ours.value == pytest.approx(stats.mean(second - first, items).also["se"], rel=1e-9)
+    bound = stats.expected_se(stats.variance_components(first, items), 60, 4, paired=True)
+    assert "upper bound" in bound.method
+
+
+def test_a_pilot_without_repeats_knows_designs_without() -> None:
+    rng = np.random.default_rng(15)
+    first, second, items = pilot(rng, 80, 1)
+    alone = stats.variance_components(first, items)
+    assert alone.single == pytest.approx(first.var(ddof=1))
+    assert stats.expected_se(alone, 80).value == pytest.approx(stats.mean(first, items).also["se"], rel=1e-9)
+    assert stats.expected_se(alone, 80, 2).value is None
+    assert stats.needed(alone, width=0.1).value > 80
+    both = components(first, second, items)
+    spread = stats.mean((first + second) / 2, items).also["se"]
+    assert stats.expected_se(both, 80).value == pytest.approx(spread, rel=1e-9)
+    assert stats.expected_se(both, 80, paired=True).value == pytest.approx(
+        stats.mean(second - first, items).also["se"], rel=1e-9
+    )
+
+
+def test_values_beyond_every_number_leave_variances_undefined() -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = stats.variance_components([1e300, -1e300, 1e300, 0.0], list("aabb"))
+    assert parts.item.value is None
+    assert "too large" in parts.sampling.note

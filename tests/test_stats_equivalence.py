@@ -167,3 +167,65 @@ def test_the_detectable_effect_is_detected_four_times_in_five() -> None:
     assert effect == pytest.approx(stated, rel=0.06)
     power = np.mean([stats.paired_test(*columns(shift), items).value <= 0.05 for _ in range(250)])
     assert 0.74 <= power <= 0.88
+
+
+def test_decisions_that_are_made_together_are_corrected_together() -> None:
+    tests = [stats.equivalence(*pairs(n, 3, 3, 94 - n), margin=0.1) for n in (40, 50)]
+    one, other = stats.decided(tests)
+    assert one.also["p_adjusted"] == pytest.approx(2 * tests[0].also["p"]), "as Holm over two"
+    assert stats.decided(tests[:1])[0].also["p_adjusted"] == tests[0].also["p"], "one difference is one test"
+    assert other.also["verdict"] == "equivalent"
+    raw = stats.equivalence(*pairs(40, 2, 4, 54), margin=0.05)
+    assert raw.also["verdict"] == "non-inferior"
+    assert stats.decided([raw] * 6)[0].also["verdict"] == "not shown"
+    undefined = stats.equivalence([0.0, 1.0], [0.5, 1.5], margin=0.6)
+    assert stats.decided([undefined])[0].also["p_adjusted"] is None
+    assert stats.decided([undefined])[0].also["verdict"] == "not shown"
+    with pytest.raises(DataError, match="give one for each"):
+        stats.decided(tests, more_is_better=[True])
+
+
+def test_where_less_is_better_not_worse_is_not_higher() -> None:
+    lower = stats.equivalence(*pairs(30, 12, 2, 56), margin=0.05)
+    assert lower.value == pytest.approx(-0.1)
+    assert stats.decided([lower])[0].also["verdict"] == "not shown"
+    assert stats.decided([lower], more_is_better=[False])[0].also["verdict"] == "non-inferior"
+
+
+def test_of_differences_at_the_margin_one_is_rarely_claimed_to_be_within_it() -> None:
+    """Eight at once, half of them at -margin and half at +margin: any claim on the side that is true is wrong."""
+    rng, wrong = np.random.default_rng(3), 0
+    for _ in range(400):
+        tests = []
+        for sign in (1.0, -1.0) * 4:
+            kind = rng.choice(3, 200, p=[0.15 + 0.05 * sign, 0.15 - 0.05 * sign, 0.7])
+            first, second = np.choose(kind, [0.0, 1.0, 1.0]), np.choose(kind, [1.0, 0.0, 1.0])
+            tests.append(stats.equivalence(first, second, margin=0.1))
+        decisions = stats.decided(tests)
+        wrong += any(one.also["p_upper_adjusted"] <= 0.05 for one in decisions[::2]) or any(
+            one.also["p_lower_adjusted"] <= 0.05 for one in decisions[1::2]
+        )
+    assert wrong <= 32, "5% of 400 are 20"
+
+
+def test_shaffer_multiplies_by_no_more_than_can_be_true() -> None:
+    p = [0.001, 0.002, 0.02, 0.9]
+    assert stats.holm(p, at_most=2).tolist() == pytest.approx([0.002, 0.004, 0.04, 0.9])
+    assert stats.holm(p, at_most=4).tolist() == stats.holm(p).tolist()
+
+
+def test_a_margin_of_weighted_pairs_is_that_of_rows_written_so_often() -> None:
+    rng = np.random.default_rng(2)
+    first, second = (rng.random(120) < 0.7).astype(float), (rng.random(120) < 0.7).astype(float)
+    weights = 1.0 + np.arange(120) % 3
+    weighed = stats.equivalence(first, second, margin=0.2, weights=weights)
+    times = weights.astype(int)
+    written = stats.equivalence(
+        np.repeat(first, times), np.repeat(second, times), np.repeat(np.arange(120), times), margin=0.2
+    )
+    assert weighed.value == pytest.approx(written.value)
+    assert weighed.also["first"] == pytest.approx(written.also["first"])
+    assert (weighed.lo, weighed.hi) == (pytest.approx(written.lo, abs=0.02), pytest.approx(written.hi, abs=0.02))
+    values = stats.equivalence(first / 3, second / 3, margin=0.2, strata=np.arange(120) % 2)
+    assert values.value == pytest.approx((second - first).mean() / 3)
+    assert 0.0 < float(values.also["p"] or 0.0) < 1.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import pytest
 
@@ -40,7 +42,7 @@ def test_the_same_scores_are_the_same_rank() -> None:
     assert (tie.difference, tie.p, tie.adjusted) == (0.0, 1.0, 1.0)
 
 
-def test_neither_the_order_of_models_nor_of_items_matters_much() -> None:
+def test_neither_the_order_of_models_nor_of_items_matters() -> None:
     table = drawn(np.random.default_rng(5), 80)
     order = np.random.default_rng(6).permutation(80)
     turned = {name: np.array(table[name])[order].tolist() for name in reversed(table)}
@@ -48,6 +50,9 @@ def test_neither_the_order_of_models_nor_of_items_matters_much() -> None:
     assert [(m.name, m.rank, m.lowest, m.highest, m.tier) for m in one.models] == [
         (m.name, m.rank, m.lowest, m.highest, m.tier) for m in other.models
     ]
+    p = [{frozenset((pair.first, pair.second)): pair.adjusted for pair in ranking.pairs} for ranking in (one, other)]
+    assert p[0] == p[1]
+    assert [m.mean.lo for m in one.models] == pytest.approx([m.mean.lo for m in other.models])
 
 
 @pytest.mark.parametrize("items", [30, 100])
@@ -102,6 +107,78 @@ def test_missing_cells_are_compared_on_common_items_and_said_to_be_undefined_wit
     assert "none" not in {name for tier in ranked.tiers() for name in tier}
 
 
+def wrong(draw: Callable[[np.random.Generator], dict[str, list[float]]], true: Sequence[float]) -> tuple[float, float]:
+    """How often some rank set, and how often some interval, misses the truth."""
+    rng, runs, rates = np.random.default_rng(11), 150, np.array(true)
+    wrong_ranks = wrong_means = 0
+    for _ in range(runs):
+        ranked = rank(draw(rng), resamples=399, rng=rng)
+        own = [(model, float(rates[int(model.name)])) for model in ranked.models]
+        wrong_ranks += any(
+            m.lowest > 1 + int((rates > at).sum()) or m.highest < len(rates) - int((rates < at).sum()) for m, at in own
+        )
+        wrong_means += any(m.mean.lo is not None and not m.mean.lo <= at <= m.mean.hi for m, at in own)
+    return wrong_ranks / runs, wrong_means / runs
+
+
+def test_models_that_are_always_right_are_no_exception() -> None:
+    """Of 20 items a model at 97% is right on all in half of the cases: its interval counts among those at once."""
+
+    def draw(rng: np.random.Generator) -> dict[str, list[float]]:
+        return {str(m): (rng.random(20) < 0.97).astype(float).tolist() for m in range(8)}
+
+    wrong_ranks, wrong_means = wrong(draw, [0.97] * 8)
+    assert wrong_ranks <= 0.09
+    assert wrong_means <= 0.09
+
+
+@pytest.mark.parametrize("items", [20, 50])
+def test_models_that_fail_on_few_items_wholly_tie_with_those_that_fail_evenly(items: int) -> None:
+    def draw(rng: np.random.Generator) -> dict[str, list[float]]:
+        even = [np.full(items, 0.9) if m % 2 else (rng.random(items) < 0.9).astype(float) for m in range(5)]
+        return {str(m): (rng.binomial(8, p) / 8).tolist() for m, p in enumerate(even)}
+
+    assert wrong(draw, [0.9] * 5)[0] <= 0.09
+
+
+def test_skewed_scores_carry_a_caution() -> None:
+    rng = np.random.default_rng(4)
+    ranked = rank({str(m): rng.gamma(0.2, 5.0, 50).tolist() for m in range(4)})
+    assert [caution.id for caution in ranked.cautions] == ["STAT029"]
+
+
+def test_the_lowest_mean_can_be_the_best() -> None:
+    table = drawn(np.random.default_rng(2), 400)
+    highest, lowest = rank(table), rank(table, lowest_first=True)
+    assert [m.mean.value for m in lowest.models] == [m.mean.value for m in highest.models[::-1]]
+    assert [set(tier) for tier in lowest.tiers()] == [set(tier) for tier in highest.tiers()[::-1]]
+    assert (lowest.models[0].name, lowest.models[0].lowest, lowest.models[0].highest) == ("m5", 1, 1)
+
+
+def test_models_that_beat_each_other_in_a_circle_share_a_tier() -> None:
+    """Where scores are missing, a can be better than b on their items, b than c on others, and c than a."""
+    one, none, gap = [1.0] * 30, [0.0] * 30, [None] * 30
+    ranked = rank({"a": one + none + gap, "b": none + gap + one, "c": gap + one + none, "d": [0.0] * 90})
+    assert ranked.tiers() == (("a", "b", "c"), ("d",))
+
+
+def test_many_items_of_few_kinds_are_drawn_as_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = drawn(np.random.default_rng(8), 300)
+    by_kind = rank(table)
+    monkeypatch.setattr("perpend.stats.ranking._MANY", 1)
+    by_item_alone = rank(table)
+    for one, other in zip(by_kind.pairs, by_item_alone.pairs, strict=True):
+        assert one.adjusted == pytest.approx(other.adjusted, abs=0.03)
+    for model, same in zip(by_kind.models, by_item_alone.models, strict=True):
+        assert model.mean.lo == pytest.approx(same.mean.lo, abs=0.004)
+
+
+def test_ids_of_models_of_two_kinds_are_two_models_with_names_of_their_own() -> None:
+    assert list(by_item([1, 0], ["b", "a"], ["x", "x"])) == ["b", "a"]
+    with pytest.raises(DataError, match="two are called '1'"):
+        by_item([1, 0], [1, "1"], ["x", "x"])
+
+
 def test_rows_become_a_table_of_items() -> None:
     table = by_item([1, 0, 1, 1, 0], ["a", "a", "a", "b", "b"], ["x", "x", "y", "y", "z"])
     assert table == {"a": (0.5, 1.0, None), "b": (None, 1.0, 0.0)}
@@ -121,6 +198,7 @@ def test_few_items_carry_a_caution_and_scores_of_any_scale_are_ranked() -> None:
         ({"a": [1.0], "b": [1.0, 0.0]}, "lengths differ"),
         ({"a": [], "b": []}, "lengths differ or are 0"),
         ({"a": [float("inf")], "b": [1.0]}, "item 0 is infinite"),
+        ({"a": [1e300], "b": [1.0]}, "give another unit"),
     ],
 )
 def test_what_is_no_table_is_an_error(table: dict[str, list[float]], message: str) -> None:

@@ -174,3 +174,43 @@ def test_drawing_clusters_one_by_one_is_the_same_bootstrap() -> None:
     assert drawn.mean(axis=0) == pytest.approx(counted.mean(axis=0), rel=0.002)
     assert drawn.std(axis=0) == pytest.approx(counted.std(axis=0), rel=0.08)
     assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(np.corrcoef(counted.T)[0, 1], abs=0.1)
+
+
+def test_the_test_of_weighted_pairs_agrees_with_their_interval_and_holds_its_level() -> None:
+    rng, items = np.random.default_rng(9), np.repeat(np.arange(60), 3)
+    rejected = agree = 0
+    for _ in range(300):
+        chance = rng.beta(1.0, 1.0, 60)[items]
+        first, second = ((rng.random(180) < chance).astype(float) for _ in range(2))
+        how = {"strata": items % 2, "shares": {0: 0.8, 1: 0.2}}
+        test, change = (
+            stats.paired_test(first, second, items, **how),
+            stats.paired_difference(first, second, items, **how),
+        )
+        rejected += test.value <= 0.05
+        agree += (test.value <= 0.05) == (not change.lo <= 0.0 <= change.hi)
+    assert rejected <= 24, "5% of 300 are 15"
+    assert agree >= 285
+
+
+def test_weights_of_a_mean_are_those_of_a_rate_and_the_detectable_effect_knows_them() -> None:
+    weights = 1.0 + np.arange(80) % 5
+    mean, rate = stats.mean(ONES, ITEMS, weights=weights), stats.proportion(ONES, ITEMS, weights=weights)
+    assert mean.value == pytest.approx(rate.value)
+    assert mean.method.endswith("weights and strata")
+    alone = stats.mean(ONES, strata=["a", *["b"] * 79])
+    assert (alone.lo, alone.note) == (None, "no interval: the stratum 'a' has one item")
+    plain = stats.paired_difference(ONES, 1.0 - ONES[::-1], ITEMS)
+    unequal = stats.paired_difference(ONES, 1.0 - ONES[::-1], ITEMS, weights=np.exp(np.arange(80) / 20))
+    assert stats.mde_clustered(unequal).value > stats.mde_clustered(plain).value
+    assert stats.paired_test(ONES, ONES[::-1], strata=["a", *["b"] * 79]).value is None
+
+
+def test_swapping_weighted_columns_changes_the_sign_and_nothing_else() -> None:
+    fewer = ONES * (np.arange(80) % 5 > 0)
+    how = {"weights": 1.0 + np.arange(80) % 3, "strata": ITEMS % 2}
+    forth, back = (stats.paired_difference(*pair, ITEMS, **how) for pair in ((fewer, ONES), (ONES, fewer)))
+    assert (forth.value, forth.lo, forth.hi) == pytest.approx((-back.value, -back.hi, -back.lo))
+    assert stats.paired_test(fewer, ONES, ITEMS, **how).value == pytest.approx(
+        stats.paired_test(ONES, fewer, ITEMS, **how).value
+    )

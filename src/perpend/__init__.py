@@ -28,8 +28,11 @@ if TYPE_CHECKING:
         evaluate,
         export,
         judge,
+        merge,
         model,
+        plan,
         publish,
+        rank,
         score,
         scorer,
         task,
@@ -47,7 +50,8 @@ if TYPE_CHECKING:
 # `import perpend` must cost nothing (`perpend --help` answers in under 0.3 s): each name is loaded when it is used.
 _HOMES = {
     "perpend.api": (
-        "analyze audit compare condition convert evaluate export judge model publish score scorer task template"
+        "analyze audit compare condition convert evaluate export judge merge model plan publish rank score scorer task "
+        "template"
     ),
     "perpend.ask.task": "Reprompt Task",
     "perpend.errors": "AuditFailure DataError ModelError PerpendError SpecError StoreError",
@@ -97,8 +101,11 @@ __all__ = [
     "evaluate",
     "export",
     "judge",
+    "merge",
     "model",
+    "plan",
     "publish",
+    "rank",
     "score",
     "scorer",
     "task",

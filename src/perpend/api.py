@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
+from perpend._audit import Audited, audit
 from perpend._make import AnyModel, model, models_given, scorer, task
 from perpend.ask.asking import Outcome
 from perpend.ask.conditions import condition, template
 from perpend.ask.given import on_disk
+from perpend.ask.merging import merge as merge_shards
 from perpend.ask.runner import Keeping, evaluate_task, task_of
 from perpend.ask.task import Task, answer_key, make_model, make_task
-from perpend.errors import AuditFailure
-from perpend.inert import one_line
+from perpend.ledger.shards import parse_shard
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
+from perpend.spec.stopping import stop_spec
 from perpend.types import Sampling
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from perpend.measure.pilot import RunPlan
     from perpend.measure.run import Run
-    from perpend.proof.audit import Audit
-    from perpend.proof.claims import Verdict
     from perpend.proof.publish import Published
     from perpend.report.compare import RunComparison
     from perpend.report.derive import Derived
     from perpend.report.interactive import InteractiveRun
+    from perpend.report.rank_runs import RunRanking
 
 __all__ = [
     "Audited",
@@ -41,8 +43,11 @@ __all__ = [
     "evaluate_spec",
     "export",
     "judge",
+    "merge",
     "model",
+    "plan",
     "publish",
+    "rank",
     "score",
     "scorer",
     "task",
@@ -63,16 +68,26 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     seed: int = 42,
     repeats: int = 1,
     max_items: int | None = None,
+    stop_when: str | None = None,
+    looks: int | None = None,
+    look_every: int | None = None,
     limits: Limits | None = None,
     name: str | None = None,
     out: str | Path = "runs",
     keeping: Keeping | None = None,
+    shard: str | None = None,
     quiet: bool = False,
 ) -> InteractiveRun:
     """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions.
 
     `models` is one or several of: a name such as 'mock/subject', what `pp.model` returns, a function that answers.
+    `stop_when` ends the run as soon as a rule such as 'width(correct) < 0.05' holds, which is looked at after every
+    `look_every` items, or at `looks` planned looks. With `shard`, such as '3/8', only that part is asked, into a ledger
+    of its own, and nothing is scored: `merge` puts the parts together.
     """
+    keeping = keeping or Keeping()
+    if shard is not None:
+        keeping = replace(keeping, shard=parse_shard(shard))
     temperatures = [temperature] if isinstance(temperature, float | int) else temperature
     entries = models_given(models)
     specs = [entry if isinstance(entry, ModelSpec) else ModelSpec(entry.name, entry.name) for entry in entries]
@@ -86,23 +101,53 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
             max_items=max_items,
             seed=seed,
             limits=limits or Limits(),
+            stop=stop_spec(stop_when, looks, look_every),
         )
         key = answer_key(spec, ready)
         asked = [make_model(e.name, e.options, *key) if isinstance(e, ModelSpec) else e for e in entries]
-        outcome = evaluate_task(spec, ready, asked, Path(out), keeping=keeping or Keeping(), quiet=quiet)
+        outcome = evaluate_task(spec, ready, asked, Path(out), keeping=keeping, quiet=quiet)
         run = _run_of(outcome, ready)
-    score(run)
+    if keeping.shard is None:
+        score(run)
     return run
 
 
 def evaluate_spec(
-    spec: RunSpec, out: Path, *, keeping: Keeping | None = None, scored: bool = True, quiet: bool = False
+    spec: RunSpec,
+    out: Path,
+    *,
+    keeping: Keeping | None = None,
+    scored: bool = True,
+    serve: str | None = None,
+    quiet: bool = False,
 ) -> tuple[Outcome, Derived | None]:
-    """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories."""
+    """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories.
+
+    A shard, if `keeping` has one, is never scored. `serve` is the command that starts the server of each model.
+    """
+    from perpend.sweep.asking import ask_here
+
     what = task_of(spec)
-    models = [make_model(entry.name, entry.options, *answer_key(spec, what)) for entry in spec.models]
-    outcome = evaluate_task(spec, what, models, out, keeping=keeping or Keeping(), quiet=quiet)
-    return outcome, score(_run_of(outcome, what, spec.task)) if scored else None
+    keeping = keeping or Keeping()
+    outcome = ask_here(spec, what, out, keeping, serve=serve, quiet=quiet)
+    is_scored = scored and keeping.shard is None
+    return outcome, score(_run_of(outcome, what, spec.task)) if is_scored else None
+
+
+def merge(run: str | Path, shards: Sequence[str | Path] = (), *, trust_code: bool = False) -> InteractiveRun:
+    """Put the shards of a run, by default all in RUN/shards, together; score, report. Returns the Run.
+
+    A set union of the answers: the order does not matter, nor whether a shard was merged before. A shard of another
+    run, or one that answers a trial otherwise, is a StoreError that says what differs, and nothing is changed. Python
+    files of the run are run only with `trust_code`; a run that has some is otherwise left unscored.
+    """
+    from perpend.report.interactive import InteractiveRun
+
+    directory = merge_shards(Path(run), [Path(shard) for shard in shards]).directory
+    merged = InteractiveRun(directory, trust_code=trust_code)
+    if trust_code or not merged.manifest.sources:
+        score(merged)
+    return merged
 
 
 def judge(  # noqa: PLR0913  each is one flag of the verb
@@ -178,69 +223,56 @@ def analyze(
     return derive(opened, Path(out), figures=figures).path
 
 
-def publish(
+def plan(  # noqa: PLR0913  each is one flag of the verb
+    run: Place,
+    *,
+    detect: float = 0.05,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    score: str | None = None,
+    repeats: int | None = None,
+    items: int | None = None,
+    where: Where = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
+) -> RunPlan:
+    """How many items, repeats and requests a study needs to detect a difference, from a pilot run.
+
+    `score` is the run's first unless given; with `items` the repeats are planned. `prices` are US dollars per million
+    tokens in and out by the model's label, '' for all. A published folder, or a log that `convert` reads, is a pilot
+    too. Undefined, with the reason, where the pilot cannot say.
+    """
+    from perpend._convert import as_run
+    from perpend.measure.pilot import PlanRequest, plan_of
+
+    request = PlanRequest(detect, power, alpha, score, repeats, items, prices or {}, where or {})
+    if not isinstance(run, str | Path):
+        return plan_of(run, request)
+    with as_run(Path(run)) as opened:
+        return plan_of(opened, request)
+
+
+def publish(  # noqa: PLR0913  each is one flag of the verb
     runs: Place | Sequence[Place],
     to: str | Path = "published",
     *,
     accept: Mapping[str, str] | None = None,
     sign: str | Path | None = None,
     figures: bool | Literal["all"] = True,
+    page: bool = False,
     trust_code: bool = False,
 ) -> list[Published]:
     """Check runs at the gates and publish copies that a stranger can verify. A gate that fails is an AuditFailure.
 
-    `accept` maps the name of a gate that may fail to the reason why. `sign` is an SSH key's file.
+    `accept` maps the name of a gate that may fail to the reason why. `sign` is an SSH key's file. With `page` each has
+    page.html, to read its trials in a browser.
     """
     from perpend.proof.publish import publish as publish_runs
+    from perpend.view.published import PAGES
 
     opened = [_run(run, trust_code=trust_code) for run in _several(runs)]
     key = None if sign is None else Path(sign)
-    return publish_runs(opened, Path(to), accept or {}, key, figures=figures, trust_code=trust_code)
-
-
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """What an audit came to: an outcome for each run or folder, and a verdict for each claim."""
-
-    runs: tuple[Audit, ...]
-    claims: tuple[Verdict, ...] = ()
-
-    def __repr__(self) -> str:
-        names = ", ".join(f"{outcome.name}: {'ok' if outcome.ok else 'differs'}" for outcome in self.runs)
-        failed = sum(one.status != "pass" for one in self.claims)
-        return one_line(f"Audited({names}" + (f"; {failed} of {len(self.claims)} claims fail)" if self.claims else ")"))
-
-    @property
-    def ok(self) -> bool:
-        """True when nothing differs and every claim holds."""
-        return all(outcome.ok for outcome in self.runs) and all(one.status == "pass" for one in self.claims)
-
-    def raise_for_failures(self) -> None:
-        """Raise AuditFailure with the first difference of every check that has one, or the claims that do not hold."""
-        failed = [outcome for outcome in self.runs if not outcome.ok]
-        if failed:
-            names = ", ".join(outcome.name for outcome in failed)
-            raise AuditFailure(f"{len(failed)} of {len(self.runs)} differ from what is stored: {names}")
-        if self.claims:
-            from perpend.proof.claims import raise_for_failures
-
-            raise_for_failures(self.claims)
-
-
-def audit(
-    paths: str | Path | Sequence[str | Path], *, claims: str | Path | None = None, trust_code: bool = False
-) -> Audited:
-    """Derive everything again from the raw answers of runs and published folders, and compare.
-
-    `claims` is a claims.toml whose claims are recomputed too. Code out of a folder runs only with `trust_code`.
-    """
-    from perpend.proof.audit import Options, check_claims
-    from perpend.proof.audit import audit as audit_paths
-
-    places = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    outcomes = audit_paths(places, Options(trust_code=trust_code))
-    verdicts = () if claims is None else check_claims(Path(claims), outcomes)
-    return Audited(tuple(outcomes), tuple(verdicts))
+    pages = PAGES if page else None
+    return publish_runs(opened, Path(to), accept or {}, key, figures=figures, page=pages, trust_code=trust_code)
 
 
 def compare(  # noqa: PLR0913  each is one flag of the verb
@@ -251,6 +283,10 @@ def compare(  # noqa: PLR0913  each is one flag of the verb
     first_where: Where = None,
     second_where: Where = None,
     columns: Sequence[str] = (),
+    margin: float | None = None,
+    weights: str = "",
+    strata: str = "",
+    shares: Mapping[str, float] | None = None,
     figures: bool = True,
 ) -> RunComparison:
     """The second run against the first, on the trials that both have; with `out`, page, tables and figures too.
@@ -258,12 +294,45 @@ def compare(  # noqa: PLR0913  each is one flag of the verb
     A published folder, or a log that `convert` reads, is imported for the time of the comparison.
 
     `first_where` and `second_where` narrow each to a part, such as {'model': 'small'} or {'rule': '1'}.
+
+    `margin`, such as 0.02, is the largest difference that does not matter: the comparison then says whether the second
+    is shown to be equivalent, or not worse. `weights` and `strata` name the tags of the items that hold a weight and a
+    stratum; `shares` says how large each stratum is.
     """
-    from perpend._compare import compare_any
+    from perpend._compare import CompareOptions, compare_any
+    from perpend.measure.population import Population
 
     one, other = (Path(place) if isinstance(place, str) else place for place in (first, second))
     folder = None if out is None else Path(out)
-    return compare_any((one, first_where or {}), (other, second_where or {}), folder, columns=columns, figures=figures)
+    options = CompareOptions(columns, margin, Population(weights, strata, shares or {}))
+    return compare_any((one, first_where or {}), (other, second_where or {}), folder, options, figures=figures)
+
+
+def rank(  # noqa: PLR0913  each is one flag of the verb
+    runs: Place | Sequence[Place],
+    out: str | Path | None = None,
+    *,
+    columns: Sequence[str] = (),
+    models: Sequence[str] = (),
+    where: Mapping[str, str | float] | None = None,
+    pooled: bool = False,
+    lowest_first: bool = False,
+    missing: Literal["shared", "pairwise", "zero"] = "shared",
+    figures: bool = True,
+) -> RunRanking:
+    """Models of one run or of several, ranked on the items that all of them have: tiers, and the ranks each can have.
+
+    A ranking for each column and condition, or with `pooled` for each column over all conditions; without `columns`,
+    by the first scorer of the first run. `missing` says what becomes of a trial without a value: 'shared' leaves its
+    item out for all models, 'pairwise' for that model, 'zero' counts 0. With `out`, page, tables and figures are
+    written into that folder, or one table into a .csv, .md or .tex file.
+    """
+    from perpend._compare import rank_any
+    from perpend.report.rank_runs import RankOptions
+
+    places = [Path(place) if isinstance(place, str) else place for place in _several(runs)]
+    options = RankOptions(columns, models, where or {}, pooled, lowest_first, missing)
+    return rank_any(places, options, None if out is None else Path(out), figures=figures)
 
 
 @overload

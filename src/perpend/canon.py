@@ -100,7 +100,7 @@ def digest_file(path: Path) -> str:
 
 def clean_text(text: str) -> str:
     """The text with each lone surrogate replaced by U+FFFD: JSON can carry one, UTF-8 and SQLite cannot."""
-    return _SURROGATES.sub("\ufffd", text)
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.test_page import BROWSERS, QUIET
+from tests.browser.conftest import BROWSERS, QUIET
 from tests.test_site import build
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("browser")]

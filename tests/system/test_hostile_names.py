@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -130,6 +131,25 @@ def test_the_verbs_that_ask_and_show(perpend: Verb, run: Path) -> None:
     assert perpend("show", run, "--where", f"item{NAME}=x")[0] == 2
 
 
+def test_the_verbs_of_a_sweep(perpend: Verb, folder: Path) -> None:
+    words = ("submit", "run.toml", "--shards", "2", "--out", f"runs{NAME}", "--setup", NAME, "--partition", NAME)
+    assert perpend(*words, "--print")[0] == 0
+    assert told(perpend, *words, "--print")
+    sweep = next(Path(f"runs{NAME}").iterdir())
+    states = sweep / "sweep" / "shards"
+    states.mkdir()
+    (states / "0001.json").write_text(json.dumps({"shard": 1, "state": "failed", "why": NAME, "heard": NAME}))
+    (states / "0002.json").write_text(json.dumps({"shard": 2, "state": NAME, "began": NAME}))
+    assert perpend("status", sweep)[0] == 0
+    assert told(perpend, "status", sweep)
+    assert perpend("cancel", sweep)[0] == 0
+    (states / "0001.json").write_text(json.dumps({NAME: NAME}))
+    assert perpend("status", sweep)[0] == 5
+    assert perpend("status", f"none{NAME}")[0] == 5
+    assert perpend("submit", "run.toml", "--shards", "2", "--time", NAME)[0] == 2
+    assert perpend("submit", "run.toml", "--shards", "2", "--serve", NAME)[0] == 2
+
+
 def test_freeze(perpend: Verb, folder: Path) -> None:
     frozen = f"freeze{NAME}.json"
     assert perpend("freeze", "items.jsonl", "--out", frozen)[0] == 0
@@ -164,9 +184,16 @@ def test_the_verbs_that_derive(perpend: Verb, run: Path) -> None:
     other = run.parent / f"other{NAME}"
     shutil.copytree(run, other)
     assert perpend("analyze", run, "--out", f"analysis{NAME}", "--no-figures")[0] == 0
+    assert perpend("view", run, other, "--out", f"page{NAME}.html", "--no-figures")[0] == 0
     assert perpend("compare", run, other)[0] == 0
     assert isinstance(told(perpend, "compare", run, other), dict)
     assert perpend("compare", run, other, "--first", f"model={NAME}", "--second", f"x{NAME}=1")[0] != 0
+    assert perpend("rank", run, other, "--out", f"ranking{NAME}")[0] == 0
+    assert isinstance(told(perpend, "rank", run, other), dict)
+    assert perpend("rank", run, other, "--model", f"x{NAME}")[0] != 0
+    assert perpend("plan", run, "--detect", "0.05")[0] == 0
+    assert isinstance(told(perpend, "plan", run, "--detect", "0.05"), dict)
+    assert perpend("plan", run, "--score", f"x{NAME}")[0] != 0
     claims = f"""
 [[claim]]
 id = {json.dumps(NAME)}
@@ -214,6 +241,17 @@ def test_the_verbs_that_move_data(perpend: Verb, run: Path) -> None:
     assert perpend("export", run, "--out", f"trials{NAME}.xyz")[0] == 2
     assert perpend("convert", run, f"out{NAME}/simulation.db")[0] in {0, 3, 5}
     assert perpend("convert", f"none{NAME}", "x")[0] == 3
+    assert perpend("merge", f"merged{NAME}", run, "--no-score")[0] == 0
+    assert isinstance(told(perpend, "merge", f"merged{NAME}", run), dict)
+    other = Path(shutil.copytree(run, run.parent / f"forged{NAME}"))
+    with sqlite3.connect(other / "run.db") as db:
+        (trigger,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'response_is_a_fact'").fetchone()
+        db.execute("DROP TRIGGER response_is_a_fact")
+        db.execute("UPDATE response SET text = text || ?", (NAME,))
+        db.execute(trigger)
+    assert perpend("merge", f"merged{NAME}", other)[0] == 5
+    assert perpend("merge", f"none{NAME}")[0] == 5
+    assert perpend("merge", f"merged{NAME}", f"none{NAME}")[0] == 5
     assert perpend("import", f"none{NAME}", f"other{NAME}", "x")[0] == 3
     Path("odd.json").write_text(json.dumps({NAME: NAME}))
     assert perpend("convert", "odd.json", "x")[0] == 3

@@ -33,7 +33,8 @@ SECONDS, GIGABYTES = 20.0, 3
 GROUPS = {"perpend": cli, "chaosbench": chaosbench}
 
 HONEST = {
-    "run": "run", "runs": "run", "paths": "run", "first": "run", "second": "other", "items": "items.jsonl",
+    "run": "run", "runs": "run", "paths": "run", "shards": "run",
+    "first": "run", "second": "other", "items": "items.jsonl",
     "spec_file": "run.toml", "source": "rows.jsonl", "destination": "new", "claims_file": "claims.toml",
     "paper": "paper.tex", "data": "chaos/data", "out": "out/new", "to": "out/new", "output_dir": "out/new",
     "out_dir": "out/new", "runs_dir": "chaos/runs",
@@ -41,12 +42,15 @@ HONEST = {
 """What is given for a path that is needed and not the one that is tried."""
 NEEDS = {
     "perpend eval": "--task questions --items honest/items.jsonl --model mock/true --quiet",
+    "perpend submit": "--shards 1 --print",
     "perpend judge": "--model mock/echo --quiet",
     "perpend label": "--sample 1",
     "perpend inside": "--model hf/nothing",
     "perpend variants": "smollm2",
     "perpend analyze": "--no-figures",
+    "perpend rank": "honest/other --no-figures",
     "perpend publish": "--no-figures",
+    "perpend view": "--out out/page.html --no-figures",
     "perpend audit": "--workers 1 --quiet",
     "perpend checkpoint": "--predictions honest/predictions.jsonl",
     "perpend demo": "--model mock/subject --no-figures --quiet",
@@ -59,6 +63,8 @@ WITHOUT = {
     ("perpend eval", "spec_file"): "--quiet",
     ("perpend eval", "task"): "--items honest/items.jsonl --model mock/true --quiet",
     ("perpend eval", "models"): "--task questions --items honest/items.jsonl --quiet",
+    ("perpend eval", "scratch"): "--task questions --items honest/items.jsonl --model mock/true --quiet --shard 1/2",
+    ("perpend view", "out"): "--no-figures",
     ("perpend variants", "name"): "",
     ("chaosbench eval", "dataset"): "--provider mock --quiet",
     ("chaosbench eval", "resume"): "--quiet",
@@ -77,6 +83,7 @@ NAMES = {
     ("perpend eval", "models"): "callable/{}.py:answer",
     ("perpend judge", "rubric"): "{}.toml",
     ("perpend label", "rubric"): "{}.toml",
+    ("perpend view", "rubric"): "{}.toml",
     ("perpend convert", "fields"): "{}.toml",
     ("perpend variants", "name"): "{}",
     ("chaosbench eval", "dataset"): "{}",

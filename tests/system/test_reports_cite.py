@@ -15,7 +15,7 @@ from perpend.cli import chaosbench, cli
 from perpend.inert import markdown
 from perpend.measure.run import Run
 from perpend.measure.study import answer_in, numbers_of
-from perpend.report.derive import PLAIN
+from perpend.report.derive import PLAIN, whole_report
 
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
 # Levels, versions of rules and scorers, ids, times and paths: words that hold digits, not results.
@@ -30,7 +30,8 @@ STUDIES = {
                    "--temperature", "0.7"),
     "logic": ("--model", "mock/subject", "--items", "items.jsonl"),
     "verbs": ("--model", "ngram/early", "--model", "ngram/final", "--max-items", "120"),
-    "questions": ("--model", "mock/subject", "--items", "facts.jsonl", "--max-items", "20"),
+    "questions": ("--model", "mock/subject", "--items", "facts.jsonl", "--max-items", "20", "--repeats", "3",
+                  "--temperature", "0.7"),
 }  # fmt: skip
 
 
@@ -57,7 +58,8 @@ def marked_page(run: Path) -> str:
     """
     opened = Run(run)
     body = json.loads((run / "metrics.json").read_text(encoding="utf-8"), parse_float=Cited)
-    page = (opened.code.study or PLAIN).report(numbers_of(body, [opened.manifest]), figures=False).page()
+    study, numbers = opened.code.study or PLAIN, numbers_of(body, [opened.manifest])
+    page = whole_report(study, numbers, figures=False).page()
     for sentence in sorted({text for text in strings(body) if DECIMAL.search(text)}, key=len, reverse=True):
         page = page.replace(sentence, "").replace(markdown(sentence), "")
     return page

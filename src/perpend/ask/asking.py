@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perpend.ask.conditions import first_request, request
 from perpend.ask.progress import Progress
@@ -13,10 +14,14 @@ from perpend.ask.task import Reprompt, Task
 from perpend.errors import ModelError
 from perpend.ledger.plan import Appended, OpenTrials, Trial
 from perpend.ledger.spent import note_spent
+from perpend.ledger.stopping import item_count, stop_facts
 from perpend.ledger.store import Store
 from perpend.spec.model import Model
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Item, Request, Response, Spent
+
+if TYPE_CHECKING:
+    from perpend.ask.looking import Looking
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,11 @@ class Outcome:
     """What the counted tokens cost by the prices given; None where that is unknown, and `usd_note` says why."""
     usd_note: str = ""
     stopped: str | None = None
-    """Why it stopped before all was asked, in words; None when every trial was asked."""
+    """Why it stopped before all was asked, in words; None when every trial was asked that the run needs."""
+    looked: str = ""
+    """How a run with a stopping rule ended, in a sentence; empty without a rule, and while it goes on."""
+    not_needed: int = 0
+    """Trials that were not asked because the rule held."""
 
 
 def ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *, quiet: bool) -> Outcome:
@@ -45,15 +54,19 @@ def ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *,
     spending = Spending(store, spec)
     budget = spending.budget
     tallies = [_Tally(store.open_trials(model.label)) for model in spec.models]
+    looking = _looking(store, spec, task)
     stopped: str | None = None
     left = 0
     try:
         for model_spec, model, tally in zip(spec.models, models, tallies, strict=True):
             spending.begin(model_spec).answered = tally.answered
             with Progress(model_spec.label, tally.pending.total, tally.answered, quiet=quiet) as progress:
-                _ask(store, task, model, spending, (tally, progress))
+                if looking is None:
+                    _ask(store, task, model, spending, (tally, progress, tally.pending))
+                else:
+                    left += _ask_and_look(store, task, (model_spec, model), spending, (tally, progress, looking))
             tally.check_answered(model_spec.label)
-            if task.reprompt is not None:
+            if task.reprompt is not None and looking is None:
                 left += _ask_again(store, task, task.reprompt, (model_spec, model), spending)
     except KeyboardInterrupt:
         stopped = "interrupted"
@@ -62,11 +75,68 @@ def ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *,
             note_spent(store, spending.by_model())
     planned, answered = sum(tally.pending.total for tally in tallies), sum(tally.answered for tally in tallies)
     failed = sum(len(tally.failed) for tally in tallies)
-    if stopped is None and (answered + failed < planned or left):
+    stopped_after = None if looking is None else looking.stopped
+    not_needed = 0 if looking is None or stopped_after is None else planned - stopped_after * looking.per_item
+    if stopped is None and (answered + failed < planned - not_needed or left):
         stopped = budget.spent()
     usd, why = spending.cost()
     directory = store.path.parent
-    return Outcome(directory, planned, answered, failed, spending.sent, spending.total(), usd, why, stopped)
+    return Outcome(
+        directory,
+        planned,
+        answered,
+        failed,
+        spending.sent,
+        spending.total(),
+        usd,
+        why,
+        stopped,
+        looked="" if looking is None else looking.sentence(),
+        not_needed=not_needed,
+    )
+
+
+def _looking(store: Store, spec: RunSpec, task: Task) -> Looking | None:
+    """The looks of a run with a stopping rule."""
+    if spec.stop is None:
+        return None
+    from perpend.ask.looking import looking_of
+
+    stop = spec.stop
+    facts = stop_facts(str(stop.rule), stop.looks, stop.look_every, item_count(store))
+    return looking_of(store, facts, task.judges(), ([one.name for one in task.conditions], spec.repeats))
+
+
+def _ask_and_look(
+    store: Store,
+    task: Task,
+    who: tuple[ModelSpec, Model],
+    spending: Spending,
+    watch: tuple[_Tally, Progress, Looking],
+) -> int:
+    """Ask batch after batch of whole items, and look after each, until the rule holds or all is asked.
+
+    What failed is asked once more before the look, which closes the batch. A batch that could not be asked whole is not
+    looked at; the next invocation goes on with it. Returns how many second turns the budget left unasked.
+    """
+    spec, model = who
+    tally, progress, looking = watch
+    while (span := looking.batch()) is not None:
+        for _ in range(2):
+            pending = store.open_trials(spec.label).within(*span)
+            if len(pending):
+                _ask(store, task, model, spending, (tally, progress, pending))
+        left = 0 if task.reprompt is None else _ask_again(store, task, task.reprompt, who, spending, span)
+        pending = store.open_trials(spec.label).within(*span)
+        if left or pending.never_asked():
+            return left
+        if len(pending) == span[1] - span[0] + 1:
+            raise ModelError(
+                f"{spec.label}: trials {span[0]} to {span[1]} were asked twice, none was answered; the last failure: "
+                f"{tally.error}. Nothing was looked at. Run the same command again to resume"
+            )
+        looking.look()
+    return 0
 
 
 class _Tally:
@@ -100,14 +170,16 @@ class _Tally:
             )
 
 
-def _ask(store: Store, task: Task, model: Model, spending: Spending, watch: tuple[_Tally, Progress]) -> None:
-    """The first turn of every trial of one model that has no answer yet."""
-    tally, progress = watch
+def _ask(
+    store: Store, task: Task, model: Model, spending: Spending, watch: tuple[_Tally, Progress, OpenTrials]
+) -> None:
+    """The first turn of trials of one model that have no answer yet."""
+    tally, progress, pending = watch
     budget = spending.budget
     asked: dict[int, tuple[Trial, Request]] = {}
 
     def requests() -> Iterator[tuple[int, Request]]:
-        for trial in tally.pending:
+        for trial in pending:
             question = first_request(trial, task.condition(trial.condition), choices_scored=task.choices_scored)
             asked[trial.trial] = (trial, question)
             yield trial.trial, question
@@ -123,10 +195,17 @@ def _ask(store: Store, task: Task, model: Model, spending: Spending, watch: tupl
         progress.advance(len(rows), f"{len(tally.failed)} failed; {tally.unusable / tally.seen:.0%} unusable{cost}")
 
 
-def _ask_again(store: Store, task: Task, reprompt: Reprompt, who: tuple[ModelSpec, Model], spending: Spending) -> int:
+def _ask_again(
+    store: Store,
+    task: Task,
+    reprompt: Reprompt,
+    who: tuple[ModelSpec, Model],
+    spending: Spending,
+    span: tuple[int, int] | None = None,
+) -> int:
     """The second turn, for first replies that cannot be used; how many of them the budget left unasked.
 
-    A failed second turn is asked again on resume.
+    A failed second turn is asked again on resume. `span` keeps to the trials from its first to its last.
     """
     spec, model = who
     done, failures = store.answered_turns(1), store.failures(1)
@@ -135,6 +214,7 @@ def _ask_again(store: Store, task: Task, reprompt: Reprompt, who: tuple[ModelSpe
         (trial, response)
         for trial, response in store.answers(last_turn=0)
         if trial.model == spec.label and trial.trial not in done
+        if span is None or span[0] <= trial.trial <= span[1]
         if response.text is not None and reprompt.wanted(trial.item, response)
     ]
     left = len(wanted)

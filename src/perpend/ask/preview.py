@@ -15,9 +15,11 @@ from perpend.errors import DataError
 from perpend.ledger.items import check_freeze
 from perpend.ledger.manifest import MANIFEST, read_manifest
 from perpend.ledger.plan import Trial
+from perpend.ledger.stopping import stop_facts
 from perpend.ledger.store import Store
 from perpend.spec.model import Model
 from perpend.spec.runspec import RunSpec
+from perpend.spec.stopping import StopSpec
 from perpend.types import Item, Message, Request, Spent
 
 _RENDERED_ITEMS = 1000
@@ -64,15 +66,18 @@ class Preview:
     usd: float | None
     usd_note: str
     prompts: tuple[ShownPrompt, ...]
+    stop: str = ""
+    """When the run would stop early, and when it would look, in a sentence; empty without a rule."""
 
     def as_json(self) -> dict[str, JSON]:
         """What `--json` prints."""
         body: dict[str, JSON] = {name: getattr(self, name) for name in self.__slots__ if name not in _SHOWN_APART}
         prompts: list[JSON] = [prompt.as_json() for prompt in self.prompts]
-        return {"run": self.directory.as_posix(), **body, "prompts": prompts}
+        stop: dict[str, JSON] = {"stop": self.stop} if self.stop else {}
+        return {"run": self.directory.as_posix(), **body, **stop, "prompts": prompts}
 
 
-_SHOWN_APART = ("directory", "prompts")
+_SHOWN_APART = ("directory", "prompts", "stop")
 
 
 def preview(spec: RunSpec, out: Path) -> Preview:
@@ -119,7 +124,17 @@ def preview(spec: RunSpec, out: Path) -> Preview:
             )
             for condition in task.conditions
         ),
+        stop=_stop(spec.stop, items),
     )
+
+
+def _stop(stop: StopSpec | None, items: int) -> str:
+    if stop is None:
+        return ""
+    facts = stop_facts(str(stop.rule), stop.looks, stop.look_every, items)
+    looks = len(facts.points(items))
+    when = f"after every {facts.look_every} items, {looks} times at most" if facts.looks is None else f"{looks} times"
+    return f"It stops as soon as {facts.when}, looked at {when}."
 
 
 def _items(spec: RunSpec, task: Task) -> tuple[int, list[Item]]:

@@ -26,7 +26,11 @@ _BREAK = re.compile(r"\r\n?")
 
 def text_sha256(text: str) -> str:
     """SHA-256, in hex, of an answer's text as it is stored, in UTF-8."""
-    return hashlib.sha256(clean_text(text).encode()).hexdigest()
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which no ledger can hold
+        data = clean_text(text).encode()
+    return hashlib.sha256(data).hexdigest()
 
 
 def fence_of(text: str) -> str:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perpend.ask.asking import Outcome, ask_all
 from perpend.ask.conditions import first_request, template
 from perpend.ask.guarded import Guarded
+from perpend.ask.sharding import asking_place, begin_shard, check_unmerged, place_shard, shared_manifest
 from perpend.ask.spending import check_prices
-from perpend.ask.starting import new_folders, withdrawn
+from perpend.ask.starting import holding, new_folders, withdrawn
 from perpend.ask.task import CODE, Planned, Task, answer_key, intent, make_model, make_task, source_texts
 from perpend.canon import digest_file, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, SpecError, StoreError
-from perpend.ledger.database import exclusive
+from perpend.ledger.item_file import ITEMS, write_item_file
 from perpend.ledger.items import check_freeze, read_items
 from perpend.ledger.manifest import (
     MANIFEST,
@@ -29,7 +29,9 @@ from perpend.ledger.manifest import (
     write_manifest,
 )
 from perpend.ledger.plan import Dataset, Plan
+from perpend.ledger.shards import SHARDS, Shard
 from perpend.ledger.snapshot import snapshot
+from perpend.ledger.stopping import seeded_place
 from perpend.ledger.store import Store
 from perpend.rows.reader import FORMATS
 from perpend.spec.keys import note_variables
@@ -44,11 +46,15 @@ _CHECKED_REQUESTS = 64
 class Keeping:
     """How answers are kept. `durable` waits for the disk at every commit: a power cut then costs nothing.
 
-    `accept_loss` goes on where answers are missing that were kept before; they are asked again.
+    `accept_loss` goes on where answers are missing that were kept before; they are asked again. With `shard` only that
+    part of the run is asked, into a ledger of its own, which `scratch` keeps on a disk of this machine until it is put
+    in its place.
     """
 
     durable: bool = False
     accept_loss: bool = False
+    shard: Shard | None = None
+    scratch: Path | None = None
 
 
 _PLAINLY = Keeping()
@@ -74,33 +80,50 @@ def evaluate_task(
 
     The directory is `out` / the spec's run name; `models` go with the spec's models, in order. A changed data set,
     prompt or spec is refused with what differs; so is a directory whose answers have lost their manifest, or that has
-    lost answers.
+    lost answers. The outcome of a shard names the folder of its ledger.
     """
     spec = settled(spec, task)
-    directory = out / spec.run_name()
-    guarded = [
-        Guarded(model, (*entry.key_variables, *getattr(model, "key_variables", ())))
-        for entry, model in zip(spec.models, models, strict=True)
-    ]
-    with new_folders(directory), _held(directory), withdrawn(directory):
-        _prepare(directory, spec, task, guarded)
+    run, shard = out / spec.run_name(), keeping.shard
+    directory = run if shard is None else _shard_folder(spec, run, shard, keeping.scratch)
+    guarded = _guarded(spec, models)
+    with new_folders(directory), holding(directory), withdrawn(directory):
+        if shard is not None:
+            begin_shard(directory, run, shard)
+        _prepare(directory, spec, task, guarded, None if shard is None else (run, shard))
         note_variables(directory, [name for model in guarded for name in model.key_variables])
         with Store.open(directory / "run.db", write=True, durable=keeping.durable) as store:
             if not keeping.accept_loss:
                 check_loss(store)
             check_rendering(store, task)
-            return ask_all(store, spec, task, guarded, quiet=quiet)
+            outcome = ask_all(store, spec, task, guarded, quiet=quiet)
+    if shard is None or keeping.scratch is None:
+        return outcome
+    return replace(outcome, directory=place_shard(directory, run))
 
 
-@contextmanager
-def _held(directory: Path) -> Iterator[None]:
-    """A run's folder, made where it is missing, for this process alone."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{directory}: cannot be created: {error.strerror}; choose another --out") from None
-    with exclusive(directory):
-        yield
+def _guarded(spec: RunSpec, models: Sequence[Model]) -> list[Guarded]:
+    return [
+        Guarded(model, (*entry.key_variables, *getattr(model, "key_variables", ())))
+        for entry, model in zip(spec.models, models, strict=True)
+    ]
+
+
+def begin_shards(spec: RunSpec, task: Task, models: Sequence[Model], out: Path, shard: Shard) -> None:
+    """Write what all shards of a run share, or check that what is there means the same run. Nothing is asked."""
+    spec = settled(spec, task)
+    run = out / spec.run_name()
+    guarded = _guarded(spec, models)
+    with new_folders(run / SHARDS), temporary_folder("begin", run / SHARDS) as tmpdir:
+        _prepare(tmpdir / shard.folder, spec, task, guarded, (run, shard), asked=False)
+
+
+def _shard_folder(spec: RunSpec, run: Path, shard: Shard, scratch: Path | None) -> Path:
+    if spec.stop is not None:
+        raise SpecError(
+            f"--shard {shard}: this run has a stopping rule, which looks at all answers in turn and needs them in one "
+            "ledger. Leave --stop-when out, or run it without --shard."
+        )
+    return asking_place(run, shard, scratch)
 
 
 def task_of(spec: RunSpec) -> Task:
@@ -119,7 +142,11 @@ def settled(spec: RunSpec, task: Task) -> RunSpec:
     task.judges()  # an unknown scorer is reported before a model is asked
     # What the task made of its options, so that a default and the same value given by hand are one question.
     fields = spec.fields or task.fields
-    return replace(spec, task=task.name, options=task.options, items=paths, fields=fields)
+    stop = spec.stop
+    if stop is not None:
+        names = [condition.name for condition in task.conditions]
+        stop = replace(stop, rule=stop.rule.resolved(list(task.judges()), names))
+    return replace(spec, task=task.name, options=task.options, items=paths, fields=fields, stop=stop)
 
 
 def check_same(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]) -> None:
@@ -144,11 +171,25 @@ def _files(spec: RunSpec) -> tuple[tuple[Dataset, ...], str | None]:
     return tuple(Dataset(path.stem, "1", path.name, _digest(path, spec.fields)) for path in spec.items), frozen
 
 
-def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]) -> None:
-    """Write the plan and then the manifest, or check that the ones that are there mean the same run."""
+def _prepare(
+    directory: Path,
+    spec: RunSpec,
+    task: Task,
+    models: Sequence[Model],
+    part: tuple[Path, Shard] | None = None,
+    *,
+    asked: bool = True,
+) -> None:
+    """Write the plan and then the manifest, or check that the ones that are there mean the same run.
+
+    `part` are the run of a shard and the shard, which may not be merged yet if it is to be `asked`.
+    """
+    if part is None and not (directory / "run.db").exists() and (directory / SHARDS / MANIFEST).exists():
+        raise StoreError(f"{directory}: its shards were not merged yet. Run 'perpend merge' on it, then this again.")
     if (directory / MANIFEST).exists():
         check_same(directory, spec, task, models)
         return
+    run, shard = part or (directory, None)
     datasets, frozen = _files(spec)
     digest = ItemsDigest()
     plan = Plan(
@@ -160,10 +201,15 @@ def _prepare(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]
     )
     with temporary_folder("plan", directory) as tmpdir:
         whole = tmpdir / "run.db"
-        with Store.create(whole, directory.name) as store:
-            trials = store.write_plan(plan, _digesting(selected(spec, task, spec.items), digest))
+        with Store.create(whole, run.name, looks=spec.stop is not None) as store:
+            trials = store.write_plan(plan, _digesting(_ordered(spec, task), digest), shard=shard)
         planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
-        manifest = intent(directory.name, spec, task, models, planned)  # the first contact with a server
+        manifest = intent(run.name, spec, task, models, planned)  # the first contact with a server
+        if shard is not None:
+            if asked:
+                check_unmerged(run, whole)
+            manifest = shared_manifest(run, manifest)
+            write_item_file(run / SHARDS / ITEMS, _ordered(spec, task))
         _place(whole, directory)
     for _, name, data in source_texts(spec, task):
         write_atomic(directory / CODE / name, data)
@@ -202,7 +248,8 @@ def check_loss(store: Store) -> None:
     if lost:
         raise StoreError(
             f"{store.path.parent}: {lost} answers that were kept are missing from run.db: was run.db-wal left behind, "
-            "an older run.db put back, or the power cut? Put the files back, or give --accept-loss to ask them again."
+            "an older run.db put back, or the power cut? Put the files back, or ask them again: 'perpend eval' with "
+            "--accept-loss."
         )
 
 
@@ -222,9 +269,11 @@ def _same_items(store: Store, before: Manifest, spec: RunSpec, task: Task, datas
         return stated
     digest = ItemsDigest()
     planned = {item.id: item for item in store.items()}
+    is_part = len(planned) < stated.n
     changed: list[str] = []
-    for _, _, item in _digesting(selected(spec, task, spec.items), digest):
-        if planned.pop(item.id, None) != item:
+    for _, _, item in _digesting(_ordered(spec, task), digest):
+        earlier = planned.pop(item.id, item if is_part else None)
+        if earlier != item:
             changed.append(item.id)
     changed += list(planned)
     if changed:
@@ -274,6 +323,14 @@ def selected(spec: RunSpec, task: Task, paths: Sequence[Path]) -> Iterator[tuple
                     task.check(item, where)
                 yield number, where, item
             position += 1
+
+
+def _ordered(spec: RunSpec, task: Task) -> Iterator[tuple[int, str, Item]]:
+    """The items in the order of the plan: that of their files, or that of the seed where the run may stop early."""
+    items = selected(spec, task, spec.items)
+    if spec.stop is None:
+        return items
+    return iter(sorted(items, key=lambda entry: seeded_place(spec.seed, entry[2].id)))
 
 
 def _digesting(items: Iterator[tuple[int, str, Item]], digest: ItemsDigest) -> Iterator[tuple[int, str, Item]]:

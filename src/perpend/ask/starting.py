@@ -8,6 +8,7 @@ from pathlib import Path
 
 from perpend.ask.task import CODE
 from perpend.errors import PerpendError, StoreError
+from perpend.ledger.database import exclusive
 from perpend.ledger.journal import JOURNAL, acknowledged
 from perpend.ledger.manifest import MANIFEST
 from perpend.ledger.store import Store
@@ -28,6 +29,17 @@ def new_folders(directory: Path) -> Iterator[None]:
             for path in missing:
                 path.rmdir()
         raise
+
+
+@contextmanager
+def holding(directory: Path) -> Iterator[None]:
+    """A run's folder, made where it is missing, for this process alone."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{directory}: cannot be created: {error.strerror}; choose another --out") from None
+    with exclusive(directory):
+        yield
 
 
 @contextmanager

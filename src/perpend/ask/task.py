@@ -14,6 +14,7 @@ from perpend.errors import SpecError, StoreError, did_you_mean
 from perpend.inert import one_line
 from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, SourceFile, code_version, now, template
 from perpend.ledger.plan import Dataset
+from perpend.ledger.stopping import stop_facts
 from perpend.rows.mapping import NO_MAP
 from perpend.spec.model import Model
 from perpend.spec.resolve import call, factory, file_of, find_scorer, names, packaged_factory, versioned
@@ -191,6 +192,9 @@ def intent(name: str, spec: RunSpec, task: Task, models: Sequence[Model], planne
         sources=tuple(
             SourceFile(kind, name, hashlib.sha256(data).hexdigest()) for kind, name, data in source_texts(spec, task)
         ),
+        stop=None
+        if spec.stop is None
+        else stop_facts(str(spec.stop.rule), spec.stop.looks, spec.stop.look_every, planned.items.n),
         created=now(),
         code=code_version(),
     )

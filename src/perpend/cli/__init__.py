@@ -13,8 +13,11 @@ from perpend.cli import (
     judging,
     listing,
     moving,
+    planning,
     reading,
     showing,
+    sweeping,
+    viewing,
 )  # each adds its verbs to the group
 from perpend.cli.command import run
 from perpend.cli.group import group as cli
@@ -29,8 +32,11 @@ __all__ = [
     "listing",
     "main",
     "moving",
+    "planning",
     "reading",
     "showing",
+    "sweeping",
+    "viewing",
 ]
 
 

@@ -40,6 +40,15 @@ def _run_options(command: F) -> F:
             click.option("--repeats", type=int, help="Times to ask each trial. [1]"),
             click.option("--max-items", "--limit", type=int, help="Use N items, sampled with --seed."),
             click.option("--seed", type=int, help="[42]"),
+            click.option(
+                "--stop-when",
+                metavar="RULE",
+                help="Stop as soon as this holds, with an interval that is valid at any look: 'width(correct) < 0.05'.",
+            ),
+            click.option("--look-every", type=int, help="Look after every N items. [at most 20 looks]"),
+            click.option(
+                "--looks", type=int, help="Plan N looks instead: narrower intervals, valid at these looks only."
+            ),
             click.option("--workers", type=int, help="Concurrent requests per model."),
             click.option("--retries", type=int, help="Retries per failed request."),
             click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the models' prices."),
@@ -57,6 +66,15 @@ def _run_options(command: F) -> F:
 @click.option("--out", type=PATH, default=Path("runs"), show_default=True, help="Directory for runs.")
 @click.option("--dry-run", is_flag=True, help="Show prompts, requests, tokens and cost; ask nothing.")
 @click.option("--no-score", is_flag=True, help="Ask only; score later with 'perpend score'.")
+@click.option("--shard", metavar="K/N", help="Ask only part K of N, into a ledger of its own; no scores.")
+@click.option(
+    "--scratch", type=PATH, help="With --shard: ask on this local disk; move the ledger to the run at the end."
+)
+@click.option(
+    "--serve",
+    metavar="COMMAND",
+    help="Start this server first, stop it at the end: 'vllm serve {model} --port {port}'.",
+)
 @click.option("--durable", is_flag=True, help="Wait for the disk at every commit: a power cut costs no answer.")
 @click.option("--accept-loss", is_flag=True, help="Resume although answers are missing that were kept; ask them again.")
 @QUIET
@@ -66,6 +84,9 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     out: Path,
     dry_run: bool,
     no_score: bool,
+    shard: str | None,
+    scratch: Path | None,
+    serve: str | None,
     durable: bool,
     accept_loss: bool,
     quiet: bool,
@@ -80,21 +101,29 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend eval run.toml
     perpend eval --task conformity --model mock/subject --model-option sway=0.4
     perpend eval --task questions --items facts.csv --map prompt=question,target=answer --model ollama/qwen2.5:14b
+    perpend eval run.toml --shard 3/8
     """
     from perpend.api import evaluate_spec
     from perpend.ask.preview import preview
     from perpend.ask.runner import Keeping
+    from perpend.ledger.shards import parse_shard
     from perpend.spec.runspec import spec_with_flags
 
+    if scratch is not None and shard is None:
+        raise click.UsageError("--scratch is for one part of a run: give --shard K/N, too")
+    if dry_run and shard is not None:
+        raise click.UsageError("--dry-run shows the whole run: leave --shard out")
     spec = spec_with_flags(spec_file, flags)
     if dry_run:
         print_preview(preview(spec, out), as_json=as_json, quiet=quiet)
         return
-    keeping = Keeping(durable, accept_loss)
-    outcome, derived = evaluate_spec(spec, out, keeping=keeping, scored=not no_score, quiet=quiet or as_json)
+    keeping = Keeping(durable, accept_loss, None if shard is None else parse_shard(shard), scratch)
+    outcome, derived = evaluate_spec(
+        spec, out, keeping=keeping, scored=not no_score, serve=serve, quiet=quiet or as_json
+    )
     if derived is not None and not as_json and not quiet:
         print_headline(derived)
-    finish(outcome, as_json=as_json, quiet=quiet)
+    finish(outcome, as_json=as_json, quiet=quiet, reported=derived is not None)
 
 
 def print_preview(seen: Preview, *, as_json: bool = False, quiet: bool = False) -> None:
@@ -110,6 +139,8 @@ def print_preview(seen: Preview, *, as_json: bool = False, quiet: bool = False) 
             if prompt.choices:
                 say(f"  choices: {' | '.join(prompt.choices)}")
         say(_plan(seen))
+        if seen.stop:
+            say(seen.stop)
         say(_price(seen))
         say(f"Nothing was asked or written. The run would be {seen.directory.as_posix()}")
 
@@ -140,11 +171,19 @@ def _number(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-def finish(outcome: Outcome, *, as_json: bool = False, quiet: bool = False) -> None:
-    """Say how an evaluation ended, in two lines; why it stopped and what to do next go to standard error."""
+_ONCE_MORE = "Run the same command again to ask once more."
+
+
+def finish(outcome: Outcome, *, as_json: bool = False, quiet: bool = False, reported: bool = False) -> None:
+    """Say how an evaluation ended, in two lines; why it stopped and what to do next go to standard error.
+
+    How its looks ended is said where no report was `reported` that says so.
+    """
     if as_json:
         print_fields(_ending(outcome), as_json=True)
     elif not quiet:
+        if outcome.looked and not reported:
+            say(f"{outcome.looked}.")
         say(f"{counts(outcome)}. {spending(outcome)}.")
         say(f"Run: {outcome.directory.as_posix()}")
     if outcome.stopped is not None:
@@ -155,7 +194,8 @@ def finish(outcome: Outcome, *, as_json: bool = False, quiet: bool = False) -> N
             raise ModelError("nothing was answered, so there is nothing to report. Allow more, then run it again.")
     elif outcome.failed:
         trials = "1 trial" if outcome.failed == 1 else f"{outcome.failed:,} trials"
-        say(f"{trials} got no answer. Run the same command again to ask once more.", err=True)
+        again = "Looks have counted them as missing, so they stay so." if outcome.looked else _ONCE_MORE
+        say(f"{trials} got no answer. {again}", err=True)
 
 
 def _ending(outcome: Outcome) -> dict[str, JSON]:
@@ -171,13 +211,15 @@ def _ending(outcome: Outcome) -> dict[str, JSON]:
         "usd": outcome.usd,
         "usd_note": outcome.usd_note,
         "stopped": outcome.stopped,
+        **({"looked": outcome.looked, "not_needed": outcome.not_needed} if outcome.looked else {}),
     }
 
 
 def counts(outcome: Outcome) -> str:
     """'38 of 40 answered, 2 failed'."""
     failed = f", {outcome.failed:,} failed" if outcome.failed else ""
-    return f"{outcome.answered:,} of {outcome.planned:,} answered{failed}"
+    spared = f", {outcome.not_needed:,} not needed" if outcome.not_needed else ""
+    return f"{outcome.answered:,} of {outcome.planned:,} answered{failed}{spared}"
 
 
 def spending(outcome: Outcome) -> str:

@@ -56,6 +56,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     from perpend.api import Audited
     from perpend.proof.audit import BEYOND, Options, as_table, check_claims, seed_numbers
     from perpend.proof.audit import audit as audit_paths
+    from perpend.view.published import PAGES
 
     options = Options(
         rules,
@@ -66,6 +67,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         quiet=quiet or as_json,
         trust_code=trust_code,
         metadata=metadata,
+        page=PAGES,
         say=_nowhere if quiet else _to_stderr,
     )
     audits = audit_paths(paths, options)
@@ -104,6 +106,7 @@ def _nowhere(line: str) -> None:
 @click.option("--sign", type=PATH, help="Sign the receipt with this SSH key (ssh-keygen).")
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
 @click.option("--all-figures", is_flag=True, help="Draw every figure of the study, not only the main ones.")
+@click.option("--page", is_flag=True, help="Also write page.html, to read the trials in a browser.")
 @TRUST_CODE
 @AS_JSON
 def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
@@ -114,6 +117,7 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     sign: Path | None,
     no_figures: bool,
     all_figures: bool,
+    page: bool,
     trust_code: bool,
     as_json: bool,
 ) -> None:
@@ -121,11 +125,13 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
 
     \b
     perpend publish runs/RUN --to published
+    perpend publish runs/RUN --to published --page
     perpend publish runs/RUN --accept plan --because "a pilot: 30 of 80 trials"
     """
     from perpend.measure.study import Drawn
     from perpend.proof.gates import as_table
     from perpend.proof.publish import publish as publish_runs
+    from perpend.view.published import PAGES
 
     if len(accept) != len(because):
         raise click.UsageError("give one --because for each --accept")
@@ -133,7 +139,8 @@ def publish(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
         raise click.UsageError("give either --no-figures or --all-figures")
     figures: Drawn = "all" if all_figures else not no_figures
     reasons = dict(zip(accept, because, strict=True))
-    published = publish_runs(runs, to, reasons, sign, figures=figures, quiet=as_json, trust_code=trust_code)
+    pages = PAGES if page else None
+    published = publish_runs(runs, to, reasons, sign, figures=figures, page=pages, quiet=as_json, trust_code=trust_code)
     if as_json:
         say_page(pretty([one.as_json() for one in published]))
         return

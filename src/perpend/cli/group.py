@@ -43,6 +43,7 @@ def group() -> None:
     \b
     perpend eval --task conformity --model mock/subject     ask, score, report
     perpend show runs/RUN --where correct=0                 show what was answered wrongly
+    perpend view runs/RUN                                   read it in a browser
     perpend analyze runs/RUN --out analysis                 tables, figures, report
     perpend publish runs/RUN --to published                 a copy that a stranger can verify
     perpend audit published                                 recompute everything and compare

@@ -125,13 +125,16 @@ def _runs(folder: Path) -> Iterator[dict[str, JSON]]:
             manifest = read_manifest(place)
             models = [model.label for model in manifest.models]
             answered: int | None = None
+            stopped = False
             if (place / "run.db").is_file():
                 with snapshot(place / "run.db") as ledger:
                     answered = ledger.counts().answered
+                    stopped = manifest.stop is not None and _stopped(place)
         except StoreError as error:
             rows.append({"name": place.name, "about": f"cannot be read: {error}", "created": ""})
             continue
         done = f"{manifest.trials:,} trials" if answered is None else f"{answered:,} of {manifest.trials:,} answered"
+        done += ", stopped by its rule" * stopped
         rows.append(
             {
                 "name": place.name,
@@ -144,3 +147,12 @@ def _runs(folder: Path) -> Iterator[dict[str, JSON]]:
             }
         )
     yield from sorted(rows, key=lambda row: (str(row["created"]), str(row["name"])))
+
+
+def _stopped(place: Path) -> bool:
+    """Whether a run's stopping rule has held."""
+    from perpend.ledger.stopping import read_looks, stopped_after
+    from perpend.ledger.store import Store
+
+    with Store.open(place / "run.db") as store:
+        return stopped_after(read_looks(store)) is not None

@@ -1,4 +1,4 @@
-"""Verbs that bring data and weights in and out: import (also called convert), export, variants."""
+"""Verbs that bring data and weights in and out: import (also called convert), export, merge, variants."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from perpend.cli.group import PATH, QUIET, group
-from perpend.inert import say
+from perpend.canon import pretty
+from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_headline
+from perpend.inert import say, say_page
 
 
 @group.command("import")
@@ -61,6 +62,49 @@ def export(run: Path, out: Path, where: tuple[str, ...], columns: str | None) ->
     only = columns.split(",") if columns else ()
     count = export_run(Run(run), out, where=dict(map(key_value, where)), only=only)
     say(f"{count} trial{'s' * (count != 1)} in {out}")
+
+
+@group.command()
+@click.argument("run", type=PATH)
+@click.argument("shards", nargs=-1, type=PATH)
+@click.option("--no-score", is_flag=True, help="Merge only; score later with 'perpend score'.")
+@TRUST_CODE
+@QUIET
+@AS_JSON
+def merge(run: Path, shards: tuple[Path, ...], no_score: bool, trust_code: bool, quiet: bool, as_json: bool) -> None:
+    """Put the shards of a run together, as if one process had asked it; score; report.
+
+    Without SHARDS it takes all in RUN/shards. The order does not matter, nor whether a shard was merged before. A shard
+    of another run, or one that answers a trial otherwise, is refused with what differs.
+
+    \b
+    perpend merge runs/RUN
+    perpend merge runs/RUN node1/RUN/shards/0001-of-0002 node2/RUN/shards/0002-of-0002
+    """
+    from perpend.api import score as score_run
+    from perpend.ask.merging import merge as merge_shards
+    from perpend.measure.run import Run
+
+    merged = merge_shards(run, shards)
+    opened = Run(merged.directory, trust_code=trust_code)
+    needs_trust = bool(opened.manifest.sources) and not trust_code
+    derived = None if no_score or needs_trust or not merged.answered else score_run(opened)
+    if as_json:
+        say_page(pretty(merged.as_json()))
+    elif not quiet:
+        if derived is not None:
+            print_headline(derived)
+        say(merged.as_text())
+        say(f"Content digest: {merged.digest}")
+        say(f"Run: {merged.directory.as_posix()}")
+    if merged.missing and not as_json:
+        words = merged.missing_words()
+        say(
+            f"{words[0].upper()}{words[1:]}. Merge again when they are, or ask their trials with 'perpend eval'.",
+            err=True,
+        )
+    if needs_trust and not no_score and not as_json:
+        say("Not scored: the run has Python files of its own. Score it with 'perpend score --trust-code'.", err=True)
 
 
 @group.command()

@@ -99,7 +99,7 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
 @group.command()
 @click.option("--out", type=PATH, default=Path("demo"), show_default=True, help="Directory for everything.")
 @click.option("--model", default="local/smollm2", show_default=True, help="mock/subject needs no installation.")
-@click.option("--no-figures", is_flag=True, help="Publish without figures; the page keeps its own.")
+@click.option("--no-figures", is_flag=True, help="Publish without figures.")
 @QUIET
 def demo(out: Path, model: str, no_figures: bool, quiet: bool) -> None:
     """Run three studies on the embedded model, publish and audit them, and write a page to open.

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from perpend._view import OpenedRuns, ViewOptions
 from perpend.ask.progress import Progress
 from perpend.ask.runner import evaluate
 from perpend.canon import JSON, digest, digest_file, pretty, write_atomic
-from perpend.demo.figures import draw_figures
-from perpend.demo.numbers import published_numbers
-from perpend.demo.story import page_of
-from perpend.demo.studies import EMBEDDED, Size, Studies, studies
+from perpend.demo.studies import EMBEDDED, Size, studies
 from perpend.errors import StoreError
 from perpend.ledger.manifest import code_version
 from perpend.ledger.plan import response_row
@@ -24,7 +23,7 @@ from perpend.proof.audit import Audit, Options, audit
 from perpend.proof.gates import gates
 from perpend.proof.publish import publish
 from perpend.report.derive import derive
-from perpend.report.page import render
+from perpend.view.page import write_page
 
 PAGE, AUDIT, MADE = "index.html", "audit.json", "made.json"
 _BECAUSE = {
@@ -53,7 +52,7 @@ def make_demo(
     """Ask what is not asked yet, then score, publish, audit and write `out`/index.html.
 
     A demo that is there already, from the same answers and the same code, is left as it is. Without `figures` the runs
-    are published without theirs, which saves half of the time after the answers; the page has its own.
+    are published without theirs, which saves half of the time after the answers, and the page has none.
     """
     # Before anything is asked: what is imported now writes the page, whatever happens to the files meanwhile.
     page, code = out / PAGE, code_version()
@@ -69,14 +68,14 @@ def make_demo(
     inputs: dict[str, JSON] = {"format": 2, "code": code, "figures": figures, "runs": {r.name: _input(r) for r in runs}}
     if _is_made(out, inputs):
         return DemoOutcome(page, ok=all(one["ok"] for one in json.loads((out / AUDIT).read_text(encoding="utf-8"))))
-    audits = _derive(out, specs, runs, figures=figures, quiet=quiet)
+    audits = _derive(out, runs, figures=figures, quiet=quiet)
     files = {name: digest_file(out / name) for name in (PAGE, AUDIT)}
     published = {run.name: receipts.read(out / "published" / run.name).root_sha256 for run in runs}
     write_atomic(out / MADE, pretty({**inputs, "files": files, "published": published}))
     return DemoOutcome(page, ok=all(one.ok for one in audits), is_new=True)
 
 
-def _derive(out: Path, specs: Studies, runs: list[Run], *, figures: bool, quiet: bool) -> list[Audit]:
+def _derive(out: Path, runs: list[Run], *, figures: bool, quiet: bool) -> list[Audit]:
     """Everything after the answers, step by step."""
     audits: list[Audit] = []
     folders = [out / "published" / run.name for run in runs]
@@ -84,7 +83,7 @@ def _derive(out: Path, specs: Studies, runs: list[Run], *, figures: bool, quiet:
         *((f"scoring {run.name}", partial(_score, run)) for run in runs),
         *((f"publishing {run.name}", partial(_publish, run, out / "published", figures=figures)) for run in runs),
         ("auditing", lambda: audits.extend(audit(folders, Options(quiet=quiet)))),
-        ("writing the page", lambda: _write_page(out, specs, audits)),
+        ("writing the page", lambda: _write_page(out, audits)),
     ]
     with Progress("deriving", len(steps), quiet=quiet) as progress:
         for title, step in steps:
@@ -104,11 +103,18 @@ def _publish(run: Run, to: Path, *, figures: bool) -> None:
     publish([run], to, {gate: _BECAUSE[gate] for gate in failed if gate in _BECAUSE}, figures=figures)
 
 
-def _write_page(out: Path, specs: Studies, audits: list[Audit]) -> None:
+def _write_page(out: Path, audits: list[Audit]) -> None:
+    """The page of the published runs, each with what its audit came to."""
     write_atomic(out / AUDIT, pretty([one.as_json() for one in audits]))
-    numbers = published_numbers(out, specs, audits)
-    draw_figures(numbers, out / "figures")
-    write_atomic(out / PAGE, render(page_of(numbers, out)))
+    notes = {one.path.name: (("Audit", _audited(one)),) for one in audits}
+    with ExitStack() as stack:
+        options = ViewOptions(figures=False, title="perpend demo", notes=notes)
+        write_page(OpenedRuns(stack, sorted(one.path for one in audits), options).view(), out / PAGE)
+
+
+def _audited(outcome: Audit) -> str:
+    checked, differ = (sum(getattr(check, name) for check in outcome.checks) for name in ("checked", "differ"))
+    return f"{checked:,} comparisons, {'nothing differs' if not differ else f'{differ} differ'}"
 
 
 def _input(run: Run) -> JSON:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
-from perpend.disk import FULL, refusal
+from perpend.disk import FULL, refusal, temporary_folder
 from perpend.errors import DiskError, StoreError
+from perpend.ledger.filesystem import locks_work, shared_disk, without_locks
 
 _STEPS = 1_000_000
 _LEAST_WORK, _WORK_PER_BYTE = 50_000_000, 100
 """What reading may cost, in steps of SQLite's machine: the largest honest statement takes about one per byte of its
 file. A bound in steps, not in seconds, is the same on a slow machine."""
 _LONGEST_VALUE = 1 << 26
+_MOMENT = 0.25
+"""Seconds for which a lock is tried: a reader looks at it for less."""
+_NO_SHARED_MEMORY = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+    sqlite3.SQLITE_IOERR_SHMLOCK,
+)
+"""What SQLite says on a disk whose files processes cannot share as memory."""
 _LEAST_PAGE = 512
 """The smallest page of a SQLite file: what is smaller holds nothing, and SQLite takes its log for a left-over."""
 
@@ -28,7 +40,8 @@ def exclusive(directory: Path) -> Iterator[None]:
     """
     path = directory / "lock.db"
     with translated(path):
-        connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+        _check_locks(directory)
+        connection = sqlite3.connect(path, timeout=_MOMENT, isolation_level=None)
     with closing(connection):
         with translated(path):  # not around what is done under the lock: its failures are not the lock's
             try:
@@ -91,21 +104,12 @@ def _failing(error: sqlite3.Error) -> type[StoreError]:
 def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connection:
     """One SQLite file, opened with SQLite's own mode 'ro', 'rw' or 'rwc'; what is in it can run nothing.
 
-    Reading has a bound on its work. `durable` waits for the disk at every commit, so that a power cut costs nothing.
+    Reading has a bound on its work, and leaves the file and its folder as they are. `durable` waits for the disk at
+    every commit, so that a power cut costs nothing.
     """
-    uri = path.resolve().as_uri()
     log = path.with_name(path.name + "-wal")
     _keep_log(path, log)
-    # What keeps a log and has none is written by nobody, and reading must leave no log beside it.
-    options = "immutable=1" if mode == "ro" and not log.exists() and _keeps_log(path) else f"mode={mode}"
-    try:
-        connection = sqlite3.connect(f"{uri}?{options}", uri=True, isolation_level=None, timeout=10)
-        connection.execute("PRAGMA schema_version").fetchone()
-    except sqlite3.OperationalError:
-        if mode != "ro" or (log.exists() and log.stat().st_size):
-            raise
-        # At rest, in a folder that we may not write: nobody else can be writing it either.
-        connection = sqlite3.connect(f"{uri}?immutable=1", uri=True, isolation_level=None)
+    connection = _reading(path, log) if mode == "ro" else _writing(path, mode)
     connection.execute(f"PRAGMA trusted_schema={'OFF' if _has_safe_json() else 'ON'}")
     connection.execute("PRAGMA cell_size_check=ON")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
@@ -113,9 +117,118 @@ def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connecti
     if mode == "ro":
         _bound(connection, path.stat().st_size)
     else:
-        connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-        connection.execute("PRAGMA journal_mode=WAL")
+        is_logged = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+        connection.execute(f"PRAGMA synchronous={'FULL' if durable or not is_logged else 'NORMAL'}")
     return connection
+
+
+def _open(path: Path, options: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?{options}", uri=True, isolation_level=None, timeout=10)
+    try:
+        connection.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_locks(folder: Path) -> None:
+    """StoreError where a lock in a folder would keep nobody out."""
+    shared = shared_disk(folder)
+    if shared is not None and not shared.has_locks:
+        raise StoreError(without_locks(folder, shared.kind))
+    if not locks_work(folder, may_write=True):
+        raise StoreError(without_locks(folder))
+
+
+def _writing(path: Path, mode: str) -> sqlite3.Connection:
+    """With a write-ahead log; where processes cannot share memory, with a rollback journal, for one process alone."""
+    _check_locks(path.parent)
+    if shared_disk(path.parent) is None:
+        try:
+            connection = _open(path, f"mode={mode}")
+            try:
+                mode_now = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+                connection.execute("PRAGMA schema_version").fetchone()  # the first to need the shared memory
+                if mode_now == "wal":
+                    return connection
+            except sqlite3.Error:
+                connection.close()
+                raise
+            connection.close()
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _NO_SHARED_MEMORY:
+                raise
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=10)
+    try:
+        # Before anything is read: then SQLite keeps in this process what it would share, also of a log that is there.
+        connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        connection.execute("PRAGMA journal_mode=DELETE")
+        path.with_name(path.name + "-shm").unlink(missing_ok=True)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _reading(path: Path, log: Path) -> sqlite3.Connection:
+    if log.exists() and log.stat().st_size:
+        copied = _copied(path, log) if shared_disk(path.parent) is not None or _is_left(path) else None
+        try:
+            return copied or _open(path, "mode=ro")
+        except sqlite3.OperationalError as error:
+            copied = _copied(path, log) if _code(error) in _NO_SHARED_MEMORY else None
+            if copied is None:
+                raise
+            return copied
+    # What keeps a log and has none is written by nobody, and reading must leave no log beside it. Nor is anything
+    # written where there are no locks.
+    if (not log.exists() and _keeps_log(path)) or not locks_work(path.parent):
+        return _open(path, "immutable=1")
+    try:
+        return _open(path, "mode=ro")
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise
+        # At rest, in a folder that we may not write: nobody else can be writing it either.
+        return _open(path, "immutable=1")
+
+
+def _is_left(path: Path) -> bool:
+    """Whether a run's ledger was left with its log by a process that is gone: nobody holds the run's lock."""
+    lock = path.with_name("lock.db")
+    if not lock.is_file() or not locks_work(path.parent):
+        return path.with_name("manifest.json").is_file()
+    try:
+        with closing(sqlite3.connect(f"{lock.resolve().as_uri()}?mode=ro", uri=True, timeout=0)) as db:
+            db.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.Error as error:
+        return "locked" not in str(error)
+    return True
+
+
+def _copied(path: Path, log: Path) -> sqlite3.Connection | None:
+    """A copy of a ledger with its log, for this process alone: to read the log itself, SQLite writes beside it.
+
+    None where somebody began to write meanwhile.
+    """
+    before = [_state(path), _state(log)]
+    with temporary_folder("read") as tmpdir:
+        for file in (path, log):
+            shutil.copyfile(file, tmpdir / f"run.db{file.name.removeprefix(path.name)}")
+        if [_state(path), _state(log)] != before:
+            return None
+        connection = sqlite3.connect(tmpdir / "run.db", isolation_level=None)
+        connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        connection.execute("PRAGMA journal_mode=MEMORY")  # folds the log in; the files are gone with the folder
+        connection.execute("PRAGMA query_only=ON")
+        connection.execute("PRAGMA schema_version").fetchone()
+    return connection
+
+
+def _state(path: Path) -> tuple[int, int]:
+    facts = path.stat()
+    return facts.st_size, facts.st_mtime_ns
 
 
 def _keep_log(path: Path, log: Path) -> None:

@@ -26,16 +26,17 @@ from perpend.canon import (
 )
 from perpend.errors import DataError, StoreError, did_you_mean
 from perpend.ledger.plan import Dataset, sampling_of
+from perpend.ledger.stopping import StopFacts, read_stop
 from perpend.types import Item, Sampling
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 # What must be the same for a run to be resumed. The rest says when and with which code it was begun.
 BINDING = ("task", "items", "conditions", "reprompt", "models", "samplings", "repeats", "sources")
-_KEYS = (*BINDING, "format", "run", "created", "trials", "scorers", "datasets", "code", "import")
+_KEYS = (*BINDING, "format", "run", "created", "trials", "scorers", "datasets", "code", "stop", "import")
 _KINDS, _LONGEST_NAME = ("tasks", "scorers", "models"), 255
 _LONGEST_HINT = 400
-_OPTIONAL = ("sources", "import")
+_OPTIONAL = ("sources", "stop", "import")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,8 @@ class Manifest:
     reprompt: Template | None = None
     repeats: int = 1
     sources: tuple[SourceFile, ...] = ()
+    stop: StopFacts | None = None
+    """When it may stop before all is asked; None: never."""
     source_of_import: Mapping[str, JSON] | None = None
     created: str = ""
     code: Mapping[str, JSON] = field(default_factory=dict)
@@ -172,6 +175,8 @@ class Manifest:
         # Absent where there is nothing to say, so that runs without them have the digests that they always had.
         if self.sources:
             body["sources"] = [source.as_json() for source in self.sources]
+        if self.stop is not None:
+            body["stop"] = self.stop.as_json()
         if self.source_of_import is not None:
             body["import"] = dict(self.source_of_import)
         return body
@@ -179,7 +184,7 @@ class Manifest:
     def binding(self) -> dict[str, JSON]:
         """The part that must be the same for the run to be resumed."""
         body = self.as_json()
-        return {key: body.get(key) for key in BINDING}
+        return {key: body.get(key) for key in BINDING} | {key: body[key] for key in ("stop",) if key in body}
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -195,6 +200,8 @@ def read_manifest(directory: Path) -> Manifest:
 
 def _no_run(directory: Path) -> str:
     """Why a path is no run, and what to do: the runs beside it that have nearly its name, if it is not there at all."""
+    if (directory / "shards" / MANIFEST).is_file():
+        return "the shards of this run were not put together yet; 'perpend merge' does it"
     if directory.is_dir():
         return f"not a run (there is no {MANIFEST}); 'perpend eval' makes one"
     if directory.exists():
@@ -269,6 +276,7 @@ def _manifest(body: Mapping[str, JSON], where: str) -> Manifest:
         sources=tuple(
             _source(entry, where) for entry in (_objects(body, "sources", where) if "sources" in body else ())
         ),
+        stop=read_stop(object_of(body, "stop", where), where) if "stop" in body else None,
         source_of_import=object_of(body, "import", where) if "import" in body else None,
         created=text_of(body, "created", where),
         code=object_of(body, "code", where),

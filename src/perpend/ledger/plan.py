@@ -227,15 +227,31 @@ class OpenTrials:
     """The trials numbered first to last, both included."""
     first: int
     answered: bytearray
+    """For each number from `first` on: 0 open, 1 answered, 2 no trial of this ledger."""
     attempts: Mapping[int, int]
 
     @property
     def total(self) -> int:
         """How many trials the model has in all."""
-        return len(self.answered)
+        return len(self.answered) - self.answered.count(2)
 
     def __len__(self) -> int:
         return self.answered.count(0)
+
+    def within(self, first: int, last: int) -> OpenTrials:
+        """The same, of the trials from first to last."""
+        before, after = first - self.first, len(self.answered) - (last - self.first + 1)
+        own = self.answered[before : len(self.answered) - after]
+        return replace(self, answered=bytearray(b"\1" * before) + own + bytearray(b"\1" * after))
+
+    def never_asked(self) -> bool:
+        """Whether a trial has not even failed yet."""
+        start = self.answered.find(0)
+        while start >= 0:
+            if start + self.first not in self.attempts:
+                return True
+            start = self.answered.find(0, start + 1)
+        return False
 
     def __iter__(self) -> Iterator[Trial]:
         start = self.answered.find(0)

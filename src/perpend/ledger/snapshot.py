@@ -85,6 +85,15 @@ class Snapshot:
         """(trial, item, condition, model, sampling, repeat) of the plan, all as numbers."""
         return self._rows("SELECT trial, item, condition, model, sampling, repeat FROM trial ORDER BY trial")
 
+    def numbered_items(self) -> Iterator[Row]:
+        """(item, number of the dataset, id, body) of every item, in plan order."""
+        return self._rows("SELECT item, dataset, id, body FROM item ORDER BY item")
+
+    def response_span(self) -> list[int]:
+        """The first and the last trial that have a response; empty where none has."""
+        row = next(self._rows("SELECT min(trial), max(trial) FROM response"))
+        return [whole(trial) for trial in row if trial is not None]
+
     def responses(self) -> Iterator[Row]:
         """trial, turn, attempt, request_sha256, text, error, logprobs, finish, usage, ms, at; in that order."""
         return self._rows(_RESPONSES)
@@ -181,6 +190,10 @@ class Rebuild:
         """As `Snapshot.responses`, with the digest of the request as bytes."""
         self._insert("response", 11, rows)
 
+    def looks(self, rows: Iterable[Row]) -> None:
+        """(look, items, stop as 0 or 1, numbers as JSON)"""
+        self._insert("look", 4, rows)
+
     def scores(self, scorers: Sequence[str], rows: Iterable[Row]) -> None:
         """(number of the scorer from 1, trial, value, answer, reason, span)"""
         named = (name.rpartition("@") for name in scorers)
@@ -189,9 +202,9 @@ class Rebuild:
 
 
 @contextmanager
-def rebuild(path: Path) -> Iterator[Rebuild]:
+def rebuild(path: Path, *, looks: bool = False) -> Iterator[Rebuild]:
     """A new run.db at `path`, committed at the end of the block. What is half written must be thrown away."""
-    Store.create(path, "").close()
+    Store.create(path, "", looks=looks).close()
     with translated(path), closing(connect(path, "rw")) as db:
         # Nobody else sees the file before it is whole, so it needs no journal.
         db.execute("PRAGMA journal_mode=OFF")

@@ -27,7 +27,8 @@ from perpend.ledger.database import connect, translated
 from perpend.ledger.items import check_item, stored_item
 from perpend.ledger.manifest import ItemsDigest, ItemsFacts
 from perpend.ledger.plan import Dataset, Plan, read_score, response_row, whole
-from perpend.ledger.store import PlannedTrial, Store
+from perpend.ledger.planned import PlannedTrial
+from perpend.ledger.store import Store
 from perpend.types import Item, Response, Sampling, Score, Scorer, Usage
 
 IMPORTED = "import"

@@ -13,10 +13,9 @@ from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self
 
-from perpend.canon import dumps
-from perpend.errors import DataError, StoreError
+from perpend.errors import StoreError
 from perpend.ledger.database import connect, translated
 from perpend.ledger.items import stored_item
 from perpend.ledger.journal import acknowledge, acknowledged
@@ -35,7 +34,9 @@ from perpend.ledger.plan import (
     response_row,
     whole,
 )
+from perpend.ledger.planned import PlannedTrial, insert_plan
 from perpend.ledger.schema import check_schema, create_schema
+from perpend.ledger.shards import Shard
 from perpend.types import Item, Response, Sampling, Score, Scorer, Spent
 
 _TRIALS = (
@@ -43,17 +44,7 @@ _TRIALS = (
     " JOIN condition c USING (condition) JOIN model m USING (model) JOIN sampling s USING (sampling)"
     " WHERE t.trial BETWEEN ? AND ? ORDER BY t.trial"
 )
-_PRODUCT = (
-    "WITH RECURSIVE times(repeat) AS (SELECT 0 UNION ALL SELECT repeat + 1 FROM times WHERE repeat + 1 < ?)"
-    " INSERT INTO trial(item, condition, model, sampling, repeat) SELECT item, condition,"
-    " (SELECT model FROM model WHERE label = ?), (SELECT sampling FROM sampling WHERE params = ?), repeat"
-    " FROM item, condition, times ORDER BY item, condition, repeat"
-)
-_ONE_TRIAL = (
-    "INSERT INTO trial(item, condition, model, sampling, repeat) VALUES((SELECT item FROM item WHERE id = ?),"
-    " (SELECT condition FROM condition WHERE name = ?), (SELECT model FROM model WHERE label = ?),"
-    " (SELECT sampling FROM sampling WHERE params = ?), ?)"
-)
+_NUMBERS = "SELECT trial FROM trial WHERE model = (SELECT model FROM model WHERE label = ?)"
 _ANSWERS = (
     "SELECT t.trial, t.item, i.body, c.name, m.label, s.params, t.repeat,"
     " r.text, r.error, r.logprobs, r.finish, r.usage, r.ms FROM trial t JOIN item i USING (item)"
@@ -70,10 +61,6 @@ _TEXTS = (
 )
 
 
-PlannedTrial: TypeAlias = tuple[str, str, str, Sampling, int]
-"""item id, condition, model label, sampling, repeat"""
-
-
 class Store:
     """One run.db. Open it with `create` or `open`, and close it (or use `with`)."""
 
@@ -84,14 +71,14 @@ class Store:
         self._kept: int | None = None
 
     @classmethod
-    def create(cls, path: Path, run: str) -> Self:
-        """A new, empty ledger. An existing file is an error."""
+    def create(cls, path: Path, run: str, *, looks: bool = False) -> Self:
+        """A new, empty ledger, with a table of looks for a run that may stop early. An existing file is an error."""
         if path.exists():
             raise StoreError(f"{path} exists already; give the run another name or remove it")
         with translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             store = cls(path, connect(path, "rwc"), write=True)
-            create_schema(store._db)
+            create_schema(store._db, looks=looks)
             store.set_meta({"run": run, "created": repr(time.time())})
         return store
 
@@ -129,7 +116,8 @@ class Store:
         self.close()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All that is written in the block, or nothing of it."""
         with translated(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -155,43 +143,31 @@ class Store:
 
     def set_meta(self, values: Mapping[str, str]) -> None:
         """Set facts about the run as a whole."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", values.items())
 
     def write_plan(
-        self, plan: Plan, items: Iterable[tuple[int, str, Item]], trials: Iterable[PlannedTrial] | None = None
+        self,
+        plan: Plan,
+        items: Iterable[tuple[int, str, Item]],
+        trials: Iterable[PlannedTrial] | None = None,
+        shard: Shard | None = None,
     ) -> int:
-        """Write the whole plan in one transaction and return its number of trials.
+        """Write the plan in one transaction and return the number of trials of the whole plan.
 
         `items` are (number of the dataset, file:line, item). Trials are every combination, ordered by model, sampling,
         item, condition, repeat, so a server sees one item's conditions together and can reuse what they share; or just
-        `trials`, in their order, for a run that was imported and may be ragged.
+        `trials`, in their order, for a run that was imported and may be ragged. Of a `shard` only its part is kept.
         """
-        with self._transaction() as db:
-            db.executemany(
-                "INSERT INTO dataset VALUES(?, ?, ?, ?, ?)",
-                ((n, d.name, d.version, d.path, d.sha256) for n, d in enumerate(plan.datasets)),
-            )
-            for dataset, where, item in items:
-                try:
-                    db.execute("INSERT INTO item VALUES(NULL, ?, ?, ?)", (dataset, item.id, dumps(item.as_json())))
-                except sqlite3.IntegrityError:
-                    raise DataError(f"{where}: id {item.id!r} is used twice; ids must be unique in a run") from None
-            db.executemany(
-                "INSERT INTO condition VALUES(NULL, ?, ?)",
-                ((name, dumps(dict(params))) for name, params in plan.conditions.items()),
-            )
-            db.executemany(
-                "INSERT INTO model VALUES(NULL, ?, ?, ?)",
-                ((name, label, dumps(dict(options))) for label, name, options in plan.models),
-            )
-            samplings = [(label, dumps(s.as_json())) for label, _, _ in plan.models for s in plan.samplings[label]]
-            db.executemany("INSERT OR IGNORE INTO sampling VALUES(NULL, ?)", ((params,) for _, params in samplings))
-            if trials is None:
-                db.executemany(_PRODUCT, ((plan.repeats, label, params) for label, params in samplings))
-            else:
-                db.executemany(_ONE_TRIAL, ((*t[:3], dumps(t[3].as_json()), t[4]) for t in trials))
-            return int(db.execute("SELECT count(*) FROM trial").fetchone()[0])
+        with self.transaction() as db:
+            count = insert_plan(db, plan, items, trials, shard)
+        if shard is not None:
+            self.set_meta({"shard": str(shard)})
+            with translated(self.path):  # the other shards' items were here for a moment
+                most = self._db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)  # VACUUM attaches a file of its own
+                self._db.execute("VACUUM")
+                self._db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, most)
+        return count
 
     def datasets(self) -> list[Dataset]:
         """The item files that the plan was made from."""
@@ -227,10 +203,16 @@ class Store:
     def open_trials(self, model: str) -> OpenTrials:
         """The trials of one model that have no answer yet."""
         row = self.query(
-            "SELECT min(trial), max(trial) FROM trial WHERE model = (SELECT model FROM model WHERE label = ?)", model
+            "SELECT min(trial), max(trial), count(*) FROM trial"
+            " WHERE model = (SELECT model FROM model WHERE label = ?)",
+            model,
         )[0]
         first, last = whole(row[0] or 0), whole(row[1] or -1)
         answered = bytearray(last - first + 1)
+        if len(answered) > whole(row[2]):  # a shard has the trials of its items, a stretch of each sampling
+            answered = bytearray(b"\2" * len(answered))
+            for (trial,) in self._rows(_NUMBERS, model):
+                answered[whole(trial) - first] = 0
         attempts: dict[int, int] = {}
         # The first statement reads only the primary key's index, the second only the few failures.
         for (trial,) in self._rows("SELECT trial FROM response WHERE trial BETWEEN ? AND ? AND turn = 0", first, last):
@@ -254,7 +236,7 @@ class Store:
         now = time.time()
         if self._kept is None:
             self._kept = self.responses()
-        with self._transaction() as db:
+        with self.transaction() as db:
             added = db.executemany(
                 "INSERT INTO response VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -326,7 +308,7 @@ class Store:
 
     def write_scores(self, scorers: Sequence[Scorer], rows: Iterable[tuple[int, Sequence[Score]]]) -> None:
         """Replace all scores of these scorer versions. A row is a trial and its scores, in the scorers' order."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             keys: list[int] = []
             for scorer in scorers:
                 named = (scorer.name, scorer.version)

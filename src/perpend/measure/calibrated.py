@@ -49,6 +49,15 @@ def calibration_metrics(run: Run, lines: int | None = None) -> Iterator[Metric]:
         yield from _readers(stem, judged_rows(run, rules[-1], judges[0] if judges else None, lines=lines), counted)
 
 
+def reader_metrics(run: Run) -> Iterator[Metric]:
+    """Of the readers alone: `labelled` and their agreement, for each scorer whose claim they labelled."""
+    labels = read_labels(run)
+    for stem in dict.fromkeys((one.scorer or one.rubric).partition("@")[0] for one in labels):
+        rules = [name for name in run.table.scorers if name.partition("@")[0] == stem]
+        if rules:
+            yield from _readers(stem, judged_rows(run, rules[-1], None), label_lines(run))
+
+
 def _columns(run: Run, rules: list[str], judges: list[str], lines: int | None) -> Iterator[tuple[_Column, JudgedRows]]:
     first = judges[0] if judges else None
     for name in rules:

@@ -16,6 +16,7 @@ from perpend.errors import DataError, SpecError, StoreError
 from perpend.inert import one_line
 from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import Manifest, read_manifest
+from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
 from perpend.measure.shown import html_table
@@ -92,6 +93,7 @@ class Run:
         """Score every answer again, with the scorers that the manifest names or only these, and keep the scores."""
         scorers = [self.code.scorer(name) for name in only or self.manifest.scorers]
         with exclusive(self.directory), Store.open(self.directory / "run.db", write=True) as store:
+            refuse_shard(store)
             store.write_scores(scorers, judged(store, scorers))
         self.__dict__.pop("table", None)
         return scorers
@@ -141,6 +143,16 @@ class Run:
                 for c in cells
             ],
         }
+
+
+def refuse_shard(store: Store) -> None:
+    """StoreError for the ledger of a shard: it has no numbers of its own, only answers for those of its run."""
+    shard = store.meta().get("shard")
+    if shard is not None:
+        raise StoreError(
+            f"{store.path.parent}: part {shard} of a run, which has no numbers of its own. Put the parts together with "
+            "'perpend merge RUN', and look at the run."
+        )
 
 
 def judged(store: Store, scorers: Sequence[Scorer]) -> Iterator[tuple[int, list[Score]]]:
@@ -219,11 +231,15 @@ def _check(runs: Sequence[Run]) -> None:
 
 
 def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], list[Item]]:
-    """The plan of one run: codes and names of its keys, and its items."""
+    """The plan of one run: codes and names of its keys, and its items. Items after a stop are not part of it."""
     with run.open() as store:
+        refuse_shard(store)
         rows = np.array(store.plan_rows(), dtype=np.int64).reshape(-1, 5)
         conditions, models, samplings = store.plan_names()
         items = list(store.items())
+        due = due_items(run.manifest, store)
+    if due is not None:
+        rows, items = rows[: due * len(conditions) * run.manifest.repeats], items[:due]
     item, condition, model, sampling, repeat = rows.T - np.array([[1], [1], [1], [1], [0]])
     sizes = (len(items), len(conditions), len(models), len(samplings), len(rows))
     for codes_of, size in zip((item, condition, model, sampling, repeat), sizes, strict=True):
@@ -241,6 +257,11 @@ def _plan(run: Run) -> tuple[dict[str, IntArray], dict[str, tuple[str, ...]], li
     for tag in sorted({tag for entry in items for tag in entry.tags} - {*names}):
         codes[tag], names[tag] = _coded([entry.tags.get(tag, "") for entry in items], item)
     return codes, names, items
+
+
+def due_items(manifest: Manifest, store: Store) -> int | None:
+    """After how many items a run's stopping rule held; None where all are due."""
+    return None if manifest.stop is None else stopped_after(read_looks(store))
 
 
 def _coded(values: Sequence[str], at: IntArray) -> tuple[IntArray, tuple[str, ...]]:

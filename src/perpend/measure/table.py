@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from perpend.errors import SpecError, did_you_mean
 from perpend.inert import one_line
+from perpend.measure.population import Population
 from perpend.measure.shown import html_columns, pandas_frame, polars_frame
 from perpend.types import Estimate, Item, Response, Score
 
@@ -253,20 +254,24 @@ class Column:
         """The rows that are selected and have a value."""
         return self.mask & ~np.isnan(self.all_values)
 
-    def rate(self) -> Estimate:
+    def rate(self, *, weights: str = "", strata: str = "", shares: Mapping[str, float] | None = None) -> Estimate:
         """The share of 1 among the selected trials that have a value; clustered by item where items repeat.
 
-        `also.unscored` counts selected trials without one. Undefined when no trial has a value. STAT015 where repeats
-        at temperature 0 all agree: they are one answer, read again.
+        `weights` and `strata` are tags of the items, `shares` how large each stratum is: then the share is that of the
+        population. `also.unscored` counts selected trials without a value. Undefined when no trial has one, or none of
+        a stratum. STAT015 where repeats at temperature 0 all agree: they are one answer, read again.
         """
         from perpend.stats.cautions import same_again
         from perpend.stats.proportions import proportion
 
-        rows = self.defined
+        rows, items, whom = self.defined, self.table.codes["item"], Population(weights, strata, shares or {})
+        whom.check(self.table.items, items[self.mask])
         unscored = int(self.mask.sum() - rows.sum())
-        if not rows.any():
-            return Estimate(None, 0, note="no trial has a value", also={"unscored": unscored})
-        rate = proportion(self.all_values[rows], self.table.codes["item"][rows])
+        standing = whom.of(self.table.items, items[rows])
+        lacks = whom.empty(standing) if rows.any() else "no trial has a value"
+        if lacks:
+            return Estimate(None, int(rows.sum()), note=lacks, also={"unscored": unscored})
+        rate = proportion(self.all_values[rows], items[rows], **standing)
         repeats = len(self.table.names["repeat"]) > 1
         warned = same_again(self.all_values[rows], *self._cold_trials(rows)) if repeats else ()
         return replace(rate, also={**rate.also, "unscored": unscored}, cautions=(*rate.cautions, *warned))
@@ -360,15 +365,21 @@ class Pair:
         values, rows = self.column.all_values, self.rows
         return values[rows], values[self.partners], self.column.table.codes["item"][rows]
 
-    def difference(self) -> Estimate:
-        """mean(second) - mean(first) with its interval and, in `also`, the default paired test's p."""
+    def difference(self, *, weights: str = "", strata: str = "", shares: Mapping[str, float] | None = None) -> Estimate:
+        """mean(second) - mean(first) with its interval and, in `also`, the default paired test's p.
+
+        `weights`, `strata` and `shares` are those of `Column.rate`. Undefined without a complete pair.
+        """
         from perpend.stats.pairs import paired_difference, paired_test
 
-        sides = self.values()
-        if not len(sides[0]):
-            return Estimate(None, 0, note="no complete pair", also={"incomplete": self.incomplete})
+        sides, table, whom = self.values(), self.column.table, Population(weights, strata, shares or {})
+        whom.check(table.items, table.codes["item"][self.all_rows])
+        standing = whom.of(table.items, sides[2])
+        lacks = whom.empty(standing) if len(sides[0]) else "no complete pair"
+        if lacks:
+            return Estimate(None, len(sides[0]), note=lacks, also={"incomplete": self.incomplete})
         with np.errstate(over="ignore", invalid="ignore"):
-            difference, test = paired_difference(*sides), paired_test(*sides)
+            difference, test = paired_difference(*sides, **standing), paired_test(*sides, **standing)
         also = {**difference.also, "p": test.value, "p_method": test.method, "incomplete": self.incomplete}
         return replace(difference, also=also)
 

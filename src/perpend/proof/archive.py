@@ -7,6 +7,7 @@
     responses.jsonl.gz  {"trial", "turn", "attempt", "request_sha256", "text" or "error", …}; what is null is left out
     scores.jsonl.gz     {"scorer": "name@version", "trial", "value", "answer", "reason", "span"}, by scorer, then trial
     labels.jsonl        human labels, where the run has them
+    looks.jsonl         {"look", "items", "stop", "numbers"}, where the run has a stopping rule
     code/<file>         the Python files that the manifest lists as sources, where the run has some
 
 A trial is named by its line in trials.jsonl.gz, from 1. Everything streams: memory does not grow with the run.
@@ -35,12 +36,15 @@ from perpend.ledger.items import parse_item
 from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
 from perpend.ledger.plan import read_response, read_sampling, whole
 from perpend.ledger.snapshot import Rebuild, Row, Snapshot, rebuild, snapshot
+from perpend.ledger.stopping import read_looks
+from perpend.ledger.store import Store
 from perpend.measure.labels import LABELS
 
 FORMAT = 1
 PLAN = "plan.json"
 ITEMS, TRIALS, RESPONSES, SCORES = "items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "scores.jsonl.gz"
 NEEDED = (MANIFEST, PLAN, ITEMS, TRIALS, RESPONSES, SCORES)
+LOOKS = "looks.jsonl"
 _LINES = 1000
 # A longer line is no answer of a model but an attack on the reader's memory.
 _LONGEST = 1 << 25
@@ -64,7 +68,8 @@ def run_id(manifest: Manifest) -> str:
 
 def archived(manifest: Manifest) -> set[str]:
     """The names of the files that the archive of a run may hold."""
-    return {*NEEDED, LABELS, *(f"{CODE}/{source.file}" for source in manifest.sources)}
+    looks = () if manifest.stop is None else (LOOKS,)
+    return {*NEEDED, LABELS, *looks, *(f"{CODE}/{source.file}" for source in manifest.sources)}
 
 
 def write(run: Path, to: Path, *, quiet: bool = True) -> None:
@@ -83,6 +88,9 @@ def write(run: Path, to: Path, *, quiet: bool = True) -> None:
         write_lines(to / TRIALS, _trial_lines(run, db), progress)
         write_lines(to / RESPONSES, map(_response_line, db.responses()), progress)
         write_lines(to / SCORES, _score_lines(db), progress)
+    if manifest.stop is not None:
+        with Store.open(run / "run.db") as store:
+            write_atomic(to / LOOKS, "".join(dumps(one.as_json()) + "\n" for one in read_looks(store)))
     if (run / LABELS).is_file():
         write_atomic(to / LABELS, "".join(dumps(body) + "\n" for _, body in json_lines(run / LABELS)))
 
@@ -108,7 +116,7 @@ def restore(folder: Path, to: Path, *, quiet: bool = True) -> Path:
             if (folder / name).is_file():
                 write_atomic(half / name, (folder / name).read_bytes())
         with Progress("restoring", manifest.trials, quiet=quiet) as progress:
-            _rebuild(folder, plan, half / "run.db", progress)
+            _rebuild(folder, plan, half / "run.db", progress, looks=manifest.stop is not None)
         half.replace(directory)
     return directory
 
@@ -199,9 +207,9 @@ def _score_lines(db: Snapshot) -> Iterator[str]:
         )
 
 
-def _rebuild(folder: Path, plan: Mapping[str, JSON], path: Path, progress: Progress) -> None:
+def _rebuild(folder: Path, plan: Mapping[str, JSON], path: Path, progress: Progress, *, looks: bool) -> None:
     """run.db of the folder's lines. A line that has not what its table needs is a StoreError that names the file."""
-    with rebuild(path) as db:
+    with rebuild(path, looks=looks) as db:
         with _named(folder / PLAN):
             db.parts(_parts(plan))
         with _named(folder / ITEMS):
@@ -213,6 +221,9 @@ def _rebuild(folder: Path, plan: Mapping[str, JSON], path: Path, progress: Progr
             db.responses(_response_rows(folder, trials))
         with _named(folder / SCORES):
             _restore_scores(db, folder, plan, trials)
+        if looks:
+            with _named(folder / LOOKS):
+                db.looks(_look_rows(folder))
 
 
 @contextmanager
@@ -261,6 +272,13 @@ def _item_rows(folder: Path) -> Iterator[tuple[int, str, str]]:
         body = _known(_table(line), {"dataset", "item"}, f"{ITEMS}:{number}")
         text = dumps(body["item"])
         yield whole(body["dataset"]), parse_item(text, f"{ITEMS}:{number}").id, text
+
+
+def _look_rows(folder: Path) -> Iterator[Row]:
+    for number, body in json_lines(folder / LOOKS):
+        if sorted(body) != ["items", "look", "numbers", "stop"] or not isinstance(body["stop"], bool):
+            raise StoreError(f"{LOOKS}:{number}: not a look; the file was changed")
+        yield whole(body["look"]), whole(body["items"]), int(body["stop"]), dumps(body["numbers"])
 
 
 class _Trials:

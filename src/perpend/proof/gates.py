@@ -19,6 +19,7 @@ from perpend.inert import one_line
 from perpend.ledger.items import item_digest
 from perpend.ledger.manifest import ItemsDigest, Manifest, ModelFacts, differences, read_manifest
 from perpend.ledger.snapshot import Counts, ScoreCounts, snapshot
+from perpend.ledger.stopping import StopFacts, item_count, read_looks, stopped_after
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.measure.study import read_metrics
@@ -67,11 +68,12 @@ def gates(run: Run | Path, *, quiet: bool = True) -> list[Gate]:
     manifest, database = opened.manifest, opened.directory / "run.db"
     with Store.open(database) as store, snapshot(database) as db:
         counts, scored = db.counts(), db.score_counts()
+        looked = None if manifest.stop is None else _looked(store, manifest, manifest.stop)
         return [
             _dataset(store, manifest),
             _prompts(store, manifest, counts, quiet=quiet),
-            _plan(manifest, counts, _unasked_turns(opened, store)),
-            _coverage(counts),
+            _plan(manifest, counts, _unasked_turns(opened, store), looked),
+            _coverage(counts, looked),
             _invalid(manifest, counts, scored),
             _unfinished(store, counts, scored),
             _scores(opened, counts, scored),
@@ -128,14 +130,41 @@ def _prompts(store: Store, manifest: Manifest, counts: Counts, *, quiet: bool) -
     return Gate("prompts", not differ, f"{same} of {same + differ} requests have this code's digest{first}")
 
 
-def _plan(manifest: Manifest, counts: Counts, unasked_turns: int) -> Gate:
-    """Every planned trial is there and was asked, a second time where the task asks for that."""
-    gap = counts.planned - counts.asked
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """How far a run with a stopping rule came: the trials that were due, and the last look in words."""
+
+    due: int
+    is_whole: bool
+    detail: str
+
+
+def _looked(store: Store, manifest: Manifest, stop: StopFacts) -> _Looked:
+    looks, n = read_looks(store), item_count(store)
+    points, after = stop.points(n), stopped_after(looks)
+    due = (n if after is None else after) * len(manifest.conditions) * manifest.repeats
+    is_whole = after is not None or len(looks) == len(points)
+    state = f"stopped at look {len(looks)} of {len(points)}, after {after} of {n} items" if after is not None else ""
+    return _Looked(due, is_whole, state or f"{len(looks)} of {len(points)} looks were recorded")
+
+
+def _plan(manifest: Manifest, counts: Counts, unasked_turns: int, looked: _Looked | None) -> Gate:
+    """Every planned trial is there and was asked, a second time where the task asks for that.
+
+    Where a stopping rule held, every trial up to that look; then all looks are recorded.
+    """
+    planned = counts.planned if looked is None else looked.due
+    gap = planned - counts.asked
     if counts.planned != manifest.trials or not counts.gapless:
         return Gate("plan", False, f"{counts.planned} trials in run.db, {manifest.trials} in the manifest")
-    figure = f"{counts.asked} of {counts.planned} trials were asked"
+    figure = f"{counts.asked} of {planned} trials were asked"
     left = f"; {unasked_turns} second turns never were" if unasked_turns else ""
-    return Gate("plan", not gap and not unasked_turns, figure + (f"; {gap} never were" if gap else "") + left)
+    if looked is not None:
+        left += f"; {looked.detail}"
+    is_whole = looked is None or looked.is_whole
+    return Gate(
+        "plan", not gap and not unasked_turns and is_whole, figure + (f"; {gap} never were" if gap else "") + left
+    )
 
 
 def _unasked_turns(run: Run, store: Store) -> int:
@@ -150,10 +179,9 @@ def _unasked_turns(run: Run, store: Store) -> int:
     )
 
 
-def _coverage(counts: Counts) -> Gate:
-    return _share(
-        "coverage", counts.answered, counts.planned, least=COVERAGE_LEAST, what="planned trials have an answer"
-    )
+def _coverage(counts: Counts, looked: _Looked | None) -> Gate:
+    planned = counts.planned if looked is None else looked.due
+    return _share("coverage", counts.answered, planned, least=COVERAGE_LEAST, what="planned trials have an answer")
 
 
 def _invalid(manifest: Manifest, counts: Counts, scored: Mapping[str, ScoreCounts]) -> Gate:

@@ -22,6 +22,7 @@ from perpend.proof import receipt as receipts
 from perpend.proof.archive import RESPONSES, read_lines, restore, run_id, write
 from perpend.proof.gates import NAMES, Gate, as_table, attempts, gates
 from perpend.proof.leaks import Leak, search, this_machine
+from perpend.proof.pages import PageMaker
 from perpend.proof.receipt import sign as sign_receipt
 from perpend.report.derive import REPORT, derive
 from perpend.report.tables import markdown_table
@@ -127,6 +128,7 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
     sign: Path | None = None,
     *,
     figures: Drawn = True,
+    page: PageMaker | None = None,
     quiet: bool = True,
     trust_code: bool = False,
 ) -> list[Published]:
@@ -134,7 +136,7 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
 
     `accept` maps the name of a gate that may fail to the reason why it may. A gate that fails otherwise is an
     AuditFailure, and nothing is published. `sign` is an SSH key's file. `figures` are the few that answer the
-    study's question, 'all' that it has, or none; tables hold their numbers.
+    study's question, 'all' that it has, or none; tables hold their numbers. `page` writes a page to read beside them.
     Python files of a run are run only with `trust_code`, or where a Run has its code at hand.
     """
     for name, because in accept.items():
@@ -154,7 +156,7 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
         for number, (run, passed) in enumerate(zip(opened, checked, strict=True)):
             folder = tmpdir / str(number)
             write(run.directory, folder, quiet=quiet)
-            published.append(_finish(run, folder, passed, accept, figures=figures))
+            published.append(_finish(run, folder, passed, accept, figures=figures, page=page))
             if sign is not None:
                 sign_receipt(folder, sign)
         _check_accepted(accept, [gate for one in published for gate in one.gates])
@@ -227,19 +229,31 @@ def _check_accepted(accept: Iterable[str], checked: Sequence[Gate]) -> None:
             raise SpecError(f"--accept {name}: that gate passes; leave it out")
 
 
-def _finish(run: Run, folder: Path, passed: Sequence[Gate], accept: Mapping[str, str], *, figures: Drawn) -> Published:
+def _finish(
+    run: Run,
+    folder: Path,
+    passed: Sequence[Gate],
+    accept: Mapping[str, str],
+    *,
+    figures: Drawn,
+    page: PageMaker | None,
+) -> Published:
     """Write what belongs beside a run's ledger: derived files and the receipt. A leak is an AuditFailure."""
     name = run_id(run.manifest)
     with temporary_folder("publish", folder.parent) as tmpdir:
         # Reports show the directory's name; a renamed copy is restored under the name that the run was begun with.
         same = run if run.name == name else Run(restore(folder, tmpdir), code=run.code)
         numbers = derive([same], folder, figures=figures).numbers
-    counted = attempts(run.directory, [metric.as_json() for metric in numbers.metrics])
-    facts: dict[str, JSON] = {"gates": [gate.as_json() for gate in passed], "attempts": counted, "code": code_version()}
-    checked = _judged([*passed, _private(folder, run.directory, facts)], accept)
-    _refuse([run], [checked[-1:]])
-    facts["gates"] = [gate.as_json() for gate in checked]
-    close_report(folder, facts)
+        counted = attempts(run.directory, [metric.as_json() for metric in numbers.metrics])
+        facts: dict[str, JSON] = {"gates": [gate.as_json() for gate in passed]}
+        facts |= {"attempts": counted, "code": code_version()}
+        checked = _judged([*passed, _private(folder, run.directory, facts)], accept)
+        _refuse([run], [checked[-1:]])
+        facts["gates"] = [gate.as_json() for gate in checked]
+        close_report(folder, facts)
+        if page is not None:
+            # After the search for private words: it packs what the other files hold, which was searched.
+            page.write(same, folder, facts)
     receipt = receipts.write(folder, name, facts)
     return Published(name, folder, checked, receipt.root_sha256)
 

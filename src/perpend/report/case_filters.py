@@ -19,6 +19,8 @@ from perpend.types import Response, Score
 
 PLAN = ("item", "condition", "model", "temperature", "repeat")
 TAG = "tag."
+TRIAL = "trial"
+"""The number of a trial in its plan, from 1."""
 NOTHING = "none"
 _WRITTEN = re.compile(r"(?P<key>[^=~!]+)(?P<operator>!=|=|~)(?P<text>.*)", re.DOTALL)
 _ANSWER = ("answer", "text", "error", "finish")
@@ -71,6 +73,8 @@ class CaseFilter:
 def values_of(trial: Trial, response: Response, key: str) -> str:
     """What a trial has under a key of the plan, its answer, its item or its tags; 'none' or '' where it has nothing."""
     item = trial.item
+    if key == TRIAL:
+        return str(trial.trial)
     if key in PLAN:
         return plan_of(trial)[key]
     if key in _ANSWER:
@@ -104,6 +108,8 @@ def case_filter(written: str, run: Run) -> CaseFilter:
     tags = [name for name in table.names if name not in (*PLAN, "sampling", "run")]
     if key in (*_ANSWER, *_ITEM, _REASON):
         return CaseFilter(key, operator, text, tuple(newest(run)) if key == _REASON else ())
+    if key == TRIAL:
+        return CaseFilter(key, operator, text if operator == "~" else _known_trial(text, len(table)))
     if key in PLAN or key.removeprefix(TAG) in tags:
         return CaseFilter(key, operator, text if operator == "~" else _known_value(key, text, table))
     if table.has(key):
@@ -112,7 +118,7 @@ def case_filter(written: str, run: Run) -> CaseFilter:
     if not table.has(stem) and stem in [name.partition("@")[0] for name in run.manifest.scorers]:
         raise SpecError(f"{run.name}: has no scores of {key!r} yet; run 'perpend score' first")
     scorers = [*table.scorers, *(name.partition("@")[0] for name in table.scorers)]
-    known = [*PLAN, *_ANSWER, *_ITEM, _REASON, *tags, *scorers]
+    known = [TRIAL, *PLAN, *_ANSWER, *_ITEM, _REASON, *tags, *scorers]
     raise SpecError(f"no trial has {key!r}; {did_you_mean(key, dict.fromkeys(known))}")
 
 
@@ -124,6 +130,14 @@ def _known_value(key: str, text: str, table: Table) -> str:
     if value not in values:
         raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, values[:_MOST])}")
     return value
+
+
+def _known_trial(text: str, trials: int) -> str:
+    """The number of a trial, as it is counted."""
+    number = text.strip().lstrip("0")
+    if not (number.isascii() and number.isdigit() and len(number) <= len(str(trials)) and int(number) <= trials):
+        raise SpecError(f"no trial has the number {text!r}; they are 1 to {trials}")
+    return number
 
 
 def check_seen(where: Iterable[CaseFilter], finishes: Iterable[str]) -> None:

@@ -117,7 +117,7 @@ def choice_lines(item: Item, response: Response) -> Iterator[str]:
     likelihoods = response.choice_logprobs
     if likelihoods is None:
         return
-    names = _choices(item, len(likelihoods))
+    names = choice_names(item, len(likelihoods))
     totals = [one.total for one in likelihoods if one.total is not None]
     best = max(totals) if totals else None
     for name, one in zip(names, likelihoods, strict=True):
@@ -127,7 +127,7 @@ def choice_lines(item: Item, response: Response) -> Iterator[str]:
         yield f"{total:>9}  {name}" + (f"  ← {', '.join(marks)}" if marks else "")
 
 
-def _choices(item: Item, count: int) -> Sequence[str]:
+def choice_names(item: Item, count: int) -> Sequence[str]:
     """The texts of the choices; of an import whose choices no item can have, those of its tag; else their numbers."""
     if len(item.choices) == count:
         return item.choices

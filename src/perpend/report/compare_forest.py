@@ -7,7 +7,7 @@ correction is a filled mark, what does not an open one.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,16 +29,23 @@ _MARK = "#0072B2"
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """One row: what differs, by how much, whether that survives the correction, and whether it is of shares."""
+    """One row: what differs, by how much, whether that survives the correction, and whether it is of shares.
+
+    `within` is the same difference against a margin, with the 90% interval of its two one-sided tests.
+    """
 
     label: str
     difference: Estimate
     is_detected: bool
     is_share: bool
+    within: Estimate | None = None
 
 
-def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float) -> Figure:
-    """Shares in percentage points; other numbers, in their own units, on an axis of their own below."""
+def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float, margin: float | None = None) -> Figure:
+    """Shares in percentage points; other numbers, in their own units, on an axis of their own below.
+
+    A margin is a band around 0: what lies in it does not matter.
+    """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -49,10 +56,16 @@ def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float) ->
     axes = figure.subplots(len(groups), 1, squeeze=False, height_ratios=heights).ravel().tolist()
     for axis, own in zip(axes, groups, strict=True):
         _panel(axis, own, width)
+        if margin is not None:
+            limit = 100.0 * margin if own[0].is_share else margin
+            axis.axvspan(-limit, limit, facecolor="0.9", edgecolor="0.6", linestyle="--", linewidth=0.6, zorder=0)
     more = f" (the first {_MOST} of {len(rows)})" if len(rows) > _MOST else ""
     across = max(int(width * 72 / (0.56 * _TITLE)), 20)
     figure.suptitle("\n".join(textwrap.wrap(drawable(title, 110) + more, across)), fontsize=_TITLE)
     words = "Second minus first, 95% intervals; filled: differs after Holm's correction"
+    if margin is not None:
+        size = f"{100 * margin:.4g} points" if shown and shown[0].is_share else f"{margin:.4g}"
+        words += f"; band: the margin, ±{size}; thick: 90% intervals, as equivalence is tested"
     figure.supxlabel("\n".join(textwrap.wrap(words, across)), fontsize=_SMALL)
     return figure
 
@@ -68,6 +81,10 @@ def _panel(axis: Axes, rows: Sequence[DifferenceRow], width: float) -> None:
             continue
         if d.lo is not None and d.hi is not None:
             axis.plot([scale * d.lo, scale * d.hi], [place, place], color=_MARK, linewidth=1.2)
+        w = row.within
+        if w is not None and w.lo is not None and w.hi is not None:
+            ends = [scale * w.lo, scale * w.hi]
+            axis.plot(ends, [place, place], color=_MARK, linewidth=2.6, solid_capstyle="butt")
         face = _MARK if row.is_detected else "white"
         axis.plot([scale * d.value], [place], marker="o", color=_MARK, markerfacecolor=face, markersize=4)
     longest, size = (44, _LABEL) if is_wide else (32, _SMALL)
@@ -92,9 +109,14 @@ def _words(d: Estimate, scale: float) -> str:
     return f"{value}{ends}  n={d.n}".replace("-", "\N{MINUS SIGN}")
 
 
-def write_forest(rows: Sequence[DifferenceRow], title: str, folder: Path) -> list[Path]:
+def write_forest(rows: Sequence[DifferenceRow], title: str, folder: Path, margin: float | None = None) -> list[Path]:
     """Write figures/differences_single and _double, each as PNG and PDF, below a folder."""
+    return save_widths(lambda width: draw_differences(rows, title, width, margin), NAME, folder)
+
+
+def save_widths(draw: Callable[[float], Figure], name: str, folder: Path) -> list[Path]:
+    """Write figures/NAME_single and _double, each as PNG and PDF, below a folder."""
     paths: list[Path] = []
     for column, width in WIDTHS.items():
-        paths += save(draw_differences(rows, title, width), folder / "figures" / f"{NAME}_{column}")
+        paths += save(draw(width), folder / "figures" / f"{name}_{column}")
     return paths

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from perpend.canon import pretty, write_atomic
 from perpend.inert import markdown
+from perpend.report.compare_contrasts import DIFFERENCE_COLUMNS, MARGIN_COLUMNS, RunContrast
 from perpend.report.compare_forest import NAME, write_forest
-from perpend.report.compare_runs import DIFFERENCE_COLUMNS, RunComparison, RunContrast
+from perpend.report.compare_runs import RunComparison
+from perpend.report.compare_verdict import size
 from perpend.report.tables import as_csv, interval, markdown_table, number, p_value
 
 _SHOWN = 20
@@ -17,6 +19,16 @@ _METHODS = (
     "number of pairs, sign flip of item sums). Other columns: Student's t on the differences, by item. p is adjusted "
     "by Holm over all rows of this table. MDE: the smallest difference that these pairs show with 80% power at the "
     "level of Holm's first step."
+)
+_WEIGHTED = (
+    " With weights or strata: the difference is that of the population, the interval and McNemar's score are at the "
+    "effective number of pairs, by t."
+)
+_WITHIN = (
+    "Two one-sided tests: that the difference is below the margin, and that it is above. Columns of 0 and 1: Tango's "
+    "score, by item; other columns: Student's t, by item. p is adjusted by Holm over all rows of this table. The 90% "
+    "interval lies within the margin where both tests reject before the correction. 'equivalent': both reject; 'not "
+    "worse': the side on which the second would be worse does."
 )
 _FLIP = ("column", "item", "condition", "model", "temperature", "repeat", "first", "second")
 
@@ -28,7 +40,8 @@ def write_comparison(comparison: RunComparison, out: Path, *, figures: bool = Tr
     write_atomic(out / "flips.csv", flips_csv(comparison))
     page = comparison_report(comparison)
     if figures:
-        write_forest(comparison.difference_rows(), f"{comparison.first} → {comparison.second}", out)
+        title = f"{comparison.first} → {comparison.second}"
+        write_forest(comparison.difference_rows(), title, out, comparison.margin)
         page += f"\n## Figure\n\n![Every difference with its 95% interval](figures/{NAME}_double.png)\n"
     write_atomic(out / "COMPARE.md", page)
     return out / "COMPARE.md"
@@ -44,7 +57,9 @@ def comparison_report(comparison: RunComparison) -> str:
         f"**Verdict:** {markdown(comparison.verdict)}", "",
         f"{paired}; without a partner: {lost}. Differences: second minus first.", "",
         *(f"- {markdown(note)}" for note in comparison.notes), *([""] if comparison.notes else []),
-        "## Differences", "", *_differences(comparison.contrasts, (first, second)), _METHODS, "",
+        *_margins(comparison),
+        "## Differences", "", *_differences(comparison.contrasts, (first, second)),
+        _METHODS + _WEIGHTED * bool(comparison.population), "",
         "## Trials that flipped", "", *_flips(comparison),
         *_cautions(comparison.contrasts),
     ]  # fmt: skip
@@ -63,6 +78,33 @@ def _differences(contrasts: Sequence[RunContrast], names: tuple[str, str]) -> li
         )  # fmt: skip
     head = ("column", "condition", *names, "difference", "95% interval", "n", "p", "adjusted p", "MDE")
     return [markdown_table(head, rows), ""]
+
+
+def _margins(comparison: RunComparison) -> list[str]:
+    """What is shown of the margin, row by row; nothing without one."""
+    if comparison.margin is None:
+        return []
+    rows = []
+    for one in comparison.contrasts:
+        within = one.within
+        if within is not None:
+            margin = f"±{size(comparison.margin, is_share=one.is_share)}"
+            shown = number(within.value) if within.value is not None else f"NA ({markdown(within.note)})"
+            p = (p_value(within.also.get(key)) for key in ("p_non_inferior", "p_adjusted"))
+            place = markdown(one.column), markdown(one.condition) or "–"
+            rows.append((*place, margin, shown, interval(within), str(within.n), *p, one.shown))
+    head = (
+        "column",
+        "condition",
+        "margin",
+        "difference",
+        "90% interval",
+        "n",
+        "p, not worse",
+        "p, equivalent",
+        "shown",
+    )
+    return ["## Within the margin", "", markdown_table(head, rows), "", _WITHIN, ""]
 
 
 def _flips(comparison: RunComparison) -> list[str]:
@@ -87,7 +129,8 @@ def _flips(comparison: RunComparison) -> list[str]:
 
 
 def _cautions(contrasts: Iterable[RunContrast]) -> list[str]:
-    cautions = {caution.id: caution for one in contrasts for caution in one.difference.cautions}
+    estimates = [one for each in contrasts for one in (each.within, each.difference) if one is not None]
+    cautions = {caution.id: caution for one in estimates for caution in one.cautions}
     if not cautions:
         return []
     return ["## Cautions", "", *(f"- {name}: {markdown(cautions[name].text)}" for name in sorted(cautions)), ""]
@@ -95,7 +138,9 @@ def _cautions(contrasts: Iterable[RunContrast]) -> list[str]:
 
 def differences_csv(contrasts: Iterable[RunContrast]) -> str:
     """Every difference at full precision; empty where undefined."""
-    return as_csv(DIFFERENCE_COLUMNS, [one.row() for one in contrasts])
+    rows = [one.row() for one in contrasts]
+    has_margin = bool(rows) and len(rows[0]) > len(DIFFERENCE_COLUMNS)
+    return as_csv((*DIFFERENCE_COLUMNS, *MARGIN_COLUMNS * has_margin), rows)
 
 
 def flips_csv(comparison: RunComparison) -> str:

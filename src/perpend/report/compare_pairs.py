@@ -59,8 +59,8 @@ def match(first: Side, second: Side) -> Matched:
     left = left[~_of(ones, "item", left, changed)]
     right = right[~_of(others, "item", right, changed)]
     if changed:
-        notes.append(f"ids that mean different questions in the two runs do not pair: {_listed(changed)}")
-    notes += _worded(first.run, second.run)
+        notes.append(f"ids that mean different questions in the two runs do not pair: {listed(changed)}")
+    notes += worded([first.run, second.run]) + could_stop([first.run, second.run])
     codes = [np.zeros(len(left), dtype=np.int64), np.zeros(len(right), dtype=np.int64)]
     for key in keys:
         joint = {name: code for code, name in enumerate(dict.fromkeys((*ones.names[key], *others.names[key])))}
@@ -92,11 +92,11 @@ def _keys(first: Side, second: Side, rows: tuple[IntArray, IntArray], notes: lis
     keys += ["condition"] if "condition" not in fixed else []
     labels = [_present(side.run.table, "model", own) for side, own in zip((first, second), rows, strict=True)]
     if "model" not in fixed and labels[0] != labels[1] and all(len(own) == 1 for own in labels):
-        notes.append(f"the models are compared: {_listed(labels[0])} and {_listed(labels[1])}")
+        notes.append(f"the models are compared: {listed(labels[0])} and {listed(labels[1])}")
     elif "model" not in fixed:
         if not labels[0] & labels[1]:
             raise DataError(
-                f"the sides have several models and none in common ({_listed(labels[0])}; {_listed(labels[1])}); "
+                f"the sides have several models and none in common ({listed(labels[0])}; {listed(labels[1])}); "
                 "say which to compare: Side(run, {'model': …}), on the command line --first model=… --second model=…"
             )
         keys.append("model")
@@ -123,15 +123,32 @@ def _changed_items(first: Run, second: Run) -> set[str]:
     """The ids that mean different questions in the two runs."""
     if first.directory.resolve() == second.directory.resolve():
         return set()
-    asked = [{item.id: digest({**item.as_json(), "tags": {}}) for item in run.table.items} for run in (first, second)]
+    asked = [questions(run) for run in (first, second)]
     return {name for name, own in asked[0].items() if asked[1].get(name, own) != own}
 
 
-def _worded(first: Run, second: Run) -> list[str]:
+def questions(run: Run) -> dict[str, str]:
+    """The digest of what each id of a run asks, tags aside: two runs ask the same where both id and digest agree."""
+    return {item.id: digest({**item.as_json(), "tags": {}}) for item in run.table.items}
+
+
+def worded(runs: Sequence[Run]) -> list[str]:
     """Conditions that have one name and two wordings."""
-    known = [{entry.name: entry.sha256 for entry in run.manifest.conditions} for run in (first, second)]
-    differ = sorted(name for name, own in known[0].items() if name in known[1] and known[1][name] != own)
-    return [f"the conditions {_listed(differ)} are worded differently in the two runs"] if differ else []
+    known: dict[str, set[str]] = {}
+    for run in runs:
+        for entry in run.manifest.conditions:
+            known.setdefault(entry.name, set()).add(entry.sha256)
+    differ = [name for name, wordings in known.items() if len(wordings) > 1]
+    which = "two runs" if len(runs) == 2 else "runs"
+    return [f"the conditions {listed(differ)} are worded differently in the {which}"] if differ else []
+
+
+def could_stop(runs: Sequence[Run]) -> list[str]:
+    """Runs whose number of items depends on their answers."""
+    names = list(dict.fromkeys(run.name for run in runs if run.manifest.stop is not None))
+    if not names:
+        return []
+    return [f"STAT040: {listed(names)} could stop at a look; intervals and tests here are for a fixed number of items"]
 
 
 def _absent(first: Side, second: Side, keys: Sequence[str]) -> list[str]:
@@ -144,7 +161,7 @@ def _absent(first: Side, second: Side, keys: Sequence[str]) -> list[str]:
         for name, lost in (("first", sides[0] - sides[1]), ("second", sides[1] - sides[0])):
             if lost:
                 count = f"{len(lost)} {key}{'' if len(lost) == 1 else 's'}"
-                notes.append(f"{count} only in the {name}: {_listed(lost)}")
+                notes.append(f"{count} only in the {name}: {listed(lost)}")
     return notes
 
 
@@ -154,7 +171,8 @@ def _nothing(first: Side, second: Side, keys: Sequence[str]) -> str:
     return f"{names[0]} and {names[1]} have no trial in common ({notes}); compare runs of the same items and conditions"
 
 
-def _listed(names: Iterable[str], most: int = 4) -> str:
+def listed(names: Iterable[str], most: int = 4) -> str:
+    """The first names in order, and how many more there are."""
     every = sorted(names)
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more

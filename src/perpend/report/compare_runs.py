@@ -6,80 +6,38 @@ A difference is always the second minus the first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perpend.canon import JSON
-from perpend.errors import SpecError, did_you_mean
+from perpend.errors import SpecError
 from perpend.inert import one_line
+from perpend.measure.population import Population
 from perpend.measure.run import Run
 from perpend.measure.shown import html_table, pandas_frame, polars_frame
 from perpend.measure.table import FloatArray, IntArray, Table
+from perpend.report.columns import chosen_columns, shared_columns
+from perpend.report.compare_contrasts import (
+    DIFFERENCE_COLUMNS,
+    MARGIN_COLUMNS,
+    PairedColumn,
+    RunContrast,
+    adjusted,
+    checked_margin,
+)
 from perpend.report.compare_forest import WIDTHS, DifferenceRow, draw_differences
 from perpend.report.compare_pairs import Matched, Side, as_side, check_sides, match
-from perpend.stats.families import against_mde, family, mde_clustered
-from perpend.stats.pairs import paired_difference, paired_test
-from perpend.stats.proportions import mean
-from perpend.types import Estimate
+from perpend.report.compare_verdict import verdict
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     from matplotlib.figure import Figure
 
-ALPHA, POWER = 0.05, 0.8
 _IN_JSON = 1000
-_IN_VERDICT = 5
-_COMPANIONS = ("b", "c", "p", "p_adjusted", "mde", "incomplete", "n_clusters")
-DIFFERENCE_COLUMNS = (
-    "column", "condition", "first", "second", "difference", "lo", "hi", "n", *_COMPANIONS, "method", "p_method", "note",
-)  # fmt: skip
 _FLIP_KEYS = ("item", "condition", "model", "temperature", "repeat")
-
-
-@dataclass(frozen=True, slots=True)
-class RunContrast:
-    """One column under one condition on both sides, and its paired difference.
-
-    `difference.also` holds `p`, `p_adjusted` (Holm over all contrasts of the comparison), `mde` (the smallest
-    difference that these pairs show with 80% power at the level of Holm's first step) and `incomplete` (pairs without
-    a value).
-    """
-
-    column: str
-    condition: str
-    first: float | None
-    second: float | None
-    difference: Estimate
-
-    @property
-    def is_detected(self) -> bool:
-        """The difference survives the correction for the number of tests."""
-        p = self.difference.also.get("p_adjusted")
-        return isinstance(p, float) and p <= ALPHA
-
-    def __repr__(self) -> str:
-        return one_line(f"RunContrast({self.column} under {self.condition or 'both'}: {self.difference})")
-
-    def row(self) -> tuple[str | int | float | bool | None, ...]:
-        """Its numbers at full precision, in the order of DIFFERENCE_COLUMNS; None where undefined."""
-        d = self.difference
-        ends = (self.column, self.condition, self.first, self.second, d.value, d.lo, d.hi, d.n)
-        texts = (d.method, str(d.also.get("p_method", "")), d.note)
-        return (*ends, *(d.also.get(key) for key in _COMPANIONS), *texts)
-
-    def as_json(self) -> dict[str, JSON]:
-        """The entry in COMPARE.json."""
-        return {
-            "column": self.column,
-            "condition": self.condition,
-            "first": self.first,
-            "second": self.second,
-            "difference": self.difference.as_json(),
-            "detected": self.is_detected,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +69,9 @@ class RunComparison:
     """The first side's plan, which flips are named by."""
     flipped: tuple[tuple[str, IntArray, FloatArray], ...]
     """For each column of 0 and 1, the rows of the plan on which the sides differ, and the first side's values there."""
+    margin: float | None = None
+    """The largest difference that does not matter, where one was given."""
+    population: Population = field(default_factory=Population)
 
     def __repr__(self) -> str:
         return one_line(f"RunComparison({self.first} → {self.second}: {self.n_pairs} pairs; {self.verdict})")
@@ -118,8 +79,10 @@ class RunComparison:
     def _repr_html_(self) -> str:
         """For a notebook: one row per column and condition, with the two rates and the paired difference."""
         rows = [(one.column, one.condition, one.first, one.second, str(one.difference), one.difference.also.get("p"),
-                 one.difference.also.get("p_adjusted")) for one in self.contrasts]  # fmt: skip
-        head = ("column", "condition", self.first, self.second, "difference", "p", "adjusted p")
+                 one.difference.also.get("p_adjusted"), *([] if self.margin is None else [one.shown]))
+                for one in self.contrasts]  # fmt: skip
+        shown = () if self.margin is None else (f"within ±{self.margin:g}",)
+        head = ("column", "condition", self.first, self.second, "difference", "p", "adjusted p", *shown)
         return html_table(head, rows, self.verdict)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -132,11 +95,16 @@ class RunComparison:
 
     def _columns_of(self) -> dict[str, list[str | int | float | bool | None]]:
         rows = [one.row() for one in self.contrasts]
-        return {name: [row[place] for row in rows] for place, name in enumerate(DIFFERENCE_COLUMNS)}
+        return {name: [row[place] for row in rows] for place, name in enumerate(self.head())}
+
+    def head(self) -> tuple[str, ...]:
+        """The names of the columns of differences.csv."""
+        return DIFFERENCE_COLUMNS if self.margin is None else (*DIFFERENCE_COLUMNS, *MARGIN_COLUMNS)
 
     def plot(self) -> Figure:
         """The paired differences with their intervals, second minus first, as a matplotlib Figure."""
-        return draw_differences(self.difference_rows(), f"{self.first} → {self.second}", WIDTHS["double"])
+        title = f"{self.first} → {self.second}"
+        return draw_differences(self.difference_rows(), title, WIDTHS["double"], self.margin)
 
     def difference_rows(self) -> list[DifferenceRow]:
         """The rows of the forest: each column under each condition."""
@@ -145,7 +113,8 @@ class RunComparison:
                 f"{one.column}, {one.condition}" if one.condition else one.column,
                 one.difference,
                 one.is_detected,
-                is_share="discordance" in one.difference.also,
+                is_share=one.is_share,
+                within=one.within,
             )
             for one in self.contrasts
         ]
@@ -168,7 +137,7 @@ class RunComparison:
                 own = rows[before == value]
                 items = [self.table.names["item"][code] for code in self.table.codes["item"][own[:_IN_JSON]]]
                 ways[f"{column}: {name}"] = {"count": len(own), "items": list(dict.fromkeys(items))}
-        return {
+        body: dict[str, JSON] = {
             "format": 1,
             "first": self.first,
             "second": self.second,
@@ -180,18 +149,35 @@ class RunComparison:
             "flips": ways,
             "verdict": self.verdict,
         }
+        body |= {} if self.margin is None else {"margin": self.margin}
+        if self.population:
+            own = self.population
+            body["population"] = {"weights": own.weights, "strata": own.strata, "shares": dict(own.shares)}
+        return body
 
 
-def compare_runs(first: Run | Side, second: Run | Side, *, columns: Sequence[str] = ()) -> RunComparison:
+def compare_runs(
+    first: Run | Side,
+    second: Run | Side,
+    *,
+    columns: Sequence[str] = (),
+    margin: float | str | None = None,
+    population: Population | None = None,
+) -> RunComparison:
     """The second side against the first, on the trials that both have, for every column that both were scored by.
 
-    `columns` narrows that ('correct', 'correct@1'). Sides that are the same, or have no trial in common, are refused.
+    `columns` narrows that ('correct', 'correct@1'). `margin` is the largest difference that does not matter: whether
+    differences are shown to be smaller is then tested too. `population` says whom the trials stand for, by the tags of
+    the first side. Sides that are the same, or have no trial in common, are refused.
     """
+    limit = None if margin is None else checked_margin(margin)
     one, other = as_side(first), as_side(second)
     check_sides(one, other)
     matched = match(one, other)
+    whom = population or Population()
     table = one.run.table
     items = table.codes["item"][matched.rows]
+    whom.check(table.items, items)
     slices = _slices(one, other, matched)
     contrasts: list[RunContrast] = []
     flipped: list[tuple[str, IntArray, FloatArray]] = []
@@ -204,30 +190,31 @@ def compare_runs(first: Run | Side, second: Run | Side, *, columns: Sequence[str
         binary = bool(np.isin(np.concatenate((before[whole], after[whole])), (0.0, 1.0)).all())
         for condition, chosen in slices.items():
             rows = whole & chosen
-            difference = _contrast((before[rows], after[rows], items[rows]), binary=binary)
-            lost = {"incomplete": int(chosen.sum() - rows.sum())}
             if rows.any():
-                ends = float(before[rows].mean()), float(after[rows].mean())
-                contrasts.append(
-                    RunContrast(name, condition, *ends, replace(difference, also={**difference.also, **lost}))
+                standing = whom.of(table.items, items[rows])
+                pairs = PairedColumn(
+                    before[rows], after[rows], items[rows], standing, binary=binary, lacks=whom.empty(standing)
                 )
+                contrasts.append(pairs.contrast(name, condition, limit, int(chosen.sum() - rows.sum())))
         if binary:
             turned = np.flatnonzero(whole & (before != after))
             flipped.append((name, matched.rows[turned], before[turned]))
     if not contrasts:
         raise SpecError("the sides share trials, but no column has a value on both; run 'perpend score' on both")
     names = _names(one, other)
-    adjusted = _adjusted(contrasts)
+    tested = adjusted(contrasts)
     return RunComparison(
         *names,
         n_pairs=len(matched.rows),
         n_items=len(np.unique(items)),
         unpaired=matched.unpaired,
-        notes=matched.notes,
-        contrasts=adjusted,
-        verdict=verdict(*names, adjusted),
+        notes=(*matched.notes, *([whom.note()] if whom else [])),
+        contrasts=tested,
+        verdict=verdict(*names, tested, limit),
         table=table,
         flipped=tuple(flipped),
+        margin=limit,
+        population=whom,
     )
 
 
@@ -251,20 +238,9 @@ def _columns(first: Side, second: Side, wanted: Sequence[str]) -> dict[str, tupl
             if name in versions[1]:
                 shared[name] = f"{name}@{versions[0][name]}", f"{name}@{versions[1][name]}"
     else:
-        both = [entry for entry in known[0] if entry in known[1]]
-        names = [f"{n}@{v}" for n, v in dict(both).items()]
-        names += [f"{n}@{v}" for n, v in both if f"{n}@{v}" in wanted and f"{n}@{v}" not in names]
-        shared = {name: (name, name) for name in names}
-    if not wanted:
-        return shared
-    chosen: dict[str, tuple[str, str]] = {}
-    for name in wanted:
-        own = {key: pair for key, pair in shared.items() if name in (key, key.partition("@")[0])}
-        exact = {key: pair for key, pair in own.items() if key == name} or own
-        if not exact:
-            raise SpecError(f"no column {name!r} is scored on both sides; {did_you_mean(name, shared)}")
-        chosen |= exact
-    return chosen
+        full = [[f"{stem}@{version}" for stem, version in own] for own in known]
+        shared = {name: (name, name) for name in shared_columns(full, wanted)}
+    return {name: shared[name] for name in chosen_columns(shared, wanted, "both sides")}
 
 
 def _slices(first: Side, second: Side, matched: Matched) -> dict[str, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
@@ -274,74 +250,3 @@ def _slices(first: Side, second: Side, matched: Matched) -> dict[str, np.ndarray
     if "condition" in {*first.where, *second.where}:
         return {"": np.ones(len(codes), dtype=np.bool_)}
     return {table.names["condition"][code]: codes == code for code in np.unique(codes)}
-
-
-def _contrast(sides: tuple[FloatArray, FloatArray, IntArray], *, binary: bool) -> Estimate:
-    before, after, items = sides
-    if not len(before):
-        return Estimate(None, 0, note="no complete pair")
-    if not binary:
-        change = mean(after - before, items)
-        return replace(change, also={**change.also, "p": _student_p(change), "p_method": "Student's t, by item"})
-    difference, test = paired_difference(before, after, items), paired_test(before, after, items)
-    discordant = float(np.mean(before != after))
-    also = {**difference.also, "p": test.value, "p_method": test.method, "discordance": discordant}
-    return replace(difference, also=also)
-
-
-def _student_p(change: Estimate) -> float | None:
-    """Two-sided p that a mean difference is 0; without any spread 1 where nothing differs, else undefined."""
-    from scipy.special import stdtr
-
-    se, groups = change.also.get("se"), change.also.get("n_clusters", change.n)
-    if change.value is None or not isinstance(se, float) or se == 0.0 or not isinstance(groups, int):
-        return 1.0 if change.value == 0.0 else None
-    return float(2.0 * stdtr(groups - 1, -abs(change.value) / se))
-
-
-def _adjusted(contrasts: Sequence[RunContrast]) -> tuple[RunContrast, ...]:
-    """The contrasts with p adjusted by Holm over all of them, and what each could have shown."""
-    p = {str(place): _p(one) for place, one in enumerate(contrasts)}
-    tests = family(p, method="holm", alpha=ALPHA).tests
-    alpha = ALPHA / len(contrasts)
-    adjusted = []
-    for one, test in zip(contrasts, tests, strict=True):
-        mde = mde_clustered(one.difference, alpha=alpha, power=POWER)
-        also = {**one.difference.also, "p_adjusted": test.adjusted, "mde": mde.value}
-        adjusted.append(replace(one, difference=against_mde(replace(one.difference, also=also), mde)))
-    return tuple(adjusted)
-
-
-def _p(one: RunContrast) -> float | None:
-    p = one.difference.also.get("p")
-    return p if isinstance(p, float) else None
-
-
-def verdict(first: str, second: str, contrasts: Sequence[RunContrast]) -> str:
-    """What may be claimed after the correction, and of the rest what these pairs could have missed."""
-    detected = sorted((one for one in contrasts if one.is_detected), key=lambda one: -abs(one.difference.value or 0.0))
-    rest = [one for one in contrasts if not one.is_detected]
-    missed = _missed(rest)
-    tests = f"Holm over {len(contrasts)} test{'s' * (len(contrasts) != 1)}, 5%"
-    if not detected:
-        return f"No detectable difference between {first} and {second} ({tests}). {missed}".strip()
-    ways = []
-    for word, sign in (("higher", 1.0), ("lower", -1.0)):
-        own = [one for one in detected if (one.difference.value or 0.0) * sign > 0.0]
-        names = [f"{_place(one)} ({one.difference.value or 0.0:+.3f})" for one in own[:_IN_VERDICT]]
-        more = f" and {len(own) - _IN_VERDICT} more" if len(own) > _IN_VERDICT else ""
-        ways += [f"{word} on {', '.join(names)}{more}"] if own else []
-    text = f"{second} is {' and '.join(ways)} than {first} ({tests})."
-    return text if not rest else f"{text} On the other {len(rest)} no detectable difference. {missed}".strip()
-
-
-def _missed(rest: Sequence[RunContrast]) -> str:
-    sizes = [size for one in rest if isinstance(size := one.difference.also.get("mde"), float)]
-    if not sizes:
-        return ""
-    span = f"{min(sizes):.3f}" if max(sizes) - min(sizes) < 0.0005 else f"{min(sizes):.3f} to {max(sizes):.3f}"
-    return f"Minimum detectable effect at 80% power: {span}."
-
-
-def _place(one: RunContrast) -> str:
-    return f"{one.column} under {one.condition}" if one.condition else one.column

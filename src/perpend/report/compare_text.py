@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from perpend.inert import one_line
 from perpend.report.compare_runs import RunComparison
+from perpend.report.compare_verdict import size
 from perpend.report.tables import number, p_value, terminal_table, wrapped
 from perpend.types import Estimate
 
@@ -34,9 +35,22 @@ def comparison_text(comparison: RunComparison) -> str:
     lost = f"without a partner: {comparison.unpaired[0]} of the first, {comparison.unpaired[1]} of the second"
     paired = f"{comparison.n_pairs} pairs of trials over {comparison.n_items} items; {lost}"
     head = ("column", "condition") if has_conditions else ("column",)
-    return text_of(
+    page = text_of(
         comparison.verdict, (comparison.first, comparison.second), (head, lines), [paired, *comparison.notes]
     )
+    return page + (f"\n{_margins(comparison, head)}\n" if comparison.margin is not None else "")
+
+
+def _margins(comparison: RunComparison, head: Sequence[str]) -> str:
+    """The table of what is shown of the margin; of a long one the first rows."""
+    rows = []
+    for one in comparison.contrasts[:_MOST]:
+        if one.within is not None and comparison.margin is not None:
+            margin = f"±{size(comparison.margin, is_share=one.is_share)}"
+            p = (p_value(one.within.also.get(key)) for key in ("p_non_inferior", "p_adjusted"))
+            names = (one.column, one.condition)[: len(head)]
+            rows.append((*names, margin, _interval(one.within), *p, one.shown))
+    return terminal_table((*head, "margin", "90% interval", "p, not worse", "p, equivalent", "shown"), rows, 5)
 
 
 def text_of(

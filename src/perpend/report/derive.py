@@ -16,7 +16,9 @@ from perpend.errors import SpecError, StoreError
 from perpend.inert import markdown
 from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.missing import NO_ANSWER, NO_ANSWER_DIFFERENCE, no_answer_metrics
+from perpend.measure.repeated import repeat_metrics
 from perpend.measure.run import Run, table_of
+from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
     Drawn,
     FigureOf,
@@ -35,6 +37,8 @@ from perpend.measure.study import (
 from perpend.measure.table import Table
 from perpend.report import answer
 from perpend.report.calibrated import believed
+from perpend.report.repeated import with_repeats
+from perpend.report.stopped import with_looks
 from perpend.report.style import save_all
 from perpend.report.tables import as_csv, markdown_table
 from perpend.stats.families import SIGNIFICANT
@@ -225,9 +229,25 @@ def study_of(runs: Sequence[Run]) -> Study:
 
 
 def stated_metrics(table: Table) -> Iterator[Metric]:
-    """The numbers that every run states: rates and pairs, and what trials without a verdict leave open of them."""
+    """The numbers that every run states: rates, pairs, what trials without a verdict leave open, what repeats say."""
     yield from plain_metrics(table)
     yield from no_answer_metrics(table)
+    yield from repeat_metrics(table)
+
+
+def whole_metrics(runs: Sequence[Run], study: Study, labels: int | None = None) -> list[Metric]:
+    """Every number of some runs of one study; of a single run also what labels, judges and looks say."""
+    table = table_of(runs) if len(runs) > 1 else runs[0].table
+    metrics = [*stated_metrics(table), *study.metrics(table)]
+    if len(runs) > 1:
+        return [*cautioned(runs, metrics)]
+    return [*stop_metrics(runs[0]), *cautioned(runs, [*metrics, *calibration_metrics(runs[0], labels)])]
+
+
+def whole_report(study: Study, numbers: Numbers, *, figures: bool = True) -> Report:
+    """What a study says of the numbers, with what labels, judges, repeats and looks say of them."""
+    report = believed(study.report(numbers, figures=figures), numbers)
+    return with_looks(with_repeats(report, numbers), numbers)
 
 
 def derive(  # noqa: PLR0913  what is written, how it is drawn, and what is counted
@@ -246,16 +266,13 @@ def derive(  # noqa: PLR0913  what is written, how it is drawn, and what is coun
     `workers` processes draw where there are many figures.
     """
     study = study_of(runs)
-    table = table_of(runs) if len(runs) > 1 else runs[0].table
-    metrics = [*stated_metrics(table), *study.metrics(table)]
-    if len(runs) == 1:
-        metrics += calibration_metrics(runs[0], labels)
+    metrics = whole_metrics(runs, study, labels)
     manifests = [run.manifest for run in runs]
     write_metrics(out, [run.name for run in runs], metrics, names_of(study, metrics, manifests))
     del metrics  # what the report sees is what was written, and memory holds it once
     # Through the file and back: a report can cite nothing but what metrics.json holds.
     numbers = numbers_of(read_metrics(out), manifests)
-    report = believed(study.report(numbers, figures=bool(figures)), numbers)
+    report = whole_report(study, numbers, figures=bool(figures))
     if figures == "all":
         report = _with_all_figures(report, all_figures_of(study, numbers))
     write_report(report, out)

@@ -17,7 +17,7 @@ from perpend.errors import SpecError, did_you_mean
 from perpend.inert import csv_cell
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
-from perpend.measure.run import Run
+from perpend.measure.run import Run, due_items
 from perpend.report.cases import keys
 from perpend.types import Response, Score, Usage
 
@@ -68,7 +68,7 @@ def columns(run: Run, only: Sequence[str] = ()) -> list[ExportColumn]:
 
 
 def rows(run: Run, where: Mapping[str, str] | None = None) -> Iterator[TrialRow]:
-    """Every trial in plan order; with `where` those with these values of item, condition, model, repeat or a tag.
+    """Every trial in plan order, up to a stop; with `where` those with these values of item, condition, model or a tag.
 
     The answer of a trial is the one that scorers see: the first of its last turn, or its last failure. A key or a
     value that no trial has is an error.
@@ -77,15 +77,18 @@ def rows(run: Run, where: Mapping[str, str] | None = None) -> Iterator[TrialRow]
     if wanted:  # only then: the plan as columns is the one thing here that grows with the run
         run.table.mask(wanted)
     with Store.open(run.directory / "run.db") as store:
+        due, manifest = due_items(run.manifest, store), run.manifest
+        planned = sum(cell.planned for cell in store.cells())
+        total = planned if due is None else due * len(manifest.conditions) * manifest.repeats
         # 'yield from' ends the reading before the file is closed, also when nobody wants the rest.
-        yield from _matching(store, sum(cell.planned for cell in store.cells()), wanted)
+        yield from _matching(store, total, wanted)
 
 
 def _matching(store: Store, total: int, wanted: Mapping[str, str]) -> Iterator[TrialRow]:
     answers = store.answers()
     pending = next(answers, None)
     for first in range(1, total + 1, _CHUNK):
-        trials = list(store.trials(first, first + _CHUNK - 1))
+        trials = list(store.trials(first, min(first + _CHUNK - 1, total)))
         scores = store.scores([trial.trial for trial in trials])
         for trial in trials:
             response = None

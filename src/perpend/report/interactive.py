@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perpend.errors import SpecError
-from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.run import Run
 from perpend.measure.study import Numbers, Report
-from perpend.report.calibrated import believed
-from perpend.report.derive import stated_metrics, study_of
+from perpend.report.derive import stated_metrics, study_of, whole_metrics, whole_report
 from perpend.report.intervals import Intervals, draw_intervals
 
 if TYPE_CHECKING:
@@ -40,9 +38,7 @@ class InteractiveRun(Run):
     def report(self) -> Report:
         """What the run's study says of it now, from the stored scores; the same that 'perpend analyze' writes."""
         study = study_of([self])
-        metrics = [*stated_metrics(self.table), *study.metrics(self.table), *calibration_metrics(self)]
-        numbers = Numbers(tuple(metrics), (self.manifest,))
-        return believed(study.report(numbers), numbers)
+        return whole_report(study, Numbers(tuple(whole_metrics([self], study)), (self.manifest,)))
 
     def plot(self) -> Figure:
         """The main figure of the run's report or, of a study without figures, its rates with their intervals.

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from perpend.canon import JSON
 from perpend.inert import one_line
+from perpend.ledger.digest import content_digest
 from perpend.ledger.plan import read_sampling
 from perpend.measure.run import IMPORTED, Run
+from perpend.measure.stopped import DIFFERENCE, LOOKS, RATE, stop_metrics
 from perpend.measure.table import Column, Table
+from perpend.report.stopped import decisive, how_it_ended, sentence
 from perpend.report.tables import LONGEST, WIDEST, terminal_table, wrapped
 from perpend.types import Estimate
 
@@ -123,10 +126,36 @@ def overview(run: Run, scorers: Sequence[str] = ()) -> Overview:
         for key, (planned, answered, failed) in counts.items()
     )
     totals = [sum(count[place] for count in counts.values()) for place in range(3)]
+    rows, looked = valid_at_looks(run, rows)
     files = [Path(dataset.path).name for dataset in datasets]
     return Overview(
-        _facts(run, table, totals, files), rows, tuple(c.name for c in columns), frozenset(shares), run.status()
+        _facts(run, table, totals, files) | looked,
+        rows,
+        tuple(c.name for c in columns),
+        frozenset(shares),
+        run.status(),
     )
+
+
+def valid_at_looks(run: Run, rows: Sequence[OverviewRow]) -> tuple[tuple[OverviewRow, ...], dict[str, str]]:
+    """The rows of a run with a stopping rule, its rule's scores as of the last look; and how its looks ended."""
+    metrics = list(stop_metrics(run)) if run.manifest.stop is not None else []
+    looked = [metric.estimate for metric in metrics if metric.name == LOOKS]
+    if run.manifest.stop is None or not looked:
+        return tuple(rows), {}
+    at_look = {(metric.scorer, metric.where["condition"]): metric.estimate for metric in metrics if metric.name == RATE}
+    changed = tuple(
+        replace(row, rates={name: at_look.get((name, row.condition), one) for name, one in row.rates.items()})
+        for row in rows
+    )
+    facts = {"looks": how_it_ended(looked[0], run.manifest.stop.when)}
+    if at_look:
+        names = ", ".join(dict.fromkeys(name for name, _ in at_look))
+        facts["interval"] = f"that of {names} is of the last look, valid there; others are for a fixed number of items"
+    for metric in decisive(metrics, run.manifest)[:_NAMED]:
+        if metric.name == DIFFERENCE:
+            facts["difference"] = " ".join(filter(None, (facts.get("difference"), sentence(metric))))
+    return changed, facts
 
 
 def _estimate(column: Column, key: tuple[str, str, str], shares: Iterable[str]) -> Estimate:
@@ -150,8 +179,11 @@ def _facts(run: Run, table: Table, totals: Sequence[int], files: Sequence[str]) 
     planned, answered, failed = totals
     models = [one.label if one.label == one.name else f"{one.label} ({one.name})" for one in manifest.models]
     state = [_count(planned, "trial"), f"{answered} answered", f"{failed} failed"]
-    state += [f"{planned - answered - failed} not asked yet"] if planned > answered + failed else []
-    items = f"{len(table.items)}, from {_listed(files)}" if files else str(len(table.items))
+    left = planned - answered - failed
+    is_stopped = len(table.items) < manifest.items.n and manifest.stop is not None
+    state += [f"{left} not {'needed' if is_stopped else 'asked yet'}"] if left > 0 else []
+    items = f"{len(table.items)}" + (f" of {manifest.items.n}" if is_stopped else "")
+    items += f", from {_listed(files)}" if files else ""
     source = manifest.source_of_import
     facts = {
         "run": run.name,
@@ -161,6 +193,7 @@ def _facts(run: Run, table: Table, totals: Sequence[int], files: Sequence[str]) 
         "conditions" if len(manifest.conditions) > 1 else "condition": _listed(one.name for one in manifest.conditions),
         "sampling": "; ".join(dict.fromkeys(_sampling(one.temperature, one.max_tokens) for one in manifest.samplings)),
         "state": ", ".join(state),
+        "digest": content_digest(run.directory),
     }
     if manifest.repeats > 1:
         facts["sampling"] += f"; each {manifest.repeats} times"

@@ -14,7 +14,7 @@ from perpend.ledger.store import Store
 from perpend.ledger.turns import turns
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.toolkit import reprompt_of
-from perpend.types import Condition, Request, Score
+from perpend.types import Condition, Request, Response, Score
 
 Proof: TypeAlias = Literal["same digest", "another digest", "as the source states them", ""]
 
@@ -65,7 +65,13 @@ def renderer(run: Run) -> Renderer:
 
 def sent_turns(store: Store, trial: Trial, scores: Mapping[str, Score], by: Renderer) -> tuple[SentTurn, ...]:
     """Every turn of a trial with its messages."""
-    asked = turns(store, trial.trial)
+    return sent_of(trial, turns(store, trial.trial), scores, by)
+
+
+def sent_of(
+    trial: Trial, asked: Sequence[tuple[int, str, Response]], scores: Mapping[str, Score], by: Renderer
+) -> tuple[SentTurn, ...]:
+    """Every turn of a trial with its messages; `asked` is what `ledger.turns` gives of it."""
     if by.is_imported:
         return (_imported(trial, scores, by),)
     condition = by.conditions.get(trial.condition)

@@ -12,6 +12,7 @@ from pathlib import Path
 from perpend.canon import JSON, digest, portable_name
 from perpend.errors import SpecError, did_you_mean
 from perpend.rows.mapping import flat_map, parse_map
+from perpend.spec.stopping import StopSpec, check_single, stop_keys
 from perpend.toml import parse_toml, read_toml
 from perpend.types import Sampling
 
@@ -28,9 +29,13 @@ _KEYS = (
     "repeats",
     "max_items",
     "seed",
+    "stop_when",
+    "looks",
+    "look_every",
     "budget",
 )
 _SAMPLING = ("temperature", "max_tokens", "seed", "top_p", "stop")
+_PLAINLY_GIVEN = ("task", "name", "repeats", "max_items", "seed", "stop_when", "looks", "look_every")
 _BUDGET = ("max_usd", "max_requests", "max_minutes")
 _MOST_REPEATS = 100_000
 _MODEL = ("name", "label", "max_tokens", "usd_per_million_input", "usd_per_million_output")
@@ -124,6 +129,7 @@ class RunSpec:
     seed: int = 42
     """Draws the `max_items`; also the samplings' seed where they name none."""
     limits: Limits = Limits()
+    stop: StopSpec | None = None
 
     def __post_init__(self) -> None:
         if not self.models:
@@ -136,6 +142,7 @@ class RunSpec:
             raise SpecError(f"repeats must be from 1 to {_MOST_REPEATS:,}, not {self.repeats!r:.80}")
         if self.max_items is not None and self.max_items < 1:
             raise SpecError(f"max_items must be 1 or more, not {self.max_items!r:.80}")
+        check_single(self.stop, labels, len(self.samplings))
         for name in Limits.__slots__:
             _limit(getattr(self.limits, name), name, "the budget")
         for model in self.models:
@@ -152,17 +159,22 @@ class RunSpec:
         """The question that this run asks, without the contents of files: same question, same directory."""
         # Absent where there is none, so that runs without a map have the names that they always had.
         columns: dict[str, JSON] = {"map": dict(self.fields)} if self.fields else {}
-        return columns | {
-            "task": written_name(self.task),
-            "options": dict(self.options),
-            "items": [path.name for path in self.items],
-            "templates": [path.name for path in self.templates],
-            "models": [model.identity() for model in self.models],
-            "samplings": [sampling.as_json() for sampling in self.samplings],
-            "repeats": self.repeats,
-            "max_items": self.max_items,
-            "seed": self.seed,
-        }
+        stop: dict[str, JSON] = {} if self.stop is None else {"stop": {**self.stop.as_json()}}
+        return (
+            columns
+            | stop
+            | {
+                "task": written_name(self.task),
+                "options": dict(self.options),
+                "items": [path.name for path in self.items],
+                "templates": [path.name for path in self.templates],
+                "models": [model.identity() for model in self.models],
+                "samplings": [sampling.as_json() for sampling in self.samplings],
+                "repeats": self.repeats,
+                "max_items": self.max_items,
+                "seed": self.seed,
+            }
+        )
 
     def run_name(self) -> str:
         """The name of the run's directory: the given one, or task, first label and the identity's first 8 digits."""
@@ -217,6 +229,7 @@ def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSp
             max_requests=None if requests is None else _whole(requests, "max_requests", where),
             max_minutes=_limit(budget.get("max_minutes"), "max_minutes", where),
         ),
+        stop=stop_keys(body, where),
     )
 
 
@@ -334,7 +347,7 @@ def spec_with_flags(path: Path | None, flags: Mapping[str, object]) -> RunSpec:
     """
     given = {key: value for key, value in flags.items() if value is not None and value != ()}
     body: dict[str, object] = {} if path is None else read_toml(path)
-    body |= {key: given[key] for key in ("task", "name", "repeats", "max_items", "seed") if key in given}
+    body |= {key: given[key] for key in _PLAINLY_GIVEN if key in given}
     for key in ("items", "templates"):
         body |= {key: [_from_here(entry, path) for entry in _texts(given[key])]} if key in given else {}
     body |= {"map": parse_map(str(given["map"]))} if "map" in given else {}

@@ -86,6 +86,7 @@ class Clustering:
         if not self.repeats:
             return {}
         return {
+            **({} if self.weighted_df is None else {"df": self.weighted_df}),
             "n_clusters": self.n_clusters,
             **({} if edition.is_first() else {"n_items": self.n_items}),
             "n_effective": self.n_effective,
@@ -130,8 +131,8 @@ def clustering(column: FloatArray, codes: IntArray | None) -> Clustering:
 def clustering_of_sums(sizes: IntArray, sums: FloatArray, squares: FloatArray) -> Clustering:
     """`clustering` of rows of which we know, for each cluster, their number, their sum and their sum of squares.
 
-    Clusters without rows do not count. Rows of 0 and 1 are their own squares (0 and -1 but for the sign), which tells them from other
-    values.
+    Clusters without rows do not count. Rows of 0 and 1 are their own squares, and rows of 0 and -1 but for the sign,
+    which tells them from other values.
     """
     if sizes.min() == 0:
         there = sizes > 0

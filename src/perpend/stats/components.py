@@ -13,7 +13,8 @@ chi-square with conditions - 1 degrees of freedom instead.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -26,6 +27,8 @@ from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
 
 Variances: TypeAlias = dict[str, float | None]
+Replicates: TypeAlias = dict[str, FloatArray]
+"""Variances by name, one for each item or group that was left out; NaN where undefined."""
 
 # Up to so many items are left out one after the other, beyond it in groups.
 _JACKKNIFED, _GROUPS = 2000, 100
@@ -38,7 +41,8 @@ class Components:
     """Variances of the parts of a value. One that the design cannot tell is undefined, and its note says why.
 
     `repeats` is the harmonic mean of the rows of a cell. `residual` is the variance of a cell with one row beyond item
-    and condition: item × condition + sampling, which is defined where either is not.
+    and condition: item × condition + sampling, which is defined where either is not. `single` is that of one row under
+    one condition: item + item × condition + sampling. `left` has the variances without each item.
     """
 
     item: Estimate
@@ -46,10 +50,12 @@ class Components:
     item_condition: Estimate
     sampling: Estimate
     residual: float | None
+    single: float | None
     mean: float
     n_items: int
     n_conditions: int
     repeats: float
+    left: Replicates = field(default_factory=dict, repr=False, compare=False)
 
 
 def variance_components(
@@ -85,92 +91,96 @@ class _Cells:
         within = np.bincount(keys, weights=(column - mean[keys]) ** 2, minlength=cells).astype(np.float64)
         return cls(size.reshape(shape), mean.reshape(shape), within.reshape(shape))
 
-    def without(self, item: int) -> _Cells:
-        return _Cells(*(np.delete(part, item, axis=0) for part in (self.size, self.mean, self.within)))
-
     @property
     def there(self) -> FloatArray:
         return (self.size > 0.0).astype(np.float64)
 
-    def sampling(self) -> float | None:
-        """The variance of rows within a cell."""
-        spare = float((self.size - self.there).sum())
-        return float(self.within.sum()) / spare if spare > 0.0 else None
+    def variances(self, left_out: IntArray | None = None) -> Replicates:
+        """Item, condition, item × condition, sampling; `residual`, the sum of the last two, and `single`, of three.
 
-    def variances(self) -> Variances:
-        """Item, condition, item × condition, sampling; and residual, the sum of the last two."""
-        sampling = self.sampling()
-        same_item, same_condition, neither = self._half_squares(sampling or 0.0)
-        item = condition = crossed = None
-        residual = same_condition
+        One value of each, NaN where it is undefined; with `left_out`, which names the group of each item, one for every
+        group, without it.
+        """
+        there = self.there
+
+        def kept(parts: FloatArray) -> FloatArray:
+            every: FloatArray = parts.sum(axis=0, keepdims=True)
+            return every if left_out is None else every - _by_group(parts, left_out)
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sampling = kept(self.within.sum(axis=1)) / kept((self.size - there).sum(axis=1))
+            sampling[~np.isfinite(sampling)] = np.nan
+            same_item, same_condition, neither = self._half_squares(np.nan_to_num(sampling), kept)
+        single = same_condition + np.nan_to_num(sampling)
         if self.mean.shape[1] == 1:
             # Cells of one condition: what is left beside sampling is the items'.
-            item = same_condition if sampling is not None else None
-            residual = sampling
-        elif neither is not None and same_item is not None and same_condition is not None:
+            undefined = np.full_like(sampling, np.nan)
+            item, condition, crossed, residual = same_condition + 0.0 * sampling, undefined, undefined, sampling
+        else:
             item, condition = neither - same_item, neither - same_condition
             crossed = same_item + same_condition - neither
-            residual = crossed + (sampling or 0.0)
+            residual = crossed + np.nan_to_num(sampling)
+            residual = np.where(np.isnan(residual), same_condition, residual)
         return {
             "item": item,
             "condition": condition,
-            "item_condition": crossed if sampling is not None else None,
+            "item_condition": crossed + 0.0 * sampling,
             "sampling": sampling,
             "residual": residual,
+            "single": single,
         }
 
-    def _half_squares(self, sampling: float) -> tuple[float | None, float | None, float | None]:
+    def _half_squares(
+        self, sampling: FloatArray, kept: Callable[[FloatArray], FloatArray]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The mean half squared difference of two cells that share the item, the condition, neither; less sampling."""
         there, mean = self.there, np.where(self.size > 0.0, self.mean - self._centre(), 0.0)
-        noise = np.where(self.size > 0.0, sampling / np.maximum(self.size, 1.0), 0.0)
+        square, shrunk = mean**2, np.where(self.size > 0.0, 1.0 / np.maximum(self.size, 1.0), 0.0)
         # Σ over pairs (x - y)² / 2 = (count - 1) Σ x² - … for any set of cells: by rows, by columns and in all.
-        square = mean**2 - noise
-        sums = []
-        for axis in (1, 0, None):
-            count, total, squares = there.sum(axis=axis), mean.sum(axis=axis), square.sum(axis=axis)
-            # A pair's product of two cells holds no noise, but total² holds that of each cell with itself.
-            product = total**2 - (mean**2).sum(axis=axis)
-            sums.append((float((count * (count - 1.0)).sum()), float(((count - 1.0) * squares - product).sum())))
-        (rows, by_rows), (columns, by_columns), (every, by_all) = sums
-        neither = every - rows - columns, by_all - by_rows - by_columns
-        parts = ((rows, by_rows), (columns, by_columns), neither)
-        first, second, third = (value / pairs if pairs > 0.0 else None for pairs, value in parts)
+        # A pair's product of two cells holds no noise, but total² holds that of each cell with itself.
+        parts = [there, mean, square, shrunk]
+        count, total, squares, noise = (part.sum(axis=1) for part in parts)
+        rows = kept(count * (count - 1.0))
+        by_rows = kept((count - 1.0) * squares - total**2 + squares) - sampling * kept((count - 1.0) * noise)
+        count, total, squares, noise = map(kept, parts)
+        spread = (count - 1.0) * (squares - sampling[:, None] * noise) - total**2 + squares
+        columns, by_columns = (count * (count - 1.0)).sum(axis=1), spread.sum(axis=1)
+        count, total, squares, noise = (part.sum(axis=1) for part in (count, total, squares, noise))
+        every, by_all = count * (count - 1.0), (count - 1.0) * (squares - sampling * noise) - total**2 + squares
+        pairs = ((rows, by_rows), (columns, by_columns), (every - rows - columns, by_all - by_rows - by_columns))
+        first, second, third = (np.where(number > 0.0, value / number, np.nan) for number, value in pairs)
         return first, second, third
 
     def _centre(self) -> float:
         return float((self.mean * self.there).sum() / self.there.sum())
 
     def components(self, level: float) -> Components:
-        whole = self.variances()
         g, c = self.mean.shape
-        left = [self.without(item).variances() for item in range(g)] if 2 < g <= _JACKKNIFED else self._grouped()
+        whole: Variances = {name: None if np.isnan(one[0]) else float(one[0]) for name, one in self.variances().items()}
+        group = np.arange(g) if g <= _JACKKNIFED else np.arange(g) % _GROUPS
+        left = self.variances(group) if g > 2 else {name: np.empty(0) for name in whole}
         there = self.size > 0.0
         repeats = float(there.sum() / (1.0 / self.size[there]).sum())
         also: dict[str, Number] = {"n_items": g, "n_conditions": c, "repeats": repeats}
         place = _Place(int(self.size.sum()), level, g, also)
         return Components(
-            item=_estimate("item", [whole, *left], self.why("item"), place),
+            item=_estimate("item", whole, left, self.why("item"), place),
             condition=_of_conditions(self, whole, place),
-            item_condition=_estimate("item_condition", [whole, *left], self.why("item_condition"), place),
-            sampling=_estimate("sampling", [whole, *left], self.why("sampling"), place),
+            item_condition=_estimate("item_condition", whole, left, self.why("item_condition"), place),
+            sampling=_estimate("sampling", whole, left, self.why("sampling"), place),
             residual=whole["residual"],
+            single=whole["single"],
             mean=self._centre(),
             n_items=g,
             n_conditions=c,
             repeats=repeats,
+            left=left,
         )
-
-    def _grouped(self) -> list[Variances]:
-        """Variances without each of a hundred groups of items, where leaving out one after the other takes long."""
-        g = len(self.mean)
-        if g <= 2:
-            return []
-        group = np.arange(g) % _GROUPS
-        kept = [group != own for own in range(_GROUPS)]
-        return [_Cells(self.size[own], self.mean[own], self.within[own]).variances() for own in kept]
 
     def why(self, name: str) -> str:
         """Why a component is undefined."""
+        if not np.isfinite(float(np.square(self.mean).sum() + self.within.sum())):
+            return "beyond every number: the values are too large"
         g, c = self.mean.shape
         repeated = bool((self.size > 1.0).any())
         if name == "sampling":
@@ -207,33 +217,50 @@ class _Place:
         return Estimate(value, self.n, min(lo, value), max(hi, value), method, "", self.level, also, warned)
 
 
-def _estimate(name: str, parts: list[Variances], why: str, place: _Place) -> Estimate:
+def _by_group(parts: FloatArray, group: IntArray) -> FloatArray:
+    """The sums of rows over groups."""
+    sums = np.zeros((int(group.max()) + 1, *parts.shape[1:]))
+    np.add.at(sums, group, parts)
+    return sums
+
+
+def _estimate(name: str, whole: Variances, left: Replicates, why: str, place: _Place) -> Estimate:
     """One variance with its jackknife interval: of log(variance + base), base being what it is measured against.
 
-    `parts` are the variances of all items, then those without each.
+    `left` are the variances without each item.
     """
-    whole, left = parts[0], parts[1:]
     value = whole[name]
     if value is None:
         return place.undefined(why)
     beside = {"sampling": 0.0, "item": whole["residual"], "item_condition": whole["sampling"]}[name]
     base = max(beside or 0.0, 0.0)
-    others = [part[name] for part in left]
-    points = np.array([math.nan if other is None else other + base for other in others])
-    if len(points) < 3 or not (points > 0.0).all() or value + base <= 0.0:
-        return place.without_interval(value, "no interval: too few items, or nothing varies")
-    logs = np.log(points)
-    se = math.sqrt((len(logs) - 1) / len(logs) * float(((logs - logs.mean()) ** 2).sum()))
-    if se <= 1e-12:
-        return place.without_interval(value, "no interval: every item shows the same")
-    step = student_quantile(place.level, len(logs) - 1) * se
+    points = left[name] + base
+    if value + base <= 0.0:
+        return place.without_interval(value, "no interval: nothing varies")
+    factors = jackknifed(points, place.level)
+    if isinstance(factors, str):
+        return place.without_interval(value, factors)
     at_least = max(value, 0.0)
-    lo = (value + base) * math.exp(-step) - base
-    hi = (at_least + base) * max(math.exp(step), _upper_chi_square(2.0 / se**2, place.level)) - base
-    units = "items" if len(logs) == place.n_items else "groups of items"
-    method = f"half squared differences; jackknife over {units}, t({len(logs) - 1})"
+    lo, hi = (value + base) * factors[0] - base, (at_least + base) * factors[1] - base
+    units = "items" if len(points) == place.n_items else "groups of items"
+    method = f"half squared differences; jackknife over {units}, t({len(points) - 1})"
     warned = (cautions.variance_of_few(place.n_items),) if place.n_items < _PLENTY else ()
     return place.estimate(value, max(lo, 0.0), hi, method, warned)
+
+
+def jackknifed(without_each: FloatArray, level: float) -> tuple[float, float] | str:
+    """What a variance is multiplied by for the ends of its interval, from the variances without each item; or why not.
+
+    On the logarithm with t; the upper end is not below that of a chi-square with the same spread.
+    """
+    if len(without_each) < 3 or not (without_each > 0.0).all():
+        return "no interval: too few items, or nothing varies"
+    logs = np.log(without_each)
+    se = math.sqrt((len(logs) - 1) / len(logs) * float(((logs - logs.mean()) ** 2).sum()))
+    if se <= 1e-12:
+        return "no interval: every item shows the same"
+    step = student_quantile(level, len(logs) - 1) * se
+    return math.exp(-step), max(math.exp(step), _upper_chi_square(2.0 / se**2, level))
 
 
 def _upper_chi_square(df: float, level: float) -> float:
@@ -258,18 +285,29 @@ def _of_conditions(cells: _Cells, whole: Variances, place: _Place) -> Estimate:
     return place.estimate(value, max(lo, 0.0), hi, method)
 
 
-def expected_se(components: Components, items: int, repeats: int = 1, *, conditions: int | None = None) -> Estimate:
+def expected_se(
+    components: Components, items: int, repeats: int = 1, *, conditions: int | None = None, paired: bool = False
+) -> Estimate:
     """The standard error of the mean with so many items, each asked so many times under each condition.
 
     √(item / I + item × condition / (I C) + sampling / (I C R)). The conditions are those
     of the pilot; give another number if they are drawn from many, and condition / C is added. `also` has the part that
-    each leaves, as a share of the variance. Undefined where the pilot leaves a part undefined that the design needs.
+    each leaves, as a share of the variance. `paired`: of the difference of two conditions on the same items instead,
+    √(2 (item × condition + sampling / R) / I), without parts. Undefined where the pilot leaves a part undefined that
+    the design needs, and where nothing varies; one without repeats knows the error of a design without.
     """
     items, repeats = gate.counts(items=items, repeats=repeats)
     c = components.n_conditions if conditions is None else gate.counts(conditions=conditions)[0]
     if not (items and repeats and c):
         raise DataError("items, repeats, conditions: a design has at least one of each")
+    c = 2 if paired else c
     also: dict[str, Number] = {"items": items, "repeats": repeats, "conditions": c, "rows": items * c * repeats}
+    if paired or (conditions is None and components.sampling.value is None):
+        fixed, per_repeat, reason = of_one_item(components, paired=paired, repeats=repeats)
+        if fixed is None:
+            return Estimate(None, items, note=reason, also=also)
+        method = f"variance components; {reason}" if reason else "variance components"
+        return _root((fixed + per_repeat / repeats) / items, items, method, also)
     parts = {"item": components.item, "item_condition": components.item_condition, "sampling": components.sampling}
     if conditions is not None:
         parts["condition"] = components.condition
@@ -283,4 +321,67 @@ def expected_se(components: Components, items: int, repeats: int = 1, *, conditi
         left[name] = part.value / weights[name]
     total = sum(left.values())
     also |= {f"share_{name}": part / total if total > 0.0 else None for name, part in left.items()}
-    return Estimate(math.sqrt(total), items, method="variance components", also=also)
+    return _root(total, items, "variance components", also)
+
+
+def _root(variance: float, items: int, method: str, also: dict[str, Number]) -> Estimate:
+    if variance <= 0.0:
+        return Estimate(None, items, note="nothing varies, so the error is unknown", also=also)
+    return Estimate(math.sqrt(variance), items, method=method, also=also)
+
+
+def of_one_item(pilot: Components, *, paired: bool, repeats: int | None) -> tuple[float | None, float, str]:
+    """Of one item: the variance that repeats do not lessen, that of one repeat, and what is assumed, or lacking.
+
+    `paired`: of the difference of two conditions; of one condition, as if the other had nothing in common with it. A
+    pilot without repeats knows only the sum, for one repeat.
+    """
+    values: Replicates = {"residual": _array(pilot.residual), "single": _array(pilot.single)}
+    for name in ("item", "item_condition", "sampling"):
+        values[name] = _array(getattr(pilot, name).value)
+    fixed, per_repeat = (float(one[0]) for one in _shares(values, pilot.n_conditions, paired, repeats))
+    assumed = "the pilot has one condition, so the two are taken to have nothing in common: an upper bound"
+    if not math.isnan(fixed + per_repeat):
+        return fixed, per_repeat, assumed if paired and pilot.n_conditions == 1 else ""
+    if pilot.sampling.value is None:
+        why = f"what repeats buy is unknown (sampling: {pilot.sampling.note})"
+        return None, 0.0, f"{why}; repeat the pilot, or plan one repeat"
+    lacking = ("item_condition",) if paired and pilot.n_conditions > 1 else ("item", "item_condition")
+    name = next(name for name in lacking if getattr(pilot, name).value is None)
+    return None, 0.0, f"{name.replace('_', ' × ')}: {getattr(pilot, name).note}"
+
+
+def ends_of_one_item(pilot: Components, *, paired: bool, repeats: int) -> tuple[float, float] | str:
+    """What the variance of one item with so many repeats is multiplied by for the ends of its interval; or why not.
+
+    Jackknifed over the pilot's items. Parts that come out below 0 count as they are here, so that their spread counts.
+    """
+    fixed, per_repeat, _ = of_one_item(pilot, paired=paired, repeats=repeats)
+    value = (fixed or 0.0) + per_repeat / repeats
+    own, each = _shares(pilot.left, pilot.n_conditions, paired, repeats, least=-math.inf)
+    left = own + each / repeats
+    if value <= 0.0 or len(left) < 3 or np.isnan(left).any():
+        return "no interval: too few items, or nothing varies"
+    # The spread of the variance beside its value, as that of a logarithm: without an item the sum may be below 0.
+    return jackknifed(np.exp((left - left.mean()) / value), 0.95)
+
+
+def _array(value: float | None) -> FloatArray:
+    return np.array([math.nan if value is None else value])
+
+
+def _shares(
+    values: Replicates, c: int, paired: bool, repeats: int | None, *, least: float = 0.0
+) -> tuple[FloatArray, FloatArray]:
+    """`of_one_item` for each of several sets of variances, none below `least`; NaN where a part is lacking."""
+    parts = {name: np.maximum(value, least) for name, value in values.items()}
+    item, crossed, sampling = parts["item"], parts["item_condition"], parts["sampling"]
+    if repeats == 1 and np.isnan(sampling).all():
+        nothing = np.zeros_like(sampling)
+        if c == 1:
+            return nothing, (2.0 if paired else 1.0) * parts["single"]
+        return nothing, 2.0 * parts["residual"] if paired else item + parts["residual"] / c
+    if paired:
+        own = crossed if c > 1 else item
+        return 2.0 * own, 2.0 * sampling
+    return item + (crossed / c if c > 1 else 0.0), sampling / c

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate
-from perpend.stats.clusters import Clustering, clustering, coded, student_quantile, totals
+from perpend.stats import cautions, gate, weighted
+from perpend.stats.clusters import Clustering, clustering, coded, student_quantile, totals, unequal
+from perpend.stats.families import holm
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.pair_bounds import Table, tango_bounds, tango_score
-from perpend.stats.pairs import pair_table
 from perpend.types import Estimate, Number
 
 
-def equivalence(
+def equivalence(  # noqa: PLR0913  what a survey knows of its rows
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     clusters: Ids | None = None,
     *,
     margin: float,
     alpha: float = 0.05,
+    weights: npt.ArrayLike | None = None,
+    strata: Ids | None = None,
+    shares: Mapping[Hashable, float] | None = None,
 ) -> Estimate:
     """mean(second) - mean(first) over the same rows, and whether it is shown to be smaller than the margin.
 
@@ -35,19 +40,21 @@ def equivalence(
     `also["verdict"]` is 'equivalent' (both reject), 'different' (two-sided p of no difference at most alpha),
     'non-inferior' (`p_lower` at most alpha: the second is not worse by the margin, where more is better) or
     'undecided': the first that holds. `is_non_inferior` tells it of a difference too. One cluster, or values that all
-    differ by the same, leave the tests undefined, and the verdict 'undecided'.
+    differ by the same, leave the tests undefined, and the verdict 'undecided'. `weights`, `strata` and `shares` are
+    those of `proportion`. Of several differences that are tested together, `decided` corrects the decisions.
     """
     one, other = gate.values("first", first), gate.values("second", second)
     gate.same_length(first=one, second=other)
     _check(margin, alpha)
-    codes = coded(clusters, len(one))
-    spread = clustering(other - one, codes)
+    codes, how = coded(clusters, len(one)), weighted.plan(len(one), weights, strata, shares)
+    spread = clustering(other - one, codes) if how is None else unequal(other - one, codes, how)
+    part = np.full(len(one), 1.0 / len(one)) if how is None else how.parts()
     level = 1.0 - 2.0 * alpha
     also: dict[str, Number] = {
         "margin": margin,
         "alpha": alpha,
-        "first": float(one.mean()),
-        "second": float(other.mean()),
+        "first": float(one.mean() if how is None else part @ one),
+        "second": float(other.mean() if how is None else part @ other),
     }
     also |= {**spread.also(), "p_lower": None, "p_upper": None, "p": None, "p_difference": None}
     also |= {"is_non_inferior": False, "verdict": "undecided"}
@@ -56,12 +63,15 @@ def equivalence(
         return Estimate(spread.mean, spread.n, note=reason, level=level, also=also, cautions=spread.cautions())
     warned = spread.cautions()
     if binary:
-        df = spread.n_clusters - 1.0
-        n11, n10, n01, n00 = (count * spread.n_effective / spread.n for count in pair_table(other, one))
-        lower, upper, middle, (lo, hi) = _by_score((n11, n10, n01, n00), margin, df, level)
-        method = f"two one-sided tests, Tango's score{', cluster-robust effective n' * spread.repeats}, t({df:.4g})"
+        df = float(spread.df)
+        n00, n01, n10, n11 = np.bincount((2.0 * other + one).astype(np.int64), weights=part, minlength=4).tolist()
+        table = tuple(share * spread.n_effective for share in (n11, n10, n01, n00))
+        lower, upper, middle, (lo, hi) = _by_score(table, margin, df, level)
+        basis = ", weights and strata" * (how is not None) + ", cluster-robust effective n" * spread.repeats
+        method = f"two one-sided tests, Tango's score{basis}, t({df:.4g})"
     else:
-        df, skew = max(spread.n_items - 1.0, 1.0), _skew(other - one, codes)
+        df = max(spread.n_items - 1.0, 1.0) if how is None else float(spread.df)
+        skew = _skew(other - one, part, codes, how)
         lower, upper, middle, (lo, hi) = _by_t(spread, skew, margin, df, level)
         method = f"two one-sided tests, {'cluster ' * spread.repeats}t({df:.4g}), widened for skewness"
         warned += (cautions.skewed_items(skew, spread.n_items),) if abs(skew) > 0.1 or spread.n_items < 60 else ()
@@ -69,6 +79,33 @@ def equivalence(
     also["is_non_inferior"] = lower <= alpha
     also["verdict"] = _verdict(lower, upper, middle, alpha)
     return Estimate(spread.mean, spread.n, lo, hi, method, "", level, also, warned)
+
+
+def decided(tests: Sequence[Estimate], *, alpha: float = 0.05, more_is_better: Sequence[bool] = ()) -> list[Estimate]:
+    """Equivalences that are tested together, with p of both sides adjusted and the verdict that this leaves.
+
+    One family of two one-sided tests per difference, adjusted by Holm. No difference is both below -margin and above
+    margin, so at most one of its two hypotheses is true, and no p is multiplied by more than the number of differences
+    (Shaffer 1986). `p_lower_adjusted` and `p_upper_adjusted`; `p_adjusted`, the larger, is that of equivalence, and
+    `p_non_inferior` that of the second not being worse: the lower one, or the upper where more is not better.
+    `verdict` is 'equivalent', 'non-inferior' or 'not shown'. An undefined test counts as p = 1.
+    """
+    better = list(more_is_better) or [True] * len(tests)
+    if len(better) != len(tests):
+        raise DataError(f"more_is_better: has {len(better)} values for {len(tests)} tests; give one for each")
+    raw = [p if isinstance(p := one.also.get(key), float) else None for key in ("p_lower", "p_upper") for one in tests]
+    adjusted = holm([1.0 if p is None else p for p in raw], at_most=len(tests)).tolist() if tests else []
+    stated: list[Number] = [None if p is None else new for p, new in zip(raw, adjusted, strict=True)]
+    decisions = []
+    for one, low, high, rising in zip(tests, stated[: len(tests)], stated[len(tests) :], better, strict=True):
+        worse = low if rising else high
+        both = max(low, high) if isinstance(low, float) and isinstance(high, float) else None
+        is_safe = isinstance(worse, float) and worse <= alpha
+        shown = "equivalent" if both is not None and both <= alpha else "non-inferior" if is_safe else "not shown"
+        also: dict[str, Number] = {"p_lower_adjusted": low, "p_upper_adjusted": high, "p_adjusted": both}
+        also |= {"p_non_inferior": worse, "more_is_better": rising, "is_non_inferior": is_safe, "verdict": shown}
+        decisions.append(replace(one, also={**one.also, **also}))
+    return decisions
 
 
 def _check(margin: float, alpha: float) -> None:
@@ -83,6 +120,8 @@ def _is_binary(one: FloatArray, other: FloatArray) -> bool:
 
 
 def _untestable(spread: Clustering, binary: bool) -> str:
+    if spread.note:
+        return spread.note
     if spread.n == 1 or spread.n_clusters == 1:
         return "no interval: one row" if spread.n == 1 else f"no interval: all {spread.n} rows belong to one cluster"
     # Of differences that are equal but for rounding, nothing is left but rounding.
@@ -106,9 +145,12 @@ def _by_score(table: Table, margin: float, df: float, level: float) -> tuple[flo
     return lower, upper, middle, tango_bounds(table, student_quantile(level, df))
 
 
-def _skew(change: FloatArray, codes: IntArray | None) -> float:
+def _skew(change: FloatArray, part: FloatArray, codes: IntArray | None, how: weighted.Weighting | None) -> float:
     """The skewness of the items' sums of deviations, over the root of their number."""
     centred = change - change.mean()
+    if how is not None:
+        centre = np.bincount(how.strata, weights=how.weights * change) / np.bincount(how.strata, weights=how.weights)
+        centred = part * (change - centre[how.strata])
     sums = centred if codes is None else totals(codes, centred)
     return float((sums**3).sum()) / float((sums**2).sum()) ** 1.5 if (sums != 0.0).any() else 0.0
 

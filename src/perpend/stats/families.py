@@ -20,11 +20,15 @@ from perpend.types import Caution, Estimate, Number
 Adjustment: TypeAlias = Literal["holm", "bh", "bonferroni"]
 
 
-def holm(p: npt.ArrayLike) -> FloatArray:
-    """Holm's (1979) step-down adjusted p: controls the chance of any false claim in the family."""
+def holm(p: npt.ArrayLike, *, at_most: int | None = None) -> FloatArray:
+    """Holm's (1979) step-down adjusted p: controls the chance of any false claim in the family.
+
+    `at_most` is how many of the hypotheses can be true at once, where logic excludes others (Shaffer 1986).
+    """
     raw = gate.probabilities("p", p)
     order = np.argsort(raw, kind="stable")
-    stepped = np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1))
+    left = np.arange(len(raw), 0, -1)
+    stepped = np.maximum.accumulate(raw[order] * (left if at_most is None else np.minimum(left, at_most)))
     return _restored(stepped, order)
 
 
@@ -135,8 +139,9 @@ def mde_clustered(change: Estimate, *, alpha: float = 0.05, power: float = 0.8) 
     differences δ is (u + v) times the standard error. Of a `paired_difference`, of columns of 0 and 1, it solves
     δ √n = u √ψ + v √(ψ - δ²) (Connor 1987) with the discordance ψ and n the effective number of pairs; quantiles are
     normal where no item repeats, and where too few pairs differed, ψ is the share that would just do, as no effect
-    exceeds it. For a family of tests give alpha / their number. Undefined with one item, where nothing varies, and
-    where n is too small for any effect.
+    exceeds it. With weights or strata, ψ and the degrees of freedom are those of the weighted difference. For a family
+    of tests give alpha / their number. Undefined with one item, where nothing varies, and where n is too small for any
+    effect.
     """
     from scipy.special import stdtrit
 
@@ -144,16 +149,18 @@ def mde_clustered(change: Estimate, *, alpha: float = 0.05, power: float = 0.8) 
     b, c, se = (change.also.get(key) for key in ("b", "c", "se"))
     groups, n = change.also.get("n_clusters"), change.also.get("n_effective", float(change.n))
     paired = isinstance(b, int) and isinstance(c, int)
-    df = groups - 1 if isinstance(groups, int) else math.inf if paired else change.n - 1
+    df = groups - 1.0 if isinstance(groups, int) else math.inf if paired else change.n - 1.0
+    df = weighted_df if isinstance(weighted_df := change.also.get("df"), float) else df
     if change.value is None or df < 1 or not isinstance(n, float):
         return Estimate(None, change.n, note=change.note or "one item shows no spread", also=also)
     ends = (1.0 - alpha / 2.0, power)
     u, v = (_NORMAL.inv_cdf(end) if df == math.inf else float(stdtrit(df, end)) for end in ends)
-    name = f"t({df}) approximation" if df < math.inf else "normal approximation"
+    name = f"t({df:.6g}) approximation" if df < math.inf else "normal approximation"
     if isinstance(b, int) and isinstance(c, int):
         # δ is this factor times √ψ.
         factor = (u * math.sqrt(n) + v * math.sqrt(max(n + v * v - u * u, 0.0))) / (n + v * v)
-        psi = max((b + c) / change.n, factor**2)
+        differ = change.also.get("discordance")
+        psi = max(differ if isinstance(differ, float) else (b + c) / change.n, factor**2)
         also |= {"discordance": psi, "n_effective": n}
         if psi > 1.0 or n + v * v < u * u:
             return Estimate(None, change.n, note="too few items for any effect to be shown with this power", also=also)

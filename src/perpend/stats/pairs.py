@@ -127,22 +127,30 @@ def _fair_binomial(m: int) -> FloatArray:
     return np.exp(log)
 
 
-def paired_test(
+def paired_test(  # noqa: PLR0913  what a survey knows of its rows
     control: npt.ArrayLike,
     pressure: npt.ArrayLike,
     clusters: Ids | None = None,
     *,
     rng: np.random.Generator | None = None,
+    weights: npt.ArrayLike | None = None,
+    strata: Ids | None = None,
+    shares: Mapping[Hashable, float] | None = None,
 ) -> Estimate:
     """The default test: McNemar's mid-p with one pair per item, the sign flip of item sums where items repeat.
 
     `n` is the number of independent units: discordant pairs for McNemar, items for the sign flip. b counts (1, 0) and c
-    (0, 1). McNemar's p on repeated items is kept as `p_midp` and `p_exact` for comparison, with STAT001.
+    (0, 1). McNemar's p on repeated items is kept as `p_midp` and `p_exact` for comparison, with STAT001. With `weights`
+    or `strata`, which are those of `proportion`, it is McNemar's score (b - c) / √(b + c) of the weighted pairs at
+    their effective number, by t. Undefined where a stratum has one item.
     """
     _, b, c, _ = pair_table(control, pressure)
     independent = mcnemar(b, c)
     delta = gate.labels("control", control) - gate.labels("pressure", pressure)
     codes = coded(clusters, len(delta))
+    how = weighted.plan(len(delta), weights, strata, shares)
+    if how is not None:
+        return _weighted_test(delta, codes, how)
     if codes is None:
         return independent
     sums, sizes = totals(codes, delta), np.bincount(codes)
@@ -151,6 +159,19 @@ def paired_test(
     also = {**independent.also, **flipped.also, **spread.also(), "p_durkalski": cluster_mcnemar(sums, sizes).value}
     warned = spread.cautions()
     return Estimate(flipped.value, flipped.n, method=flipped.method, also=also, cautions=warned)
+
+
+def _weighted_test(delta: FloatArray, codes: IntArray | None, how: weighted.Weighting) -> Estimate:
+    from scipy.special import stdtr
+
+    spread, differ = unequal(delta, codes, how), float(how.parts() @ np.abs(delta))
+    also: dict[str, Number] = {**spread.also(), "discordance": differ}
+    method = "McNemar's score, weights and strata, cluster-robust effective n"
+    if spread.se is None:
+        return Estimate(None, spread.n, method=method, note=spread.note, also=also, cautions=spread.cautions())
+    score = abs(spread.mean) * math.sqrt(spread.n_effective / differ) if differ else 0.0
+    p = min(2.0 * float(stdtr(spread.df, -score)), 1.0)
+    return Estimate(p, spread.n, method=f"{method}, t({spread.df:.4g})", also=also, cautions=spread.cautions())
 
 
 PairMethod: TypeAlias = Literal["newcombe", "tango", "t"]
@@ -195,7 +216,8 @@ def paired_difference(  # noqa: PLR0913  what a survey knows of its rows
     counts = np.bincount((2.0 * first + second).astype(np.int64), weights=part, minlength=4)
     n00, n01, n10, n11 = counts.tolist()
     change = difference_of((n11, n10, n01, n00), unequal(second - first, codes, how), level=level, method=method)
-    return replace(change, also={**change.also, "b": table[1], "c": table[2]})
+    differ = float(how.parts() @ np.abs(second - first))
+    return replace(change, also={**change.also, "b": table[1], "c": table[2], "discordance": differ})
 
 
 def difference_of(

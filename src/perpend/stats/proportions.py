@@ -186,21 +186,32 @@ def _bootstrapped(
     return Estimate(spread.mean, spread.n, ends.lo, ends.hi, name, ends.note, level, also, warned)
 
 
-def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0.95) -> Estimate:
+def mean(
+    values: npt.ArrayLike,
+    clusters: Ids | None = None,
+    *,
+    level: float = 0.95,
+    weights: npt.ArrayLike | None = None,
+    strata: Ids | None = None,
+    shares: Mapping[Hashable, float] | None = None,
+) -> Estimate:
     """The mean with a Student interval; where items repeat, G - 1 degrees of freedom and the effective number of rows.
+
+    `weights`, `strata` and `shares` are those of `proportion`.
 
     `also` has the standard errors with items as clusters (Miller 2024) and with rows taken for independent.
 
     No interval where there is one row, one cluster, or no variance at all: a width of zero would claim certainty.
     """
     column = gate.values("values", values)
-    codes = coded(clusters, len(column))
-    spread = clustering(column, codes)
+    codes, how = coded(clusters, len(column)), weighted.plan(len(column), weights, strata, shares)
+    spread = clustering(column, codes) if how is None else unequal(column, codes, how)
     also: dict[str, Number] = {"se": spread.se, "se_naive": spread.se_naive, **spread.also()}
     normal_quantile(level)
-    note, se, df = "", spread.se, spread.n_clusters - 1
+    note, se, df = spread.note, spread.se, spread.df
     if se is None:
-        note = "no interval: one row" if spread.n == 1 else "no interval: all rows belong to one cluster"
+        one = "no interval: one row" if spread.n == 1 else "no interval: all rows belong to one cluster"
+        note = spread.note or one
     elif float(np.ptp(column)) == 0.0:
         note, se = f"no interval: all {spread.n} values are equal", None
     elif se == 0.0:
@@ -211,7 +222,7 @@ def mean(values: npt.ArrayLike, clusters: Ids | None = None, *, level: float = 0
     if spread.n_effective < spread.n and spread.se_naive is not None and not edition.is_first():
         se = spread.se_naive * math.sqrt(spread.n / spread.n_effective)
     half = student_quantile(level, df) * se
-    name = f"cluster t({df})" if spread.repeats else f"t({df})"
+    name = f"{'cluster ' if spread.repeats else ''}t({df:.6g})" + ", weights and strata" * (how is not None)
     lo, hi = spread.mean - half, spread.mean + half
     items = column if codes is None else totals(codes, column) / np.bincount(codes)
     warned = (*spread.cautions(), *measured.skewed(items))

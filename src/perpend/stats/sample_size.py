@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from functools import partial
+from typing import Protocol
 
 from perpend.errors import DataError
 from perpend.stats import cautions, gate
-from perpend.stats.components import Components
+from perpend.stats.components import Components, ends_of_one_item, of_one_item
 from perpend.types import Estimate, Number
 
 _MOST = 1_000_000_000
-Enough: TypeAlias = Callable[[int, float], bool]
-"""Whether so many items do, if one item has this variance."""
+
+
+class Enough(Protocol):
+    """Whether so many items do, if one item has this variance."""
+
+    def __call__(self, items: int, variance: float) -> bool: ...
 
 
 def needed(  # noqa: PLR0913  what a design is made of
@@ -35,9 +40,10 @@ def needed(  # noqa: PLR0913  what a design is made of
     conditions had nothing in common, which is more. `width` is that of the 1 - alpha interval of the pilot's mean over
     its conditions, both ends together.
 
-    The value is the number of items for `repeats` (default: those of the pilot, rounded). With `items` it is the number
-    of repeats, undefined where no number does: the note says how many items are needed. `n` counts the rows that the
-    design asks.
+    The value is the number of items for `repeats` (default: those of the pilot, rounded), with an interval that says
+    how well the pilot knows it: that of the variance, jackknifed over its items. With `items` it is the number of
+    repeats, undefined where no number does: the note says how many items are needed. `n` counts the rows that the
+    design asks. A pilot without repeats plans for one.
     """
     wanted = _wanted(detect, width)
     _check(power, alpha)
@@ -48,7 +54,8 @@ def needed(  # noqa: PLR0913  what a design is made of
     if items is not None and repeats is not None:
         raise DataError("items, repeats: give one of them, the other is what is asked for")
     r = max(round(pilot.repeats), 1) if repeats is None else gate.counts(repeats=repeats)[0]
-    fixed, per_repeat, reason = _variances(pilot, paired=detect is not None, repeats=r if items is None else None)
+    paired = detect is not None
+    fixed, per_repeat, reason = of_one_item(pilot, paired=paired, repeats=r if items is None else None)
     method = f"variance components of a pilot of {pilot.n_items} items"
     if fixed is None or r == 0:
         return Estimate(None, 0, note=reason or "no repeats: at least 1", also=also)
@@ -62,15 +69,54 @@ def needed(  # noqa: PLR0913  what a design is made of
         if value is None:
             return Estimate(None, 0, note=f"more than {_MOST} items", also=also)
         also |= {"items": value, "repeats": r}
-        return Estimate(value, value * r * sides, method=method, also=also, cautions=warned)
+        lo, hi, note = _ends(pilot, enough, paired=paired, repeats=r)
+        lo, hi = None if lo is None else min(lo, value), None if hi is None else max(hi, value)
+        return Estimate(value, value * r * sides, lo, hi, method, note, also=also, cautions=warned)
     given = max(gate.counts(items=items)[0], 1)
     value = _least(lambda k: enough(given, fixed + per_repeat / k))
     if value is None:
         least = _least(lambda i: enough(i, fixed))
         note = f"no number of repeats is enough with {given} items: it takes {least} items or more"
-        return Estimate(None, 0, note=note, also=also)
+        return Estimate(None, 0, note=note, also={**also, "items_needed": least})
     also |= {"items": given, "repeats": value}
     return Estimate(value, given * value * sides, method=method, also=also, cautions=warned)
+
+
+def detectable(pilot: Components, items: int, repeats: int = 1, *, power: float = 0.8, alpha: float = 0.05) -> Estimate:
+    """The smallest paired difference that so many items, asked so many times, show with this power: `needed` inverted.
+
+    Undefined where the pilot lacks a part or shows no spread, and where the items are too few for any difference.
+    """
+    from scipy.special import stdtrit
+
+    _check(power, alpha)
+    i, r = gate.counts(items=items, repeats=repeats)
+    if not (i and r):
+        raise DataError("items, repeats: a design has at least one of each")
+    also: dict[str, Number] = {"items": i, "repeats": r, "alpha": alpha, "power": power}
+    fixed, per_repeat, reason = of_one_item(pilot, paired=True, repeats=r)
+    if fixed is None:
+        return Estimate(None, i, note=reason, also=also)
+    variance = fixed + per_repeat / r
+    if variance <= 0.0:
+        return Estimate(None, i, note="the pilot shows no spread, so what it can detect is unknown", also=also)
+    u, v = (float(stdtrit(i - 1, end)) for end in (1.0 - alpha / 2.0, power)) if i > 1 else (math.inf, math.inf)
+    if i <= u**2:
+        return Estimate(None, i, note=f"{i} items are too few to show any difference at level {alpha:g}", also=also)
+    value = math.sqrt(variance) * (v * math.sqrt(i) + u * math.sqrt(i - u**2 + v**2)) / (i - u**2)
+    method = f"variance components of a pilot of {pilot.n_items} items" + (f"; {reason}" if reason else "")
+    return Estimate(value, i, method=method, also=also)
+
+
+def _ends(pilot: Components, enough: Enough, *, paired: bool, repeats: int) -> tuple[int | None, int | None, str]:
+    """The least items at the ends of the interval of one item's variance, and why there are none."""
+    factors = ends_of_one_item(pilot, paired=paired, repeats=repeats)
+    if isinstance(factors, str):
+        return None, None, factors
+    fixed, per_repeat, _ = of_one_item(pilot, paired=paired, repeats=repeats)
+    variance = (fixed or 0.0) + per_repeat / repeats
+    lo, hi = (_least(partial(enough, variance=variance * factor)) for factor in factors)
+    return lo, hi, ""
 
 
 def _wanted(detect: float | None, width: float | None) -> float:
@@ -88,26 +134,6 @@ def _check(power: float, alpha: float) -> None:
             raise DataError(f"{name}: is {value!r}; it lies strictly between 0 and 1")
     if power <= alpha / 2.0:
         raise DataError(f"power: is {power!r}, what chance alone reaches at alpha {alpha!r}; take more, as in 0.8")
-
-
-def _variances(pilot: Components, *, paired: bool, repeats: int | None) -> tuple[float | None, float, str]:
-    """Of one item: the variance that repeats do not lessen, that of one repeat, and what is assumed, or lacking."""
-    two = paired and pilot.n_conditions > 1
-    item, crossed, sampling = pilot.item.value, pilot.item_condition.value, pilot.sampling.value
-    if two and crossed is None and pilot.residual is not None and repeats == 1:
-        return 0.0, 2.0 * max(pilot.residual, 0.0), ""
-    if sampling is None:
-        return None, 0.0, f"sampling: {pilot.sampling.note}; repeat the pilot, or plan one repeat of two conditions"
-    if (crossed if two else item) is None:
-        lacking = pilot.item_condition if two else pilot.item
-        return None, 0.0, f"{'item × condition' if two else 'item'}: {lacking.note}"
-    item, crossed = item or 0.0, crossed or 0.0
-    if two:
-        return 2.0 * crossed, 2.0 * sampling, ""
-    if paired:
-        why = "the pilot has one condition, so the two are taken to have nothing in common: an upper bound"
-        return 2.0 * item, 2.0 * sampling, why
-    return item + crossed / pilot.n_conditions, sampling / pilot.n_conditions, ""
 
 
 def _narrow(width: float, alpha: float) -> Enough:

@@ -95,18 +95,20 @@ def _boundary(going: tuple[FloatArray, FloatArray], sd: float, root: float, more
     return 9.0 if gap(9.0) > 0.0 else float(brentq(gap, 0.0, 9.0, xtol=1e-10))
 
 
-def planned_looks(
+def planned_looks(  # noqa: PLR0913  the data, the plan, and what an interval is
     values: npt.ArrayLike,
     items: Ids | None = None,
     *,
     plan: Sequence[int],
     spending: Spending = "obrien-fleming",
+    fractions: Sequence[float] | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95,
 ) -> tuple[Estimate, ...]:
     """The mean over items at the planned looks, with intervals that all hold together (Jennison and Turnbull 1989).
 
-    `plan` has the item counts of all looks, the last the full study; looks not reached yet are left out. Rows of an
+    `plan` has the item counts of all looks, the last the full study; looks not reached yet are left out. Where items
+    are missing, so that these counts are no shares of the study, `fractions` has the share of each look. Rows of an
     item are averaged, items come in an order that does not depend on outcomes, and n counts them. The quantile of each
     look is that of Student's t with items - 1 degrees of freedom whose tail is that of the normal critical value
     (`also["critical"]`). In bounds of 0 and 1 the interval is Wilson's at the effective number of items, else
@@ -116,8 +118,10 @@ def planned_looks(
 
     planned = look_counts(plan, max(plan, default=0))
     means, rows = item_means(values, items, *bounds)
-    critical = critical_values(np.array(planned) / planned[-1], level=level, spending=spending)
-    used = spent(np.array(planned) / planned[-1], 1.0 - level, spending)
+    shares = np.array(planned) / planned[-1] if fractions is None else gate.probabilities("fractions", fractions)
+    gate.same_length(plan=np.array(planned), fractions=shares)
+    critical = critical_values(shares, level=level, spending=spending)
+    used = spent(shares, 1.0 - level, spending)
     estimates = []
     for look, (count, z) in enumerate(zip(planned, critical, strict=True), 1):
         if count > len(means):

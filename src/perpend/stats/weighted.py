@@ -134,7 +134,10 @@ def spread(column: FloatArray, clusters: IntArray, how: Weighting) -> WeightedSp
     leverage = np.divide(weight, totals, out=np.zeros_like(weight), where=totals > 0.0)
     error = np.bincount(owner, weights=centred / np.sqrt(1.0 - leverage))
     seen = float(error @ error)
-    likely = _by_icc(column, part, cell, home, means, how)
+    sign = (
+        -1.0 if ((column == 0.0) | (column == -1.0)).all() else 1.0
+    )  # what only falls is as likely as what only rises
+    likely = _by_icc(sign * column, part, cell, home, sign * means, how)
     return WeightedSpread(mean, row_variance, max(seen, likely), kish, n_items, df)
 
 

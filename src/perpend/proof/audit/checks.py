@@ -110,6 +110,8 @@ class Audit:
     metadata: Path | None = None
     accepted: Mapping[str, str] = field(default_factory=dict)
     """The gates that failed and that the publisher accepted, with his reasons."""
+    content: str = ""
+    """The content digest of its run; empty where it could not be read."""
 
     @property
     def name(self) -> str:
@@ -147,6 +149,7 @@ class Audit:
             "ok": self.ok,
             "sample": None if one is None else {"trials": one.trials, "of": one.of, "seed": one.seed},
             "accepted": dict(self.accepted),
+            "content_sha256": self.content or None,
             "checks": [check.as_json() for check in self.checks],
             "labels": [judged.as_json() for judged in self.labels],
         }
@@ -166,6 +169,8 @@ def as_table(audits: Iterable[Audit]) -> str:
     lines: list[str] = []
     for outcome in audits:
         lines.append(one_line(f"{outcome.name}: {outcome.verdict}"))
+        if outcome.content:
+            lines.append(f"  content digest {outcome.content}")
         for check in outcome.checks:
             verdict = f"{check.differ} differ" if check.differ else "ok" if check.checked else "not checked"
             lines.append(f"  {one_line(check.name):<42} {check.checked:>9} checked   {verdict}")

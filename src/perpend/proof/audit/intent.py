@@ -19,7 +19,7 @@ from perpend.ledger.items import stored_item
 from perpend.ledger.manifest import MANIFEST, ItemsDigest, Manifest, code_version
 from perpend.ledger.snapshot import snapshot
 from perpend.ledger.store import Store
-from perpend.measure.run import Run
+from perpend.measure.run import Run, due_items
 from perpend.measure.table import joined
 from perpend.proof.audit.checks import Check, canonical, well_formed
 from perpend.spec.resolve import names
@@ -250,9 +250,13 @@ def _plan(store: Store, manifest: Manifest) -> Iterator[Check]:
         check.compare(stated, now, "trials of")
     yield check
     check = Check(ASKED)
+    due = due_items(manifest, store)
+    if due is not None and due < manifest.items.n:
+        check.note = f"the run stopped after {due} of {manifest.items.n} items, as its rule says. "
     for cell in cells:
         where = f"{cell.model}, {cell.condition}, {cell.sampling}"
-        check.compare(cell.planned, cell.answered + cell.failed, f"{where}: trials planned, trials asked")
+        planned = cell.planned if due is None else due * manifest.repeats
+        check.compare(planned, cell.answered + cell.failed, f"{where}: trials planned, trials asked")
         if cell.failed:
             check.note += f"{where}: {cell.failed} of {cell.planned} trials only failed. "
     yield check

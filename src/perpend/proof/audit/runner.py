@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -20,8 +20,10 @@ from perpend.ask.progress import Progress
 from perpend.canon import JSON, as_list, as_object
 from perpend.disk import temporary_folder
 from perpend.errors import DiskError, PerpendError, StoreError
+from perpend.ledger.digest import content_digest
 from perpend.measure.labels import LABELS
-from perpend.measure.run import IMPORTED, Run
+from perpend.measure.run import IMPORTED, Run, refuse_shard
+from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
     FORMAT,
     METRICS,
@@ -40,13 +42,17 @@ from perpend.proof.audit.judged import judged_answers
 from perpend.proof.audit.labels import Judged, judged
 from perpend.proof.audit.places import AuditPlace, places, run_directory, scored_copy, unscored
 from perpend.proof.audit.rewritten import rewritten
+from perpend.proof.audit.stops import stops
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
+from perpend.proof.pages import PAGE, PAGE_DATA, PageMaker
 from perpend.proof.publish import close_report
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive, drawn_in, stated_metrics
 from perpend.stats.edition import first_edition
 
 
-def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw: bool = False) -> list[Check]:
+def numbers(
+    run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw: bool = False, page: PageMaker | None = None
+) -> list[Check]:
     """Compare what the folder `stored` holds with what follows from a run.
 
     `facts` are the receipt's, for a published folder, whose report ends with them; None for a run directory, whose
@@ -60,7 +66,7 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
     with well_formed("a number"), temporary_folder("audit") as fresh:
         why = run.code.missing.get("study")
         if why is not None:
-            return _without_study(run, stored, body, facts, metrics)
+            return [*_without_study(run, stored, body, facts, metrics, page), *_page(run, stored, facts, page)]
         if body is not None and body.get("format") == 1:
             with first_edition():
                 return format_1.numbers(run, stored, body, facts, redraw=redraw)
@@ -72,8 +78,27 @@ def numbers(run: Run, stored: Path, facts: Mapping[str, JSON] | None, *, redraw:
         if facts is not None:
             close_report(fresh, facts)
             checks.append(stated_attempts(run.manifest, facts, as_list(now.get("metrics"))))
-        trees = Trees(run, stored, fresh, derived.report, published=facts is not None)
-        return [*checks, trees.report(), *trees.files(redraw=redraw)]
+        trees = Trees(run, stored, fresh, derived.report, published=facts is not None, page=page is not None)
+        return [*checks, trees.report(), *trees.files(redraw=redraw), *_page(run, stored, facts, page)]
+
+
+def _page(run: Run, stored: Path, facts: Mapping[str, JSON] | None, page: PageMaker | None) -> list[Check]:
+    """The page of a published folder against what the folder's ledger and its numbers give; nothing where it has none.
+
+    A folder of its trials without the page is a difference, too.
+    """
+    is_there = (stored / PAGE).exists() or (stored / PAGE_DATA).exists()
+    if facts is None or page is None or not is_there:
+        return []
+    check = Check(PAGE)
+    if not (stored / PAGE).is_file() or not (stored / PAGE).stat().st_size:
+        check.checked = 1
+        check.miss(f"{PAGE}: missing or empty, and {PAGE_DATA} is there")
+        return [check]
+    check.checked, wrong = page.check(run, stored, facts)
+    for words in wrong:
+        check.miss(words)
+    return [check]
 
 
 def _labels_counted(body: Mapping[str, JSON] | None) -> int:
@@ -98,18 +123,27 @@ def _read(stored: Path) -> tuple[Check, Mapping[str, JSON] | None]:
 
 
 def _without_study(
-    run: Run, stored: Path, body: Mapping[str, JSON] | None, facts: Mapping[str, JSON] | None, check: Check
+    run: Run,
+    stored: Path,
+    body: Mapping[str, JSON] | None,
+    facts: Mapping[str, JSON] | None,
+    check: Check,
+    page: PageMaker | None,
 ) -> list[Check]:
     """The rates and pairs that every run states; what only the run's own code can derive is said to be left out."""
     why = run.code.missing["study"]
-    now = as_json(stated_metrics(run.table))
+    now = as_json([*stop_metrics(run), *cautioned([run], stated_metrics(run.table))])
     then = as_list(None if body is None else body.get("metrics"))
     check.compare(FORMAT if body is None else body.get("format"), FORMAT, "format")
     for one, other in zip_longest(then[: len(now)], now):
         check.compare(one, other, named(as_object(other)))
     check.missing = f"the study's own numbers, {why}"
     attempts = [] if facts is None else [stated_attempts(run.manifest, facts, now)]
-    others = Check(f"{REPORT}, {TABLES}, {FIGURES}") if facts is None else beside(run.manifest, stored)
+    others = (
+        Check(f"{REPORT}, {TABLES}, {FIGURES}")
+        if facts is None
+        else beside(run.manifest, stored, page=page is not None)
+    )
     others.missing = why
     return [check, *attempts, others]
 
@@ -129,7 +163,8 @@ class Options:
     again, sampled with `seed`, and passes no gate again; what rests on all stored scores is recomputed all the same.
     `figures` redraws every figure. `workers` is the number of processes, by default that of the cores. `trust_code`
     runs the Python files that a run's manifest lists; `say` gets a line with name and digest of each before it is run.
-    `metadata` is a file that some formats of studies need beside what is imported.
+    `metadata` is a file that some formats of studies need beside what is imported. `page` checks a published folder's
+    page; without it a page is a file that nothing gives.
     """
 
     rules: str = "both"
@@ -140,6 +175,7 @@ class Options:
     quiet: bool = True
     trust_code: bool = False
     metadata: Path | None = None
+    page: PageMaker | None = None
     say: Callable[[str], None] = _quietly
 
 
@@ -190,6 +226,7 @@ def _audit(place: AuditPlace, options: Options, others: tuple[Path, ...] = ()) -
         trust_code=options.trust_code,
         metadata=options.metadata,
         accepted=ledger.accepted,
+        content=ledger.content,
     )
 
 
@@ -223,6 +260,7 @@ class _Ledger:
     labels: Sequence[Judged] = ()
     accepted: Mapping[str, str] = field(default_factory=dict)
     """The gates that the publisher accepted, with his reasons."""
+    content: str = ""
 
     def checks(self) -> Iterator[Check]:
         """Every check of the run that the place is, or of the one that it is restored or imported as."""
@@ -239,11 +277,14 @@ class _Ledger:
         """The cheap ones first."""
         options, published = self.options, self.place.published
         with run.open() as store:
+            refuse_shard(store)
             yield from intent(run, store, stored, published=published)
             planned = sum(cell.planned for cell in store.cells())
             work = job(run, store, options.rules, trust_code=options.trust_code)
             imported = options.rules in ("v1", "both") and any(version == IMPORTED for _, version in store.scorers())
             never_scored = not published and unscored(run, store)
+        with suppress(StoreError):  # what cannot be read is a difference of the checks below
+            self.content = content_digest(run.directory)
         for source in run.manifest.sources if options.trust_code else ():
             options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
         total = max(planned, run.manifest.trials)
@@ -259,7 +300,7 @@ class _Ledger:
                 yield Check("scores", note="not scored yet; scored for this audit")
             seals = facts(self.place.path) if published else None
             self.accepted = accepted_gates(seals or {})
-            later = _Deferred(run.directory, stored, seals, options.trust_code, options.figures, self.others)
+            later = _Deferred(run.directory, stored, seals, options, self.others)
             derived = _Later(pool, partial(_derived, later), whole and self.place.format is None)
             stated = _Later(pool, partial(_stated, later, imported=imported), whole)
             gated = partial(recomputed_gates, run.directory, seals or {})
@@ -282,12 +323,11 @@ class _Deferred:
     directory: Path
     stored: Path
     seals: Mapping[str, JSON] | None
-    trust_code: bool
-    redraw: bool
+    options: Options
     others: tuple[Path, ...] = ()
 
     def run(self) -> Run:
-        return Run(self.directory, trust_code=self.trust_code)
+        return Run(self.directory, trust_code=self.options.trust_code)
 
 
 class _Later:
@@ -306,8 +346,8 @@ def _derived(later: _Deferred) -> list[Check]:
     """All that needs the plan as columns, which one process reads and no other."""
     run = later.run()
     with well_formed("a trial"):
-        checks = [order(run)]
-    return [*checks, *numbers(run, later.stored, later.seals, redraw=later.redraw)]
+        checks = [order(run), *stops(run, published=later.seals is not None)]
+    return [*checks, *numbers(run, later.stored, later.seals, redraw=later.options.figures, page=later.options.page)]
 
 
 def _stated(later: _Deferred, *, imported: bool) -> list[Check]:

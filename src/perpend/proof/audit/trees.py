@@ -17,6 +17,7 @@ from perpend.measure.study import METRICS, Metric, Report
 from perpend.proof.archive import archived
 from perpend.proof.audit.bundle import VERIFY
 from perpend.proof.audit.checks import Check, first_difference, shown
+from perpend.proof.pages import is_page
 from perpend.proof.receipt import UNLISTED
 from perpend.report.derive import FIGURES, REPORT, TABLES, is_given
 
@@ -52,11 +53,13 @@ def named(metric: Mapping[str, JSON]) -> str:
     return f"{metric.get('metric')} of {metric.get('scorer')} at {place}"
 
 
-def beside(manifest: Manifest, stored: Path) -> Check:
-    """What a folder holds beside its ledger, for a run whose study is not run: nothing that no study gives."""
+def beside(manifest: Manifest, stored: Path, *, page: bool) -> Check:
+    """What a folder holds beside its ledger, for a run whose study is not run: nothing that no study gives.
+
+    With `page` its page is checked apart."""
     check = Check(f"{REPORT}, {TABLES}, {FIGURES}")
     for name in sorted(files_below(stored) - archived(manifest) - UNLISTED - {METRICS, REPORT, VERIFY}):
-        if not is_given(name):
+        if not is_given(name) and not (page and is_page(name)):
             check.checked += 1
             check.miss(f"{name}: no study gives such a file")
     return check
@@ -66,16 +69,19 @@ class Trees:
     """Two folders with what is derived of one run: as it is stored, and as it is derived now.
 
     In a published folder every file must be one that is archived, fixed or derived; in a run directory this holds for
-    the folders of tables and figures, and what was never written into it is not missed.
+    the folders of tables and figures, and what was never written into it is not missed. With `page` the files of the
+    page are checked apart.
     """
 
-    def __init__(self, run: Run, stored: Path, fresh: Path, report: Report, *, published: bool) -> None:
+    def __init__(
+        self, run: Run, stored: Path, fresh: Path, report: Report, *, published: bool, page: bool = False
+    ) -> None:
         self.stored, self.fresh, self.published = stored, fresh, published
         drawn = [f"{FIGURES}/{figure.name}.{kind}" for figure in report.figures for kind in ("png", "pdf")]
         self.now = {*files_below(fresh), *(drawn if (stored / FIGURES).is_dir() else ())} - {METRICS, REPORT}
         if published:
             there = files_below(stored) - archived(run.manifest) - UNLISTED - {METRICS, REPORT, VERIFY}
-            self.names = self.now | there
+            self.names = self.now | {name for name in there if not (page and is_page(name))}
         else:
             there = {name for name in files_below(stored) if name.startswith((f"{TABLES}/", f"{FIGURES}/"))}
             self.names = {name for name in self.now | there if (stored / name.partition("/")[0]).exists()}

@@ -256,7 +256,7 @@ def as_table(verdicts: Sequence[Verdict]) -> str:
             lines.append(one_line(sentence))
         mark = {"pass": "pass", "fail": "FAIL", "undefined": "UNDEFINED"}[verdict.status]
         slice_name = f"{one_line(verdict.slice)}: " if verdict.slice != WHOLE else ""
-        now = " ; ".join(map(_estimated, verdict.estimates))
+        now = " ; ".join(map(estimated, verdict.estimates))
         why = f" ({one_line(verdict.why)})" if verdict.why else ""
         lines.append(f"  {mark:<9} {slice_name}{one_line(verdict.expected)} | recomputed {now}{why}")
     passed = sum(verdict.status == "pass" for verdict in verdicts)
@@ -264,7 +264,8 @@ def as_table(verdicts: Sequence[Verdict]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _estimated(one: Estimate) -> str:
+def estimated(one: Estimate) -> str:
+    """A recomputed number with its interval and denominator; why there is none."""
     if one.value is None:
         return f"NA ({one_line(one.note)})"
     interval = "" if one.lo is None or one.hi is None else f" [{shown(one.lo)}, {shown(one.hi)}]"

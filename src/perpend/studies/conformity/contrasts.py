@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from perpend.measure.table import BoolArray, FloatArray, IntArray
-from perpend.stats import families
-from perpend.stats.families import mde_paired
+from perpend.stats import edition, families
+from perpend.stats.families import mde_clustered, mde_paired
 from perpend.stats.pairs import paired_difference, paired_test
 from perpend.studies.conformity.trials import Trials
 from perpend.types import Estimate, Number
@@ -44,11 +44,14 @@ class Contrast:
         """The default paired test: sign flip of items where items repeat, else McNemar's mid-p."""
         return paired_test(self.first, self.second, self.items) if len(self.first) else _NO_PAIR
 
-    def detectable(self) -> Estimate:
-        """The smallest difference that this many items show with 80% power, given how many pairs differ."""
+    def detectable(self, tests: int) -> Estimate:
+        """The smallest difference that these items show with 80% power as one of several tests that are adjusted
+        together: at 5% / tests, which Holm as well as Benjamini and Hochberg ask of one effect alone."""
         if not len(self.first):
             return _NO_PAIR
-        return mde_paired(len(np.unique(self.items)), float((self.first != self.second).mean()))
+        if edition.is_first():
+            return mde_paired(len(np.unique(self.items)), float((self.first != self.second).mean()))
+        return mde_clustered(self.difference(), alpha=families.SIGNIFICANT / tests)
 
 
 def contrast(trials: Trials, values: FloatArray, first: IntArray, second: IntArray) -> Contrast:

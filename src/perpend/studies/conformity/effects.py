@@ -75,7 +75,7 @@ def effects(trials: Trials, rule: Rule, *names: str) -> Iterator[Metric]:
         unanswered = lacking(trials, judged, values, rows) if name != "topic_effect" else None
         detectable: list[float] = []
         for at, (where, pair) in enumerate(measured[name]):
-            mde = pair.detectable()
+            mde = pair.detectable(len(tests))
             detectable += [] if mde.value is None else [mde.value]
             difference = also(
                 against_mde(pair.difference(), mde),

@@ -200,11 +200,11 @@ def _headline(results: Results, rule: str) -> str:
 
 
 def _detectable(family: Estimate, what: str) -> str:
-    """The smallest effect that the items can show; NA, with the reason, where no pair differs."""
+    """The smallest effect that the items can show as one of the family; NA, with the reason, where there is none."""
     least, most = (family.also.get(key) for key in ("mde_least", "mde_most"))
     lead = f"- The smallest effect on {what} that this number of items shows with 80% power"
     if not isinstance(least, float) or not isinstance(most, float):
-        return f"{lead} is NA: no pair differs, so nothing says how often pairs would."
+        return f"{lead} is NA: there are too few of them for any."
     if least == most:
         return f"{lead} is {100 * least:.1f} points."
     return f"{lead} is {100 * least:.1f} to {100 * most:.1f} points, depending on the variant and the pressure."

@@ -106,8 +106,8 @@ def _adjusted(contrasts: Mapping[str, Estimate], method: Adjustment) -> dict[str
     tests = {test.name: test for test in family(p, method=method, alpha=ALPHA).tests}
     adjusted = {}
     for name, one in contrasts.items():
-        mde = detectable(one, len(contrasts)) if method == "holm" else one.also.get("mde")
-        adjusted[name] = replace(one, also={**one.also, "p_adjusted": tests[name].adjusted, "mde": mde})
+        also = {**one.also, "p_adjusted": tests[name].adjusted, "mde": detectable(one, len(contrasts))}
+        adjusted[name] = replace(one, also=also)
     return adjusted
 
 

@@ -42,7 +42,9 @@ def is_detected(one: Estimate) -> bool:
 
 
 def detectable(one: Estimate, tests: int) -> Number:
-    """The `mde` of a contrast that is one of several tests which Holm adjusts together: at the level of his first step.
+    """The `mde` of a contrast that is one of several tests which are adjusted together: at ALPHA / tests.
+
+    That is what Holm as well as Benjamini and Hochberg ask of one effect alone.
 
     The bootstrap's contrasts have it as a multiple of their standard error, with room for the bias of ECE.
     """

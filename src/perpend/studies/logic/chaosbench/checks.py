@@ -11,6 +11,7 @@ import json
 import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -35,6 +36,7 @@ from perpend.measure.run import Run, table_of
 from perpend.measure.study import Numbers, body_of, plain_metrics
 from perpend.proof.audit.checks import Check, first_difference
 from perpend.proof.gates import Gate
+from perpend.stats.edition import first_edition
 from perpend.studies.logic.chaosbench.hashes import ids_hash
 from perpend.studies.logic.chaosbench.imported import SOURCE_METRICS, STORED, read_run_folder, reading_of
 from perpend.studies.logic.chaosbench.items import text_of
@@ -127,7 +129,8 @@ def examine(folder: Path) -> Examined:
     ]
     examined = replace(bare, predictions=tuple(predictions), shortened=texts.shortened)
     try:
-        body, rest = _numbers(examined, ledger)
+        with first_edition() if is_ours(manifest) and stored.get("format") == 1 else nullcontext():
+            body, rest = _numbers(examined, ledger)
     except PerpendError as error:
         return replace(examined, checks=(*checks, _failed("metrics recompute", str(error).replace(f"{folder}/", ""))))
     return replace(examined, body=body, checks=(*checks, *rest))

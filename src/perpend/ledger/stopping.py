@@ -1,0 +1,141 @@
+"""Runs that may stop early: the rule as the manifest states it, the order of the items, and the looks of run.db."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from perpend.canon import JSON, as_list, dumps, parse, text_of, whole_of
+from perpend.errors import DataError, SpecError, StoreError
+from perpend.ledger.plan import Trial, read_response, whole
+from perpend.ledger.store import Store
+from perpend.types import Response
+
+_FEWEST_ITEMS, _MOST_LOOKS, _LONGEST_PLAN, _LONGEST_RUN = 10, 20, 100, 1000
+"""Unless a run says otherwise: the fewest items before a look, and the most looks. Then the most looks that can be
+planned, and that there can be at all: each costs as much as there are items."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopFacts:
+    """When a run may stop, and when its numbers are looked at: at equal steps of items, or at planned looks."""
+
+    when: str
+    look_every: int | None = None
+    looks: int | None = None
+
+    def as_json(self) -> dict[str, JSON]:
+        """The entry in a manifest."""
+        schedule = {"look_every": self.look_every} if self.looks is None else {"looks": self.looks}
+        return {"when": self.when, **schedule}
+
+    def points(self, items: int) -> list[int]:
+        """After how many items each look comes; the last one after all."""
+        if self.looks is not None:
+            return sorted({math.ceil(items * look / self.looks) for look in range(1, self.looks + 1)} - {0})
+        step = self.look_every or items
+        if step * _LONGEST_RUN < items:
+            raise SpecError(f"look_every = {step} is more than {_LONGEST_RUN} looks at {items} items; look less often")
+        return [*range(step, items, step), items] if items else []
+
+
+def stop_facts(when: str, looks: int | None, look_every: int | None, items: int) -> StopFacts:
+    """The facts of a run over this many items; without a schedule, at most twenty looks."""
+    if looks is not None and looks > items:
+        raise SpecError(f"looks = {looks} is more than the run has items ({items}); plan fewer looks")
+    if looks is None and look_every is None:
+        look_every = max(_FEWEST_ITEMS, math.ceil(items / _MOST_LOOKS))
+    facts = StopFacts(when, look_every, looks)
+    facts.points(items)  # refuses a schedule that would take too long
+    return facts
+
+
+def read_stop(body: Mapping[str, JSON], where: str) -> StopFacts:
+    """The facts that a manifest states; anything else there is a StoreError."""
+    schedule = sorted(body.keys() - {"when"})
+    if schedule not in (["look_every"], ["looks"]):
+        raise StoreError(f"{where}: 'stop' has 'when' and either 'looks' or 'look_every', not {sorted(body)!r:.80}")
+    number = whole_of(body, schedule[0], where)
+    if not 1 <= number <= (_LONGEST_PLAN if schedule[0] == "looks" else number):
+        raise DataError(f"{where}: {schedule[0]!r} of 'stop' is no number of looks or items: {number}")
+    return StopFacts(text_of(body, "when", where), **{schedule[0]: number})
+
+
+def seeded_place(seed: int | None, item: str) -> str:
+    """Where an item comes in the order of a seed: items are sorted by this, so that anybody can sort them again."""
+    return hashlib.sha256(f"{seed}\n{item}".encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class StopLook:
+    """One look: after how many items, what the rule's numbers were, and whether it held, so that the run stopped."""
+
+    look: int
+    items: int
+    stop: bool
+    numbers: tuple[Mapping[str, JSON], ...]
+
+    def as_json(self) -> dict[str, JSON]:
+        """A line of looks.jsonl."""
+        return {"look": self.look, "items": self.items, "stop": self.stop, "numbers": [dict(n) for n in self.numbers]}
+
+
+def has_looks(store: Store) -> bool:
+    """Whether a ledger has a table of looks."""
+    return bool(store.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'look'"))
+
+
+def read_looks(store: Store) -> list[StopLook]:
+    """Every look, in order. A ledger without their table is a StoreError."""
+    if not has_looks(store):
+        raise StoreError(f"{store.path}: has no table of looks, and its manifest has a stopping rule; it was changed")
+    looks = []
+    for look, items, stop, numbers in store.query("SELECT look, items, stop, numbers FROM look ORDER BY look"):
+        try:
+            body = parse(str(numbers))
+        except ValueError:
+            body = None
+        is_look = isinstance(body, list) and dumps(body) == numbers and whole(look) > 0 and whole(items) > 0
+        entries = [one for one in as_list(body) if isinstance(one, dict)]
+        if not is_look or len(entries) != len(as_list(body)):
+            raise StoreError(f"{store.path}: look {look} is not what a look holds; the file was changed")
+        looks.append(StopLook(whole(look), whole(items), stop == 1, tuple(entries)))
+    return looks
+
+
+def record_look(store: Store, one: StopLook) -> None:
+    """Append a look."""
+    numbers = dumps([dict(number) for number in one.numbers])
+    store.query("INSERT INTO look VALUES(?, ?, ?, ?) RETURNING look", one.look, one.items, int(one.stop), numbers)
+
+
+def stopped_after(looks: list[StopLook]) -> int | None:
+    """After how many items a run stopped; None where it did not."""
+    return looks[-1].items if looks and looks[-1].stop else None
+
+
+def item_count(store: Store) -> int:
+    """How many items the plan has."""
+    return whole(store.query("SELECT count(*) FROM item")[0][0])
+
+
+def answers_between(store: Store, first: int, last: int) -> Iterator[tuple[Trial, Response]]:
+    """`Store.answers` of the trials from first to last."""
+    chosen: dict[int, tuple[int, list[object]]] = {}
+    rows = store.query(
+        "SELECT trial, turn, text, error, logprobs, finish, usage, ms FROM response WHERE trial BETWEEN ? AND ?"
+        " ORDER BY trial, turn, attempt",
+        first,
+        last,
+    )
+    for trial, turn, *response in rows:
+        before = chosen.get(whole(trial))
+        is_answer = response[0] is not None
+        # Of the last turn with an answer the first one; a failure only where there is no answer.
+        if before is None or (before[1][0] is None) or (is_answer and before[0] != turn):
+            chosen[whole(trial)] = (whole(turn), response)
+    for one in list(store.trials(first, last)):
+        if one.trial in chosen:
+            yield one, read_response(chosen[one.trial][1])

@@ -1,0 +1,88 @@
+"""The command of a shard's task, and running it until it ends well: a child that dies is started again where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from perpend.sweep.facts import Sweep, is_cancelled, read_state
+
+EXIT_INTERRUPTED = 130
+TRIES = 3
+_LOOK_S = 0.1
+
+
+def shard_command(run: Path, sweep: Sweep, shard: int | str) -> list[str]:
+    """The words of `perpend eval SPEC --shard k/N`; `shard` may be a word of the shell that gives the number."""
+    words = ["eval", sweep.spec, "--out", sweep.out, "--shard", f"{shard}/{sweep.shards}"]
+    words += ["--name", sweep.name] if sweep.name else []
+    words += ["--scratch", str(scratch(run, sweep))]
+    words += ["--serve", sweep.serve] if sweep.serve else []
+    return [*_perpend(), *words, "--quiet"]
+
+
+def merge_command(run: Path, sweep: Sweep) -> list[str]:
+    """The words of `perpend merge RUN`. The Python files of the run are those that its user submitted."""
+    return [*_perpend(), "merge", str(run), "--trust-code", *([] if sweep.scored else ["--no-score"])]
+
+
+def _perpend() -> list[str]:
+    """The words that call perpend of this environment; without its script where it is not installed there."""
+    script = Path(sys.executable).with_name("perpend")
+    return [str(script)] if script.is_file() else [sys.executable, "-c", "from perpend.cli import main; main()"]
+
+
+def scratch(run: Path, sweep: Sweep) -> Path:
+    """Where a node keeps a shard while it asks it: below --scratch or $TMPDIR, in a folder of this run."""
+    key = hashlib.sha256(os.path.realpath(run).encode()).hexdigest()[:12]
+    user = os.getuid() if hasattr(os, "getuid") else "me"
+    return Path(sweep.scratch or tempfile.gettempdir()) / f"perpend-{user}-{key}"
+
+
+class Child:
+    """The process that asks a shard."""
+
+    def __init__(self, run: Path, sweep: Sweep, shard: int) -> None:
+        log = run / "sweep" / "logs" / f"{shard:04d}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self.run, self.shard, self.tries = run, shard, 1
+        self._start = self._starter(shard_command(run, sweep, shard), log)
+        self._process = self._start()
+
+    @staticmethod
+    def _starter(words: list[str], log: Path) -> Callable[[], subprocess.Popen[bytes]]:
+        def start() -> subprocess.Popen[bytes]:
+            with log.open("ab") as file:
+                return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file)  # noqa: S603  ours
+
+        return start
+
+    def poll(self) -> int | None:
+        """Its exit code; None while it runs. One that failed or was killed is started again, a few times."""
+        code = self._process.poll()
+        if code in (None, 0, EXIT_INTERRUPTED) or self.tries >= TRIES or is_cancelled(self.run):
+            return code
+        if read_state(self.run, self.shard).state in ("done", "stopped"):  # it ended in order: its budget is spent
+            return code
+        self.tries += 1
+        self._process = self._start()
+        return None
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        """Its exit code, as soon as it ends; None where it does not within `seconds`."""
+        until = None if seconds is None else time.monotonic() + seconds
+        while (code := self.poll()) is None and (until is None or time.monotonic() < until):
+            time.sleep(_LOOK_S)
+        return code
+
+    def stop(self) -> None:
+        """Ask it to keep what it has and end."""
+        self.tries = TRIES
+        if self._process.poll() is None:
+            self._process.terminate()

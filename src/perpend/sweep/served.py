@@ -1,0 +1,242 @@
+"""--serve: the server of a model, started on this machine when the model is first needed, and stopped afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from perpend.errors import ModelError, SpecError
+from perpend.inert import one_line
+from perpend.spec.model import Answers, Budget, Model
+from perpend.types import Request
+
+PROVIDER = "openai"
+_HEALTH = ("/health", "/v1/models")
+_PATIENCE_S = 1800.0
+_STOP_S = 30.0
+_LAST_LINES = 5
+_LONGEST_FACT = 400
+_SECRET_FLAG = re.compile(r"--?(?:[\w-]*-)?(?:api-?key|token|secret|password|credentials?)(?:=.*)?", re.IGNORECASE)
+# In the child, before it becomes the server: a signal when its parent dies, and none of those by which SLURM says that
+# time runs out.
+_BEFORE = (
+    "import ctypes, os, signal, sys; ctypes.CDLL(None).prctl(1, signal.SIGTERM);"
+    " signal.signal(signal.SIGUSR1, signal.SIG_IGN); signal.signal(signal.SIGUSR2, signal.SIG_IGN);"
+    " os.execv(sys.argv[1], sys.argv[1:])"
+)
+_ENDS_WITH_US = (sys.executable, "-c", _BEFORE)
+_FIELD = re.compile(r"\{(\w*)\}")  # a flag may hold JSON
+
+
+def check_command(command: str) -> None:
+    """SpecError where a --serve command has no {port}, an unknown {name}, or a flag that holds a key."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise SpecError(f"--serve {command!r}: cannot be split into words: {error}") from None
+    names = set(_FIELD.findall(command))
+    if not words or "port" not in names or names - {"port", "model"}:
+        raise SpecError(
+            f"--serve {command!r}: write the command with {{port}} where the port goes and {{model}} where the model's "
+            "name goes, for example 'vllm serve {model} --port {port}'"
+        )
+    secret = next((word for word in words if _SECRET_FLAG.fullmatch(word)), None)
+    if secret is not None:
+        raise SpecError(
+            f"--serve: {secret.partition('=')[0]} would be written down; give the key to the server by a variable of "
+            "the environment"
+        )
+
+
+def flags(command: str) -> str:
+    """The command as the fingerprint holds it: its fields open, of each path only the last part."""
+    words = (word.rpartition("=") for word in shlex.split(command))
+    return " ".join(f"{key}{equals}{_last(value)}" for key, equals, value in words)[:_LONGEST_FACT]
+
+
+def _last(value: str) -> str:
+    return Path(value).name if value.startswith(("/", "~", "./", "../", "$")) else value
+
+
+class Servers:
+    """At most one server at a time, so that one accelerator is enough for a shard with two models."""
+
+    def __init__(self, command: str, log: Path, patience_s: float = _PATIENCE_S) -> None:
+        check_command(command)
+        self.command, self.log, self.patience_s = command, log, patience_s
+        self._running: _Server | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.stop()
+
+    def of(self, model: str) -> _Server:
+        """The running server of a model; that of another model is stopped first."""
+        if self._running is None or self._running.model != model or not self._running.is_alive():
+            self.stop()
+            self._running = _Server(model, self.command, self.log)
+            try:
+                self._running.wait(self.patience_s)
+            except BaseException:
+                self.stop()
+                raise
+        return self._running
+
+    def stop(self) -> None:
+        """Stop what runs. A second call does nothing."""
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+
+
+class Served:
+    """A model whose server is started when it is first needed.
+
+    `make` makes the model for an address; where `name` is 'openai/NAME', NAME stands for {model} in the command.
+    """
+
+    def __init__(self, name: str, make: Callable[[str], Model], servers: Servers) -> None:
+        provider, _, self._model = name.partition("/")
+        if provider != PROVIDER or not self._model:
+            raise SpecError(
+                f"--serve is for models that a server of OpenAI's protocol answers, openai/NAME; not {name!r}"
+            )
+        self.name, self._make, self._servers = name, make, servers
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The variables that its provider reads a key from."""
+        return tuple(getattr(self._make("http://127.0.0.1:1/v1"), "key_variables", ()))
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The model's own, with the version of its server and the flags that it was started with."""
+        server = self._servers.of(self._model)
+        facts = {"server": server.version(), "server_flags": flags(self._servers.command)}
+        return {**self._make(server.url).fingerprint(), **facts}
+
+    def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
+        """The model's own answers. A server that is down is started once more for each call."""
+        first = next(requests, None)
+        if first is None:  # nothing to ask: no server for it
+            return
+        model = self._make(self._servers.of(self._model).url)
+        yield from model.answer(_chain(first, requests), budget)
+
+
+def _chain(first: tuple[int, Request], rest: Iterator[tuple[int, Request]]) -> Iterator[tuple[int, Request]]:
+    yield first
+    yield from rest
+
+
+class _Server:
+    def __init__(self, model: str, command: str, log: Path) -> None:
+        self.model = model
+        self.port = _free_port()
+        words = [_filled(word, model, self.port) for word in shlex.split(command)]
+        program = shutil.which(words[0])
+        if program is None:
+            raise SpecError(f"--serve: there is no program {words[0]!r} here; install it, or load it with --setup")
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self._log = log
+        self._file: IO[bytes] = log.open("ab")
+        self._program = program
+        self._process = subprocess.Popen(  # noqa: S603  the user's own command, split without a shell
+            [*(_ENDS_WITH_US if sys.platform == "linux" else ()), program, *words[1:]],
+            stdin=subprocess.DEVNULL,
+            stdout=self._file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def wait(self, patience_s: float) -> None:
+        """Until it answers. ModelError where it ends instead, or takes longer than `patience_s`."""
+        until = time.monotonic() + patience_s
+        while not any(_get(f"http://127.0.0.1:{self.port}{path}") is not None for path in _HEALTH):
+            if not self.is_alive():
+                raise ModelError(
+                    f"the server of {self.model} ended with {self._process.returncode} before it answered; it said:",
+                    *self._last_words(),
+                )
+            if time.monotonic() > until:
+                raise ModelError(
+                    f"the server of {self.model} did not answer within {patience_s:g} s; it said:",
+                    *self._last_words(),
+                )
+            time.sleep(0.2)
+
+    def version(self) -> str:
+        """What the server says at /version, or the program at --version; 'unknown' where neither says it."""
+        name = Path(self._program).name
+        reply = _get(f"http://127.0.0.1:{self.port}/version")
+        try:
+            body = json.loads(reply or b"null")
+        except ValueError:
+            body = None
+        if isinstance(body, dict) and isinstance(body.get("version"), str):
+            return one_line(f"{name} {body['version']}")[:_LONGEST_FACT]
+        try:
+            answer = subprocess.run(  # noqa: S603  the program that the user named
+                [self._program, "--version"], capture_output=True, text=True, timeout=60, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+            return f"{name}, version unknown"
+        line = (answer.stdout or answer.stderr).strip().partition("\n")[0]
+        return one_line(line)[:_LONGEST_FACT] if answer.returncode == 0 and line else f"{name}, version unknown"
+
+    def stop(self) -> None:
+        """End it and what it started: it is asked to, and killed if it does not."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self._process.pid, number)
+            except ProcessLookupError:
+                break
+            try:
+                self._process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                continue
+        self._file.close()
+
+    def _last_words(self) -> list[str]:
+        lines = self._log.read_bytes()[-4096:].decode(errors="replace").splitlines()
+        return [line for line in lines if line.strip()][-_LAST_LINES:]
+
+
+def _filled(word: str, model: str, port: int) -> str:
+    return os.path.expandvars(word).replace("{model}", model).replace("{port}", str(port))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _get(url: str) -> bytes | None:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as reply:  # noqa: S310  a loopback address, made here
+            return bytes(reply.read(1 << 16))
+    except (OSError, ValueError, urllib.error.HTTPError):
+        return None

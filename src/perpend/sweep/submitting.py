@@ -1,0 +1,197 @@
+"""perpend submit, status and cancel: what they do, whichever engine runs the tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perpend.canon import JSON
+from perpend.errors import SpecError, StoreError
+from perpend.ledger.manifest import MANIFEST
+from perpend.ledger.store import Store
+from perpend.spec.runspec import RunSpec
+from perpend.sweep import local, plain, slurm
+from perpend.sweep.asking import begin, run_of
+from perpend.sweep.facts import (
+    ShardState,
+    Sweep,
+    counted,
+    is_cancelled,
+    jobs,
+    now,
+    read_sweep,
+    seconds_between,
+    set_cancelled,
+    states,
+    the_sweep,
+    write_state,
+    write_sweep,
+)
+from perpend.sweep.served import check_command
+from perpend.sweep.task import BEAT_S
+
+SILENT_S = 12 * BEAT_S
+"""After so many seconds without a sign of life a task that no engine knows of is taken for dead."""
+_TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_MOST_SHARDS = 9999
+Say = Callable[[str], None]
+
+
+def minutes(text: str) -> int:
+    """Minutes of a time as sbatch takes it: 90, 90:00, 1:30:00, 2-12, 2-12:30:00. Seconds round up."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise SpecError(f"--time {text!r}: write minutes, H:MM:SS or D-HH:MM:SS")
+    days, *parts = match.groups()
+    numbers = [int(part) for part in parts if part is not None]
+    if days is not None:
+        hours, more, seconds = [*numbers, 0, 0][:3]
+        total = (int(days) * 24 + hours) * 3600 + more * 60 + seconds
+    elif len(numbers) == 3:
+        total = numbers[0] * 3600 + numbers[1] * 60 + numbers[2]
+    else:
+        total = numbers[0] * 60 + (numbers[1] if len(numbers) == 2 else 0)
+    if not total:
+        raise SpecError(f"--time {text!r}: a task needs more time than that")
+    return -(-total // 60)
+
+
+def prepare(spec: RunSpec, sweep: Sweep) -> tuple[Path, list[int]]:
+    """Write down what is submitted; the run's directory and the shards that are to be asked.
+
+    Those that are done are left alone. A run that was asked otherwise, or was cut into other shards, is a StoreError.
+    """
+    if not 1 <= sweep.shards <= _MOST_SHARDS:
+        raise SpecError(f"--shards must be from 1 to {_MOST_SHARDS}, not {sweep.shards}")
+    if spec.stop is not None:
+        raise SpecError("a run with stop_when looks at all answers together, so it cannot be asked in shards")
+    if sweep.serve is not None:
+        check_command(sweep.serve)
+    run = run_of(spec, Path(sweep.out))
+    before = read_sweep(run)
+    if before is not None and before.shards != sweep.shards:
+        raise StoreError(
+            f"{run}: was submitted in {before.shards} shards; submit it with --shards {before.shards}, or give the new "
+            "one another --name"
+        )
+    if before is None and (run / MANIFEST).exists():
+        with Store.open(run / "run.db") as store:
+            answers = store.responses()
+        if answers:
+            raise StoreError(
+                f"{run}: holds {answers:,} answers that no shard has; 'perpend eval' goes on with it. To ask it in "
+                "shards, give the new one another --name"
+            )
+    if sweep.serve is None or (sweep.engine == "local" and sweep.models > 1):
+        begin(run, sweep)  # what is wrong with the spec, the items or the model's server is said here, once
+    set_cancelled(run, cancelled=False)
+    write_sweep(run, sweep)
+    for state in states(run, sweep):  # a failure is stored, and submitting again asks it again
+        if state.state == "done" and state.failed:
+            write_state(run, replace(state, state="stopped", why="trials failed"))
+    seen = standing(run)
+    return run, [
+        one.shard for one in seen.shards if one.state not in ("done", "running") and one.shard not in seen.queue
+    ]
+
+
+def submit(spec: RunSpec, sweep: Sweep, *, at_once: int | None, say: Say) -> tuple[Path, list[str]]:
+    """Submit what is not done. `local` returns when all have ended; `slurm` at once, with the ids of its jobs."""
+    if sweep.engine == "slurm":
+        slurm.check_here()
+    run, shards = prepare(spec, sweep)
+    if not shards:
+        return run, []
+    if sweep.engine == "slurm":
+        return run, slurm.submit_shards(run, sweep, shards)
+    local.run_shards(run, sweep, shards, at_once, say)
+    return run, []
+
+
+def print_files(spec: RunSpec, sweep: Sweep) -> tuple[Path, list[Path]]:
+    """The sbatch files of what is not done, in the order to submit them."""
+    run, shards = prepare(spec, sweep)
+    return run, plain.write_files(run, sweep, shards, slurm.array_limit()) if shards else []
+
+
+def cancel(run: Path) -> Sweep:
+    """Stop a sweep: nothing more is started, tasks that run keep what they have and end."""
+    sweep = the_sweep(run)
+    set_cancelled(run, cancelled=True)
+    if jobs(run):
+        slurm.cancel(run)
+    return sweep
+
+
+@dataclass(frozen=True, slots=True)
+class SweepStanding:
+    """How a sweep stands. `queue` is what the engine says of shards that it has not ended yet."""
+
+    run: Path
+    sweep: Sweep
+    shards: tuple[ShardState, ...]
+    queue: Mapping[int, str]
+    cancelled: bool
+
+    @property
+    def rate(self) -> float | None:
+        """Answers per second of all running tasks; None where none has answered since it began."""
+        rates = [rate for rate in (one.rate() for one in self.shards) if rate is not None]
+        return sum(rates) if rates else None
+
+    def seconds_left(self) -> tuple[float | None, str]:
+        """Seconds until the last trial at today's rate; None with the reason where nobody can say."""
+        left = sum(one.left for one in self.shards)
+        unknown = sum(one.planned == 0 for one in self.shards)
+        begun = [one.planned for one in self.shards if one.planned]
+        if unknown and not begun:
+            return None, "no task has begun"
+        left += unknown * (sum(begun) // max(1, len(begun)))
+        if not left:
+            return 0.0, ""
+        return (left / self.rate, "") if self.rate else (None, "nothing is being answered")
+
+    def as_json(self) -> dict[str, JSON]:
+        """The whole of it, for programs."""
+        seconds, why = self.seconds_left()
+        return {
+            "run": self.run.as_posix(),
+            "engine": self.sweep.engine,
+            "shards": self.sweep.shards,
+            "states": dict(counted(list(self.shards))),
+            "planned": sum(one.planned for one in self.shards),
+            "answered": sum(one.answered for one in self.shards),
+            "failed": sum(one.failed for one in self.shards),
+            "requests": sum(one.requests for one in self.shards),
+            "per_second": self.rate,
+            "seconds_left": seconds,
+            "seconds_left_note": why,
+            "cancelled": self.cancelled,
+            "ended": [
+                {"shard": one.shard, "state": one.state, "why": one.why}
+                for one in self.shards
+                if one.state in ("failed", "stopped")
+            ],
+        }
+
+
+def standing(run: Path) -> SweepStanding:
+    """How a sweep stands, by what its tasks last said, and the engine where there is one.
+
+    A task that says that it runs, and of which neither its engine nor a sign of life is left, has failed.
+    """
+    sweep = the_sweep(run)
+    queue = slurm.queued(run) if jobs(run) else {}
+    at = now()
+    seen = []
+    for state in states(run, sweep):
+        silent = seconds_between(state.heard, at)
+        gone = state.shard not in queue if queue is not None and jobs(run) else silent is None or silent > SILENT_S
+        if state.state == "running" and gone:
+            heard = "was never heard of" if silent is None else f"was last heard of {silent:.0f} s ago"
+            seen.append(replace(state, state="failed", why=f"its task is gone; it {heard}"))
+        else:
+            seen.append(state)
+    return SweepStanding(run, sweep, tuple(seen), queue or {}, is_cancelled(run))

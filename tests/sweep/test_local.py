@@ -1,0 +1,117 @@
+"""`perpend submit` on one machine: the same ledger as one process, whatever happens to its tasks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from perpend.ledger.digest import content_digest
+from tests.sweep import WORKERS, call, digest_of_one_process, processes, started, stub, until, write_run
+
+SHARDS = 2
+ITEMS = 60
+
+
+def submit(spec: Path, *more: object) -> tuple[object, ...]:
+    scratch = spec.parent / "scratch"
+    return ("submit", spec, "--shards", SHARDS, "--scratch", scratch, "--quiet", "--no-score", *more)
+
+
+def test_two_shards_are_one_run_and_a_second_call_asks_nothing(tmp_path: Path) -> None:
+    spec = write_run(tmp_path, None, ITEMS)
+    call(tmp_path, *submit(spec))
+    run = tmp_path / "runs" / "sweep"
+    assert content_digest(run) == digest_of_one_process(tmp_path, None, ITEMS)
+    standing = json.loads(call(tmp_path, "status", run, "--json"))
+    assert (standing["states"], standing["answered"], standing["failed"]) == ({"done": SHARDS}, ITEMS, 0)
+    assert standing["seconds_left"] == 0
+    shards = sorted(path.name for path in (run / "shards").glob("*-of-*"))
+    call(tmp_path, *submit(spec))
+    assert sorted(path.name for path in (run / "shards").glob("*-of-*")) == shards
+    assert not list((tmp_path / "scratch").rglob("run.db")), "a shard that is done leaves nothing on the node"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_task_that_is_killed_goes_on(tmp_path: Path, number: signal.Signals) -> None:
+    """kill -9 is a failure, after which the task is started again; SIGTERM is meant, and submitting again goes on."""
+    with stub() as server:
+        spec = write_run(tmp_path, server, ITEMS)
+        server.close_at = ITEMS // 2
+        with started(tmp_path, *submit(spec)) as sweep:
+            until(lambda: not server.gate.is_set())
+            for pid in processes("eval", str(spec), f"1/{SHARDS}"):
+                os.kill(pid, number)
+            server.gate.set()
+            _, words = sweep.communicate()
+        assert sweep.returncode == (0 if number == signal.SIGKILL else 4), words
+        if number == signal.SIGTERM:
+            assert "shard 1 stopped: interrupted" in call(tmp_path, "status", "runs/sweep")
+            call(tmp_path, *submit(spec))
+        assert server.twice <= WORKERS
+        assert content_digest(tmp_path / "runs" / "sweep") == digest_of_one_process(tmp_path, server, ITEMS)
+
+
+def test_a_cancelled_sweep_keeps_what_it_has_and_goes_on_when_it_is_submitted_again(tmp_path: Path) -> None:
+    with stub() as server:
+        spec = write_run(tmp_path, server, ITEMS)
+        server.close_at = ITEMS // 2
+        with started(tmp_path, *submit(spec)) as sweep:
+            until(lambda: not server.gate.is_set())
+            call(tmp_path, "cancel", "runs/sweep")
+            until(lambda: not processes("eval", str(spec)))
+            server.gate.set()
+            sweep.communicate()
+        assert sweep.returncode == 4
+        assert "Cancelled" in call(tmp_path, "status", "runs/sweep")
+        assert len(server.asked) < ITEMS
+        call(tmp_path, *submit(spec))
+        assert len(server.asked) == ITEMS
+        assert server.twice <= SHARDS * WORKERS
+        assert "Cancelled" not in call(tmp_path, "status", "runs/sweep")
+
+
+def test_a_budget_holds_over_all_shards_and_what_one_leaves_another_takes(tmp_path: Path) -> None:
+    with stub() as server:
+        spec = write_run(tmp_path, server, ITEMS)
+        call(tmp_path, *submit(spec, "--max-requests", 20), code=4)
+        assert server.asked.total() == 20
+        standing = call(tmp_path, "status", "runs/sweep")
+        assert "--max-requests 10 reached" in standing
+        call(tmp_path, *submit(spec, "--max-requests", ITEMS))
+        assert server.asked.total() == ITEMS
+        assert server.twice == 0
+
+
+def test_a_shard_whose_node_is_lost_goes_on_from_its_newest_copy_without_a_sweep(tmp_path: Path) -> None:
+    """As on Kubernetes: the plain command, killed, its disk gone; another node starts from the copy in RUN/shards."""
+    with stub() as server:
+        spec = write_run(tmp_path, server, ITEMS)
+        server.close_at = ITEMS // 2
+        words = ("eval", spec, "--shard", "1/1", "--quiet", "--scratch")
+        with started(tmp_path, *words, tmp_path / "first") as task:
+            until(lambda: list(tmp_path.glob("runs/sweep/shards/0001-of-0001-*")))
+            task.kill()
+            task.communicate()
+        server.gate.set()
+        copied = len(server.asked) - WORKERS
+        call(tmp_path, *words, tmp_path / "second")
+        assert server.asked.total() <= ITEMS + WORKERS
+        assert copied > 0
+        call(tmp_path, "merge", "runs/sweep", "--no-score", "--quiet")
+        assert content_digest(tmp_path / "runs" / "sweep") == digest_of_one_process(tmp_path, server, ITEMS)
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    spec = write_run(tmp_path, None, 4)
+    assert "no sweep was submitted here" in call(tmp_path, "status", "runs/sweep", code=5)
+    assert "no sweep was submitted here" in call(tmp_path, "cancel", "runs/sweep", code=5)
+    assert "{port}" in call(tmp_path, *submit(spec, "--serve", "vllm serve m"), code=2)
+    assert "--api-key would be written down" in call(
+        tmp_path, *submit(spec, "--serve", "vllm serve {model} --port {port} --api-key=x"), code=2
+    )
+    call(tmp_path, "eval", spec, "--no-score", "--quiet")
+    assert "holds 4 answers that no shard has" in call(tmp_path, *submit(spec), code=5)
