@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 import torch
+from torch import Tensor
 from transformers import (
     Gemma2Config,
     Gemma2ForCausalLM,
@@ -88,3 +90,35 @@ def brute(model: PreTrainedModel, tokens: tuple[int, ...], start: int) -> list[f
         logits = model(input_ids=torch.tensor([tokens[:-1]])).logits[0].double()
     shares = logits.log_softmax(-1)
     return [float(shares[at - 1, tokens[at]]) for at in range(start, len(tokens))]
+
+
+def flash(  # noqa: PLR0917 - as torch has it
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    queries: Tensor,
+    starts: Tensor,
+    most_queries: int,
+    most_keys: int,
+    dropout: float,
+    *,
+    is_causal: bool,
+    return_debug_mask: bool,
+    scale: float | None,
+    seqused_k: Tensor,
+) -> tuple[Tensor, Tensor, None, None, None]:
+    """What torch's kernel for texts of different lengths computes, which is on a GPU alone, by its definition."""
+    assert {tensor.dtype for tensor in (queries, starts, seqused_k)} == {torch.int32}
+    assert len(queries) == len(starts) == len(seqused_k) + 1
+    assert (dropout, return_debug_mask) == (0.0, False)
+    groups, parts, weights = query.shape[1] // key.shape[1], [], []
+    for (lo, hi), start, used in zip(pairwise(queries.tolist()), starts.tolist(), seqused_k.tolist(), strict=False):
+        assert 1 <= hi - lo <= most_queries
+        assert 1 <= used <= most_keys
+        keys, values = (states[start : start + used].repeat_interleave(groups, 1) for states in (key, value))
+        scores = torch.einsum("qhd,khd->hqk", query[lo:hi], keys) * (scale or query.shape[-1] ** -0.5)
+        if is_causal:
+            scores = scores.masked_fill(torch.ones(scores.shape[1:], dtype=torch.bool).triu(1), -torch.inf)
+        parts.append(torch.einsum("hqk,khd->qhd", scores.softmax(-1), values))
+        weights.append(scores.logsumexp(-1))
+    return torch.cat(parts), torch.cat(weights, 1), None, None, None

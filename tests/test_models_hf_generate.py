@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,8 +13,9 @@ from perpend.models.hf import attention
 from perpend.models.hf.checkpoint import compiled
 from perpend.models.hf.draw import chances, draw
 from perpend.models.hf.generate import Continuer, Prompt, continued_alone
+from perpend.models.hf.push import Push
 from perpend.types import Sampling
-from tests.hf_models import ARCHITECTURES, VOCABULARY, tiny
+from tests.hf_models import ARCHITECTURES, VOCABULARY, flash, tiny
 
 END = 5
 
@@ -76,27 +76,9 @@ def test_answers_are_those_of_the_model_s_own_generate(name: str) -> None:
     assert answers(places(model, 4), asked) == greedy(model, asked)
 
 
-def kernel(
-    query: Tensor, key: Tensor, value: Tensor, rows: Tensor, starts: Tensor, *limits: float, **options: object
-) -> tuple[Tensor]:
-    """What torch's kernel for texts of different lengths computes, which is on a GPU alone, by its definition."""
-    scale, used, (max_q, longest, dropout) = options["scale"], options["seqused_k"], limits
-    assert isinstance(used, Tensor)
-    assert rows.tolist() == list(range(len(query) + 1))
-    assert {tensor.dtype for tensor in (rows, starts, used)} == {torch.int32}
-    assert (max_q, dropout, options["is_causal"]) == (1, 0.0, False)
-    groups, attended = query.shape[1] // key.shape[1], []
-    for row, (first, end) in enumerate(pairwise(starts.tolist())):
-        assert 1 <= used[row] <= end - first == longest
-        keys, values = (states[first : first + used[row]].repeat_interleave(groups, 1) for states in (key, value))
-        weights = (torch.einsum("hd,nhd->hn", query[row], keys) * scale).softmax(-1)
-        attended.append(torch.einsum("hn,nhd->hd", weights, values))
-    return (torch.stack(attended),)
-
-
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_reading_only_what_is_filled_answers_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention, "flash", kernel)
+    monkeypatch.setattr(attention, "flash", flash)
     model, asked = tiny(name), prompts(14)
     continuer = places(model, 4)
     assert answers(continuer, asked) == greedy(model, asked)
@@ -131,7 +113,22 @@ def test_prompts_that_begin_alike_share_the_beginning_and_nothing_else(name: str
     finally:
         hook.remove()
     assert found == greedy(model, asked)
-    assert computed[0] <= 32 < sum(map(len, texts))  # 8 + 1 + 2 + 5 + 5 + 5 nodes, padded to a multiple of eight
+    assert computed[0] <= 32 < sum(map(len, texts))  # 8 + 1 + 2 + 5 + 5 + 5 nodes; with a mask a multiple of eight
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("name", ["llama", "qwen2", "gemma2", "gpt2"])
+def test_steered_answers_are_those_of_whole_passes_over_the_growing_text(name: str, everywhere: bool) -> None:
+    """One prompt goes on from another's last token, where something is added for that one alone."""
+    model = tiny(name)
+    decoder = model.get_decoder()
+    push = Push((getattr(decoder, "layers", None) or decoder.h)[0], torch.linspace(-9.0, 9.0, 32), everywhere)
+    texts = [(7, 8, 9), (7, 8, 9, 10, 11), (7, 8), (7, 8, 9)]
+    asked = [Prompt(key, text, Sampling(max_tokens=6)) for key, text in enumerate(texts)]
+    wanted = {p.key: continued_alone(model, p, frozenset([END]), push) for p in asked}
+    steered = answers(Continuer(model, 3, frozenset([END]), push=push), asked)
+    assert steered == {key: (one.tokens, one.finish) for key, one in wanted.items()}
+    assert steered != answers(places(model, 3), asked)
 
 
 def test_a_kept_continuer_answers_the_next_run_as_a_new_one_and_grows_with_it() -> None:
@@ -244,7 +241,7 @@ def test_running_out_of_memory_halves_the_places_and_answers_every_prompt_once(s
     expected = answers(places(model, 2), asked)
 
     def small_device(_: object, inputs: tuple[Tensor, ...]) -> None:
-        if inputs[0].shape[0] > 2:
+        if inputs[0].shape[0] > 2:  # a step; prompts stand in one line
             raise torch.OutOfMemoryError("no room")
 
     continuer = places(model, 8)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -18,9 +19,11 @@ from transformers import PreTrainedModel
 from perpend.models.hf.attention import own_attention
 from perpend.models.hf.draw import chances, draw
 from perpend.models.hf.places import Places, rounded
+from perpend.models.hf.push import Push, pushed
 from perpend.types import Sampling
 
-_REFILL = 8  # a prefill waits until a share of 1/8 of the places is free, or nothing else is to be done
+_REFILL = 4  # a prefill waits until a share of 1/4 of the places is free, or 32, which keep the device busy
+_ENOUGH = 32
 _AHEAD = 512  # prompts that are looked at together: those that begin alike are admitted together
 
 
@@ -107,10 +110,21 @@ class Continuer:
     """Continues prompts with one model, `places` at a time and `batch_tokens` of the prompts at once.
 
     Running out of memory halves both. The places and what was recorded for them are kept from one run to the next.
+    `flat` None: prompts are computed as groves where the model's attention can be ours. `push` steers the answers.
     """
 
-    def __init__(self, model: PreTrainedModel, places: int, ends: frozenset[int], batch_tokens: int = 16384) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        places: int,
+        ends: frozenset[int],
+        batch_tokens: int = 16384,
+        *,
+        flat: bool | None = None,
+        push: Push | None = None,
+    ) -> None:
         self.model = model
+        self.flat, self.push = flat, push
         self.places = places
         self.ends = ends
         self.batch_tokens = batch_tokens
@@ -176,12 +190,16 @@ class Continuer:
         count, need = min(self.places, len(waiting)), rounded(max(prompt.need for prompt in waiting))
         if self.kept is None or self.kept.count < count or self.kept.length < need:
             self.kept = None  # before the new ones take memory
-            self.kept = Places(self.model, count, need)
+            self.kept = Places(self.model, count, need, flat=self.flat, push=self.push)
         return self.kept
 
     def _taken(self, waiting: list[Prompt], free: int, places: Places) -> list[Prompt]:
         """The prompts to admit now: none until a share of the places is free, or where one needs longer places."""
-        if not waiting or free * _REFILL < places.count or max(prompt.need for prompt in waiting) > places.length:
+        if (
+            not waiting
+            or free < min(_ENOUGH, places.count / _REFILL)
+            or max(prompt.need for prompt in waiting) > places.length
+        ):
             return []
         return [waiting.pop() for _ in range(min(free, len(waiting)))]
 
@@ -216,13 +234,22 @@ class Continuer:
 
 
 @torch.inference_mode()
-def continued_alone(model: PreTrainedModel, prompt: Prompt, ends: frozenset[int]) -> Continuation:
+def continued_alone(
+    model: PreTrainedModel, prompt: Prompt, ends: frozenset[int], push: Push | None = None
+) -> Continuation:
     """One prompt with no cache: the whole text anew for every token. Slow, and right for every architecture."""
     answer = _Answer(prompt)
     heat, top_p = (torch.tensor([value]) for value in (prompt.sampling.temperature, prompt.sampling.top_p or 1.0))
     for chance in torch.from_numpy(chances(prompt.sampling)):
         tokens = torch.tensor([[*prompt.tokens, *answer.tokens]], device=model.device)
-        logits = model(input_ids=tokens, use_cache=False).logits[:, -1]
+        at = torch.arange(tokens.shape[1], device=model.device)[None]
+        steered = (
+            nullcontext()
+            if push is None
+            else pushed(push.block, push.vector, at >= (0 if push.everywhere else len(prompt.tokens) - 1))
+        )
+        with steered:
+            logits = model(input_ids=tokens, use_cache=False).logits[:, -1]
         if answer.take(int(draw(logits.cpu(), heat, top_p, chance[None])), ends) is not None:
             break
     return Continuation(prompt.key, answer.tokens, answer.finish or "length")

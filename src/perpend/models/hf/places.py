@@ -6,7 +6,8 @@ a few lengths and row counts; on a GPU a step is recorded once for each of these
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import takewhile
 
 import numpy as np
@@ -15,9 +16,11 @@ from torch import Tensor
 from transformers import Cache, PreTrainedModel
 
 from perpend.models.hf.attention import Extent, has_own_attention
-from perpend.models.hf.candidates import ROW, batch_size, laid_out, padded, read_at, sent, tree_mask
+from perpend.models.hf.candidates import ROW, batch_size, read_at
 from perpend.models.hf.draw import chances, draw
-from perpend.models.hf.forest import IntArray, Passage, Row, packed, row_of
+from perpend.models.hf.forest import IntArray, Passage, grove_of, packed, row_of
+from perpend.models.hf.layout import APART, Laid, as_grove, in_rows, seen, sent
+from perpend.models.hf.push import Push, pushed
 from perpend.types import Sampling
 
 _ROUND = 64  # cache lengths are multiples of this
@@ -80,8 +83,11 @@ class Places:
     """
 
     @torch.inference_mode()
-    def __init__(self, model: PreTrainedModel, count: int, length: int) -> None:
-        self.model, self.count, self.length = model, count, length
+    def __init__(
+        self, model: PreTrainedModel, count: int, length: int, *, flat: bool | None = None, push: Push | None = None
+    ) -> None:
+        self.model, self.count, self.length, self.push = model, count, length, push
+        self.flat = has_own_attention(model) if flat is None else flat
         device = model.device
         self.kept: dict[int, tuple[Tensor, Tensor]] = {}
         self.tokens = torch.zeros(count, dtype=torch.long, device=device)
@@ -113,10 +119,9 @@ class Places:
         Prompts that begin alike share that beginning: it is computed once and copied to each.
         """
         device = self.model.device
-        passages = [_passage(prompt) for prompt in prompts]
-        packs = packed([[passage] for passage in passages], ROW)
-        rows = [row_of([(number, passages[number]) for number in pack]) for _, pack in packs]
-        rows.sort(key=len, reverse=True)
+        # Where a vector is added to the last token, that token is shared with no prompt that goes on from it.
+        apart = APART if self.push is not None and not self.push.everywhere else 0
+        passages = [_passage((*prompt[:-1], prompt[-1] + apart)) for prompt in prompts]
         lengths, places = np.array([len(prompt) for prompt in prompts]), np.array(numbers)
         chosen = sent(places, device)
         self.index[chosen] = sent(lengths, device)
@@ -127,12 +132,10 @@ class Places:
             self._set_chance(chosen, lengths, samplings)
         owners: list[IntArray] = []
         logits: list[Tensor] = []
-        while rows:
-            count = batch_size([len(row) for row in rows], nodes)
-            whose, part = self._prefill(rows[:count], places, lengths)
+        for laid in self._laid(passages, nodes):
+            whose, part = self._prefill(laid, places, lengths)
             owners.append(whose)
             logits.append(part)
-            del rows[:count]
         back = sent(np.argsort(np.concatenate(owners)), device)
         return self._draw(torch.cat(logits)[back], chosen, is_warm=is_warm)
 
@@ -143,29 +146,46 @@ class Places:
             row[length : length + sampling.max_tokens] = chances(sampling)
         self.chance[chosen] = sent(chance, chosen.device)
 
-    def _prefill(self, rows: Sequence[Row], numbers: IntArray, lengths: IntArray) -> tuple[IntArray, Tensor]:
+    def _laid(self, passages: Sequence[Passage], nodes: int) -> Iterator[Laid]:
+        """Prompts that are computed together."""
+        device, dtype = self.model.device, self.model.dtype
+        packs = packed([[passage] for passage in passages], nodes if self.flat else min(ROW, nodes))
+        rows = (row_of([(number, passages[number]) for number in pack]) for _, pack in packs)
+        if self.flat:
+            yield from (as_grove(grove_of(row), device, dtype) for row in rows)
+            return
+        waiting = sorted(rows, key=len, reverse=True)
+        while waiting:
+            count = batch_size([len(row) for row in waiting], nodes)
+            yield in_rows(waiting[:count], device, dtype)
+            del waiting[:count]
+
+    def _prefill(self, laid: Laid, numbers: IntArray, lengths: IntArray) -> tuple[IntArray, Tensor]:
         """Fill places from trees; whose the logits are, and those after each prompt's last token."""
-        device = self.model.device
-        width = padded(len(rows[0]))
-        tokens, depths, ends = laid_out(rows, width, device)
-        owners = np.concatenate([row.owners for row in rows])
-        within = np.concatenate([row.depths[row.reads] for row in rows])
-        row = np.repeat(np.arange(len(rows)), [len(row.reads) for row in rows])
-        node = np.concatenate([row.reads for row in rows])
-        is_last = within == lengths[owners] - 1
-        where, node_of, target, last = (
+        device, width = self.model.device, laid.inputs["input_ids"].shape[1]
+        is_last = laid.within == lengths[laid.owners] - 1
+        where, node, target, last = (
             sent(values, device)
-            for values in (row, node, numbers[owners] * self.length + within, (row * width + node)[is_last])
-        )
-        with read_at(self.model, last):
-            output = self.model(
-                input_ids=tokens,
-                position_ids=depths,
-                attention_mask=tree_mask(ends, self.model.dtype),
-                past_key_values=_Filling(self, where, node_of, target),
-                use_cache=True,
+            for values in (
+                laid.reads // width,
+                laid.reads % width,
+                numbers[laid.owners] * self.length + laid.within,
+                laid.reads[is_last],
             )
-        return owners[is_last], output.logits[0]
+        )
+        positions = torch.zeros_like(laid.inputs["input_ids"], dtype=torch.bool)
+        positions.view(-1)[last] = True
+        filling = _Filling(self, where, node, target)
+        with seen(self.model, laid), read_at(self.model, last), self._pushed(positions):
+            output = self.model(**laid.inputs, past_key_values=filling, use_cache=True)
+        return laid.owners[is_last], output.logits[0]
+
+    def _pushed(self, answering: Tensor) -> AbstractContextManager[None]:
+        """What is added to a pass, of which the tokens from the answer position on are True."""
+        if self.push is None:
+            return nullcontext()
+        positions = torch.ones_like(answering) if self.push.everywhere else answering
+        return pushed(self.push.block, self.push.vector, positions)
 
     @torch.inference_mode()
     def step(self, rows: int, longest: int, *, is_warm: bool) -> Tensor:
@@ -195,14 +215,16 @@ class Places:
         seen = torch.arange(length, device=index.device)[None] <= index[:, None]
         mask = torch.zeros(seen.shape, dtype=self.model.dtype, device=seen.device)
         mask.masked_fill_(~seen, torch.finfo(self.model.dtype).min)
-        output = self.model(
-            input_ids=self.tokens[:rows, None],
-            position_ids=index[:, None],
-            attention_mask=mask[:, None, None],
-            past_key_values=_Stepping(self, rows, length),
-            use_cache=True,
-            **({} if extent is None else {"extent": extent}),
-        )
+        tokens = self.tokens[:rows, None]
+        with self._pushed(torch.ones_like(tokens, dtype=torch.bool)):
+            output = self.model(
+                input_ids=tokens,
+                position_ids=index[:, None],
+                attention_mask=mask[:, None, None],
+                past_key_values=_Stepping(self, rows, length),
+                use_cache=True,
+                **({} if extent is None else {"extent": extent}),
+            )
         logits: Tensor = output.logits[:, -1]
         return logits
 

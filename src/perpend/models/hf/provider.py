@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from perpend.models.hf.candidates import Weigher
     from perpend.models.hf.checkpoint import Checkpoint
     from perpend.models.hf.generate import Continuation, Continuer, Prompt
+    from perpend.models.hf.push import Push
 
 _WINDOW = 512  # requests that are looked at together: enough to fill batches, few enough to keep in memory
 
@@ -69,6 +70,8 @@ class Transformers:
     weigher: Weigher = field(repr=False)
     places: int
     continuer: Continuer | None = field(default=None, repr=False)
+    push: Push | None = field(default=None, repr=False)
+    """What steers its answers."""
 
     @property
     def name(self) -> str:
@@ -128,7 +131,7 @@ class Transformers:
             if window.failed:
                 yield window.failed
             for spoken in window.alone:
-                answer = continued_alone(self.checkpoint.model, spoken.prompt, self.checkpoint.ends)
+                answer = continued_alone(self.checkpoint.model, spoken.prompt, self.checkpoint.ends, self.push)
                 yield [(answer.key, self._response(answer, spoken))]
             stream = _Stream(window, windows)
             if window.together:
@@ -165,7 +168,8 @@ class Transformers:
 
         if self.continuer is None:
             ends, tokens = self.checkpoint.ends, self.weigher.batch_tokens
-            self.continuer = Continuer(self.checkpoint.model, self.places, ends, tokens)
+            flat = self.weigher.is_flat
+            self.continuer = Continuer(self.checkpoint.model, self.places, ends, tokens, flat=flat, push=self.push)
         for batch in self.continuer.run(stream):
             yield [(one.key, self._response(one, stream.open.pop(one.key))) for one in batch]
         self.places = self.continuer.places
