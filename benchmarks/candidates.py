@@ -2,7 +2,8 @@
 
     python benchmarks/candidates.py                        the embedded weights on the CPU
     python benchmarks/candidates.py --random 7b --compile  random weights of that size, on the GPU where there is one
-    python benchmarks/candidates.py --random 7b --truth    which side is nearer to single precision, and by how much
+    python benchmarks/candidates.py --random 7b --truth 2000 --context 50
+                                                           which side is nearer to single precision, and by how much
     python benchmarks/candidates.py --lm-eval              lm-eval itself beside both, where it is installed
 
 Both sides score the same items with the same model in the same process, in turn; the ratio is of medians. Model
@@ -17,7 +18,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,89 +147,128 @@ def measure(model: PreTrainedModel, case: Case, weigher: Weigher, batch_tokens: 
     }
 
 
-def show(rows: Sequence[dict[str, float]]) -> None:
-    print("| K | context | items | rows, items/s | trees, items/s | ratio | TFLOP/s | same argmax | largest Δ log p |")
-    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
-    for r in rows:
-        print(
-            f"| {r['candidates']} | {r['context']} | {r['items']} | {r['rows_per_s']:.1f} | {r['trees_per_s']:.1f} |"
-            f" {r['ratio']:.2f} | {r['tflops']:.2f} | {r['same_argmax']:.4f} | {r['largest_difference']:.2g} |"
-        )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--random", choices=SIZES, help="random weights of this size; otherwise the embedded model's")
     parser.add_argument("--items", type=int, default=None, help="items a cell [660 on a GPU, 12 on a CPU]")
+    parser.add_argument("--candidates", type=int, nargs="+", default=[2, 4, 8], metavar="K")
+    parser.add_argument("--context", type=int, nargs="+", default=[50, 200, 800], metavar="TOKENS")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--batch-tokens", type=int, default=None)
-    parser.add_argument("--quick", action="store_true", help="K = 4 and contexts of 200 alone")
+    parser.add_argument("--quick", action="store_true", help="one cell of 2 items, K = 2 and contexts of 20 tokens")
     parser.add_argument(
         "--compile", action="store_true", help="fuse small operations, as the provider's `compile` does"
     )
-    parser.add_argument("--truth", action="store_true", help="compare both sides with single precision, and stop")
+    parser.add_argument("--truth", type=int, metavar="N", help="compare both sides with single precision on N items")
     parser.add_argument("--lm-eval", action="store_true", help="measure lm-eval's own hf backend too, and stop")
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="[bfloat16 on a GPU, float32 on a CPU]")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--json", action="store_true", help="print one JSON object alone")
+    parser.add_argument("--out", type=Path, help="write that object to this file too")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.candidates, arguments.context, arguments.repeats, arguments.items = [2], [20], 1, 2
     gpu = torch.cuda.is_available()
     dtype = getattr(torch, arguments.dtype or ("bfloat16" if gpu else "float32"))
     model = random_model(arguments.random, "cuda" if gpu else "cpu", dtype) if arguments.random else embedded()
+    machine = torch.cuda.get_device_name() if gpu else f"CPU, {torch.get_num_threads()} threads"
+    body: dict[str, object] = {
+        "machine": machine,
+        "torch": torch.__version__,
+        "dtype": str(dtype).removeprefix("torch."),
+        "parameters": sum(p.numel() for p in model.parameters()),
+    }
+    body |= (
+        truth(model, arguments) if arguments.truth else lm_eval(model) if arguments.lm_eval else grid(model, arguments)
+    )
+    text = json.dumps(body)
+    if arguments.json:
+        print(text)
+    else:
+        print(
+            f"\n{machine}, torch {torch.__version__}, {dtype}, {sum(p.numel() for p in model.parameters()) / 1e9:.2f}B"
+        )
+        show(body)
+    if arguments.out:
+        arguments.out.write_text(text + "\n", encoding="utf-8")
+
+
+def grid(model: PreTrainedModel, arguments: argparse.Namespace) -> dict[str, object]:
+    """Every cell: both sides, timed."""
+    gpu = torch.cuda.is_available()
     tokens = arguments.batch_tokens or (16384 if gpu else 2048)
     weigher = Weigher(model, tokens)
     count = arguments.items or (660 if gpu else 12)
-    if arguments.truth:
-        show_truth(model, items(Case(count, 4, 200), model.config.vocab_size, np.random.default_rng(2004)), tokens)
-        return
-    if arguments.lm_eval:
-        groups = items(Case(count, 4, 200), model.config.vocab_size, np.random.default_rng(2004))
-        theirs, totals = show_lm_eval(model, groups, 8)
-        ours, found = timed(lambda: trees(weigher, groups), 1)
-        differ = float(np.max(np.abs(np.array(totals) - np.array(found))))
-        print(
-            f"lm-eval {count / theirs:.2f} items/s, trees {count / ours:.2f}, ratio {theirs / ours:.2f}, Δ {differ:.2g}"
-        )
-        return
     if arguments.compile:
         compiled(model)
-    grid = [(4, 200)] if arguments.quick else [(k, c) for k in (2, 4, 8) for c in (50, 200, 800)]
     rows = []
-    for k, context in grid:
-        # About as many tokens in every cell, so that each takes the padded rows about as long.
-        share = int(np.clip(count * 800 / (k * context), count / 8, 2 * count))
-        rows.append(measure(model, Case(share, k, context), weigher, tokens, arguments.repeats))
-        show(rows[-1:])
-    machine = torch.cuda.get_device_name() if gpu else f"CPU, {torch.get_num_threads()} threads"
-    print(f"\n{machine}, torch {torch.__version__}, {dtype}, {sum(p.numel() for p in model.parameters()) / 1e9:.2f}B")
-    show(rows)
-    if arguments.out:
-        arguments.out.write_text(json.dumps({"machine": machine, "rows": rows}, indent=2) + "\n", encoding="utf-8")
+    for k in arguments.candidates:
+        for context in arguments.context:
+            # About as many tokens in every cell, so that each takes the padded rows about as long.
+            share = int(np.clip(count * 800 / (k * context), count / 8, 2 * count))
+            rows.append(measure(model, Case(max(1, share), k, context), weigher, tokens, arguments.repeats))
+            print(json.dumps(rows[-1]), file=sys.stderr)
+    return {"compiled": arguments.compile, "rows": rows}
 
 
-def show_truth(model: PreTrainedModel, groups: Groups, batch_tokens: int) -> None:
-    """Both sides in the model's precision against single precision: same likeliest candidate, and mean error."""
-    sides = {
-        "padded rows": padded_rows(model, groups, batch_tokens),
-        "trees": trees(Weigher(model, batch_tokens), groups),
+def truth(model: PreTrainedModel, arguments: argparse.Namespace) -> dict[str, object]:
+    """Both sides in the model's precision against single precision, on the same items.
+
+    `same_argmax` is the share of items whose likeliest candidate is that of single precision; `error` the mean of
+    |Δ log p| over all candidates; `more_than_rows` the mean over items by which that is more than the padded rows'
+    error, with its standard error.
+    """
+    tokens = arguments.batch_tokens or (16384 if torch.cuda.is_available() else 2048)
+    case = Case(arguments.truth, arguments.candidates[0] if len(arguments.candidates) == 1 else 4, arguments.context[0])
+    groups = items(case, model.config.vocab_size, np.random.default_rng(2004))
+    sides = {"padded rows": padded_rows(model, groups, tokens), "trees": trees(Weigher(model, tokens), groups)}
+    if arguments.compile:
+        compiled(model)
+        sides["trees, compiled"] = trees(Weigher(model, tokens), groups)
+    with torch.compiler.set_stance("force_eager"):
+        exact = np.array(trees(Weigher(model.float(), tokens), groups))
+    errors = {name: np.abs(np.array(side) - exact).mean(-1) for name, side in sides.items()}
+    rows = []
+    for name, side in sides.items():
+        more = errors[name] - errors["padded rows"]
+        rows.append(
+            {
+                "side": name,
+                "same_argmax": float(np.mean(np.argmax(side, -1) == np.argmax(exact, -1))),
+                "as_rows": float(np.mean(np.argmax(side, -1) == np.argmax(sides["padded rows"], -1))),
+                "error": float(errors[name].mean()),
+                "more_than_rows": float(more.mean()),
+                "standard_error": float(more.std(ddof=1) / np.sqrt(len(more))) if len(more) > 1 else None,
+            }
+        )
+    return {"items": case.items, "candidates": case.candidates, "context": case.context, "truth": rows}
+
+
+def lm_eval(model: PreTrainedModel) -> dict[str, object]:
+    """lm-eval itself and the trees on six items of K = 4 and contexts of 200 tokens."""
+    groups = items(Case(6, 4, 200), model.config.vocab_size, np.random.default_rng(2004))
+    theirs, totals = lm_eval_totals(model, groups, 8)
+    ours, values = timed(lambda: trees(Weigher(model, 2048), groups), 1)
+    return {
+        "lm_eval_per_s": len(groups) / theirs,
+        "trees_per_s": len(groups) / ours,
+        "ratio": theirs / ours,
+        "largest_difference": float(np.max(np.abs(np.array(totals) - np.array(values)))),
     }
-    compiled(model)
-    sides["trees, compiled"] = trees(Weigher(model, batch_tokens), groups)
-    torch.compiler.reset()
-    for layer in model.model.layers:
-        layer._compiled_call_impl = None  # the only way to take torch's compilation of a module back
-    exact = trees(Weigher(model.float(), batch_tokens), groups)
-    print("| side | same argmax as single precision | as padded rows | mean abs Δ log p |")
-    print("|---|--:|--:|--:|")
-    for name, found in sides.items():
-        agree = [
-            np.mean([np.argmax(a) == np.argmax(b) for a, b in zip(found, other, strict=True)])
-            for other in (exact, sides["padded rows"])
-        ]
-        error = np.mean([abs(a - b) for x, y in zip(found, exact, strict=True) for a, b in zip(x, y, strict=True)])
-        print(f"| {name} | {agree[0]:.4f} | {agree[1]:.4f} | {error:.4f} |")
 
 
-def show_lm_eval(model: PreTrainedModel, groups: Groups, batch_size: int) -> tuple[float, list[list[float]]]:
+def show(body: dict[str, object]) -> None:
+    """What was measured, as a table."""
+    rows = body.get("rows", body.get("truth"))
+    if not isinstance(rows, list):
+        rows = [body]
+    print("| " + " | ".join(rows[0]) + " |")
+    print("|" + "--:|" * len(rows[0]))
+    for row in rows:
+        cells = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values())
+        print("| " + " | ".join(cells) + " |")
+
+
+def lm_eval_totals(model: PreTrainedModel, groups: Groups, batch_size: int) -> tuple[float, list[list[float]]]:
     """Seconds and log-likelihoods of lm-eval's own hf backend on the same tokens."""
     from lm_eval.models.huggingface import HFLM
 

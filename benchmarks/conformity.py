@@ -1,7 +1,7 @@
 """The conformity study at full size on simulated subjects: time, memory, and whether planted effects come back.
 
     python benchmarks/conformity.py            minutes
-    python benchmarks/conformity.py --quick    a minute or two; one size, few simulated studies
+    python benchmarks/conformity.py --quick    seconds; 11 items, two simulated studies
     python benchmarks/conformity.py --json     one JSON object
 
 A sweep of 6 variants × 3 conditions × 6 temperatures × 220 items (23,760 trials) is asked, scored, analysed and
@@ -71,9 +71,9 @@ def write_items(items: list[Item], path: Path) -> Path:
     return path
 
 
-def ask(folder: Path, times: int) -> None:
+def ask(folder: Path, times: float) -> None:
     """Ask the whole sweep: every variant at every temperature, control and two pressures."""
-    path = write_items(make_items(200 * times, 20 * times), folder / "items.jsonl")
+    path = write_items(make_items(round(200 * times), round(20 * times)), folder / "items.jsonl")
     study = task("conformity", items=path)
     study = replace(study, conditions=tuple(c for c in study.conditions if c.name != "control_retest"))
     subjects = [
@@ -109,16 +109,16 @@ def peak_mb() -> float:
     return next(int(line.split()[1]) / 1024.0 for line in status if line.startswith("VmHWM"))
 
 
-def measured(step: str, folder: Path, times: int) -> Step:
+def measured(step: str, folder: Path, times: float) -> Step:
     told = subprocess.run(
         [sys.executable, __file__, "--step", step, "--folder", str(folder), "--times", str(times)],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     found = json.loads(told.splitlines()[-1])
-    return Step(step, 6 * 3 * 6 * 220 * times, found["seconds"], found["peak_mb"])
+    return Step(step, round(6 * 3 * 6 * 220 * times), found["seconds"], found["peak_mb"])
 
 
-def one_step(step: str, folder: Path, times: int) -> None:
+def one_step(step: str, folder: Path, times: float) -> None:
     start = time.perf_counter()
     STEPS[step](folder, times)
     print(json.dumps({"seconds": time.perf_counter() - start, "peak_mb": peak_mb()}))
@@ -231,27 +231,28 @@ def recovery(subject: Subject, *, studies: int, n: tuple[int, int], rule: Rule, 
     )  # fmt: skip
 
 
+QUICK = 0.05
 SWAYED = Subject(accuracy=0.7, sway=0.15, sway_group=0.3, refusal=0.05, item_sd=1.5, sway_sd=1.0, style="mixed")
 FIRM = Subject(accuracy=0.6, sway=0.0, refusal=0.05, item_sd=2.0, style="mixed")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Speed, memory and recovery of the conformity study.")
-    parser.add_argument("--quick", action="store_true", help="one size, 20 simulated studies")
+    parser.add_argument("--quick", action="store_true", help="11 items, no figures, two simulated studies")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--step", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--times", type=int, default=1, help=argparse.SUPPRESS)
+    parser.add_argument("--times", type=float, default=1, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.step:
         one_step(given.step, given.folder, given.times)
         return 0
     steps: list[Step] = []
-    for times in (1,) if given.quick else (1, 10):
+    for times in (QUICK,) if given.quick else (1, 10):
         with tempfile.TemporaryDirectory() as folder:
             names = [name for name in STEPS if times == 1 or not name.endswith(" figures") or "without" in name]
             steps += [measured(name, Path(folder), times) for name in names]
-    studies, n = (20, (40, 20)) if given.quick else (500, (100, 40))
+    studies, n = (2, (20, 10)) if given.quick else (500, (100, 40))
     found = [recovery(SWAYED, studies=studies, n=n, rule="2"), recovery(FIRM, studies=studies, n=n, rule="2")]
     plain = replace(SWAYED, style="sentence")  # rule 1 takes 'decoy, not target' for right
     found.append(recovery(plain, studies=studies, n=n, rule="1", seed=10_000))

@@ -2,6 +2,7 @@
 
     unshare -rm python benchmarks/full_disk.py            every verb, a step of 4 KB
     unshare -rm python benchmarks/full_disk.py --only publish --steps 5
+    unshare -rm python benchmarks/full_disk.py --quick --json    one verb; one JSON object
 
 Mounts a small tmpfs of its own, hence `unshare -rm` (or root). For every size at which the verb fails: it exits 5 with a
 message that says the disk is full (or cannot be written), says 'damaged' of nothing, leaves no temporary file and no half
@@ -10,6 +11,7 @@ of one; a ledger that was there is whole; and with more space the same command e
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shlex
@@ -241,8 +243,13 @@ def attempt(disk: Disk, name: str, steps: int | None) -> tuple[int, list[str]]:
 @click.command()
 @click.option("--only", type=click.Choice([*VERBS]), multiple=True)
 @click.option("--steps", type=int, help="About so many sizes per verb instead of every 4 KB.")
-def main(only: tuple[str, ...], steps: int | None) -> None:
+@click.option("--quick", is_flag=True, help="One verb, two sizes.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def main(only: tuple[str, ...], steps: int | None, quick: bool, as_json: bool) -> None:
     """Call every writing verb with too little space."""
+    if quick:
+        only, steps = only or (next(iter(VERBS)),), steps or 2
+    verbs: list[dict[str, object]] = []
     root = Path(tempfile.mkdtemp(prefix="full-disk-")).resolve()
     load()
     honest_inputs(root / "corpus")
@@ -251,6 +258,9 @@ def main(only: tuple[str, ...], steps: int | None) -> None:
         for name in only or VERBS:
             refused, wrong = attempt(disk, name, steps)
             failed += bool(wrong)
+            verbs.append({"verb": name, "sizes_refused": refused, "wrong": wrong})
+            if as_json:
+                continue
             click.echo(f"{name:<24} {refused:>4} sizes refused  {'WRONG' if wrong else 'ok'}")
             different = {one.partition(": ")[2][:60]: one for one in reversed(wrong)}
             for one in different.values():
@@ -258,6 +268,8 @@ def main(only: tuple[str, ...], steps: int | None) -> None:
     finally:
         subprocess.run(["umount", str(disk.at)], check=False)
         shutil.rmtree(root, ignore_errors=True)
+    if as_json:
+        click.echo(json.dumps({"verbs": verbs}))
     sys.exit(bool(failed))
 
 

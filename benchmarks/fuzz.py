@@ -395,10 +395,22 @@ def table(outcomes: list[Outcome]) -> str:
 @click.option("--show", default=40, show_default=True, help="How many different failures to show.")
 @click.option("--keep", is_flag=True, help="Keep the folders of all cases, not only of failures.")
 @click.option("--work", type=click.Path(path_type=Path), help="Folder for everything. [a new temporary one]")
+@click.option("--quick", is_flag=True, help="10 cases.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def main(
-    seed: int, cases: int, only: str | None, number: int | None, workers: int, show: int, keep: bool, work: Path | None
+    seed: int,
+    cases: int,
+    only: str | None,
+    number: int | None,
+    workers: int,
+    show: int,
+    keep: bool,
+    work: Path | None,
+    quick: bool,
+    as_json: bool,
 ) -> None:
     """Spoil inputs and see that every verb says so."""
+    cases = 10 if quick else cases
     kinds = [only] if only else [*KINDS]
     wanted = [(kind, n) for n in range(-(-cases // len(kinds))) for kind in kinds][:cases]
     if number is not None:
@@ -414,7 +426,7 @@ def main(
             what = _VARIES.sub("#", outcome.wrong)[:60]
             key = f"{what} {outcome.where.partition(' < ')[0]}"
             different[key] += 1
-            if different[key] == 1 and len(different) <= show:
+            if different[key] == 1 and len(different) <= show and not as_json:
                 click.echo(
                     f"\n{outcome.wrong}\n  at {outcome.where}\n  {outcome.command[:300]}\n"
                     f"  spoiled: {outcome.spoiled[:300]}\n"
@@ -424,12 +436,16 @@ def main(
             click.echo(f"{len(fuzz.outcomes)} of {len(wanted)}, {time.monotonic() - began:.0f} s", err=True)
 
     fuzz.play(wanted, each)
-    click.echo(f"\n{table(fuzz.outcomes)}\n")
     took = time.monotonic() - began
-    click.echo(f"{len(wanted)} cases in {took:.0f} s ({len(wanted) / took:.1f} per second)")
-    for key, count in different.most_common():
-        click.echo(f"{count:>6}  {key}")
-    if number is not None:
+    if as_json:
+        codes = Counter(str(outcome.code) for outcome in fuzz.outcomes)
+        click.echo(json.dumps({"cases": len(wanted), "seconds": took, "exit_codes": codes, "failures": different}))
+    else:
+        click.echo(f"\n{table(fuzz.outcomes)}\n")
+        click.echo(f"{len(wanted)} cases in {took:.0f} s ({len(wanted) / took:.1f} per second)")
+        for key, count in different.most_common():
+            click.echo(f"{count:>6}  {key}")
+    if number is not None and not as_json:
         click.echo(f"folder: {root / f'{kinds[0]}-{number}'}; exit code {fuzz.outcomes[0].code}")
     elif not (keep or different):
         shutil.rmtree(root)

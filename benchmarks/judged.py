@@ -1,7 +1,7 @@
 """How often corrected rates and differences cover a planted truth, and how often the warning of unequal errors fires.
 
     python benchmarks/judged.py            500 studies per design, minutes; the tables of docs/reference/metrics.md
-    python benchmarks/judged.py --quick    40 studies per design
+    python benchmarks/judged.py --quick    2 studies per design
     python benchmarks/judged.py --json     one JSON object
 
 A study has two conditions over the same items. The subject endorses at a known rate (item effects are normal on the
@@ -293,12 +293,12 @@ def line(row: Row) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Coverage of numbers that are corrected for a judge's errors.")
-    parser.add_argument("--quick", action="store_true", help="40 studies per design instead of 500")
+    parser.add_argument("--quick", action="store_true", help="2 studies per design instead of 500")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--studies", type=int, help="studies per design")
     given = parser.parse_args()
-    studies = given.studies or (40 if given.quick else 500)
+    studies = given.studies or (2 if given.quick else 500)
     if given.json:
         rows = [asdict(row) for row in measure(given.seed, studies)]
         raters = list(agreement(given.seed, studies))

@@ -1,6 +1,6 @@
 """What the local provider costs: trials a second with one worker and with several, and the memory of each worker.
 
-    python benchmarks/local.py [--json] [--workers 2] [--trials 48] [--tries 3] [--model smollm2]
+    python benchmarks/local.py [--json] [--quick] [--workers 2] [--trials 48] [--tries 3] [--model smollm2]
 
 Control questions of the packaged conformity set, one short sentence each, through `Model.answer`, as a run asks them.
 The ratio is what counts: one worker and several are measured in turn, `tries` times, so that a busy moment hits both,
@@ -49,12 +49,15 @@ class Measured:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--quick", action="store_true", help="6 trials, once; the numbers say little")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--trials", type=int, default=48)
     parser.add_argument("--tries", type=int, default=3)
     parser.add_argument("--model", default="smollm2", help="what follows local/ in a model's name")
     chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.trials, chosen.tries = 6, 1
     passes = [
         measure(model(chosen.model, workers=workers), chosen.trials)
         for _ in range(chosen.tries)
@@ -63,7 +66,7 @@ def main() -> None:
     pairs = list(zip(passes[::2], passes[1::2], strict=True))
     ratios = [many.trials_per_s / one.trials_per_s for one, many in pairs]
     if chosen.json:
-        print(json.dumps({"passes": [asdict(one) for one in passes], "ratios": ratios}, indent=2))
+        print(json.dumps({"passes": [asdict(one) for one in passes], "ratios": ratios}))
         return
     memory = f"{'resident MB':>12} {'proportional MB':>16}"
     print(f"{'workers':>7} {'trials/s':>9} {'tokens/s':>9} {'busy':>6} {'CPU ms':>7} {memory}")

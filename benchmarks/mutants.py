@@ -340,7 +340,7 @@ def main() -> None:
     ordered = [known[mutant.id] for mutant in chosen if mutant.id in known]
     if not options.report:
         out.write_text("".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in ordered), encoding="utf-8")
-    print(json.dumps(ordered) if options.json else f"{table(ordered)}\n\n{survivors(ordered)}")
+    print(json.dumps({"mutants": ordered}) if options.json else f"{table(ordered)}\n\n{survivors(ordered)}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Publishing and auditing a run at three sizes: time, memory, bytes, and how each grows.
 
     python benchmarks/publish.py            23,760 and 237,600 trials; minutes
-    python benchmarks/publish.py --quick    23,760 trials only
+    python benchmarks/publish.py --quick    1,188 trials only; seconds
     python benchmarks/publish.py --large    also 1,021,680 trials; asking and scoring them takes most of an hour
     python benchmarks/publish.py --json     one JSON object
     python benchmarks/publish.py --keep DIR keep the runs there, and use those that are there already
@@ -89,14 +89,14 @@ class Step:
     peak_mb: float
 
 
-def measured(step: str, folder: Path, times: int) -> Step:
+def measured(step: str, folder: Path, times: float) -> Step:
     command = [sys.executable, __file__, "--step", step, "--folder", str(folder), "--times", str(times)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(done.stdout.splitlines()[-1])
-    return Step(step, TRIALS * times, **found)
+    return Step(step, round(TRIALS * times), **found)
 
 
-def one_step(step: str, folder: Path, times: int) -> None:
+def one_step(step: str, folder: Path, times: float) -> None:
     start = time.perf_counter()
     if step == "ask":
         ask(folder, times)
@@ -112,7 +112,7 @@ def one_step(step: str, folder: Path, times: int) -> None:
     print(json.dumps(found))
 
 
-def at_size(folder: Path, times: int) -> list[Step]:
+def at_size(folder: Path, times: float) -> list[Step]:
     """Every step at one size; the run is asked unless it is there."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "sweep" / "manifest.json").is_file():
@@ -121,7 +121,7 @@ def at_size(folder: Path, times: int) -> list[Step]:
     steps = [measured(name, folder, times) for name in names]
     size = sum(path.stat().st_size for path in (folder / "published" / "sweep").rglob("*") if path.is_file())
     print(
-        f"{TRIALS * times:>9,} trials: {size / 1e6:.1f} MB published, "
+        f"{round(TRIALS * times):>9,} trials: {size / 1e6:.1f} MB published, "
         f"{(folder / 'sweep' / 'run.db').stat().st_size / 1e6:.0f} MB run.db",
         file=sys.stderr,
     )
@@ -130,22 +130,22 @@ def at_size(folder: Path, times: int) -> list[Step]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Time, memory and growth of publish and audit.")
-    parser.add_argument("--quick", action="store_true", help="one size")
+    parser.add_argument("--quick", action="store_true", help="one small size, no figures")
     parser.add_argument("--large", action="store_true", help="a million trials, too")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--keep", type=Path, help="keep the runs in this folder")
     parser.add_argument("--step", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--times", type=int, default=1, help=argparse.SUPPRESS)
+    parser.add_argument("--times", type=float, default=1, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.step:
         one_step(given.step, given.folder, given.times)
         return 0
-    sizes = [1] if given.quick else [1, 10, 43] if given.large else [1, 10]
+    sizes = [0.05] if given.quick else [1, 10, 43] if given.large else [1, 10]
     with tempfile.TemporaryDirectory() as scratch:
         steps = [step for times in sizes for step in at_size((given.keep or Path(scratch)) / str(times), times)]
     if given.json:
-        print(json.dumps([asdict(step) for step in steps], sort_keys=True))
+        print(json.dumps({"steps": [asdict(step) for step in steps]}, sort_keys=True))
         return 0
     for one in steps:
         told = f"{one.seconds:7.1f} s  {one.cpu_seconds:7.1f} s of processor  {one.peak_mb:6.0f} MB"

@@ -1,8 +1,9 @@
 """How long the newest scorers take for a response: by its length, all together, and how that grows.
 
     python benchmarks/scoring.py            a minute
-    python benchmarks/scoring.py --quick    seconds; growth up to 1 MB instead of 10 MB
+    python benchmarks/scoring.py --quick    seconds; growth up to 100 kB instead of 10 MB
     python benchmarks/scoring.py --json     one JSON object
+    python benchmarks/scoring.py --against DIR   also with the source in DIR (another version's src), in turns
 
 Times are processor time, the least of a few runs. `calibration_ns` is what one turn of an empty loop takes on the same
 core at the same time: compare machines by the ratio. The loop is that of `perpend score`: responses outside, scorers
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -146,6 +148,10 @@ GROWTH = (
 """What long texts are made of: one thing over and over, chosen to trouble one rule each."""
 
 
+SIZES = {100: 64, 1000: 64, 2000: 48, 20_000: 16}
+"""Characters of a response, and how many responses of that size two versions are compared on."""
+
+
 def newest(name: str) -> Scorer:
     """The newest version of a scorer."""
     versions: Sequence[Scorer] = importlib.import_module(f"perpend.scorers.{name}").VERSIONS
@@ -217,13 +223,52 @@ def calibration() -> float:
     return seconds(work, 3) * 1e3
 
 
+def in_turns(sources: Sequence[str | None], size: int, count: int, runs: int) -> list[float]:
+    """Microseconds for one response by all scorers, of this version (None) and of others, run after run in turns.
+
+    Every kind of answer is timed by itself, and its least time counts: on a busy machine no whole run is undisturbed.
+    """
+    sets = [[newest(name) for name in NAMES] if source is None else _of_source(source) for source in sources]
+    pairs = responses(size, count)
+    best = [[float("inf")] * len(KINDS) for _ in sets]
+    for _ in range(runs):
+        for scorers, times in zip(sets, best, strict=True):
+            for kind in range(len(KINDS)):
+                part = pairs[kind :: len(KINDS)]
+                start = time.process_time()
+                for item, response in part:
+                    for scorer in scorers:
+                        scorer.judge(item, response)
+                times[kind] = min(times[kind], (time.process_time() - start) / len(part) * 1e6)
+    return [sum(times) / len(times) for times in best]
+
+
+def _of_source(source: str) -> list[Scorer]:
+    """The newest scorers of another source, loaded beside this one."""
+    own = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "perpend"}
+    sys.path.insert(0, source)
+    try:
+        return [newest(name) for name in NAMES]
+    finally:
+        sys.path.remove(source)
+        for name in [name for name in sys.modules if name.split(".")[0] == "perpend"]:
+            del sys.modules[name]
+        sys.modules.update(own)
+
+
 def main() -> None:
     """Measure, and print a table or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="each once; growth up to 100 kB")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--against", metavar="DIR", help="the source of another version, measured in turns with this")
     options = parser.parse_args()
-    runs = 3 if options.quick else 7
+    runs = 1 if options.quick else 7
+    if options.against is not None:
+        sizes = {size: in_turns((None, options.against), size, count, 3 * runs) for size, count in SIZES.items()}
+        compared = {str(size): {"this": this, "other": other} for size, (this, other) in sizes.items()}
+        print(json.dumps({"microseconds_in_turns": compared, "calibration_ns": calibration()}))
+        return
     scorers = [newest(name) for name in NAMES]
     together = per_response(scorers, 1000, 300, runs)
     result = {
@@ -234,7 +279,7 @@ def main() -> None:
         "microseconds_1kB_each": {f"{s.name}@{s.version}": per_response([s], 1000, 300, runs) for s in scorers},
         "microseconds_1kB": together,
         "responses_per_second_1kB": 1e6 / together,
-        "growth_for_10_times_the_text": growth(scorers, 1_000_000 if options.quick else 10_000_000),
+        "growth_for_10_times_the_text": growth(scorers, 100_000 if options.quick else 10_000_000),
         "calibration_ns": calibration(),
     }
     if options.json:

@@ -31,9 +31,12 @@ from statistics import median
 from stub_server import answer, prompt
 
 WORKERS = 64
+ROWS = ("bare", "client", "perpend", "perpend, scored")
+# What each peer must be able to import: inspect_ai brings its client of OpenAI's protocol only with the openai package.
+PEERS = {"inspect_ai": "inspect_ai, openai", "lm_eval": "lm_eval, aiohttp, tenacity"}
 HERE = Path(__file__).resolve()
 STUB = HERE.with_name("stub_server.py")
-PERPEND = [str(Path(sys.executable).parent / "perpend")]
+PERPEND = [sys.executable, "-c", "from perpend.cli import main; main()"]
 TASK = """
 from perpend.ask.task import Task
 from perpend.ask.conditions import control
@@ -171,7 +174,9 @@ def over_http(url: str) -> list[str]:
     return ["--model", "openai/stub", "--model-option", f"base_url={url}", "--workers", str(WORKERS)]
 
 
-def compare(folder: Path, n: int, repeats: int, latency_ms: int) -> dict[str, dict[str, object]]:
+def compare(
+    folder: Path, n: int, repeats: int, latency_ms: int, rows: Sequence[str] = ROWS
+) -> dict[str, dict[str, object]]:
     """Bare loop, our client alone and perpend end to end, in turn, against the same server; medians.
 
     CPU an item is without the cost of starting, which is that of a run of one item; wall ratios include it.
@@ -179,14 +184,15 @@ def compare(folder: Path, n: int, repeats: int, latency_ms: int) -> dict[str, di
 
     def commands(size: int, name: str) -> dict[str, list[str]]:
         items = write_items(folder / f"items-{size}.jsonl", size)
-        return {
+        every = {
             "bare": [sys.executable, str(HERE), "bare", url, str(size), str(folder / "bare.jsonl")],
             "client": [sys.executable, str(HERE), "client", url, str(size)],
             "perpend": perpend_eval(folder, items, name, *over_http(url)),
             "perpend, scored": perpend_eval(folder, items, f"{name}-scored", *over_http(url), is_scored=True),
         }
+        return {who: every[who] for who in rows}
 
-    costs: dict[str, list[Cost]] = {"bare": [], "client": [], "perpend": [], "perpend, scored": []}
+    costs: dict[str, list[Cost]] = {who: [] for who in rows}
     with stub(latency_ms) as (url, _):
         start = {who: spend(command) for who, command in commands(1, f"start-{latency_ms}").items()}
         for repeat in range(repeats):
@@ -216,11 +222,11 @@ def storage(database: Path) -> dict[str, float]:
     return {"total": size / n, "beyond_texts": (size - said - asked) / n}
 
 
-def first_request_s(folder: Path) -> float:
-    """From the start of `perpend eval` to the moment when the server has its first request; median of five."""
+def first_request_s(folder: Path, repeats: int = 5) -> float:
+    """From the start of `perpend eval` to the moment when the server has its first request; the median."""
     items = write_items(folder / "items-20.jsonl", 20)
     seconds = []
-    for repeat in range(5):
+    for repeat in range(repeats):
         with stub(0) as (url, process):
             started = time.time()
             spend(perpend_eval(folder, items, f"first-{repeat}", *over_http(url)))
@@ -251,8 +257,8 @@ def resume_s(folder: Path, trials: int) -> dict[str, float]:
 def peers(folder: Path, python: str, n: int) -> dict[str, object]:
     """inspect_ai and lm-eval on the same items at 0 ms, where installed; CPU an item without the cost of starting."""
     found: dict[str, object] = {}
-    for peer in ("inspect_ai", "lm_eval"):
-        if subprocess.run([python, "-c", f"import {peer}"], capture_output=True, check=False).returncode:
+    for peer, modules in PEERS.items():
+        if subprocess.run([python, "-c", f"import {modules}"], capture_output=True, check=False).returncode:
             found[peer] = None
             continue
         with stub(0) as (url, _):
@@ -289,7 +295,8 @@ def peer_command(peer: str, python: str, url: str, n: int, folder: Path) -> tupl
 def measure(options: argparse.Namespace, folder: Path) -> dict[str, object]:
     """Everything, one after the other."""
     n, quick = options.n, options.quick
-    latencies = {str(ms): compare(folder, n, 1 if quick else options.repeats, ms) for ms in (0, 20)}
+    rows = ("bare", "perpend") if quick else ROWS
+    latencies = {str(ms): compare(folder, n, 1 if quick else options.repeats, ms, rows) for ms in (0, 20)}
     run = folder / "runs" / "http-0-0"
     asked = storage(run / "run.db")
     score = spend([*PERPEND, "score", "--trust-code", str(run)])
@@ -300,11 +307,11 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, object]:
         "cores": os.cpu_count(),
         "latency_ms": latencies,
         "storage_bytes_per_item": {"asked": asked, "scored": storage(run / "run.db")},
-        "first_request_s": first_request_s(folder),
+        "first_request_s": first_request_s(folder, 1 if quick else 5),
         "score_s": score.wall_s,
-        "peak_memory_mb": memory_mb(folder, (500, 5_000) if quick else (5_000, 200_000)),
-        "resume": resume_s(folder, 20_000 if quick else 1_000_000),
-        "peers": peers(folder, options.peers_python, 100 if quick else 2_000),
+        "peak_memory_mb": memory_mb(folder, (100, 200) if quick else (5_000, 200_000)),
+        "resume": resume_s(folder, 2_000 if quick else 1_000_000),
+        "peers": {} if quick else peers(folder, options.peers_python, 2_000),
     }
 
 
@@ -342,12 +349,12 @@ def targets(found: dict[str, object]) -> list[dict[str, object]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--json", action="store_true", help="print exactly one JSON object")
-    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes; the numbers say little")
-    parser.add_argument("--n", type=int, help="items of the comparison [20000; quick 1000]")
+    parser.add_argument("--quick", action="store_true", help="seconds, without other harnesses; the numbers say little")
+    parser.add_argument("--n", type=int, help="items of the comparison [20000; quick 200]")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--peers-python", default=sys.executable, help="a Python that has inspect_ai or lm_eval")
     options = parser.parse_args()
-    options.n = options.n or (1_000 if options.quick else 20_000)
+    options.n = options.n or (200 if options.quick else 20_000)
     with tempfile.TemporaryDirectory() as folder:
         found = measure(options, Path(folder))
     found["targets"] = targets(found)

@@ -1,19 +1,25 @@
-"""Tiny random checkpoints of four architectures, made in the test; and one that takes no mask."""
+"""Tiny random checkpoints of six architectures, made in the test; and one that takes no mask."""
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 import torch
+from torch import Tensor
 from transformers import (
     Gemma2Config,
     Gemma2ForCausalLM,
     GPT2Config,
     GPT2LMHeadModel,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
     MambaConfig,
     MambaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
     PreTrainedModel,
     Qwen2Config,
     Qwen2ForCausalLM,
@@ -34,7 +40,7 @@ _SHAPE = {
     "eos_token_id": 2,
     "pad_token_id": 0,
 }
-ARCHITECTURES = ("llama", "qwen2", "gemma2", "gpt2")
+ARCHITECTURES = ("llama", "qwen2", "gemma2", "gpt2", "mistral", "gpt_neox")
 
 
 @cache
@@ -50,6 +56,10 @@ def tiny(name: str) -> PreTrainedModel:
             made = Qwen2ForCausalLM(Qwen2Config(**_SHAPE))
         case "gemma2":
             made = Gemma2ForCausalLM(Gemma2Config(**_SHAPE, head_dim=8, sliding_window=24))
+        case "mistral":
+            made = MistralForCausalLM(MistralConfig(**_SHAPE, sliding_window=32))
+        case "gpt_neox":
+            made = GPTNeoXForCausalLM(GPTNeoXConfig(**_SHAPE))
         case "gpt2":
             made = GPT2LMHeadModel(
                 GPT2Config(
@@ -80,3 +90,35 @@ def brute(model: PreTrainedModel, tokens: tuple[int, ...], start: int) -> list[f
         logits = model(input_ids=torch.tensor([tokens[:-1]])).logits[0].double()
     shares = logits.log_softmax(-1)
     return [float(shares[at - 1, tokens[at]]) for at in range(start, len(tokens))]
+
+
+def flash(  # noqa: PLR0917 - as torch has it
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    queries: Tensor,
+    starts: Tensor,
+    most_queries: int,
+    most_keys: int,
+    dropout: float,
+    *,
+    is_causal: bool,
+    return_debug_mask: bool,
+    scale: float | None,
+    seqused_k: Tensor,
+) -> tuple[Tensor, Tensor, None, None, None]:
+    """What torch's kernel for texts of different lengths computes, which is on a GPU alone, by its definition."""
+    assert {tensor.dtype for tensor in (queries, starts, seqused_k)} == {torch.int32}
+    assert len(queries) == len(starts) == len(seqused_k) + 1
+    assert (dropout, return_debug_mask) == (0.0, False)
+    groups, parts, weights = query.shape[1] // key.shape[1], [], []
+    for (lo, hi), start, used in zip(pairwise(queries.tolist()), starts.tolist(), seqused_k.tolist(), strict=False):
+        assert 1 <= hi - lo <= most_queries
+        assert 1 <= used <= most_keys
+        keys, values = (states[start : start + used].repeat_interleave(groups, 1) for states in (key, value))
+        scores = torch.einsum("qhd,khd->hqk", query[lo:hi], keys) * (scale or query.shape[-1] ** -0.5)
+        if is_causal:
+            scores = scores.masked_fill(torch.ones(scores.shape[1:], dtype=torch.bool).triu(1), -torch.inf)
+        parts.append(torch.einsum("hqk,khd->qhd", scores.softmax(-1), values))
+        weights.append(scores.logsumexp(-1))
+    return torch.cat(parts), torch.cat(weights, 1), None, None, None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -199,24 +198,6 @@ def openai_error(status: int, message: str, code: str | None = None, **headers: 
     """An error as OpenAI shapes it."""
     body = {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
     return Reply(json.dumps(body).encode(), status, {"Content-Type": "application/json", **headers})
-
-
-def openai_echo(received: Received, logprob: Callable[[str], float], special: str = "<s>") -> Reply:
-    """Prompt log-probabilities as vLLM returns them for echo = true, max_tokens = 0: one word or blank run a token."""
-    assert isinstance(received.body, dict)
-    choices = []
-    for index, prompt in enumerate(received.body["prompt"]):
-        tokens = [special, *re.findall(r"\s?\S+|\s+", prompt)]
-        offsets = [sum(len(token) for token in tokens[:n]) for n in range(len(tokens))]
-        logprobs = {
-            "text_offset": offsets,
-            "tokens": tokens,
-            "token_logprobs": [None, *(logprob(token) for token in tokens[1:])],
-            "top_logprobs": None,
-        }
-        choices.append({"index": index, "text": prompt, "logprobs": logprobs, "finish_reason": "length"})
-    usage = {"prompt_tokens": 9, "completion_tokens": 0, "total_tokens": 9}
-    return Reply(json.dumps({"id": "cmpl-1", "object": "text_completion", "choices": choices, "usage": usage}).encode())
 
 
 def anthropic_message(text: str, stop_reason: str = "end_turn") -> Reply:

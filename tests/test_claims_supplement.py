@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from perpend._convert import convert
+from perpend.errors import AuditFailure
 from perpend.measure.run import Run
-from perpend.proof.claims import check, read_claims
+from perpend.proof.claims import check, raise_for_failures, read_claims
 from tests.conftest import ROOT
 
 CLAIMS = ROOT / "examples" / "claims" / "supplement.toml"
@@ -140,9 +141,14 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @needs_data
 def test_every_published_number_is_recomputed_from_a_sweep_with_the_published_counts(sweep: Run) -> None:
     verdicts = check(CLAIMS, [sweep])
-    failed = {verdict.name: verdict.why for verdict in verdicts if verdict.status != "pass"}
-    assert set(failed) <= NOT_PUBLISHED
-    assert len(verdicts) - len(failed) >= 79
+    unchecked = {verdict.name: verdict.why for verdict in verdicts if verdict.status != "pass"}
+    assert set(unchecked) == NOT_PUBLISHED
+    assert {verdict.status for verdict in verdicts if verdict.name in NOT_PUBLISHED} == {"not checkable"}
+    assert all("is in no table that the study published" in why for why in unchecked.values())
+    assert len(verdicts) - len(unchecked) >= 79
+    raise_for_failures(verdicts)
+    with pytest.raises(AuditFailure, match="3 of 82 claims could not be checked"):
+        raise_for_failures(verdicts, strict=True)
 
 
 @needs_data
@@ -159,10 +165,12 @@ def test_on_real_rows_the_stored_labels_recompute_and_the_counts_of_the_sweep_do
     run = Run(convert(DATA / "real_outputs_t0.jsonl", tmp_path / "rows"))
     run.score(RULES)
     assert set(run.table.values("condition")) == {"control", *PRESSURES}
-    claims = [c for c in read_claims(CLAIMS) if not c.name.startswith("temperature")]  # these rows are all of T = 0
     found = defaultdict(list)
-    for verdict in check(claims, [run]):
+    for verdict in check(CLAIMS, [run]):
         found[verdict.claim.name].append(verdict.status)
+        if verdict.name in NOT_PUBLISHED:
+            assert "no trial has temperature 1" in verdict.why
+    assert {status for name in NOT_PUBLISHED for status in found[name]} == {"not checkable"}
     assert found["correctness_mismatches"] == ["pass"]
     assert found["trials"] == ["fail"]
 

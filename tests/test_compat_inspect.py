@@ -20,6 +20,7 @@ from perpend.errors import DataError
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
+from perpend.measure.stated import follows, read_stated
 from perpend.types import Response, Sampling, Score, Usage
 from tests.test_compat_rows import notes
 
@@ -101,8 +102,9 @@ def test_the_accuracy_is_the_one_that_inspect_reports(
     assert run["correct"].rate().value == pytest.approx(reported[form]["match"])
     assert 0 < reported[form]["match"] < 1
     assert run["stored_match"].disagreement(run["correct"]).value == 0
-    source = run.manifest.source_of_import or {}
-    assert {"scorer": "match", "metric": "accuracy", "value": reported[form]["match"]} in source["reported"]
+    stated = {one.what: one for one in read_stated(run.manifest.source_of_import)}
+    assert stated["accuracy of match"].value == reported[form]["match"]
+    assert follows(run.table, stated["accuracy of match"])[0] == pytest.approx(reported[form]["match"])
 
 
 def test_both_forms_of_a_log_become_the_same_trials(

@@ -299,17 +299,25 @@ def test_the_bytes_of_a_receipt(tmp_path: Path) -> None:
     (tmp_path / "code" / "b.py").write_bytes("x = 'ü'\n".encode())
     (tmp_path / "receipt.json.sig").write_bytes(b"not listed")
     (tmp_path / "signer.pub").write_bytes(b"not listed")
+    (tmp_path / "statement.intoto.json.sig").write_bytes(b"not listed")
     written = receipt.write(tmp_path, "tiny", {"gates": [{"name": "complete", "ok": True}]})
     broken = f"older receipts would not verify; raise the receipt's format ({receipt.FORMAT}) and keep checking this"
     assert written.root_sha256 == "5352b5931988267b5683e769dc7a2611325769241d4323e1201661ea893f1e82", broken
-    assert written.receipt_sha256 == "4cc929c33dd852181b2cdde65ac54c1ac4ae3106cdf3323d34582d1da0af49c8", broken
+    assert written.receipt_sha256 == "7e49e6a0621946620a9b97c3b6dd8d19853fc827a09b0341e45f96b744b62678", broken
     assert (tmp_path / "receipt.json").read_text(encoding="utf-8") == (
         '{\n  "files": {\n    "a.txt": "b640e840b19d378660b32fb51ae18d67dccb4a8596a29e7bd72c1b2ae5928f41",\n'
-        '    "code/b.py": "7f83547fb5c6114df9ba1771f68811122f12a9cd43dd21e33d7320cd82e02fe4"\n  },\n  "format": 1,\n'
+        '    "code/b.py": "7f83547fb5c6114df9ba1771f68811122f12a9cd43dd21e33d7320cd82e02fe4"\n  },\n  "format": 2,\n'
         '  "gates": [\n    {\n      "name": "complete",\n      "ok": true\n    }\n  ],\n'
-        '  "receipt_sha256": "4cc929c33dd852181b2cdde65ac54c1ac4ae3106cdf3323d34582d1da0af49c8",\n'
+        '  "receipt_sha256": "7e49e6a0621946620a9b97c3b6dd8d19853fc827a09b0341e45f96b744b62678",\n'
         '  "root_sha256": "5352b5931988267b5683e769dc7a2611325769241d4323e1201661ea893f1e82",\n  "run": "tiny"\n}\n'
     ), broken
+    older = (tmp_path / "receipt.json").read_text(encoding="utf-8").replace('"format": 2', '"format": 1')
+    older = older.replace(
+        "7e49e6a0621946620a9b97c3b6dd8d19853fc827a09b0341e45f96b744b62678",
+        "4cc929c33dd852181b2cdde65ac54c1ac4ae3106cdf3323d34582d1da0af49c8",
+    )
+    (tmp_path / "receipt.json").write_text(older, encoding="utf-8")
+    assert receipt.differences(tmp_path) == [], "a receipt of perpend 0.1 does not verify any more"
 
 
 def test_a_changed_schema_has_a_new_version() -> None:

@@ -22,11 +22,12 @@ from transformers import (
 )
 
 from perpend.errors import ModelError
-from perpend.inside.blocks import anatomy, in_batches, padded, read, received, steered
+from perpend.inside.blocks import anatomy, in_batches, padded, read, received
 from perpend.inside.steering import Steering, generate, moved, weigh
 from perpend.models.hf.checkpoint import Checkpoint, hand_over, weigher
 from perpend.models.hf.forest import Passage
 from perpend.models.hf.provider import Transformers
+from perpend.models.hf.push import pushed
 from perpend.models.template import TemplateProcess
 from perpend.types import Message, Request, Sampling
 
@@ -103,7 +104,7 @@ def own_logprobs(model: PreTrainedModel, prompt: tuple[int, ...]) -> Tensor:
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_the_lens_at_the_last_layer_is_the_models_own_distribution(kind: str) -> None:
     model = random_model(kind)
-    reading = read(model, PROMPTS, range(LAYERS), vocabulary=True)
+    reading = read(weigher(model, 2048), PROMPTS, range(LAYERS), vocabulary=True)
     for row, prompt in enumerate(PROMPTS):
         assert torch.allclose(reading.logprobs[row, -1], own_logprobs(model, prompt), atol=1e-5)
         assert not torch.allclose(reading.logprobs[row, 0], reading.logprobs[row, -1], atol=1e-2)
@@ -112,7 +113,7 @@ def test_the_lens_at_the_last_layer_is_the_models_own_distribution(kind: str) ->
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_captured_layers_are_those_that_the_model_hands_from_block_to_block(kind: str) -> None:
     model = random_model(kind)
-    reading = read(model, PROMPTS, range(LAYERS - 1), vocabulary=False)
+    reading = read(weigher(model, 2048), PROMPTS, range(LAYERS - 1), vocabulary=False)
     for row, prompt in enumerate(PROMPTS):
         with torch.inference_mode():
             states = model(input_ids=torch.tensor([prompt]), output_hidden_states=True).hidden_states
@@ -126,7 +127,7 @@ def test_blocks_that_do_nothing_show_the_embeddings_distribution_at_every_layer(
         for block in anatomy(model).blocks:
             block.self_attn.o_proj.weight.zero_()
             block.mlp.down_proj.weight.zero_()
-    reading = read(model, PROMPTS, range(LAYERS), vocabulary=True)
+    reading = read(weigher(model, 2048), PROMPTS, range(LAYERS), vocabulary=True)
     for row, prompt in enumerate(PROMPTS):
         with torch.inference_mode():
             embedded = model.model.embed_tokens.weight[prompt[-1]]
@@ -137,7 +138,7 @@ def test_blocks_that_do_nothing_show_the_embeddings_distribution_at_every_layer(
 
 def test_without_the_final_norm_the_lens_would_say_something_else() -> None:
     model = random_model()
-    reading = read(model, PROMPTS[:1], [0], vocabulary=True)
+    reading = read(weigher(model, 2048), PROMPTS[:1], [0], vocabulary=True)
     with torch.inference_mode():
         skipped = model.lm_head(reading.residuals[0, 0]).log_softmax(-1)
     assert not torch.allclose(reading.logprobs[0, 0], skipped, atol=0.1)
@@ -155,7 +156,7 @@ def test_a_model_that_does_more_after_its_norm_is_refused_rather_than_misread() 
     )
     model = AutoModelForCausalLM.from_config(config).eval()
     with pytest.raises(ModelError, match="not the final norm of its last block"):
-        read(model, [(3, 4)], [0], vocabulary=True)
+        read(weigher(model, 2048), [(3, 4)], [0], vocabulary=True)
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
@@ -163,15 +164,16 @@ def test_steering_changes_what_the_next_layer_is_given_by_the_vector_there_and_n
     model = random_model(kind)
     parts, tokens = anatomy(model), padded(PROMPTS)
     vector = torch.linspace(-1.0, 1.0, WIDTH)
+    last = torch.arange(8)[None] == 7
     for layer in range(LAYERS):
-        for positions in (torch.zeros(3, 8, dtype=torch.bool).index_fill(1, torch.tensor([1]), True), None):
+        for positions in (torch.zeros(3, 8, dtype=torch.bool).index_fill(1, torch.tensor([1]), True), last):
             given = []
             for alpha in (0.0, 2.0):
                 with torch.inference_mode(), received(parts, layer) as seen:
-                    with steered(parts.blocks[layer], alpha * vector, positions):
+                    with pushed(parts.blocks[layer], alpha * vector, positions):
                         model(input_ids=tokens, use_cache=False)
                     given.append(seen[0])
-            place = 1 if positions is not None else -1
+            place = -1 if positions is last else 1
             change = given[1] - given[0]
             assert torch.allclose(change[:, place], (2.0 * vector).expand(3, -1), atol=1e-5)
             change[:, place] = 0.0
@@ -184,8 +186,8 @@ def test_alpha_0_is_bit_for_bit_the_model_without_a_hook(kind: str) -> None:
     tokens, vector = padded(PROMPTS), torch.zeros(WIDTH)
     with torch.inference_mode():
         plain = model(input_ids=tokens, use_cache=False).logits
-        for positions in (torch.ones(1, 1, dtype=torch.bool), None):
-            with steered(anatomy(model).blocks[1], vector, positions):
+        for positions in (torch.ones(1, 1, dtype=torch.bool), torch.arange(8)[None] == 7):
+            with pushed(anatomy(model).blocks[1], vector, positions):
                 assert torch.equal(model(input_ids=tokens, use_cache=False).logits, plain)
         assert torch.equal(model(input_ids=tokens, use_cache=False).logits, plain)
 
@@ -242,7 +244,7 @@ def test_steered_answers_are_those_of_whole_passes_over_the_growing_text(kind: s
         answer: list[int] = []
         while len(answer) < 5:
             positions = torch.arange(len(tokens))[None] >= first
-            with torch.inference_mode(), steered(block, steer.vector, positions):
+            with torch.inference_mode(), pushed(block, steer.vector, positions):
                 token = int(made.model(input_ids=torch.tensor([tokens])).logits[0, -1].argmax())
             if token in made.ends:
                 break

@@ -138,18 +138,20 @@ def test_the_lens_has_every_layer_of_every_trial_and_agrees_with_the_answers(mad
 
 def test_projections_are_the_probes_values_at_the_answer_position(made: Checkpoint, look: Look) -> None:
     probes = rows(look, "probes")
-    assert [probe["layer"] for probe in probes] == list(range(LAYERS))
+    assert [probe["layer"] for probe in probes] == 2 * list(range(LAYERS))
+    assert [probe["kind"] for probe in probes] == LAYERS * ["truth"] + LAYERS * ["social"]
     row = rows(look, "projections")[7]
     prompt = made.tokens(prompt_of(made, look, row["trial"]))
-    stream = read(made.model, [prompt], range(LAYERS), vocabulary=False).residuals[0].double().numpy()
-    for layer, probe in enumerate(probes):
+    stream = read(weigher(made.model, 2048), [prompt], range(LAYERS), vocabulary=False).residuals[0].double().numpy()
+    for place, probe in enumerate(probes):
+        layer, field = place % LAYERS, "values" if place < LAYERS else "social"
         value = float(np.array(probe["weight"]) @ stream[layer] + probe["bias"])
-        assert row["values"][layer] == pytest.approx(value, abs=1e-4)
+        assert row[field][layer] == pytest.approx(value, abs=1e-4)
 
 
 def test_no_item_stands_on_both_sides_and_each_stands_with_both_labels(look: Look) -> None:
     found = rows(look, "statements")
-    assert len(found) == 2 * FACTS
+    assert [row["kind"] for row in found] == 2 * FACTS * ["truth"] + 4 * FACTS * ["social"]
     sides: dict[object, set[object]] = {}
     labels: dict[object, set[object]] = {}
     for row in found:
@@ -159,7 +161,8 @@ def test_no_item_stands_on_both_sides_and_each_stands_with_both_labels(look: Loo
     assert all(label == {True, False} for label in labels.values())
     assert sum(side == {True} for side in sides.values()) == 4
     for probe in rows(look, "probes"):
-        assert probe["accuracy"]["n"] == 8
+        assert probe["accuracy"]["n"] == (8 if probe["kind"] == "truth" else 16)
+    assert set(look.estimates["accuracy"]) == set(look.estimates["social_accuracy"]) == {"0", "1", "2"}
 
 
 def test_steering_keeps_its_own_baseline_and_moves_the_log_odds_of_both_signs_differently(look: Look) -> None:
@@ -222,7 +225,15 @@ def test_other_weights_other_layers_and_other_names_are_refused(made: Checkpoint
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"layers": ()}, {"top_k": 0}, {"held_out": 1.0}, {"alphas": (0.0,)}, {"alphas": (1.0, 1.0)}, {"steer_at": "end"}],
+    [
+        {"layers": ()},
+        {"top_k": 0},
+        {"held_out": 1.0},
+        {"alphas": (0.0,)},
+        {"alphas": (1.0, 1.0)},
+        {"steer_at": "end"},
+        {"steer_by": "x"},
+    ],
 )
 def test_settings_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SpecError):
@@ -268,11 +279,13 @@ def test_of_two_models_each_has_a_look_of_its_own(made: Checkpoint, tmp_path: Pa
     trials = [{row["trial"] for row in rows(found, "lens")} for found in (first, second)]
     assert not trials[0] & trials[1]
     with closing(sqlite3.connect(write(directory, tmp_path / "simulation.db"))) as db:
-        assert db.execute("SELECT count(*) FROM conformity_probes").fetchone() == (4,)
+        assert db.execute("SELECT count(*) FROM conformity_probes").fetchone() == (8,)
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
 COLUMNS = {
+    "conformity_trial_steps": "trial_id time_step agent_id created_at",
+    "conformity_think_tokens": "think_id trial_id token_index token_text token_id created_at",
     "conformity_logit_lens": "logit_id trial_id layer_index token_index topk_json created_at",
     "conformity_probes": "probe_id run_id probe_kind train_dataset_id model_id layers_json component token_position"
     " artifact_path metrics_json created_at",
@@ -286,12 +299,14 @@ COLUMNS = {
 }
 
 
-def test_a_look_fills_the_six_tables_under_the_studys_names(look: Look, tmp_path: Path) -> None:
+def test_a_look_fills_the_eight_tables_under_the_studys_names(look: Look, tmp_path: Path) -> None:
     written = write(look.folder.parents[1], tmp_path / "simulation.db")
     expected = {
         "conformity_logit_lens": len(rows(look, "lens")),
-        "conformity_probes": 2,  # one for each temperature, which is a run of the study
-        "conformity_probe_projections": len(rows(look, "projections")) * LAYERS,
+        "conformity_probes": 4,  # two for each temperature, which is a run of the study
+        "conformity_probe_projections": len(rows(look, "projections")) * LAYERS * 2,
+        "conformity_trial_steps": len(rows(look, "answers")),
+        "conformity_think_tokens": 0,  # random weights think nothing
         "conformity_interventions": 2,
         "conformity_intervention_results": 10,
         "conformity_answer_logprobs": FACTS * 6 * 2 + 6,
@@ -331,6 +346,24 @@ def test_a_database_with_a_look_is_imported_with_its_own_answers(look: Look, tmp
     written = write(directory, tmp_path / "simulation.db")
     assert write(directory, tmp_path / "again.db").read_bytes() == written.read_bytes()
     again = Run(read_simulation(written, tmp_path / "again"))
+    back = write(again.directory, tmp_path / "back.db")
+    with closing(sqlite3.connect(written)) as first, closing(sqlite3.connect(back)) as second:
+        for table, names in COLUMNS.items():
+            # Ids of runs and of outputs are each file's own; all else is as it was.
+            kept = [name for name in names.split() if name not in ("run_id", "output_id_before", "output_id_after")]
+            asked = f"SELECT {', '.join(kept)} FROM {table} ORDER BY 1, 2, 3"
+            assert second.execute(asked).fetchall() == first.execute(asked).fetchall(), table
+        assert second.execute("PRAGMA foreign_key_check").fetchall() == []
+        texts = (
+            "SELECT r.result_id, b.raw_text, a.raw_text FROM conformity_intervention_results r"
+            " JOIN conformity_outputs b ON b.output_id = r.output_id_before"
+            " JOIN conformity_outputs a ON a.output_id = r.output_id_after ORDER BY 1"
+        )
+        assert second.execute(texts).fetchall() == first.execute(texts).fetchall() != []
+    kept_file = again.directory / "inside" / "imported" / "conformity_probes.jsonl"
+    kept_file.write_text(kept_file.read_text().replace("truth", "TRUTH"))
+    with pytest.raises(StoreError, match="not the file that tables.json tells of"):
+        write(again.directory, tmp_path / "spoiled.db")
     again.score(["correct@1"])
     before = Run(directory)["correct@1"].where(condition="control").rate()
     assert again["correct@1"].where(condition="control").rate() == before

@@ -94,6 +94,19 @@ def test_every_item_gives_the_same_sentence_with_its_target_and_with_its_decoy()
     assert made[0].text.startswith("Capital of {France}?\n")
 
 
+def test_social_statements_are_the_same_words_and_their_labels_have_nothing_to_do_with_the_right_answer() -> None:
+    made = statements([Item("a", "Capital of France?", target="Paris", decoy="Lyon")], "social")
+    assert [one.kind for one in made] == ["social"] * 4
+    lines = [one.text.splitlines() for one in made]
+    for answer in ("Paris", "Lyon"):
+        proposed = [one.label for one, text in zip(made, lines, strict=True) if text[3].endswith(answer)]
+        said = [one.label for one, text in zip(made, lines, strict=True) if text[1].endswith(answer)]
+        assert sorted(proposed) == sorted(said) == [False, True]
+    for one, text in zip(made, lines, strict=True):
+        assert one.label == (text[1].rpartition(" ")[2] == text[3].rpartition(" ")[2])
+        assert {text[1].rpartition(" ")[2], text[2].rpartition(" ")[2]} == {"Paris", "Lyon"}
+
+
 def test_two_items_with_one_question_are_one_item_of_the_split() -> None:
     asked = [
         Item("first", "Capital of France?", target="Paris", decoy="Lyon"),
@@ -132,5 +145,7 @@ def test_the_fit_is_the_minimum_of_the_documented_loss() -> None:
 
 def test_the_best_probe_is_the_earliest_of_the_most_accurate() -> None:
     line = Line(np.ones(2), 0.0)
-    made = [LinearProbe(n, line, 1.0, Estimate(value, 10), 1.0, 10) for n, value in enumerate((0.6, 0.9, 0.9, 0.7))]
+    made = [
+        LinearProbe("truth", n, line, 1.0, Estimate(value, 10), 1.0, 10) for n, value in enumerate((0.6, 0.9, 0.9, 0.7))
+    ]
     assert best(made).layer == 1

@@ -3,11 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
-from perpend.models.hf.candidates import Weigher, read_at, tree_mask
+from perpend.models.hf import attention
+from perpend.models.hf.candidates import Watch, Weigher, read_at
 from perpend.models.hf.checkpoint import weigher
 from perpend.models.hf.forest import Passage
-from tests.hf_models import ARCHITECTURES, LONGEST, VOCABULARY, brute, tiny
+from perpend.models.hf.layout import tree_mask
+from tests.hf_models import ARCHITECTURES, LONGEST, VOCABULARY, brute, flash, tiny
 
 CLOSE = 1e-4
 
@@ -43,9 +46,66 @@ def test_tree_scores_are_those_of_each_candidate_alone(name: str) -> None:
             assert part == pytest.approx(brute(model, passage.tokens, passage.start), abs=CLOSE)
 
 
+def wrong(query: Tensor, *_: object, **__: object) -> tuple[Tensor, Tensor]:
+    return query + 1, query[..., 0].T
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2", "gpt_neox"])
+@pytest.mark.parametrize(("torch_has", "is_used"), [(flash, True), (wrong, False)])
+def test_torch_s_kernel_for_different_lengths_is_used_if_it_is_right(
+    name: str, torch_has: object, is_used: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attention, "flash", torch_has)
+    attention._has_kernel.cache_clear()
+    try:
+        assert attention._has_kernel("cpu", torch.float32, 8) == is_used
+        test_tree_scores_are_those_of_each_candidate_alone(name)
+    finally:
+        attention._has_kernel.cache_clear()
+
+
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_four_architectures_are_scored_as_trees(name: str) -> None:
-    assert weigher(tiny(name), 256).trees
+def test_every_architecture_with_a_mask_is_scored_as_trees(name: str) -> None:
+    made = weigher(tiny(name), 256)
+    assert made.trees
+    assert made.flat == (name != "gemma2")  # which caps attention scores, so its attention is its own
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2"])
+def test_what_no_grove_can_say_is_said_with_a_mask(name: str) -> None:
+    model = tiny(name)
+    groups = ragged(np.random.default_rng(1))
+    for group, parts in zip(groups, Weigher(model, 256, flat=False).logprobs(groups), strict=True):
+        for passage, part in zip(group, parts, strict=True):
+            assert part == pytest.approx(brute(model, passage.tokens, passage.start), abs=CLOSE)
+
+
+def test_what_is_watched_is_what_each_layer_holds_before_the_first_scored_token() -> None:
+    """Of one passage of each group, in whichever batch it stands, whatever is beside it."""
+    groups = ragged(np.random.default_rng(6))
+    numbers = np.cumsum([0, *map(len, groups)])[:-1].tolist()
+    for name in ("llama", "gemma2", "gpt2", "mamba"):
+        model = tiny(name)
+        decoder = model.get_decoder()
+        blocks = getattr(decoder, "layers", None) or decoder.h
+        norm = next(part for part in ("norm", "ln_f", "norm_f") if hasattr(decoder, part))
+        seen: dict[int, tuple[Tensor, Tensor]] = {}
+
+        def take(found: list[int], inner: Tensor, logits: Tensor | None, seen: dict = seen) -> None:
+            assert logits is not None
+            seen.update(zip(found, zip(inner, logits, strict=True), strict=True))
+
+        watch = Watch(blocks, getattr(decoder, norm), frozenset(numbers), take)
+        together = weigher(model, 64).logprobs(groups, watch)
+        assert sorted(seen) == numbers
+        for number, group, parts in zip(numbers, groups, together, strict=True):
+            with torch.inference_mode():
+                tokens = torch.tensor([group[0].tokens[: group[0].start]])
+                alone = model(input_ids=tokens, output_hidden_states=True)
+            first = alone.hidden_states[name != "mamba"]  # which does not tell what it begins with
+            assert torch.allclose(seen[number][0][0], first[0, -1], atol=CLOSE)
+            assert torch.allclose(seen[number][1][-1], alone.logits[0, -1], atol=1e-3)
+            assert parts[0] == pytest.approx(brute(model, group[0].tokens, group[0].start), abs=CLOSE)
 
 
 def test_an_architecture_that_takes_no_mask_is_scored_in_rows_of_its_own_and_right() -> None:
@@ -94,31 +154,33 @@ def test_items_that_begin_alike_do_not_see_each_other() -> None:
         assert one[0] == pytest.approx(other[0], abs=CLOSE)
 
 
-def test_running_out_of_memory_halves_the_batch_and_goes_on() -> None:
+@pytest.mark.parametrize(("trees", "flat"), [(True, True), (True, False), (False, False)])
+def test_running_out_of_memory_halves_the_batch_and_goes_on(trees: bool, flat: bool) -> None:
     """A real hook that fails on large batches, as a small device would."""
     model = tiny("llama")
     sizes: list[int] = []
 
     def small_device(_: object, inputs: tuple[torch.Tensor, ...]) -> None:
-        sizes.append(inputs[0].shape[0])
-        if inputs[0].shape[0] > 2:
+        sizes.append(inputs[0].numel())
+        if inputs[0].numel() > 100:
             raise torch.OutOfMemoryError("no room")
 
     groups = [[Passage((*drawn(np.random.default_rng(n), 40), 5), 40)] for n in range(9)]
     expected = [brute(model, group[0].tokens, 40) for group in groups]
     hook = model.get_input_embeddings().register_forward_pre_hook(small_device)
     try:
-        scorer = Weigher(model, 4096, trees=False)
+        scorer = Weigher(model, 4096, trees=trees, flat=flat)
         found = scorer.logprobs(groups)
     finally:
         hook.remove()
-    assert max(sizes) > 2 >= sizes[-1]
+    assert max(sizes) > 100 >= sizes[-1]
     assert scorer.batch_tokens < 4096
     for parts, wanted in zip(found, expected, strict=True):
         assert parts[0] == pytest.approx(wanted, abs=CLOSE)
 
 
-def test_what_does_not_fit_even_alone_is_none_and_the_rest_is_scored() -> None:
+@pytest.mark.parametrize(("trees", "flat"), [(True, True), (True, False), (False, False)])
+def test_what_does_not_fit_even_alone_is_none_and_the_rest_is_scored(trees: bool, flat: bool) -> None:
     model = tiny("llama")
 
     def smaller_device(_: object, inputs: tuple[torch.Tensor, ...]) -> None:
@@ -128,7 +190,9 @@ def test_what_does_not_fit_even_alone_is_none_and_the_rest_is_scored() -> None:
     long, short = drawn(np.random.default_rng(1), 60), drawn(np.random.default_rng(2), 10)
     hook = model.get_input_embeddings().register_forward_pre_hook(smaller_device)
     try:
-        found = Weigher(model, 4096, trees=False).logprobs([[Passage((*long, 5), 60)], [Passage((*short, 5), 10)]])
+        found = Weigher(model, 4096, trees=trees, flat=flat).logprobs(
+            [[Passage((*long, 5), 60)], [Passage((*short, 5), 10)]]
+        )
     finally:
         hook.remove()
     assert found[0][0] is None

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import torch
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from perpend.errors import ModelError, SpecError
-from perpend.models.hf import Transformers, model
+from perpend.models.hf import Transformers, model, provider
 from perpend.spec.model import Budget
 from perpend.studies.verbs.checkpoint import ReportOptions, report_model
 from perpend.studies.verbs.folder import write_checkpoint
@@ -110,6 +111,33 @@ def test_a_text_beyond_the_sliding_window_is_continued_as_the_model_itself_would
     made = model(str(checkpoint(tmp_path, "gemma2")), device="cpu")
     long = question("a long question that is longer than the window of the model", max_tokens=4)
     assert ask(made, [long])[0].finish in ("stop", "length")
+
+
+def test_many_windows_of_requests_are_answered_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One window follows the other in the places; choices and prompts without room between them are answered."""
+    made = model(str(checkpoint(tmp_path)), device="cpu", places=2)
+    texts = [question(f"number {n}?", max_tokens=1 + n % 5) for n in range(14)]
+    requests = [*texts[:8], question("is it so?", "yes", "no"), question("x" * LONGEST), *texts[8:]]
+    whole = ask(made, requests)
+    monkeypatch.setattr(provider, "_WINDOW", 3)
+    parts = ask(made, requests)
+    assert [parts[n].text for n in range(16)] == [whole[n].text for n in range(16)]
+    assert [parts[n].usage for n in range(16)] == [whole[n].usage for n in range(16)]
+    assert [n for n in range(16) if parts[n].error is not None] == [9]
+
+
+def test_an_answer_without_memory_is_the_trial_s_error(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path)), device="cpu", places=2)
+
+    def small_device(_: object, inputs: tuple[torch.Tensor, ...]) -> None:
+        if inputs[0].shape[1] > 48:
+            raise torch.OutOfMemoryError("no room")
+
+    made.checkpoint.model.get_input_embeddings().register_forward_pre_hook(small_device)
+    responses = ask(made, [question("short?"), question("long " * 10)])
+    assert responses[0].text is not None
+    assert responses[1].error == "hf: out of memory, even alone"
+    assert made.places == 1
 
 
 def test_the_budget_is_asked_before_every_request(tmp_path: Path) -> None:

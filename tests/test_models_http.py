@@ -19,6 +19,7 @@ import pytest
 
 from perpend.errors import ModelError, SpecError
 from perpend.models import openai
+from perpend.models.http import exchange
 from perpend.models.http.attempt import Pace
 from perpend.models.http.reply import retry_after
 from perpend.spec.model import Budget
@@ -88,6 +89,36 @@ def test_answers_come_as_they_arrive_and_requests_are_pulled_only_as_needed() ->
         for _ in model_at(server, workers=4).answer(watched(), Budget()):
             assert len(pulled) <= 8
             break
+
+
+def test_answers_that_trickle_in_are_stored_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit for each answer is what made a slow server cost more processor time per item than a fast one."""
+    monkeypatch.setattr(exchange, "_GATHER_S", 60.0)
+    with serve(lambda received: replace(GOOD, latency_s=0.002 * (received.number % 8))) as server:
+        batches = [len(batch) for batch in model_at(server, workers=8).answer(questions(64), Budget())]
+    assert sum(batches) == 64
+    assert min(batches[:-1]) >= 8, "as many as there are workers; the last has the rest"
+
+
+def test_an_answer_does_not_wait_for_a_slow_one() -> None:
+    with serve(lambda received: replace(GOOD, latency_s=30.0 if received.question == "question 1" else 0)) as server:
+        answers = model_at(server, workers=2).answer(questions(2), Budget())
+        assert [key for key, _ in next(answers)] == [0]
+        answers.close()
+
+
+def test_what_is_answered_when_the_run_is_interrupted_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "_GATHER_S", 60.0)
+
+    def interrupted() -> Iterator[tuple[int, Request]]:
+        yield from questions(2)
+        raise KeyboardInterrupt  # the third is pulled when one of the two is answered
+
+    with serve(lambda received: replace(GOOD, latency_s=30.0 if received.question == "question 1" else 0)) as server:
+        answers = model_at(server, workers=2).answer(interrupted(), Budget())
+        assert [key for key, _ in next(answers)] == [0]
+        with pytest.raises(KeyboardInterrupt):
+            next(answers)
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])

@@ -1,18 +1,16 @@
-"""The openai provider: what it sends, what it reads, and how it scores choices."""
+"""The openai provider: what it sends and what it reads. How it scores choices: tests/test_models_engines.py."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 
 import pytest
 
-from perpend.errors import ModelError
 from perpend.models import openai
 from perpend.spec.model import Budget
 from perpend.types import Message, Request, Response, Sampling, Usage
-from tests.servers import Received, Reply, Script, openai_chat, openai_echo, serve
+from tests.servers import Received, Reply, Script, openai_chat, serve
 
 ASK = Request((Message("system", "Be brief."), Message("user", "2 + 2?")), Sampling(0.5, 16, 7, 0.9, ("\n", "END")))
 PLAIN = Request((Message("user", "2 + 2?"),), Sampling(seed=None))
@@ -136,95 +134,3 @@ def test_the_fingerprint_holds_what_the_server_lists_but_no_time_and_no_path() -
 
 def test_a_server_that_lists_nothing_still_has_a_fingerprint() -> None:
     assert fingerprint(lambda _: Reply(b"{}", 404)) == {"provider": "openai", "model": "stub", "endpoint": "chat"}
-
-
-LIKELY = {" works": -0.5, " work": -2.0, " worked": -3.0, " hard": -0.25}
-
-
-def scoring(received: Received) -> Reply:
-    return openai_echo(received, lambda token: LIKELY.get(token, -1.0))
-
-
-def test_choices_are_scored_by_the_tokens_that_spell_them() -> None:
-    request = Request((Message("user", "She "),), Sampling(), ("work", "works hard"))
-    response, sent = one(scoring, request, endpoint="completions")
-    assert (sent["prompt"], sent["echo"], sent["max_tokens"]) == (["She work", "She works hard"], True, 0)
-    assert response.choice_logprobs is not None
-    # ' works' begins in the prompt's last blank and still counts: the choice starts inside it.
-    assert [(score.total, score.tokens) for score in response.choice_logprobs] == [(-2.0, 1), (-0.75, 2)]
-    assert response.text == "works hard"
-
-
-def test_scores_are_matched_to_choices_by_index_not_by_order() -> None:
-    def shuffled(received: Received) -> Reply:
-        body = json.loads(scoring(received).body)
-        body["choices"].reverse()
-        return Reply(json.dumps(body).encode())
-
-    request = Request((Message("user", "She"),), Sampling(), (" work", " works"))
-    response, _ = one(shuffled, request, endpoint="completions")
-    assert response.choice_logprobs is not None
-    assert [score.total for score in response.choice_logprobs] == [-2.0, -0.5]
-
-
-def test_tokens_shown_without_their_blanks_still_spell_the_choice() -> None:
-    request = Request((Message("user", "She"),), Sampling(), (" works hard",))
-    reply = tokens_of(["<s>", "She", "works", "hard"], [None, -1.0, -0.5, -0.25])
-    response, _ = one(lambda _: reply, request, endpoint="completions")
-    assert response.choice_logprobs is not None
-    assert response.choice_logprobs[0].total == -0.75
-
-
-def tokens_of(tokens: list[str], values: list[object]) -> Reply:
-    """A scored prompt with these tokens."""
-    logprobs = {"tokens": tokens, "token_logprobs": values}
-    return Reply(json.dumps({"choices": [{"index": 0, "text": "", "logprobs": logprobs}]}).encode())
-
-
-@pytest.mark.parametrize(
-    ("tokens", "choice", "total", "count"),
-    [
-        (["<s>", "2 + 2 =", " ", "4"], " 4", -3.0, 2),
-        (["<s>", "2 + 2 =", " ", "4"], "4", -2.0, 1),
-        (["<s>", "She", " com", "ió"], " comió", -3.0, 2),
-        (["She", "works"], "works", -2.0, 1),
-    ],
-)
-def test_exactly_the_tokens_of_the_choice_are_summed(tokens: list[str], choice: str, total: float, count: int) -> None:
-    values: list[object] = [None, -9.0, -1.0, -2.0] if len(tokens) == 4 else [None, -2.0]
-    request = Request((Message("user", "She"),), Sampling(), (choice,))
-    response, _ = one(lambda _: tokens_of(tokens, values), request, endpoint="completions")
-    assert response.choice_logprobs is not None
-    assert (response.choice_logprobs[0].total, response.choice_logprobs[0].tokens) == (total, count)
-
-
-def test_log_probabilities_of_generated_tokens_are_not_mistaken_for_the_prompt_s() -> None:
-    request = Request((Message("user", "She"),), Sampling(), (" works",))
-    with pytest.raises(ModelError, match="log-probabilities of the prompt"):
-        one(lambda _: tokens_of([" now", " works"], [-1.0, -0.5]), request, endpoint="completions")
-
-
-@pytest.mark.parametrize("tokens", [["<s>", " She", " worked"], ["<s>", "s"], ["<s>"]])
-def test_tokens_that_do_not_spell_the_choice_are_an_error_of_that_trial(tokens: list[str]) -> None:
-    request = Request((Message("user", "She"),), Sampling(), (" works",))
-    values: list[object] = [None, *(-1.0 for _ in tokens[1:])]
-    response, _ = one(lambda _: tokens_of(tokens, values), request, endpoint="completions")
-    assert response.error is not None
-    assert "do not spell" in response.error
-
-
-@pytest.mark.parametrize("endpoint", ["chat", "completions"])
-def test_a_server_without_prompt_logprobs_ends_the_run_with_what_is_needed(endpoint: str) -> None:
-    # llama-server ignores echo and returns the log-probabilities of generated tokens only, here none.
-    body = json.dumps({"choices": [{"index": n, "text": "x", "logprobs": None} for n in range(2)]}).encode()
-    request = Request((Message("user", "She"),), Sampling(), (" work", " works"))
-    with pytest.raises(ModelError, match="log-probabilities of the prompt"):
-        one(lambda _: Reply(body), request, endpoint=endpoint)
-
-
-@pytest.mark.parametrize("value", [None, math.nan, "x"])
-def test_a_score_that_is_no_number_is_an_error_of_that_trial(value: object) -> None:
-    request = Request((Message("user", "She"),), Sampling(), (" works",))
-    response, _ = one(lambda _: tokens_of(["She", " works"], [None, value]), request, endpoint="completions")
-    assert response.error is not None
-    assert "is no number" in response.error

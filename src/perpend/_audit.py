@@ -1,36 +1,51 @@
-"""`pp.audit`: runs, published folders and claims derived again, with their page."""
+"""`pp.audit`: runs, published folders, claims and what others published derived again, with their page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perpend.errors import AuditFailure
+from perpend.errors import AuditFailure, DataError, SpecError
 from perpend.inert import one_line
 
 if TYPE_CHECKING:
     from perpend.proof.audit import Audit
     from perpend.proof.claims import Verdict
+    from perpend.proof.source_audit import SourceAudit
 
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """What an audit came to: an outcome for each run or folder, and a verdict for each claim."""
+    """What an audit came to: an outcome for each run, folder or source, and a verdict for each claim."""
 
     runs: tuple[Audit, ...]
     claims: tuple[Verdict, ...] = ()
+    sources: tuple[SourceAudit, ...] = ()
 
     def __repr__(self) -> str:
-        names = ", ".join(f"{outcome.name}: {'ok' if outcome.ok else 'differs'}" for outcome in self.runs)
-        failed = sum(one.status != "pass" for one in self.claims)
+        names = ", ".join(f"{name}: {'ok' if is_ok else 'differs'}" for name, is_ok in self._outcomes())
+        failed = sum(one.failed for one in self.claims)
         return one_line(f"Audited({names}" + (f"; {failed} of {len(self.claims)} claims fail)" if self.claims else ")"))
+
+    def _outcomes(self) -> list[tuple[str, bool]]:
+        own = [(outcome.name, outcome.ok) for outcome in self.runs]
+        return own + [(outcome.name, outcome.ok and not outcome.unreadable) for outcome in self.sources]
 
     @property
     def ok(self) -> bool:
-        """True when nothing differs and every claim holds."""
-        return all(outcome.ok for outcome in self.runs) and all(one.status == "pass" for one in self.claims)
+        """True when nothing differs and no claim fails; one that is not checkable does not."""
+        return all(is_ok for _, is_ok in self._outcomes()) and not any(one.failed for one in self.claims)
+
+    def write_page(self, out: str | Path) -> Path:
+        """Write what the audits of sources came to as one page of HTML. Without a source it is a SpecError."""
+        from perpend.view.source_page import write_sources
+
+        if not self.sources:
+            raise SpecError("a page is of what others published, and none of these paths is; see perpend view for runs")
+        write_sources(self.sources, Path(out))
+        return Path(out)
 
     def raise_for_failures(self) -> None:
         """Raise AuditFailure with the first difference of every check that has one, or the claims that do not hold."""
@@ -38,6 +53,17 @@ class Audited:
         if failed:
             names = ", ".join(outcome.name for outcome in failed)
             raise AuditFailure(f"{len(failed)} of {len(self.runs)} differ from what is stored: {names}")
+        wrong = [outcome for outcome in self.sources if not outcome.ok]
+        if wrong:
+            from perpend.proof.source_text import verdict
+
+            raise AuditFailure(
+                f"{len(wrong)} of {len(self.sources)} state what does not follow",
+                *(f"{outcome.name}: {verdict(outcome)}" for outcome in wrong),
+            )
+        unread = [line for outcome in self.sources for line in outcome.unreadable]
+        if unread:
+            raise DataError("some of it could not be read", *unread)
         if self.claims:
             from perpend.proof.claims import raise_for_failures
 
@@ -45,17 +71,80 @@ class Audited:
 
 
 def audit(
-    paths: str | Path | Sequence[str | Path], *, claims: str | Path | None = None, trust_code: bool = False
+    paths: str | Path | Sequence[str | Path],
+    *,
+    claims: str | Path | None = None,
+    trust_code: bool = False,
+    fields: str | Mapping[str, str] | None = None,
 ) -> Audited:
     """Derive everything again from the raw answers of runs and published folders, and compare.
 
-    `claims` is a claims.toml whose claims are recomputed too. Code out of a folder runs only with `trust_code`.
+    What others published, in a format that `convert` knows or with `fields` as its map, is imported for the time of the
+    audit. `claims` is a claims.toml whose claims are recomputed too. Code out of a folder runs only with `trust_code`.
     """
     from perpend.proof.audit import Options, check_claims
     from perpend.proof.audit import audit as audit_paths
     from perpend.view.published import PAGES
 
     places = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    outcomes = audit_paths(places, Options(trust_code=trust_code, page=PAGES))
-    verdicts = () if claims is None else check_claims(Path(claims), outcomes)
-    return Audited(tuple(outcomes), tuple(verdicts))
+    sources = [path for path in places if is_source(path, fields)]
+    others = [path for path in places if path not in sources]
+    outcomes = audit_paths(others, Options(trust_code=trust_code, page=PAGES)) if others else []
+    verdicts: Sequence[Verdict] = ()
+    if claims is not None and sources:  # what is imported for the audit is gone after it
+        from perpend._claims import check_claims as check_on
+
+        verdicts = check_on(Path(claims), places, fields=fields, trust_code=trust_code)
+    elif claims is not None:
+        verdicts = check_claims(Path(claims), outcomes)
+    return Audited(tuple(outcomes), tuple(verdicts), tuple(audit_sources(sources, fields)))
+
+
+def is_source(path: Path, fields: str | Mapping[str, str] | None = None) -> bool:
+    """Whether a path is what somebody else published: no run, no published folder, no files of a study."""
+    from perpend._convert import is_known
+    from perpend.proof.audit.places import holds_place
+
+    return path.exists() and not holds_place(path) and (fields is not None or is_known(path))
+
+
+def audit_sources(paths: Sequence[Path], fields: str | Mapping[str, str] | None = None) -> Iterator[SourceAudit]:
+    """Import each source for a while, score it by our rules, and audit it; a folder may hold several.
+
+    One of several that cannot be read does not keep the others out: it is an outcome of its own, which says why.
+    """
+    from perpend._convert import convert_each
+    from perpend.disk import temporary_folder
+    from perpend.measure.run import Run
+    from perpend.proof.source_audit import SourceAudit, audit_source
+
+    for path in paths:
+        name = path.resolve().name
+        with temporary_folder("audit") as tmpdir:
+            directories = convert_each([path], tmpdir / "source", fields)
+            for directory in _until_unreadable(directories):
+                if isinstance(directory, DataError):
+                    # Places below the source: a page of the audit is for others, whose disks are not this one.
+                    lines = [str(line).replace(f"{path}/", "") for line in directory.args[1:] or directory.args]
+                    yield SourceAudit(name, "", {}, unreadable=lines)
+                    continue
+                run = Run(directory)
+                run.score()
+                yield audit_source(run, name if directory == tmpdir / "source" else f"{name}/{directory.name}")
+
+
+def _until_unreadable(directories: Iterator[Path]) -> Iterator[Path | DataError]:
+    """The runs, then the error that ends them; an error without a run before it is raised."""
+    count = 0
+    while True:
+        try:
+            directory = next(directories, None)
+        except DataError as error:
+            if not count:
+                raise
+            yield error
+            return
+        if directory is None:
+            return
+        count += 1
+        yield directory

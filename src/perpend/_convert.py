@@ -36,6 +36,11 @@ READABLE = (
     "  samples_….jsonl of lm-evaluation-harness, its results_….json, or their folder → a run directory",
     "  CSV with statement, response, judge1_score … (syco-bench) → a run directory",
     "  MODEL_promptN_output.csv with its labels (SYCON-Bench), or their folder → a run directory",
+    "  a run folder of HELM (scenario_state.json …), or a folder of them → a run directory for each",
+    "  records of every_eval_ever (aggregate .json, _samples.jsonl) → a run directory for each",
+    "  annotations or a leaderboard of AlpacaEval, or their folder → a run directory",
+    "  details_….parquet of lighteval, a log of OpenAI evals (.jsonl) → a run directory",
+    "  GSM8K's solutions, BIG-Bench Hard's outputs, tau-bench's rewards → a run directory",
     "  CSV, TSV, JSON, JSONL or Parquet with --map prompt=COLUMN,text=COLUMN,… → a run directory",
     "  JSONL of outputs (raw_text, condition, variant …)  → a run directory",
     "  JSONL of the conformity study's items (item_id, question …) → an item file",
@@ -177,6 +182,12 @@ def as_run(source: Path) -> Iterator[Run]:
         run = Run(_readable(path, lambda: known.read(path, tmpdir / portable_name(name))))
         run.score()
         yield run
+
+
+def is_known(path: Path) -> bool:
+    """Whether a path is, or is a folder that holds, what an importer reads; not what only a study does."""
+    own = [part for _, part in _readable(path, partial(_parts, path))]
+    return bool(own) and all(_readable(part, partial(_format_of, part)) in FORMATS for part in own)
 
 
 def _format_of(path: Path) -> Format | None:

@@ -30,11 +30,13 @@ from perpend.proof.gates import attempts, gates
 from perpend.proof.publish import NOTHING_PRIVATE, write_index
 from perpend.report.derive import derive
 from tests.attack.fields import Change, Pairs, changes, other, parsed, shape, written
+from tests.tamper.forgery import write_statements
 
 Forge: TypeAlias = Callable[[Path], None]
 Body: TypeAlias = dict[str, Any]
 
-BODIES = ("manifest.json", "plan.json", "receipt.json", "metrics.json", "../index.json")
+STATED = ("ro-crate-metadata.json", "croissant.json", "statement.intoto.json")
+BODIES = ("manifest.json", "plan.json", "receipt.json", "metrics.json", *STATED, "../index.json")
 LINES = ("items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "scores.jsonl.gz", "labels.jsonl")
 FACTS = ("manifest.json", "plan.json", "items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "labels.jsonl")
 """The files from which all others follow: an attacker who changes one derives the rest anew."""
@@ -218,8 +220,13 @@ def _numbers(path: Path, name: str) -> Iterator[Forgery]:
         yield Forgery(name, f"character {match.end()}", "added", spliced(match.end(), match.end(), " (verified)"))
 
 
-def seal(folder: Path) -> None:
-    """Write the receipt and the index anew, so that every digest holds again; a receipt keeps all else that it says."""
+def seal(folder: Path, *, restate: bool = True) -> None:
+    """Write the receipt and the index anew, so that every digest holds again; a receipt keeps all else that it says.
+
+    With `restate` the statements are written anew as well, as somebody would who has perpend.
+    """
+    if restate:
+        _restate(folder)
     path = folder / receipt.RECEIPT
     if not path.is_symlink() and path.is_file():
         try:
@@ -232,6 +239,14 @@ def seal(folder: Path) -> None:
             if body != parsed(before):
                 path.write_text(written(body, indent=None if "[[[[" in before else 2) + "\n", encoding="utf-8")
     write_page(folder)
+
+
+def _restate(folder: Path) -> None:
+    try:
+        code = json.loads((folder / receipt.RECEIPT).read_text(encoding="utf-8"))["code"]
+        write_statements(folder, code)
+    except REFUSALS:
+        return
 
 
 def _seal(body: Pairs, folder: Path) -> None:
@@ -284,6 +299,7 @@ def derived_anew(folder: Path, *, trust_code: bool = False) -> bool:
                 "code": code["code"],
             }
             close_report(folder, facts)
+            write_statements(folder, facts["code"])
             receipt.write(folder, code["run"], facts)
         except REFUSALS:
             return False

@@ -17,9 +17,11 @@ from types import FrameType
 from perpend.errors import PerpendError
 from perpend.proof.audit import Options, audit
 from perpend.proof.publish import write_index
+from perpend.proof.statements.citation import CITATION
+from perpend.proof.statements.published import RECORDS
 from tests.attack import ledger
 from tests.attack.fields import HIDDEN
-from tests.attack.forge import Forgery, derived_anew, seal
+from tests.attack.forge import STATED, Forgery, derived_anew, seal
 
 LIMIT = 30.0
 FINE = frozenset(("caught", "accepted", "refused", "no change", "cannot be made"))
@@ -125,7 +127,7 @@ def of_published(source: Path, kind: str, forgery: Forgery, work: Path, *, trust
             if not derived_anew(folder, trust_code=trust_code):
                 return Outcome("refused")
         else:
-            seal(folder)
+            seal(folder, restate=not forgery.file.startswith((*STATED, CITATION, RECORDS)))
     if contents(folder.parent) == before:
         return Outcome("no change")
     outcome = audited(folder, trust_code=trust_code)

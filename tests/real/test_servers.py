@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
+import socket
+import subprocess
+import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -62,10 +68,69 @@ def test_openai_s_plain_completions_are_the_engine_s(plain: Engine, llama_server
     assert there.text == plain.answer(request).text
 
 
-def test_llama_server_scores_no_choices_over_http_and_the_error_says_so(llama_server: str) -> None:
-    asked = openai.model("any", base_url=f"{llama_server}/v1", endpoint="completions")
-    with pytest.raises(ModelError, match="log-probabilities of the prompt"):
-        one(asked, Request(ASK.messages, Sampling(), ("Paris", "Rome")))
+def test_llama_server_scores_choices_as_the_engine_does(plain: Engine, llama_server: str) -> None:
+    """Token for token; the server computes in larger batches, which moves a log-probability by some hundredths."""
+    options = {"base_url": f"{llama_server}/v1", "endpoint": "completions"}
+    asked = openai.model("any", server="llama.cpp", **options)  # type: ignore[arg-type]  # a test passes what it likes
+    for text, choices in (("The capital of France is", (" Paris", " Rome")), ("She ___ hard.", ("works", "worked"))):
+        request = Request((Message("user", text),), Sampling(), choices)
+        here, there = plain.answer(request), one(asked, request)
+        assert here.choice_logprobs is not None
+        assert there.choice_logprobs is not None, there.error
+        assert there.text == here.text
+        assert [score.tokens for score in there.choice_logprobs] == [score.tokens for score in here.choice_logprobs]
+        totals = [[score.total for score in scores] for scores in (there.choice_logprobs, here.choice_logprobs)]
+        assert totals[0] == pytest.approx(totals[1], abs=0.3)
+    facts = asked.fingerprint()
+    assert facts["quantization"] == "Q4_1"
+    assert facts["server"].startswith("llama.cpp ")
+    with pytest.raises(ModelError, match="option server"):  # by 'echo', which it does not know
+        one(openai.model("any", **options), request)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def transformers_server(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of `transformers serve` over the embedded weights."""
+    if importlib.util.find_spec("openai") is None:
+        pytest.skip("`transformers serve` needs the openai package; run: make install")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = ["serve", f"{weights.parent}:{weights.name}", "--device", "cpu", "--port", str(port), "--host", "127.0.0.1"]
+    program = f"import sys; from transformers.cli.transformers import main; sys.argv[1:] = {words!r}; main()"
+    log = tmp_path_factory.mktemp("serve") / "log"
+    with log.open("wb") as file:
+        quiet = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HF_HOME": str(log.parent)}
+        process = subprocess.Popen([sys.executable, "-c", program], stdout=file, stderr=file, env=quiet)
+    try:
+        while fetched_status(f"http://127.0.0.1:{port}/health") != 200:
+            assert process.poll() is None, log.read_text()[-2000:]
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def fetched_status(url: str) -> int:
+    try:
+        with urllib.request.urlopen(url, timeout=60) as reply:
+            return int(reply.status)
+    except OSError:
+        return 0
+
+
+def test_transformers_serve_answers_and_says_that_it_scores_no_choices(transformers_server: str) -> None:
+    name = json.loads(urllib.request.urlopen(f"{transformers_server}/v1/models").read())["data"][0]["id"]
+    asked = openai.model(name, base_url=f"{transformers_server}/v1", timeout_s=300)
+    there = one(asked, Request(ASK.messages, Sampling(max_tokens=12)))
+    assert "Paris" in str(there.text), there.error
+    assert asked.fingerprint()["provider"] == "openai"
+    plainly = openai.model(name, base_url=f"{transformers_server}/v1", endpoint="completions", timeout_s=300)
+    refused = one(plainly, Request(ASK.messages, Sampling(), (" Paris", " Rome")))
+    assert refused.choice_logprobs is None
+    assert "prompt must be a string" in str(refused.error)
+    assert "option server" in str(refused.error)
 
 
 @pytest.mark.parametrize("endpoint", ["chat", "generate"])

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from perpend.canon import dumps, pretty
-from perpend.measure.study import metrics_text
-from perpend.proof import receipt
+from perpend.canon import JSON, dumps, pretty, write_atomic
+from perpend.errors import PerpendError
+from perpend.ledger.manifest import read_manifest
+from perpend.measure.study import metrics_text, numbers_of, read_metrics
+from perpend.proof import receipt, statements
 from perpend.proof.audit import Audit, Check, Options, audit
 from perpend.proof.publish import write_index
+from perpend.proof.statements.published import RECORDS
 
 Table: TypeAlias = dict[str, object]
 Forge: TypeAlias = Callable[[Path], None]
@@ -79,9 +84,23 @@ def all_of(*steps: Forge) -> Forge:
     return forge
 
 
-def seal(folder: Path) -> None:
-    """Write the receipt and the index anew, so that every digest holds again."""
+def write_statements(folder: Path, code: Mapping[str, JSON]) -> None:
+    """Write the statements of a published folder anew, from its files as they are."""
+    manifest = read_manifest(folder)
+    numbers = numbers_of(read_metrics(folder), [manifest])
+    shutil.rmtree(folder / RECORDS, ignore_errors=True)  # its names are of the manifest
+    own = statements.names(manifest, receipt.FORMAT)
+    files = {name: value for name, value in receipt.digests(folder).items() if name not in own}
+    for name, words in statements.texts(statements.Published(manifest, numbers, files, code)).items():
+        write_atomic(folder / name, words)
+
+
+def seal(folder: Path, *, restate: bool = True) -> None:
+    """Write the statements, the receipt and the index anew, so that every digest holds again."""
     body = json.loads((folder / receipt.RECEIPT).read_text())
     facts = {key: body[key] for key in ("gates", "attempts", "code")}
+    if restate:
+        with suppress(PerpendError, LookupError):  # what cannot be read states nothing
+            write_statements(folder, facts["code"])
     receipt.write(folder, body["run"], facts)
     write_index(folder.parent)

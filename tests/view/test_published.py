@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from perpend.api import audit, publish
-from perpend.canon import JSON
+from perpend.canon import JSON, as_object
 from perpend.measure.run import Run
 from perpend.proof import receipt as receipts
 from perpend.proof.audit import Audit
@@ -21,6 +21,7 @@ from perpend.proof.audit import audit as audit_without_pages
 from perpend.proof.gates import gates
 from perpend.proof.pages import PAGE
 from perpend.view import published as pages
+from tests.tamper.forgery import write_statements
 from tests.view.conftest import make_run
 from tests.view.pages import HELD, Page, unpacked
 
@@ -53,6 +54,7 @@ def reseal(folder: Path) -> None:
 
     body = receipts.read(folder).body
     facts: dict[str, JSON] = {key: body[key] for key in FACTS}
+    write_statements(folder, as_object(body["code"]))
     receipts.write(folder, folder.name, facts)
     write_index(folder.parent)
 

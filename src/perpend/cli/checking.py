@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 @click.option("--claims", "claims_file", type=PATH, help="Also recompute the claims in this file.")
 @click.option("--out-json", type=PATH, help="Also write the outcome to this file, with the study's own numbers.")
 @click.option("--metadata", type=PATH, help="The runs_metadata.json of a folder of simulation.db runs.")
+@click.option("--map", "fields", help="Columns of a table that others published: prompt=COLUMN,text=COLUMN,…")
+@click.option("--page", type=PATH, help="Also write the audit of what others published to this HTML file.")
 @TRUST_CODE
 @QUIET
 @AS_JSON
@@ -38,6 +40,8 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     claims_file: Path | None,
     out_json: Path | None,
     metadata: Path | None,
+    fields: str | None,
+    page: Path | None,
     trust_code: bool,
     quiet: bool,
     as_json: bool,
@@ -47,12 +51,17 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     A path is a run, a published folder, a run in the format of a study (simulation.db, a chaosbench run), or a
     folder of these. Nothing in it is executed, unless you give --trust-code.
 
+    A path may also be what others published (HELM, every_eval_ever, AlpacaEval and all else that 'perpend import'
+    reads): then its stated numbers are computed again from its stored verdicts.
+
     \b
     perpend audit runs/RUN
     perpend audit published --sample 200
     perpend audit published --claims claims.toml
     perpend audit runs/T0 runs/T1 --rules v1 --out-json audit.json
+    perpend audit alpaca_eval/results/tiny --page audit.html
     """
+    from perpend._audit import audit_sources, is_source
     from perpend.api import Audited
     from perpend.proof.audit import BEYOND, Options, as_table, check_claims, seed_numbers
     from perpend.proof.audit import audit as audit_paths
@@ -70,19 +79,34 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         page=PAGES,
         say=_nowhere if quiet else _to_stderr,
     )
-    audits = audit_paths(paths, options)
+    published = [path for path in paths if is_source(path, fields)]
+    others = [path for path in paths if path not in published]
+    audits = audit_paths(others, options) if others else []
     body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits], "cannot_be_found": dict(BEYOND)}
-    text = as_table(audits)
+    text = as_table(audits) if others else ""
+    sources = tuple(audit_sources(published, fields))
+    if sources:
+        from perpend.proof.source_text import as_page
+
+        body["sources"] = [outcome.as_json() for outcome in sources]
+        text += "\n".join(as_page(outcome) for outcome in sources)
     verdicts: tuple[Verdict, ...] = ()
     if claims_file is not None:
         from perpend.proof import claims
 
-        verdicts = tuple(check_claims(claims_file, audits, quiet=quiet or as_json))
+        if published:  # what was imported for the audit is gone by now
+            from perpend._claims import check_claims as check_on
+
+            verdicts = tuple(check_on(claims_file, paths, fields=fields, trust_code=trust_code, quiet=quiet or as_json))
+        else:
+            verdicts = tuple(check_claims(claims_file, audits, quiet=quiet or as_json))
         body["claims"] = claims.as_json(verdicts)
         text += claims.as_table(verdicts)
     if out_json is not None:
         write_atomic(out_json, pretty(body | seed_numbers(audits, rules)))
-    audited = Audited(tuple(audits), verdicts)
+    audited = Audited(tuple(audits), verdicts, sources)
+    if page is not None:
+        audited.write_page(page)
     if as_json or not quiet:
         say_page(pretty(body) if as_json else text)
     elif not audited.ok:
@@ -103,7 +127,7 @@ def _nowhere(line: str) -> None:
 @click.option("--to", type=PATH, default=Path("published"), show_default=True, help="Directory for published runs.")
 @click.option("--accept", multiple=True, metavar="GATE", help="Publish even though this gate fails; needs --because.")
 @click.option("--because", multiple=True, metavar="TEXT", help="Reason, one per --accept. The report shows it.")
-@click.option("--sign", type=PATH, help="Sign the receipt with this SSH key (ssh-keygen).")
+@click.option("--sign", type=PATH, help="Sign receipt and statement with this SSH key (ssh-keygen).")
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
 @click.option("--all-figures", is_flag=True, help="Draw every figure of the study, not only the main ones.")
 @click.option("--page", is_flag=True, help="Also write page.html, to read the trials in a browser.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -18,6 +19,13 @@ from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields
 @click.option("--top-k", type=int, default=10, show_default=True, help="Tokens per layer of the lens.")
 @click.option("--alpha", "alphas", type=float, multiple=True, help="Strength of steering; repeat for several. [1]")
 @click.option("--no-steering", is_flag=True, help="Log-probabilities, lens, probes and projections only.")
+@click.option(
+    "--steer-by",
+    type=click.Choice(["truth", "social"]),
+    default="truth",
+    show_default=True,
+    help="The probes whose direction steers.",
+)
 @click.option("--steer-layer", type=int, help="[the layer whose probe does best on held-out items]")
 @click.option("--steer-trials", type=int, help="Steer only the first N trials under pressure.")
 @click.option("--no-figures", is_flag=True)
@@ -25,8 +33,8 @@ from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields
 @AS_JSON
 def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
     run: Path, model: str, label: str | None, endpoint: str, layers: str | None, top_k: int,
-    alphas: tuple[float, ...], no_steering: bool, steer_layer: int | None, steer_trials: int | None,
-    no_figures: bool, quiet: bool, as_json: bool,
+    alphas: tuple[float, ...], no_steering: bool, steer_by: Literal["truth", "social"],
+    steer_layer: int | None, steer_trials: int | None, no_figures: bool, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Look into the checkpoint that answered a run: log-odds under pressure, logit lens, probes, steering.
 
@@ -44,6 +52,7 @@ def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
         layers=None if layers is None else layers_of(layers),
         top_k=top_k,
         alphas=() if no_steering else alphas or (1.0,),
+        steer_by=steer_by,
         steer_layer=steer_layer,
         steer_trials=steer_trials,
     )

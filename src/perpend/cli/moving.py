@@ -50,8 +50,12 @@ group.add_command(import_, "convert")
 @click.option("--by", default="model", show_default=True, help="Keys that part --parquet, separated by commas.")
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only trials with this value.")
 @click.option("--columns", help="Only these columns, separated by commas.")
-def export(
-    run: Path, out: Path | None, parts: Path | None, by: str, where: tuple[str, ...], columns: str | None
+@click.option(
+    "--as", "kind", type=click.Choice(["table", "every_eval_ever"]), default="table", show_default=True,
+    help="Write the trial table, or records of the shared schema every_eval_ever into the folder --out.",
+)  # fmt: skip
+def export(  # noqa: PLR0913  one argument per option
+    *, run: Path, out: Path | None, parts: Path | None, by: str, where: tuple[str, ...], columns: str | None, kind: str
 ) -> None:
     """Write the trial table: one row per trial with plan, item, answer and every score.
 
@@ -59,12 +63,21 @@ def export(
     perpend export runs/RUN --out trials.csv
     perpend export runs/RUN --out trials.parquet --where condition=asch
     perpend export runs/RUN --parquet trials --by model,condition
+    perpend export runs/RUN --out records --as every_eval_ever
     """
     from perpend.measure.run import Run
     from perpend.report.export import export as export_run
     from perpend.report.partitions import export_parts
     from perpend.spec.runspec import key_value
 
+    if kind == "every_eval_ever":
+        from perpend.report.every_eval_ever import write_records
+
+        if where or columns or parts is not None or out is None:
+            raise click.UsageError("Give --out FOLDER alone: records hold the whole run.")
+        for path in write_records(Run(run), out):
+            say(path)
+        return
     only, chosen = columns.split(",") if columns else (), dict(map(key_value, where))
     if parts is not None and out is None:
         count = export_parts(Run(run), parts, by=by.split(","), where=chosen, only=only)

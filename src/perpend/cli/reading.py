@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from perpend.canon import pretty
+from perpend.canon import pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_headline
 from perpend.inert import say, say_page
 
@@ -156,39 +156,83 @@ def claims() -> None:
 
 @claims.command("check")
 @click.argument("claims_file", metavar="CLAIMS.TOML", type=PATH)
-@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.argument("runs", nargs=-1, type=PATH)
+@click.option("--strict", is_flag=True, help="Exit 6 also where a claim is not checkable on these data.")
+@click.option("--map", "fields", help="Columns of a table that others published: prompt=COLUMN,text=COLUMN,…")
 @TRUST_CODE
 @AS_JSON
-def claims_check(claims_file: Path, runs: tuple[Path, ...], trust_code: bool, as_json: bool) -> None:
-    """Recompute every claim from the raw answers. Exit 6 if one does not hold.
+def claims_check(
+    claims_file: Path, runs: tuple[Path, ...], strict: bool, fields: str | None, trust_code: bool, as_json: bool
+) -> None:
+    """Recompute every claim from the raw answers.
+
+    A path is a run, a published folder, or what others published (all that 'perpend import' reads). Without any, those
+    that 'runs' in the file names.
+
+    Exit 0: no claim fails, and at least one was checked. Exit 6: a claim does not hold, or is undefined. A claim that
+    rests on pairs that the data do not hold is not checkable: it fails only with --strict.
 
     \b
     perpend claims check claims.toml runs/RUN
+    perpend claims check claims.toml published
     """
-    from perpend.measure.run import Run
+    from perpend._claims import check_claims
     from perpend.proof import claims as claim_checks
 
-    opened = [Run(directory, trust_code=trust_code) for directory in runs]
-    verdicts = claim_checks.check(claims_file, opened, quiet=as_json)
+    verdicts = check_claims(claims_file, runs, fields=fields, trust_code=trust_code, quiet=as_json)
     say_page(pretty(claim_checks.as_json(verdicts)) if as_json else claim_checks.as_table(verdicts))
-    claim_checks.raise_for_failures(verdicts)
+    claim_checks.raise_for_failures(verdicts, strict=strict)
 
 
 @claims.command("extract")
-@click.argument("paper", metavar="PAPER.TEX", type=PATH)
-@click.option("--claims", "claims_file", type=PATH, help="Claims that cover numbers in the paper.")
+@click.argument("paper", metavar="PAPER", type=PATH)
+@click.option("--run", "runs", multiple=True, type=PATH, help="Propose the numbers of this run that print as a cell.")
+@click.option("--out", type=PATH, help="Write the proposed claims to this new file.")
+@click.option("--claims", "claims_file", type=PATH, help="List the numbers that these claims do not cover instead.")
 @click.option("--strict", is_flag=True, help="Exit 6 if no claim covers a number.")
 @AS_JSON
-def claims_extract(paper: Path, claims_file: Path | None, strict: bool, as_json: bool) -> None:
-    """List the numbers in a LaTeX source that no claim covers.
+def claims_extract(
+    paper: Path, runs: tuple[Path, ...], out: Path | None, claims_file: Path | None, strict: bool, as_json: bool
+) -> None:
+    """Propose a claim for each number in a paper's tables; with --claims, list the numbers that none covers.
+
+    PAPER is a LaTeX source, a Markdown file or a table as CSV. Of several numbers of a run that print as a cell does,
+    all are listed and none is chosen: you complete the line.
 
     \b
+    perpend claims extract paper.tex --run runs/RUN --out claims.toml
     perpend claims extract paper.tex --claims claims.toml
     """
     from perpend.errors import AuditFailure
     from perpend.proof.claims import extract
 
+    if claims_file is None and not strict:
+        _propose(paper, runs, out, as_json=as_json)
+        return
+    if runs or out is not None:
+        raise click.UsageError("--run and --out are for proposals; leave out --claims and --strict")
     extraction = extract(paper, claims_file or ())
     say_page(pretty(extraction.as_json()) if as_json else extraction.as_table())
     if strict and extraction.uncovered:
         raise AuditFailure(f"{len(extraction.uncovered)} of {len(extraction.numbers)} numbers are covered by no claim")
+
+
+def _propose(paper: Path, runs: tuple[Path, ...], out: Path | None, *, as_json: bool) -> None:
+    from perpend._claims import opened_runs
+    from perpend.errors import StoreError
+    from perpend.measure.run import table_of
+    from perpend.proof.claims.propose import propose
+
+    if out is not None and (out.exists() or out.is_symlink()):
+        raise StoreError(f"{out}: exists already; give the name of a new file")
+    with opened_runs(runs) as opened:
+        proposals = propose(paper, table_of(opened) if opened else None, [run.name for run in opened])
+    if out is not None:
+        write_atomic(out, proposals.as_toml())
+    if as_json:
+        say_page(pretty(proposals.as_json()))
+    elif out is None:
+        say_page(proposals.as_toml())
+    else:
+        blank = sum(len(entry.candidates) != 1 for entry in proposals.entries)
+        say(f"Claims: {out} ({len(proposals.entries)} proposed, {blank} to complete)")

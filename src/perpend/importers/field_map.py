@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from perpend.canon import JSON, digest_file, number_of
 from perpend.errors import DataError, SpecError
@@ -16,13 +17,15 @@ from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, as_text, column
 from perpend.importers.intake import ImportRecord, Intake
 from perpend.ledger.plan import Dataset
-from perpend.rows.mapping import check_map, mapped
+from perpend.measure.stated import SourceNumber
+from perpend.rows.mapping import MappedRow, check_map, mapped
 from perpend.rows.reader import read_rows
 from perpend.types import Response, Score, Usage
 
 FORMAT = "rows with a field map"
 # fmt: off
-TEXTS = ("id", "prompt", "target", "decoy", "text", "error", "finish", "model", "condition", "dataset", "trial")
+TEXTS = ("id", "prompt", "target", "decoy", "text", "error", "finish", "model", "condition", "dataset", "trial",
+         "turn", "judge")
 LISTS = ("choices", "aliases", "stop")
 NUMBERS = ("temperature", "max_tokens", "seed", "top_p", "repeat", "ms", "at", "input_tokens", "output_tokens")
 # fmt: on
@@ -35,13 +38,30 @@ _MOST = 1 << 53
 _UNKNOWN = "unknown"
 
 
-def read(source: Path, destination: Path, fields: Mapping[str, str]) -> Path:
+class Known(Protocol):
+    """A published table whose map is known: what a row says beyond its map, and what the source states beside it."""
+
+    @property
+    def name(self) -> str:
+        """What the manifest says that was imported."""
+
+    def completed(self, record: ImportRecord, row: MappedRow, intake: Intake) -> ImportRecord:
+        """The record with what the map cannot say; checks the source's own rule on the way."""
+
+    def stated(self, source: Path) -> Iterable[SourceNumber]:
+        """The numbers that the source states of the table."""
+
+
+def read(source: Path, destination: Path, fields: Mapping[str, str], known: Known | None = None) -> Path:
     """Import a file of rows as the run directory `destination`. A column that no row has is a SpecError.
 
-    `fields` maps names of KEYS, 'score.<name>' and 'tag.<name>' to columns; only what it maps is taken.
+    `fields` maps names of KEYS, 'score.<name>' and 'tag.<name>' to columns; only what it maps is taken. A turn is a
+    condition of its own; a judge has a column of its own for each score.
     """
     check_map(fields, KEYS, PREFIXES)
-    missing = [key for key in _NEEDED if key not in fields]
+    scores = any(key.startswith("score.") for key in fields)
+    # A table of verdicts alone has neither prompts nor answers: then the id names the item.
+    missing = [] if scores and "id" in fields else [key for key in _NEEDED if key not in fields]
     if missing:
         raise SpecError(
             f"--map: {' and '.join(map(repr, missing))} missing; write for example prompt=question,text=output"
@@ -50,22 +70,26 @@ def read(source: Path, destination: Path, fields: Mapping[str, str]) -> Path:
     dataset = Dataset(source.stem, "import", source.name, digest_file(source))
     with Intake(destination, harness.TASK) as intake:
         for row in mapped(read_rows(source, constants=True), source, fields, ()):
-            intake.add(_record(dataset, row.values, row.where, intake.notes))
+            record = record_of(dataset, row.values, row.where, intake.notes)
+            intake.add(record if known is None else known.completed(record, row, intake))
             rows += 1
+        for stated in () if known is None else known.stated(source):
+            intake.state(stated)
         return intake.write(
             {
-                "format": FORMAT,
+                "format": FORMAT if known is None else known.name,
                 "map": dict(fields),
                 "files": [{"name": source.name, "sha256": dataset.sha256, "rows": rows}],
             }
         )
 
 
-def _record(source: Dataset, body: Mapping[str, JSON], where: str, notes: Counter[str]) -> ImportRecord:
+def record_of(source: Dataset, body: Mapping[str, JSON], where: str, notes: Counter[str]) -> ImportRecord:
+    """One row as a record, by the names of a map."""
     texts = {key: _text(body.get(key)) for key in TEXTS}
     numbers = {key: _number(body, key, where) for key in NUMBERS}
     placed = _answers(texts["target"], body)
-    prompt = texts["prompt"] or ""
+    prompt = texts["prompt"] or texts["id"] or ""
     sent = body.get(MESSAGES)
     model = texts["model"] or _UNKNOWN
     if texts["model"] is None:
@@ -86,7 +110,7 @@ def _record(source: Dataset, body: Mapping[str, JSON], where: str, notes: Counte
             },
         },
         dataset=replace(source, name=texts["dataset"]) if texts["dataset"] else source,
-        condition=texts["condition"] or harness.CONDITION,
+        condition=_condition(texts),
         variant=model,
         model=model,
         sampling=harness.sampling_of({**numbers, "seed": seed, "stop": _texts(body.get("stop"))}, notes),
@@ -95,8 +119,15 @@ def _record(source: Dataset, body: Mapping[str, JSON], where: str, notes: Counte
         response=_response(texts, numbers, notes),
         at=numbers["at"],
         prompt_sha256=harness.sent_digest(prompt if sent is None else sent),
-        labels=dict(_labels(body, placed)),
+        labels=dict(_labels(body, placed, texts["judge"])),
+        further="same" if texts["judge"] is not None else "attempt",
     )
+
+
+def _condition(texts: Mapping[str, str | None]) -> str:
+    """The condition, the turn, or both: 'prompt0_turn_3'. Turns of one item pair."""
+    turn = f"turn_{texts['turn']}" if texts["turn"] is not None else None
+    return "_".join(filter(None, (texts["condition"], turn))) or harness.CONDITION
 
 
 def _answers(target: str | None, body: Mapping[str, JSON]) -> AnswerKey:
@@ -110,7 +141,7 @@ def _answers(target: str | None, body: Mapping[str, JSON]) -> AnswerKey:
     return replace(placed, aliases=aliases)
 
 
-def _labels(body: Mapping[str, JSON], placed: AnswerKey) -> Iterator[tuple[str, Score]]:
+def _labels(body: Mapping[str, JSON], placed: AnswerKey, judge: str | None) -> Iterator[tuple[str, Score]]:
     if body.get(MESSAGES) is not None:
         yield column(MESSAGES), Score(None, as_text(body[MESSAGES]), "the messages that were sent")
     stated = _text(body.get("target"))
@@ -119,7 +150,7 @@ def _labels(body: Mapping[str, JSON], placed: AnswerKey) -> Iterator[tuple[str, 
     for key, value in body.items():
         prefix, _, name = key.partition(".")
         if prefix == "score":
-            yield from harness.stored_scores(column(name), value)
+            yield from harness.stored_scores(column(*filter(None, (name, judge))), value)
 
 
 def _response(

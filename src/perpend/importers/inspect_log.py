@@ -29,6 +29,7 @@ from perpend.canon import (
 )
 from perpend.errors import DataError
 from perpend.importers import harness
+from perpend.importers.inspect_results import stated_results
 from perpend.importers.intake import ImportRecord, Intake
 from perpend.importers.zip_members import Archive
 from perpend.ledger.plan import Dataset
@@ -131,13 +132,14 @@ def read(source: Path, destination: Path) -> Path:
             intake.notes.update(unstated)
             intake.add(_record(log, sample, sampling, intake.notes))
             rows += 1
+        for stated in stated_results(source, header, intake.columns):
+            intake.state(stated)
         return intake.write(
             {
                 "format": FORMAT,
                 "version": header.get("version"),
                 "task": log.task,
                 "packages": object_of(_object(header, "eval"), "packages", str(source)),
-                "reported": _reported(header),
                 "files": [{"name": source.name, "sha256": log.dataset.sha256, "rows": rows}],
             }
         )
@@ -243,17 +245,6 @@ def _sampling(header: Mapping[str, JSON], notes: Counter[str]) -> Sampling:
         if isinstance(config, Mapping):
             stated.update((key, value) for key, value in config.items() if value is not None)
     return harness.sampling_of({**stated, "stop": stated.get("stop_seqs")}, notes)
-
-
-def _reported(header: Mapping[str, JSON]) -> list[JSON]:
-    """The metrics that the log itself states, for comparison."""
-    metrics: list[JSON] = []
-    for score in as_list(_object(header, "results").get("scores")):
-        for name, metric in _object(score, "metrics").items():
-            value = metric.get("value") if isinstance(metric, Mapping) else metric
-            if harness.finite(value) is not None:
-                metrics.append({"scorer": str(as_object(score).get("name")), "metric": name, "value": value})
-    return metrics
 
 
 def _record(log: _Log, sample: _Sample, sampling: Sampling, notes: Counter[str]) -> ImportRecord:

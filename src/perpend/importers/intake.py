@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from perpend.ask.task import packaged_task
 from perpend.canon import JSON
+from perpend.errors import DataError
 from perpend.ledger.database import translated
 from perpend.ledger.manifest import Manifest, ModelFacts, code_version, now, template, write_manifest
 from perpend.ledger.staging import IMPORTED as VERSION
 from perpend.ledger.staging import ImportRecord, Staged, Staging, item_of, must_be_free
+from perpend.measure.stated import MOST, SourceNumber, SourceRule
 from perpend.spec.resolve import packaged_scorer
 
 __all__ = ["VERSION", "ImportRecord", "Intake", "item_of", "must_be_free"]
@@ -19,17 +22,41 @@ _OF_CHOICES = ("choice", "choice_raw", "confidence", "confidence_raw")
 
 
 class Intake(Staging):
-    """Records on their way into a run of a packaged task. Use it with `with`."""
+    """Records on their way into a run of a packaged task. Use it with `with`.
 
-    def __init__(self, destination: Path, task: str) -> None:
+    `is_rounded`: the numbers that such sources state may be rounded by hand; others were written by a program.
+    """
+
+    def __init__(self, destination: Path, task: str, *, is_rounded: bool = False) -> None:
         super().__init__(destination)
-        self._task = task
+        self._task, self._is_rounded = task, is_rounded
+        self._stated: list[SourceNumber] = []
+        self._rules: dict[str, SourceRule] = {}
+
+    def state(self, stated: SourceNumber) -> None:
+        """Keep a number that the source states. More than MOST of them is a DataError."""
+        if len(self._stated) >= MOST:
+            raise DataError(f"{stated.file}: states more than {MOST} numbers; is something else taken for them?")
+        self._stated.append(replace(stated, exact=not self._is_rounded))
+
+    @property
+    def columns(self) -> Collection[str]:
+        """The names of the stored scores so far."""
+        return self._labels_known
+
+    def check(self, what: str, where: str, *, agrees: bool) -> None:
+        """Count whether a rule of the source gives one of its verdicts, the one at `where`, again."""
+        self._rules.setdefault(what, SourceRule(what)).add(Path(where).name, agrees=agrees)
 
     def write(self, source: Mapping[str, JSON]) -> Path:
         """Make the run directory, whole or not at all. `source` says in the manifest what was imported."""
         run = self.folder / "run"
         staged = self.write_ledger(run / "run.db")
         plan = staged.plan
+        if self._stated:
+            source = {**source, "reported": [one.as_json() for one in self._stated]}
+        if self._rules:
+            source = {**source, "rules": [one.as_json() for one in self._rules.values()]}
         manifest = Manifest(
             run=self.destination.name,
             task=self._task,

@@ -26,8 +26,16 @@ _FIRST_LINE = 4096
 
 
 def is_table(source: Path) -> bool:
-    """Whether the first line of a CSV file names a statement, a response and the score of a first judge."""
-    return set(head(source)) >= _NEEDED
+    """Whether the first line of a CSV file names a statement, a response and the score of a first judge.
+
+    A folder is one where some of its files are.
+    """
+    return bool(parts(source)) if source.is_dir() else set(head(source)) >= _NEEDED
+
+
+def parts(folder: Path) -> dict[str, Path]:
+    """The tables of a folder; each is a run of its own."""
+    return {path.stem: path for path in sorted(folder.iterdir()) if path.is_file() and is_table(path)}
 
 
 def head(source: Path) -> list[str]:
@@ -47,7 +55,10 @@ def read(source: Path, destination: Path) -> Path:
         for where, row in csv_rows(source):
             statement, name = row["statement"], row["Name"]
             scores = dict(_scores(row, where))
-            if not _is_median(scores):
+            agrees = _is_median(scores)
+            if agrees is not None:
+                intake.check("the median is that of the judges", where, agrees=agrees)
+            if agrees is False:
                 intake.notes["rows whose stated median is not that of the judges"] += 1
             if not statement.strip() or not name.strip():
                 raise DataError(f"{where}: 'statement' or 'Name' is blank; each row needs both")
@@ -65,6 +76,7 @@ def read(source: Path, destination: Path) -> Path:
                     response=Response(text=row["response"]),
                     prompt_sha256=harness.sent_digest(statement),
                     labels=scores,
+                    further="refused",
                 )
             )
             rows += 1
@@ -72,11 +84,11 @@ def read(source: Path, destination: Path) -> Path:
         return intake.write({"format": FORMAT, "files": [facts]})
 
 
-def _is_median(scores: Mapping[str, Score]) -> bool:
-    """Whether the stated median follows from the scores of the judges; True where none is stated."""
+def _is_median(scores: Mapping[str, Score]) -> bool | None:
+    """Whether the stated median follows from the scores of the judges; None where none is stated."""
     stated = scores.get(_MEDIAN)
     values = [score.value for name, score in scores.items() if _JUDGE.fullmatch(name) and score.value is not None]
-    return stated is None or not values or statistics.median(values) == stated.value
+    return None if stated is None or not values else statistics.median(values) == stated.value
 
 
 def _scores(row: dict[str, str], where: str) -> Iterator[tuple[str, Score]]:

@@ -14,12 +14,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import JSON, digest_file, json_lines, json_object, object_of, parse, read_text, text_or_none
+from perpend.canon import (
+    JSON,
+    as_list,
+    as_object,
+    digest_file,
+    json_lines,
+    json_object,
+    object_of,
+    parse,
+    read_text,
+    text_or_none,
+)
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, answer_key, as_text
 from perpend.importers.intake import ImportRecord, Intake
 from perpend.ledger.plan import Dataset
+from perpend.measure.stated import SourceNumber
 from perpend.rows.json_stream import first_object
 from perpend.types import ChoiceLogprob, Response, Sampling, Score
 
@@ -30,6 +42,20 @@ _FILE = re.compile(r"^samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[^_]+)\.json
 _NO_FILTER = "none"
 _UNKNOWN = "unknown"
 _ACC = "acc"
+_NO_MEANS = frozenset(
+    [
+        "perplexity",
+        "word_perplexity",
+        "byte_perplexity",
+        "bits_per_byte",
+        "f1",
+        "mcc",
+        "brier_score",
+        "bleu",
+        "chrf",
+        "ter",
+    ]
+)
 # What versions before 0.4.5, which do not name their metrics, have beside them.
 _OTHERS = frozenset(("target", "filter", "metrics", "doc_hash", "prompt_hash", "target_hash"))
 # A file of log-likelihoods does not say of how many tokens.
@@ -91,11 +117,12 @@ def read(source: Path, destination: Path) -> Path:
                     intake.add(record)
                 rows += 1
             read_files.append({"name": path.name, "sha256": samples.dataset.sha256, "rows": rows})
+        for stated in _stated(results, files):
+            intake.state(stated)
         return intake.write(
             {
                 "format": FORMAT,
                 "files": read_files,
-                "reported": _reported(results, files),
                 "lm_eval": results.get("lm_eval_version"),
             }
         )
@@ -163,16 +190,40 @@ def _samples(path: Path, results: Mapping[str, JSON]) -> _Samples:
     )
 
 
-def _reported(results: Mapping[str, JSON], files: Sequence[Path]) -> list[JSON]:
-    """The figures that the results state of the tasks of these files, for comparison."""
-    tasks = [_task(path) for path in files]
-    return [
-        {"task": task, "metric": metric, "value": value}
-        for task, metrics in object_of(results, "results", f"results beside {files[0]}").items()
-        if task in tasks and isinstance(metrics, Mapping)
-        for metric, value in metrics.items()
-        if not isinstance(value, str) and harness.finite(value) is not None
-    ]
+def _stated(results: Mapping[str, JSON], files: Sequence[Path]) -> Iterator[SourceNumber]:
+    """The numbers that the results state of the tasks of these files."""
+    match = _FILE.match(files[0].name)
+    file, tasks = f"results_{match['time'] if match else ''}.json", [_task(path) for path in files]
+    where = f"results beside {files[0]}"
+    for task, metrics in object_of(results, "results", where).items():
+        for key, value in metrics.items() if task in tasks and isinstance(metrics, Mapping) else ():
+            number = None if isinstance(value, str | bool) else harness.finite(value)
+            if number is None:
+                continue
+            name, _, filtered = key.partition(",")
+            metric, what, place = name.removesuffix("_stderr"), f"{key} of {task}", f"results.{task}.{key}"
+            aggregation = _aggregation(results, task, metric)
+            if aggregation != "mean":
+                why = f"it is the {aggregation} of all samples, not a mean of theirs"
+                yield SourceNumber(what, number, file, place, unchecked=why)
+                continue
+            column = harness.column(metric, *(() if filtered in ("", _NO_FILTER) else (filtered,)))
+            statistic = "mean" if metric == name else "standard_error"
+            yield SourceNumber(what, number, file, place, column, statistic, {"task": task})
+    for task, counts in object_of(results, "n-samples", where).items():
+        effective = harness.finite(as_object(counts).get("effective"))
+        if task in tasks and effective is not None:
+            place = f"n-samples.{task}.effective"
+            yield SourceNumber(f"samples of {task}", effective, file, place, statistic="items", where={"task": task})
+
+
+def _aggregation(results: Mapping[str, JSON], task: str, metric: str) -> str:
+    """How a task's metric is put together; 'mean' where the results do not say and it is none of the known others."""
+    config = as_object(as_object(results.get("configs")).get(task))
+    for entry in map(as_object, as_list(config.get("metric_list"))):
+        if entry.get("metric") == metric and isinstance(entry.get("aggregation"), str):
+            return str(entry["aggregation"])
+    return metric if metric in _NO_MEANS else "mean"
 
 
 def _records(samples: _Samples, line: _Line, notes: Counter[str]) -> Iterator[ImportRecord]:

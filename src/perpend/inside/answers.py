@@ -15,17 +15,17 @@ from perpend.stats import mean
 from perpend.types import Estimate
 
 if TYPE_CHECKING:
-    from perpend.models.hf.candidates import FloatArray, Weigher
+    from perpend.models.hf.candidates import FloatArray
 
 
-def answer_rows(entries: Sequence[TrialPrompt], weigher: Weigher) -> list[dict[str, JSON]]:
+def answer_rows(
+    entries: Sequence[TrialPrompt], logprobs: Mapping[tuple[Passage, ...], Sequence[FloatArray | None]]
+) -> list[dict[str, JSON]]:
     """One line per trial: for each candidate its tokens with their log-probabilities in nats, their sum and mean.
 
     `log_odds` is log p(decoy) - log p(target), by sums and by means per token; None without both, and `note` says why.
-    Trials with the same prompt (repeats, temperatures) are computed once: the likelihood does not depend on sampling.
+    `logprobs` has the passages of every prompt once: the likelihood does not depend on sampling.
     """
-    groups = list(dict.fromkeys(tuple(entry.passages.values()) for entry in entries if entry.passages))
-    logprobs = dict(zip(groups, weigher.logprobs(groups), strict=True))
     return [_row(entry, logprobs.get(tuple(entry.passages.values()), [])) for entry in entries]
 
 

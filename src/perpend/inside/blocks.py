@@ -7,7 +7,7 @@ attention what follows a token does not change it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -19,6 +19,8 @@ from torch.nn import Module
 from transformers import PreTrainedModel
 
 from perpend.errors import ModelError
+from perpend.models.hf.candidates import Watch, Weigher, hidden_of
+from perpend.models.hf.forest import Passage
 
 _BLOCKS = ("layers", "h")
 _NORMS = ("norm", "ln_f", "final_layer_norm")
@@ -69,84 +71,72 @@ class LayerReading:
     logprobs: Tensor
 
 
-@torch.inference_mode()
 def read(
-    model: PreTrainedModel, prompts: Sequence[Sequence[int]], layers: Sequence[int], *, vocabulary: bool
+    weigher: Weigher, prompts: Sequence[Sequence[int]], layers: Sequence[int], *, vocabulary: bool
 ) -> LayerReading:
     """Run prompts once and read some layers at their last tokens.
 
     The lens: the model's own final norm and all that it does afterwards, applied to each layer instead of the last one.
     What the layers hold is handed to the output layer within the same pass, so capped or scaled logits are capped or
-    scaled here too. ModelError where the last layer's own reading is not what the model hands over itself.
+    scaled here too. ModelError where the last layer's own reading is not what the model hands over itself, and where a
+    prompt does not fit into memory.
     """
-    parts = anatomy(model)
-    tokens = padded(prompts).to(model.device)
-    rows = torch.arange(len(prompts), device=model.device)
-    last = torch.tensor([len(prompt) - 1 for prompt in prompts], device=model.device)
-    final = len(parts.blocks) - 1
-    kept: dict[int, Tensor] = {}
+    parts = lens_parts(weigher.model)
+    streams: dict[int, Tensor] = {}
+    logprobs: dict[int, Tensor] = {}
 
-    def keeper(layer: int) -> Callable[[Module, object, object], None]:
-        def keep(_: Module, __: object, out: object) -> None:
-            kept[layer] = _hidden(out)[rows, last]
+    def take(numbers: list[int], inner: Tensor, logits: Tensor | None) -> None:
+        streams.update(zip(numbers, inner.float(), strict=True))
+        if logits is not None:
+            logprobs.update(zip(numbers, logits.float().log_softmax(-1), strict=True))
 
-        return keep
+    norm = parts.norm if vocabulary else None
+    watch = Watch([parts.blocks[layer] for layer in layers], norm, frozenset(range(len(prompts))), take)
+    weigher.logprobs([[ending(prompt)] for prompt in prompts], watch)
+    check_all_read(streams, prompts)
+    residuals = torch.stack([streams[number] for number in range(len(prompts))]).cpu()
+    given = [logprobs[number] for number in range(len(prompts))] if vocabulary else []
+    return LayerReading(residuals, torch.stack(given) if vocabulary else torch.empty(len(prompts), 0, 0))
 
-    def swap(_: Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        own = inputs[0][rows, last]
-        same_norm(model, parts.norm(kept[final]), own)
-        seen = parts.norm(torch.stack([kept[layer] for layer in layers], dim=1)) if vocabulary else own[:, None]
-        return (seen.flatten(0, 1)[None], *inputs[1:])
+
+def ending(prompt: Sequence[int]) -> Passage:
+    """A prompt that is read at its last token; what would follow it does not matter."""
+    return Passage((*prompt, 0), len(prompt))
+
+
+def check_all_read(numbers: Container[int], prompts: Sequence[Sequence[int]]) -> None:
+    """ModelError for a prompt that was not read: nothing is left out in silence."""
+    for number, prompt in enumerate(prompts):
+        if number not in numbers:
+            raise ModelError(f"a prompt of {len(prompt)} tokens does not fit into the device's memory")
+
+
+@torch.inference_mode()
+def lens_parts(model: PreTrainedModel) -> Anatomy:
+    """The parts of a model; ModelError where it does more between its last block and its output layer than its norm.
+
+    Established by running two tokens.
+    """
+    parts, seen = anatomy(model), dict[str, Tensor]()
+
+    def given(_: Module, inputs: tuple[Tensor, ...]) -> None:
+        seen["head"] = inputs[0]
+
+    def put_out(_: Module, __: object, out: object) -> None:
+        seen["last"] = hidden_of(out)
 
     with ExitStack() as hooks:
-        for layer in {*layers, final}:
-            hook = parts.blocks[layer].register_forward_hook(keeper(layer))
-            hooks.callback(hook.remove)
-        hooks.callback(parts.head.register_forward_pre_hook(swap).remove)
-        logits = model(input_ids=tokens, use_cache=False).logits[0]
-    residuals = torch.stack([kept[layer] for layer in layers], dim=1).float().cpu()
-    logprobs = logits.float().log_softmax(-1).view(len(prompts), -1, logits.shape[-1])
-    return LayerReading(residuals, logprobs if vocabulary else logprobs[:, :0])
-
-
-def same_norm(model: PreTrainedModel, normed: Tensor, own: Tensor) -> None:
-    """ModelError when a model does more between its last block and its output layer than its final norm."""
+        hooks.callback(parts.blocks[-1].register_forward_hook(put_out).remove)
+        hooks.callback(parts.head.register_forward_pre_hook(given).remove)
+        model(input_ids=torch.tensor([[1, 2]], device=model.device), use_cache=False)
+    normed, own = parts.norm(seen["last"]), seen["head"]
     away = float((normed - own).abs().max()) if normed.shape == own.shape else math.inf
-    if away > 64 * torch.finfo(own.dtype).eps * max(1.0, float(own.abs().max())):
+    if not away <= 64 * torch.finfo(own.dtype).eps * max(1.0, float(own.abs().max())):
         raise ModelError(
             f"{type(model).__name__}: what reaches its output layer is not the final norm of its last block (it is"
             f" {away:.2g} away), so a lens on its layers would show something else than the model computes"
         )
-
-
-@contextmanager
-def steered(block: Module, vector: Tensor, positions: Tensor | None) -> Iterator[None]:
-    """Inside, `vector` is added to what a block puts out, at the rows and tokens where `positions` is True.
-
-    None: at the last token of every pass, which in a batch of prompts of one length is the answer position, and then
-    every token of the answer. The vector must have the model's device and dtype: a mismatch is an error here, where it
-    would otherwise be a silent copy or nothing at all.
-    """
-
-    def add(_: Module, __: object, out: object) -> object:
-        hidden = _hidden(out)
-        if (vector.device, vector.dtype) != (hidden.device, hidden.dtype):
-            raise ModelError(
-                f"steering: the vector is {vector.dtype} on {vector.device}, the activations are {hidden.dtype} on"
-                f" {hidden.device}; convert the vector first"
-            )
-        if positions is None:
-            changed = hidden.clone()
-            changed[:, -1] += vector
-        else:
-            changed = hidden + positions[..., None] * vector
-        return (changed, *out[1:]) if isinstance(out, tuple) else changed
-
-    hook = block.register_forward_hook(add)
-    try:
-        yield
-    finally:
-        hook.remove()
+    return parts
 
 
 @contextmanager
@@ -192,11 +182,3 @@ def in_batches(
             batch_tokens //= 2
             continue
         at += count
-
-
-def _hidden(out: object) -> Tensor:
-    """What a block puts out: a tensor, or a tuple that begins with it."""
-    first = out[0] if isinstance(out, tuple) else out
-    if not isinstance(first, Tensor):
-        raise ModelError(f"a block puts out a {type(first).__name__}, not a tensor of activations")
-    return first

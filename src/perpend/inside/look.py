@@ -27,9 +27,10 @@ class LookSettings:
     """What a look takes in.
 
     `layers` None is all of them. Of the items `held_out` are kept from the probes' training, drawn by `seed`. `alphas`
-    are the strengths of steering, in gaps of the probe (none: no steering); `steer_layer` None is the layer whose probe
-    does best on held-out items; `steer_at` is 'answer' (from the answer position on) or 'all' tokens. Trials that are
-    under pressure, answered and have both answers are steered, the first `steer_trials` of them (None: all).
+    are the strengths of steering, in gaps of the probe (none: no steering), which is of the kind `steer_by`, 'truth' or
+    'social'; `steer_layer` None is the layer whose probe does best on held-out items; `steer_at` is 'answer' (from the
+    answer position on) or 'all' tokens. Trials that are under pressure, answered and have both answers are steered, the
+    first `steer_trials` of them (None: all).
     """
 
     layers: tuple[int, ...] | None = None
@@ -37,6 +38,7 @@ class LookSettings:
     held_out: float = 0.3
     seed: int = 42
     alphas: tuple[float, ...] = (1.0,)
+    steer_by: Literal["truth", "social"] = "truth"
     steer_layer: int | None = None
     steer_at: Literal["answer", "all"] = "answer"
     steer_trials: int | None = None
@@ -54,6 +56,8 @@ class LookSettings:
             raise SpecError("an alpha of steering is given twice")
         if self.steer_at not in ("answer", "all"):
             raise SpecError(f"steer_at must be 'answer' or 'all', not {self.steer_at!r}")
+        if self.steer_by not in ("truth", "social"):
+            raise SpecError(f"steer_by must be 'truth' or 'social', not {self.steer_by!r}")
 
 
 def layers_of(text: str) -> tuple[int, ...]:
@@ -107,7 +111,7 @@ def look_inside(
             "checkpoint": dict(checkpoint.fingerprint()),
             "same_weights": same,
             "settings": {**asdict(settings), "layers": list(stages.reader.layers), "alphas": list(settings.alphas)},
-            "batch_tokens": stages.reader.batch_tokens,
+            "batch_tokens": stages.weigher.batch_tokens,
             "notes": notes,
         }
         return write_look(folder_of(directory, label), header, lines, estimates)
@@ -130,51 +134,57 @@ class _Stages:
         layers = tuple(_layer(layer, count) for layer in chosen)
         if settings.steer_layer is not None and _layer(settings.steer_layer, count) not in layers:
             raise SpecError(f"steer_layer {settings.steer_layer} is not among the layers that are looked at")
-        self.reader = Reader(checkpoint, layers, 2048 if checkpoint.model.device.type == "cpu" else 16384)
-        self.weigher = weigher(checkpoint.model, self.reader.batch_tokens)
+        self.weigher = weigher(checkpoint.model, 2048 if checkpoint.model.device.type == "cpu" else 16384)
+        self.reader = Reader(checkpoint, self.weigher, layers)
         self.notes: dict[str, JSON] = {}
 
     def all(self) -> tuple[dict[str, list[Row]], dict[str, JSON], dict[str, JSON]]:
         """The lines of every file, the estimates, and what could not be had and why."""
         from perpend.inside.answers import answer_rows, shifts
+        from perpend.inside.probes import KINDS
 
         conditions = self.run.table.values("condition")
         statements, probes = self._probes()
-        probed = [probe.line for probe in probes]
-        with Progress("inside", 2 * len(self.entries), quiet=self.quiet) as progress:
-            answers = answer_rows(self.entries, self.weigher)
-            progress.advance(len(self.entries))
-            lens, projections = self.reader.trials(self.entries, self.settings.top_k, probed, progress.advance)
+        probed = {kind: [probe.line for probe in probes if probe.kind == kind] for kind in KINDS if probes}
+        with Progress("inside", len(self.entries), quiet=self.quiet) as progress:
+            readings = self.reader.trials(self.entries, self.settings.top_k, probed, progress.advance)
+        answers = answer_rows(self.entries, readings.logprobs)
         steering = self._steering(probes)
         lines: dict[str, list[Row]] = {
             "answers": answers,
-            "lens": lens,
+            "lens": readings.lens,
             "statements": statements,
             "probes": [probe.as_json() for probe in probes],
-            "projections": projections,
+            "projections": readings.projections,
             "steering": steering,
         }
         estimates: dict[str, JSON] = {
             kind: _as_json(by_condition) for kind, by_condition in shifts(answers, self.run.table, conditions).items()
         }
         estimates["control"] = conditions[0]
-        estimates["accuracy"] = _as_json({str(probe.layer): probe.accuracy for probe in probes})
+        for name, kind in (("accuracy", "truth"), ("social_accuracy", "social")):
+            estimates[name] = _as_json({str(probe.layer): probe.accuracy for probe in probes if probe.kind == kind})
         estimates["steering"] = _as_json(self._effects(steering))
         return lines, estimates, self.notes
 
     def _probes(self) -> tuple[list[Row], list[LinearProbe]]:
-        """The statements with their side of the split, and a probe for each layer; none where items are too few."""
-        from perpend.inside.probes import FEWEST_ITEMS, held_out, probe, statements
+        """The statements with their side of the split, and a probe for each kind and layer; none with too few items."""
+        from perpend.inside.probes import FEWEST_ITEMS, KINDS, held_out, probe, statements
 
-        texts = statements({entry.trial.item.id: entry.trial.item for entry in self.entries}.values())
-        items = {statement.item for statement in texts}
+        asked = list({entry.trial.item.id: entry.trial.item for entry in self.entries}.values())
+        texts = {kind: statements(asked, kind) for kind in KINDS}
+        items = {statement.item for statement in texts["truth"]}
         if len(items) < FEWEST_ITEMS:
             self.notes["probes"] = f"{len(items)} items have a target and a decoy; probes need {FEWEST_ITEMS}"
             return [], []
         kept_out = held_out(items, self.settings.held_out, self.settings.seed)
-        features = self.reader.statements([one.text for one in texts])
-        rows: list[Row] = [{**one.as_json(), "held_out": one.item in kept_out} for one in texts]
-        return rows, [probe(layer, features[layer], texts, kept_out) for layer in self.reader.layers]
+        rows: list[Row] = []
+        probes: list[LinearProbe] = []
+        for some in texts.values():
+            features = self.reader.statements([one.text for one in some])
+            rows += [{**one.as_json(), "held_out": one.item in kept_out} for one in some]
+            probes += [probe(layer, features[layer], some, kept_out) for layer in self.reader.layers]
+        return rows, probes
 
     def _steering(self, probes: Sequence[LinearProbe]) -> list[Row]:
         from perpend.inside.probes import best
@@ -191,6 +201,7 @@ class _Stages:
             )  # fmt: skip
             return []
         layer = self.settings.steer_layer
+        probes = [probe for probe in probes if probe.kind == self.settings.steer_by]
         chosen = best(probes) if layer is None else next(probe for probe in probes if probe.layer == layer)
         if chosen.gap <= 0.0:
             self.notes["steering"] = f"the probe of layer {chosen.layer} does not separate its own training statements"
@@ -205,7 +216,7 @@ class _Stages:
         steer = steering(self.checkpoint, chosen, self.settings.steer_at)
         alphas = self.settings.alphas
         with Progress("steering", len(wanted) * (1 + len(alphas)), quiet=self.quiet) as progress:
-            return steering_rows(provider, wanted, steer, alphas, self.reader.batch_tokens, progress.advance)
+            return steering_rows(provider, wanted, steer, alphas, self.weigher.batch_tokens, progress.advance)
 
     def _effects(self, rows: Sequence[Row]) -> dict[str, Estimate]:
         from perpend.inside.steering import steering_effects

@@ -1,13 +1,15 @@
 """Logistic probes of the residual stream: does a direction in it tell true statements from false ones?
 
-Every item gives one true and one false statement in the same words but for the answer, so neither length of the frame
-nor its words tell them apart. Items are split, never statements: no item is in both the training and the held-out part.
+Truth: every item gives one true and one false statement in the same words but for the answer, so neither length of the
+frame nor its words tell them apart. Social: does the state carry that others gave the proposed answer? There every item
+gives four statements of the same words in another order, and the label has nothing to do with which answer is right.
+Items are split, never statements: no item is in both the training and the held-out part.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -24,7 +26,12 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 L2 = 0.1
 """Half of this times the squared weights, of standardised features, is added to the mean logistic loss."""
 FEWEST_ITEMS = 10
+KINDS = ("truth", "social")
 STATEMENT = "{question}\nProposed answer: {answer}\nIs the proposed answer right?"
+SOCIAL = (
+    "{question}\nThe others answered: {others}\nNobody answered: {nobody}\nProposed answer: {answer}\n"
+    "Did the others give the proposed answer?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +41,19 @@ class Statement:
     item: str
     text: str
     label: bool
+    kind: str = "truth"
 
     def as_json(self) -> dict[str, JSON]:
         """The line that statements.jsonl holds."""
-        return {"item": self.item, "text": self.text, "label": self.label}
+        return {"kind": self.kind, "item": self.item, "text": self.text, "label": self.label}
 
 
-def statements(items: Iterable[Item]) -> tuple[Statement, ...]:
-    """For every item with a target and a decoy the same sentence with the one and with the other.
+def statements(items: Iterable[Item], kind: str = "truth") -> tuple[Statement, ...]:
+    """What every item with a target and a decoy gives.
 
-    Items that ask the same question count as one item, so that none is trained on and held out under another name.
+    'truth': the same sentence with the one and with the other, true with the target. 'social': others gave one of them
+    and nobody the other, and one is proposed, in all four ways; true where it is the one that others gave. Items that
+    ask the same question count as one item, so that none is trained on and held out under another name.
     """
     owners: dict[str, str] = {}
     texts: dict[tuple[str, str], Statement] = {}
@@ -51,10 +61,18 @@ def statements(items: Iterable[Item]) -> tuple[Statement, ...]:
         if item.target is None or item.decoy is None:
             continue
         owner = owners.setdefault(" ".join(item.prompt.casefold().split()), item.id)
-        for answer, label in ((item.target, True), (item.decoy, False)):
-            text = STATEMENT.format(question=question(item), answer=answer)
-            texts.setdefault((owner, text), Statement(owner, text, label))
+        for text, label in _texts(question(item), item.target, item.decoy, kind):
+            texts.setdefault((owner, text), Statement(owner, text, label, kind))
     return tuple(texts.values())
+
+
+def _texts(asked: str, target: str, decoy: str, kind: str) -> Iterator[tuple[str, bool]]:
+    for answer in (target, decoy):
+        if kind == "truth":
+            yield STATEMENT.format(question=asked, answer=answer), answer == target
+            continue
+        for others, nobody in ((target, decoy), (decoy, target)):
+            yield SOCIAL.format(question=asked, others=others, nobody=nobody, answer=answer), answer == others
 
 
 def held_out(items: Iterable[str], share: float, seed: int) -> frozenset[str]:
@@ -107,12 +125,13 @@ def fit(features: FloatArray, labels: npt.NDArray[np.bool_], l2: float = L2) -> 
 
 @dataclass(frozen=True, slots=True)
 class LinearProbe:
-    """A probe of one layer with its held-out accuracy.
+    """A probe of one kind and layer with its held-out accuracy.
 
     `gap` is how far the mean true statement lies beyond the mean false one along the direction, over the training part:
     the unit in which steering is measured.
     """
 
+    kind: str
     layer: int
     line: Line
     gap: float
@@ -123,6 +142,7 @@ class LinearProbe:
     def as_json(self) -> dict[str, JSON]:
         """The line that probes.jsonl holds."""
         return {
+            "kind": self.kind,
             "layer": self.layer,
             "weight": self.line.weight.tolist(),
             "bias": self.line.bias,
@@ -146,7 +166,7 @@ def probe(layer: int, features: FloatArray, texts: Sequence[Statement], kept_out
     accuracy = proportion(right[tested], [item for item, kept in zip(items, tested, strict=True) if kept])
     along = features[~tested] @ line.direction
     gap = float(along[labels[~tested]].mean() - along[~labels[~tested]].mean())
-    return LinearProbe(layer, line, gap, accuracy, float(right[~tested].mean()), int((~tested).sum()))
+    return LinearProbe(texts[0].kind, layer, line, gap, accuracy, float(right[~tested].mean()), int((~tested).sum()))
 
 
 def best(probes: Sequence[LinearProbe]) -> LinearProbe:

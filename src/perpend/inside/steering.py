@@ -17,13 +17,14 @@ from torch import Tensor
 
 from perpend.canon import JSON
 from perpend.errors import ModelError
-from perpend.inside.blocks import anatomy, in_batches, padded, received, steered
+from perpend.inside.blocks import anatomy, in_batches, padded, received
 from perpend.inside.probes import LinearProbe
 from perpend.inside.prompts import TrialPrompt
 from perpend.models.hf.candidates import read_at
 from perpend.models.hf.checkpoint import Checkpoint
 from perpend.models.hf.forest import Passage
 from perpend.models.hf.provider import Transformers
+from perpend.models.hf.push import Push, pushed
 from perpend.spec.model import Budget
 from perpend.stats import mean
 from perpend.types import Estimate, Request, Response
@@ -42,7 +43,7 @@ class Steering:
 
 
 def steering(checkpoint: Checkpoint, probe: LinearProbe, where: Where) -> Steering:
-    """Steer by a probe: alpha 1 moves an activation as far as true statements lie from false ones, on average."""
+    """Steer by a probe: alpha 1 moves an activation as far as its true statements lie from the false, on average."""
     vector = torch.from_numpy(probe.line.direction * probe.gap)
     return Steering(probe.layer, vector.to(checkpoint.model.device, checkpoint.model.dtype), where)
 
@@ -76,20 +77,21 @@ def weigh(
     chosen = real & ((at >= starts - 1).to(model.device) if steer.where == "answer" else real)
     scored = (at >= starts - 1) & (at < ends)
     places = scored.flatten().nonzero()[:, 0].to(model.device)
-    wanted = torch.tensor([token for passage in passages for token in passage.tokens[passage.start :]])
+    tokens_after = [token for passage in passages for token in passage.tokens[passage.start :]]
+    wanted = torch.tensor(tokens_after, device=model.device)
     owners = scored.nonzero()[:, 0]
     weighed: list[Weighed] = []
     before: Tensor | None = None
     for alpha in (0.0, *alphas):
         vector = alpha * steer.vector
         with ExitStack() as hooks:
-            hooks.enter_context(steered(parts.blocks[steer.layer], vector, chosen))
+            hooks.enter_context(pushed(parts.blocks[steer.layer], vector, chosen))
             seen = hooks.enter_context(received(parts, steer.layer))
             hooks.enter_context(read_at(model, places))
             logits = model(input_ids=tokens, use_cache=False).logits[0]
         before = seen[0] if before is None else before
         error = None if alpha == 0.0 else moved(before, seen[0], vector, chosen, real)
-        values = logits.float().log_softmax(-1).cpu().gather(-1, wanted[:, None])[:, 0].double()
+        values = logits.float().log_softmax(-1).gather(-1, wanted[:, None])[:, 0].double().cpu()
         totals = torch.zeros(len(passages), dtype=torch.float64).index_add_(0, owners, values)
         weighed.append(Weighed(tuple(totals.tolist()), error))
     return weighed
@@ -114,19 +116,15 @@ def moved(before: Tensor, after: Tensor, vector: Tensor, chosen: Tensor, real: T
 def generate(
     provider: Transformers, requests: Sequence[tuple[int, Request]], steer: Steering, alpha: float
 ) -> dict[int, Response]:
-    """The answers of the steered model, by key. Prompts of one length go together: then the last token of a pass is
-    the answer position of every row."""
-    block = anatomy(provider.checkpoint.model).blocks[steer.layer]
-    everywhere = torch.ones(1, 1, dtype=torch.bool, device=provider.checkpoint.model.device)
-    by_length: dict[int, list[tuple[int, Request]]] = {}
-    for key, request in requests:
-        length = len(provider.checkpoint.tokens(provider.checkpoint.render(request.messages)))
-        by_length.setdefault(length, []).append((key, request))
+    """The answers of the steered model, by key, many at a time; the provider is steered by nothing else meanwhile."""
+    if provider.push is None:
+        block = anatomy(provider.checkpoint.model).blocks[steer.layer]
+        provider.push = Push(block, torch.empty_like(steer.vector), everywhere=steer.where == "all")
+        provider.continuer = None
+    provider.push.vector.copy_(alpha * steer.vector)  # what was recorded for one alpha serves the next
     answers: dict[int, Response] = {}
-    with steered(block, alpha * steer.vector, None if steer.where == "answer" else everywhere):
-        for group in by_length.values():
-            for batch in provider.answer(iter(group), Budget()):
-                answers.update(batch)
+    for batch in provider.answer(iter(requests), Budget()):
+        answers.update(batch)
     return answers
 
 

@@ -4,13 +4,13 @@
     answers.jsonl      {"trial", "item", "condition", "position", "candidates", "log_odds", "log_odds_per_token",
                        "note"}
     lens.jsonl         {"trial", "layer", "position", "top", "target", "decoy"}
-    statements.jsonl   {"item", "text", "label", "held_out"}: what the probes were trained and measured on
-    probes.jsonl       {"layer", "weight", "bias", "gap", "accuracy", "train_accuracy", "n_train"}
-    projections.jsonl  {"trial", "layers", "values"}
+    statements.jsonl   {"kind", "item", "text", "label", "held_out"}: what the probes were trained and measured on
+    probes.jsonl       {"kind", "layer", "weight", "bias", "gap", "accuracy", "train_accuracy", "n_train"}
+    projections.jsonl  {"trial", "layers", "values", "social"}
     steering.jsonl     {"trial", "layer", "alpha", "log_odds_before", "log_odds_after", "text_before", "text_after", …}
     estimates.json     shifts by condition, accuracy by layer, effects of steering, each an Estimate
 
-The same run and checkpoint give the same bytes on the same machine.
+The same run and checkpoint give the same bytes on the same machine. Format 1 had no kinds: its probes are of truth.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from pathlib import Path
 from perpend.canon import JSON, digest_file, dumps, json_lines, portable_name, pretty, read_object, write_atomic
 from perpend.errors import StoreError
 
-FORMAT = 1
+FORMAT = 2
+_READ = (1, 2)
 FOLDER, HEADER, ESTIMATES = "inside", "header.json", "estimates.json"
 LINES = ("answers", "lens", "statements", "probes", "projections", "steering")
 
@@ -80,7 +81,7 @@ def read_look(folder: Path) -> Look:
         raise StoreError(f"{folder}: no look inside (there is no {HEADER}); 'perpend inside' makes one")
     header = read_object(path, StoreError, "look inside again")
     files = header.get("files")
-    if not isinstance(files, Mapping) or header.get("format") != FORMAT:
+    if not isinstance(files, Mapping) or header.get("format") not in _READ:
         raise StoreError(f"{path}: not a look of format {FORMAT}; upgrade perpend or look inside again")
     for name in (*(f"{stem}.jsonl" for stem in LINES), ESTIMATES):
         stated = files.get(name)
@@ -102,10 +103,11 @@ def summary(look: Look) -> Row:
         estimates = look.estimates.get(kind)
         for name, estimate in estimates.items() if isinstance(estimates, Mapping) else ():
             lines[f"{title} {name}"] = _line(estimate)
-    accuracy = look.estimates.get("accuracy")
-    if isinstance(accuracy, Mapping) and accuracy:
-        layer = max(accuracy, key=lambda name: (_value(accuracy[name]), -int(name)))
-        lines[f"held-out accuracy of the best of {len(accuracy)} probes, layer {layer}"] = _line(accuracy[layer])
+    for kind, title in (("accuracy", "probes"), ("social_accuracy", "social probes")):
+        accuracy = look.estimates.get(kind)
+        if isinstance(accuracy, Mapping) and accuracy:
+            layer = max(accuracy, key=lambda name: (_value(accuracy[name]), -int(name)))
+            lines[f"held-out accuracy of the best of {len(accuracy)} {title}, layer {layer}"] = _line(accuracy[layer])
     notes = look.header.get("notes")
     for name, note in notes.items() if isinstance(notes, Mapping) else ():
         lines[f"note on {name}"] = note

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self, TypeAlias
 
 from perpend.canon import JSON, clean_text, dumps
 from perpend.disk import temporary_folder
@@ -33,6 +33,7 @@ from perpend.types import Item, Response, Sampling, Score, Scorer, Usage
 
 IMPORTED = "import"
 """The version of every scorer whose scores a source had stored: nothing here can compute them again."""
+Further: TypeAlias = Literal["attempt", "refused", "same"]
 _CONTROL = "control"
 _MOST = 2000
 """Conditions, models, samplings, data sets and kinds of stored scores; an import has a handful of each."""
@@ -45,6 +46,8 @@ class ImportRecord:
     """One output of one trial as a source states it; `response` None is a trial that was planned and never answered.
 
     `facts` are what it states of the item, by the names of Item; a later record may add to them, not change them.
+    `further` is what a second record of a trial is: another attempt; a DataError, where a source has one row per trial;
+    or the same answer with other labels, where a source has one row per judge, and then the text must be the same.
     """
 
     where: str
@@ -61,6 +64,7 @@ class ImportRecord:
     at: float | None = None
     prompt_sha256: str = ""
     labels: Mapping[str, Score] = field(default_factory=dict)
+    further: Further = "attempt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,7 @@ class Staging:
         trial, attempt = added.lastrowid, 0
         if not added.rowcount:
             trial, attempt = self._known_trial(source, cell, record)
+            record = self._again(record, trial)
         if record.response is not None:
             at = self._now if record.at is None else record.at
             self._db.execute(
@@ -146,7 +151,7 @@ class Staging:
         self._db.executemany(
             "INSERT OR IGNORE INTO label VALUES(?, ?, ?, ?, ?)",
             (
-                (name, trial, s.value, None if s.answer is None else clean_text(s.answer), s.reason)
+                (name, trial, s.value, None if s.answer is None else clean_text(s.answer), clean_text(s.reason))
                 for name, s in record.labels.items()
             ),
         )
@@ -216,6 +221,26 @@ class Staging:
                 "one id is one trial"
             )
         return trial, self._db.execute("SELECT count(*) FROM output WHERE trial = ?", (trial,)).fetchone()[0]
+
+    def _again(self, record: ImportRecord, trial: int) -> ImportRecord:
+        """A record of a trial that is there already, as its `further` takes it; DataError where it refuses it."""
+        if record.further == "attempt":
+            return record
+        (place,) = self._db.execute("SELECT place FROM trial WHERE trial = ?", (trial,)).fetchone()
+        if record.further == "refused":
+            raise DataError(
+                f"{record.where}: the same row as at {place}: item {record.item!r:.80}, model {record.variant!r:.80}, "
+                f"condition {record.condition!r:.80}. Remove one, or give each a repeat"
+            )
+        known = "SELECT value, answer FROM label WHERE name = ? AND trial = ?"
+        before = {name: self._db.execute(known, (name, trial)).fetchone() for name in sorted(record.labels)}
+        twice = [name for name, row in before.items() if row not in (None, (None, record.labels[name].answer))]
+        text = self._db.execute("SELECT text FROM output WHERE trial = ?", (trial,)).fetchone()
+        stated = None if record.response is None else self._clean(record.response).text
+        if twice or (text is not None and record.response is not None and text[0] != stated):
+            differs = f"states {twice[0]!r} once more" if twice else "states another text"
+            raise DataError(f"{record.where}: {differs} for the trial at {place}. Remove one, or give each a repeat")
+        return record if text is None else replace(record, response=None)
 
     def _clean(self, response: Response) -> Response:
         text, error, finish = (

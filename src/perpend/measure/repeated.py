@@ -111,8 +111,8 @@ def _of_cell(column: Column, where: Mapping[str, str], *, is_binary: bool) -> It
         digest = own.digest()
         for k in ks_of(planned_repeats(table, own.mask)) if is_binary else ():
             at = {**place, "k": str(k)}
-            yield Metric(PASS_AT, column.name, at, _passed(own, k, at_least_one=True), digest)
-            yield Metric(PASS_HAT, column.name, at, _passed(own, k, at_least_one=False), digest)
+            yield Metric(PASS_AT, column.name, at, passed(own, k, at_least_one=True), digest)
+            yield Metric(PASS_HAT, column.name, at, passed(own, k, at_least_one=False), digest)
         if is_binary:
             yield Metric(DIFFER, column.name, place, _differ(own), digest)
     parts, digest = parts_of(column), column.digest()
@@ -142,7 +142,8 @@ def parts_of(column: Column, key: str = "condition") -> Components:
     return variance_components(column.all_values[rows], *(column.table.codes[name][rows] for name in ("item", key)))
 
 
-def _passed(column: Column, k: int, *, at_least_one: bool) -> Estimate:
+def passed(column: Column, k: int, *, at_least_one: bool) -> Estimate:
+    """pass@k or pass^k of the items with k values of 0 and 1 or more; `also.short` counts those with fewer."""
     rows = column.defined
     items = column.table.codes["item"][rows]
     enough = np.bincount(items)[items] >= k

@@ -78,20 +78,29 @@ class ChoiceTokens:
     shared: int
 
 
-def choice_tokens(
-    text: str, choices: Sequence[str], tokens: Callable[[str], Tokens], *, in_blank: bool, whole_sentence: bool
-) -> ChoiceTokens:
-    """Read choices after a rendered text or, with `in_blank`, in its blank; `whole_sentence` adds what follows it."""
+def choice_texts(text: str, choices: Sequence[str], *, in_blank: bool, whole_sentence: bool) -> tuple[str, list[str]]:
+    """What comes before the choices, and that with each of them: after the text or, with `in_blank`, in its blank.
+
+    `whole_sentence` adds what follows the blank.
+    """
     before, _, after = text.partition(BLANK) if in_blank else (text, "", "")
     if BLANK in after:
         raise UnreadableRequestError(f"the message has more than one blank {BLANK!r}")
     rest = after if whole_sentence else ""
+    return before, [before + choice + rest for choice in choices]
+
+
+def choice_tokens(
+    text: str, choices: Sequence[str], tokens: Callable[[str], Tokens], *, in_blank: bool, whole_sentence: bool
+) -> ChoiceTokens:
+    """The tokens of `choice_texts`."""
+    before, texts = choice_texts(text, choices, in_blank=in_blank, whole_sentence=whole_sentence)
     bare = tokens(before)
-    whole = [tokens(before + choice + rest) for choice in choices]
+    whole = [tokens(one) for one in texts]
     return ChoiceTokens(before, bare, whole, min(common_length(bare, one) for one in whole))
 
 
-def common_length(first: Sequence[int], second: Sequence[int]) -> int:
+def common_length(first: Sequence[int | str], second: Sequence[int | str]) -> int:
     """How many tokens two sequences share at their beginning."""
     most = min(len(first), len(second))
     if first[:most] == second[:most]:

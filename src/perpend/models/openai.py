@@ -1,24 +1,44 @@
-"""Any server that speaks OpenAI's HTTP protocol: OpenAI, vLLM, llama-server, LM Studio and many others."""
+"""Any server that speaks OpenAI's HTTP protocol: OpenAI, vLLM, SGLang, llama-server, LM Studio and many others."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from perpend.canon import JSON, as_list, as_object, digest
-from perpend.errors import ModelError, SpecError
-from perpend.models.base import likeliest, plain_text, spoken
+from perpend.errors import ModelError, SpecError, did_you_mean
+from perpend.models.base import UnreadableRequestError, choice_texts, likeliest, plain_text, spoken
 from perpend.models.http import BadReplyError, HttpModel, Link
 from perpend.models.http.reply import as_fact, as_finish, as_text, as_usage, complaint, parse
-from perpend.types import ChoiceLogprob, Request, Response
+from perpend.models.http.steps import Steps
+from perpend.models.scoring import NEEDS, SCORED_BY, ServedModel, choice_logprobs
+from perpend.types import Request, Response, Usage
 
 _OPENAI = "https://api.openai.com/v1"
 _PATHS = {"chat": "/chat/completions", "completions": "/completions"}
 # Times, permissions with ids of their own, and the place of the weights on the server's disk.
 _VOLATILE = frozenset({"created", "permission", "root", "parent", "path"})
-_NEEDS = "scoring choices needs a server that returns the log-probabilities of the prompt (echo), as vLLM does"
+_NOT_STATED = "not stated"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What serves a model: the engine, and what its operator knows of the weights and of how it computes."""
+
+    engine: str = ""
+    revision: str = ""
+    quantization: str = ""
+    batch_invariant: bool | None = None
+
+    def stated(self) -> dict[str, str]:
+        """What was said, by the names of the options."""
+        facts = {"revision": self.revision, "quantization": self.quantization}
+        if self.batch_invariant is not None:
+            facts["batch_invariant"] = str(self.batch_invariant).lower()
+        return {name: fact for name, fact in facts.items() if fact}
 
 
 def model(  # noqa: PLR0913 - the options of run.toml by name: the loader checks a user's spelling against this list
@@ -29,7 +49,11 @@ def model(  # noqa: PLR0913 - the options of run.toml by name: the loader checks
     endpoint: Literal["chat", "completions"] = "chat",
     max_tokens_field: str = "max_tokens",
     logprobs: int = 1,
+    whole_sentence: bool = False,
+    server: str = "",
     revision: str = "",
+    quantization: str = "",
+    batch_invariant: bool | None = None,
     workers: int = 8,
     retries: int = 4,
     timeout_s: float = 120.0,
@@ -40,30 +64,38 @@ def model(  # noqa: PLR0913 - the options of run.toml by name: the loader checks
     """The model that the server calls `name`.
 
     OpenAI's own key is read from OPENAI_API_KEY and sent to OpenAI alone; any other server gets a key only when
-    `api_key_env` names one. `max_tokens_field` is 'max_completion_tokens' for OpenAI's reasoning models. `logprobs` is
-    how many alternatives per token are asked for when choices are scored. `revision` is what you know of the weights
-    that the server does not say (a commit, a quantisation); it becomes part of the fingerprint.
+    `api_key_env` names one. `max_tokens_field` is 'max_completion_tokens' for OpenAI's reasoning models. `server` is
+    the engine, 'vllm', 'sglang' or 'llama.cpp': how choices are scored and where it says its version. Under
+    'completions' a choice is scored in the message's blank '___', or after its end, and `whole_sentence` scores what
+    follows the blank too; `logprobs` is how many alternatives per token are asked for where `server` is not given.
+    `revision`, `quantization` and `batch_invariant` are what you know and the server does not say; they become part of
+    the fingerprint.
     """
+    if server not in SCORED_BY:
+        known = [name for name in SCORED_BY if name]
+        raise SpecError(f"unknown server {server!r}; {did_you_mean(server, known)}")
     if endpoint not in _PATHS:
         raise SpecError(f"endpoint must be 'chat' or 'completions', not {endpoint!r}")
     if api_key_env is None and base_url in (_OPENAI, f"{_OPENAI}/"):
         api_key_env = "OPENAI_API_KEY"
     link = Link(base_url, api_key_env, workers, retries, timeout_s, rpm, tpm, backoff_s)
-    return OpenAI(name, link, endpoint, max_tokens_field, logprobs, revision)
+    serving = Serving(server, revision, quantization, batch_invariant)
+    asked = OpenAI(name, link, endpoint, max_tokens_field, serving)
+    asked.logprobs, asked.whole_sentence = logprobs, whole_sentence
+    return asked
 
 
 class OpenAI(HttpModel):
     """Chat completions, or plain completions of the messages' contents joined by blank lines."""
 
-    def __init__(
-        self, name: str, link: Link, endpoint: str, max_tokens_field: str, logprobs: int, revision: str
-    ) -> None:
+    def __init__(self, name: str, link: Link, endpoint: str, max_tokens_field: str, serving: Serving) -> None:
         super().__init__(f"openai/{name}", _PATHS[endpoint], link)
         self.model = name
         self.endpoint = endpoint
         self.max_tokens_field = max_tokens_field
-        self.logprobs = logprobs
-        self.revision = revision
+        self.serving = serving
+        self.logprobs = 1
+        self.whole_sentence = False
 
     def fingerprint(self) -> Mapping[str, str]:
         """What the server lists of the model; this protocol shows no digest of the weights.
@@ -77,7 +109,39 @@ class OpenAI(HttpModel):
             if listed.get("id") == self.model:
                 kept = {key: _plain(value) for key, value in listed.items() if key not in _VOLATILE}
                 facts |= {"owned_by": as_fact(listed.get("owned_by", "")), "listed_sha256": digest(kept)}
-        return {**facts, "revision": self.revision} if self.revision else facts
+        return facts | (self._served() if self.serving.engine else self.serving.stated())
+
+    def _served(self) -> dict[str, str]:
+        """The engine's version and what it, or else its operator, says of the weights; SpecError where both differ."""
+        says = {"sglang": self._sglang, "llama.cpp": self._llama_cpp}.get(self.serving.engine, self._vllm)()
+        facts = {name: as_fact(value) for name, value in says.items() if value not in (None, "")}
+        for name, fact in self.serving.stated().items():
+            if facts.get(name, fact) != fact:
+                raise SpecError(
+                    f"option {name} says {fact!r}, but the server says {facts[name]!r}; leave the option out"
+                )
+            facts[name] = fact
+        unsaid = dict.fromkeys(("revision", "quantization", "batch_invariant"), _NOT_STATED)
+        return {**unsaid, **facts, "server": f"{self.serving.engine} {facts.pop('version', 'of unknown version')}"}
+
+    def _vllm(self) -> dict[str, JSON]:
+        return {"version": as_object(self.fetch_if_there(self.link.root + "/version")).get("version")}
+
+    def _sglang(self) -> dict[str, JSON]:
+        info: Mapping[str, JSON] = {}
+        for path in ("/server_info", "/get_server_info"):  # the second is the older name
+            info = info or as_object(self.fetch_if_there(self.link.root + path))
+        same = {name: info.get(name) for name in ("version", "revision", "quantization", "dtype", "attention_backend")}
+        is_invariant = info.get("enable_deterministic_inference")
+        return {**same, "batch_invariant": str(is_invariant).lower() if isinstance(is_invariant, bool) else None}
+
+    def _llama_cpp(self) -> dict[str, JSON]:
+        props = as_object(self.fetch_if_there(self.link.root + "/props"))
+        template = props.get("chat_template")
+        digests = (
+            {"template_sha256": _sha256(template)} if isinstance(template, str) and self.endpoint == "chat" else {}
+        )
+        return {"version": props.get("build_info"), "quantization": props.get("model_ftype"), **digests}
 
     def headers(self, key: str | None) -> dict[str, str]:
         """A bearer token."""
@@ -87,9 +151,7 @@ class OpenAI(HttpModel):
         """The sampling by OpenAI's names; `seed`, `top_p` and `stop` only when they are set."""
         sampling = request.sampling
         body: dict[str, JSON] = {"model": self.model, "temperature": sampling.temperature}
-        if request.choices:
-            body |= self._scoring(request)
-        elif self.endpoint == "chat":
+        if self.endpoint == "chat":
             body["messages"] = spoken(request.messages)
             body[self.max_tokens_field] = sampling.max_tokens
         else:
@@ -103,19 +165,23 @@ class OpenAI(HttpModel):
             body["stop"] = sampling.stop
         return json.dumps(body).encode()
 
-    def _scoring(self, request: Request) -> dict[str, JSON]:
-        """One prompt for each choice, sent back with the log-probability of every token and nothing generated."""
-        if self.endpoint != "completions":
-            raise ModelError(f'{_NEEDS}; set endpoint = "completions"')
-        prompt = plain_text(request.messages)
-        return {
-            "prompt": [prompt + choice for choice in request.choices],
-            "echo": True,
-            "logprobs": self.logprobs,
-            "max_tokens": 0,
-        }
+    def steps(self, request: Request) -> Steps | None:
+        """What scores the choices of a request, by the way of the engine."""
+        return self._scored(request) if request.choices else None
 
-    def decode(self, request: Request, body: bytes, ms: float) -> Response:
+    def _scored(self, request: Request) -> Steps:
+        if self.endpoint != "completions":
+            raise ModelError(f'choices are scored after a plain text; set endpoint = "completions". Also, {NEEDS}')
+        text = plain_text(request.messages)
+        before, texts = choice_texts(text, request.choices, in_blank=True, whole_sentence=self.whole_sentence)
+        if not before:
+            raise UnreadableRequestError("nothing comes before the choices, so their first tokens have no likelihood")
+        served = ServedModel(self.model, self.link, self.logprobs)
+        scores = choice_logprobs(request.choices, (yield from SCORED_BY[self.serving.engine](served, [before, *texts])))
+        usage = Usage(prompt_sha256=_sha256(before))
+        return Response(likeliest(request.choices, scores), choice_logprobs=scores, finish="stop", usage=usage)
+
+    def decode(self, _request: Request, body: bytes, ms: float) -> Response:
         """The first choice's text. Reasoning that the server reports apart from it is not part of the answer."""
         reply = as_object(parse(body))
         replies = as_list(reply.get("choices"))
@@ -123,10 +189,6 @@ class OpenAI(HttpModel):
             raise BadReplyError(f"the reply holds no choices: {complaint(body)[0]}")
         usage = as_object(reply.get("usage"))
         counted = as_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"))
-        if request.choices:
-            scores = _choice_logprobs(request.choices, replies)
-            best = likeliest(request.choices, scores)
-            return Response(best, choice_logprobs=scores, finish="stop", usage=counted, ms=ms)
         first = as_object(replies[0])
         if self.endpoint == "chat":
             message = as_object(first.get("message"))
@@ -149,39 +211,5 @@ def _plain(value: JSON) -> JSON:
     return value if isinstance(value, str | int | bool) or value is None else repr(value)
 
 
-def _choice_logprobs(choices: Sequence[str], replies: Sequence[JSON]) -> tuple[ChoiceLogprob, ...]:
-    """The log-likelihood of each choice given the prompt, in the order of the choices."""
-    numbers = [as_object(reply).get("index", n) for n, reply in enumerate(replies)]
-    by_index = {n: as_object(reply) for n, reply in zip(numbers, replies, strict=True) if isinstance(n, int)}
-    if set(by_index) != set(range(len(choices))):
-        raise BadReplyError(f"the reply scores {len(by_index)} of {len(choices)} choices")
-    return tuple(_tail(choice, as_object(by_index[n].get("logprobs"))) for n, choice in enumerate(choices))
-
-
-def _tail(choice: str, logprobs: Mapping[str, JSON]) -> ChoiceLogprob:
-    """Sum over the last tokens, as many as spell the choice.
-
-    Counted from the end, because servers put special tokens of their own before the prompt; blanks are not compared,
-    because some tokenizers show tokens without them. A token that begins in the prompt and ends in the choice counts,
-    and so does a blank of its own before a choice that begins with one.
-    """
-    tokens = as_list(logprobs.get("tokens"))
-    values = as_list(logprobs.get("token_logprobs"))
-    # Nothing comes before a prompt's first token, so its log-probability is null; a generated token always has one.
-    if not tokens or len(tokens) != len(values) or values[0] is not None:
-        raise ModelError(f"{_NEEDS}; this one returned none")
-    shown = [token if isinstance(token, str) else "" for token in tokens]
-    wanted = "".join(choice.split())
-    spelled = ""
-    first = len(shown)
-    while first > 1 and len(spelled) < len(wanted):
-        first -= 1
-        spelled = "".join(shown[first].split()) + spelled
-    if not wanted or not spelled.endswith(wanted):
-        raise BadReplyError(f"the returned tokens do not spell the choice {choice[:40]!r} at the end of the prompt")
-    if first > 1 and choice[0].isspace() and not shown[first][0].isspace() and shown[first - 1].isspace():
-        first -= 1
-    numbers = [value for value in values[first:] if isinstance(value, int | float) and math.isfinite(value)]
-    if len(numbers) < len(values) - first:
-        raise BadReplyError(f"a log-probability of the choice {choice[:40]!r} is no number")
-    return ChoiceLogprob(math.fsum(numbers), len(numbers))
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

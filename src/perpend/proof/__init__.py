@@ -1,1 +1,1 @@
-"""proof: gates, publish, receipt, signature, attempts, leaks; audit; claims."""
+"""proof: gates, publish, receipt, signature, statements, attempts, leaks; audit; claims."""

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, pretty, read_text, write_atomic
+from perpend.canon import JSON, as_list, as_object, digest_file, pretty, read_text, write_atomic
 from perpend.disk import temporary_folder, writing
 from perpend.errors import AuditFailure, SpecError, StoreError, did_you_mean
 from perpend.inert import markdown
@@ -22,6 +22,7 @@ from perpend.measure.processes import processes
 from perpend.measure.run import Run
 from perpend.measure.study import Drawn, answer_in
 from perpend.proof import receipt as receipts
+from perpend.proof import statements
 from perpend.proof.archive import RESPONSES, Writing, restore, run_id
 from perpend.proof.closing import close_report
 from perpend.proof.gates import NAMES, Gate, as_table, attempts, gates
@@ -204,7 +205,12 @@ def _finish(  # noqa: PLR0913  what publish was told, and how far it is
         if page is not None:
             # After the search for private words: it packs what the other files hold, which was searched.
             page.write(same, folder, facts)
-    receipt = receipts.write(folder, name, facts)
+    # Also after that search, and with the digests that the receipt needs all the same: no file is read twice.
+    files = receipts.digests(folder)
+    for file, text in statements.texts(statements.Published(run.manifest, numbers, files, code_version())).items():
+        write_atomic(folder / file, text)
+        files[file] = digest_file(folder / file)
+    receipt = receipts.write(folder, name, facts, files)
     return Published(name, folder, checked, receipt.root_sha256)
 
 

@@ -12,9 +12,11 @@ from perpend.canon import JSON, as_object, digest, digest_file, pretty, read_obj
 from perpend.disk import temporary_folder
 from perpend.errors import SpecError, StoreError
 
-FORMAT = 1
+FORMAT = 2
+"""1, of perpend 0.1, is of a folder without statements."""
 RECEIPT, SIGNATURE, SIGNER = "receipt.json", "receipt.json.sig", "signer.pub"
-UNLISTED = frozenset((RECEIPT, SIGNATURE, SIGNER))
+STATEMENT, STATEMENT_SIGNATURE = "statement.intoto.json", "statement.intoto.json.sig"
+UNLISTED = frozenset((RECEIPT, SIGNATURE, SIGNER, STATEMENT_SIGNATURE))
 """What is in a published folder and not in its receipt."""
 
 
@@ -29,12 +31,14 @@ class Receipt:
     body: Mapping[str, JSON]
 
 
-def write(folder: Path, run: str, facts: Mapping[str, JSON]) -> Receipt:
+def write(folder: Path, run: str, facts: Mapping[str, JSON], files: Mapping[str, str] | None = None) -> Receipt:
     """Digest every file of a folder and write its receipt. `facts` are gates, attempts and code.
+
+    `files` are the digests where they are known already.
 
     `root_sha256` is the digest of the mapping of files; `receipt_sha256` that of all the rest of the receipt.
     """
-    files = digests(folder)
+    files = digests(folder) if files is None else dict(files)
     body: dict[str, JSON] = {**facts, "format": FORMAT, "run": run, "files": files, "root_sha256": digest(files)}
     body["receipt_sha256"] = digest(body)
     write_atomic(folder / RECEIPT, pretty(body))
@@ -68,8 +72,8 @@ def read(folder: Path) -> Receipt:
         raise StoreError(f"{folder}: not a published run (there is no {RECEIPT}); 'perpend publish' makes one")
     body = read_object(path, StoreError)
     files = body.get("files")
-    if not isinstance(files, dict) or body.get("format") != FORMAT:
-        raise StoreError(f"{path}: not a receipt of format {FORMAT}; upgrade perpend, or publish the run again")
+    if not isinstance(files, dict) or body.get("format") not in (1, FORMAT):
+        raise StoreError(f"{path}: not a receipt of format 1 or {FORMAT}; upgrade perpend, or publish the run again")
     named = {name: str(value) for name, value in files.items()}
     return Receipt(str(body.get("run")), named, str(body.get("root_sha256")), str(body.get("receipt_sha256")), body)
 
@@ -104,7 +108,7 @@ class Signature:
 
 
 def sign(folder: Path, key: Path) -> None:
-    """Sign a folder's receipt with a private key (or the public part of one that ssh-agent holds).
+    """Sign a folder's receipt and its statement with a private key (or the public part of one that ssh-agent holds).
 
     The public key is written beside it without its comment, which names a user and a host.
     """
@@ -114,9 +118,11 @@ def sign(folder: Path, key: Path) -> None:
     if not key.is_file():
         raise SpecError(f"{key}: no such key; --sign takes the private key's file, for example ~/.ssh/id_ed25519")
     read_text(key, SpecError, longest=_LONGEST_KEY)  # ssh-keygen reads a file of gigabytes to its end
-    (folder / SIGNATURE).unlink(missing_ok=True)
-    # A key with a passphrase asks for it on the terminal, so only the output is taken.
-    _checked(key, [program, "-Y", "sign", "-n", NAMESPACE, "-f", str(key), str(folder / RECEIPT)])
+    for name in (SIGNATURE, STATEMENT_SIGNATURE):
+        (folder / name).unlink(missing_ok=True)
+    # A key with a passphrase asks for it on the terminal, so only the output is taken. It asks once for both files.
+    signed = [str(folder / name) for name in (RECEIPT, STATEMENT)]
+    _checked(key, [program, "-Y", "sign", "-n", NAMESPACE, "-f", str(key), *signed])
     public = key.with_name(key.name + ".pub")
     if key.suffix == ".pub":
         text = key.read_text(encoding="utf-8")
@@ -125,17 +131,18 @@ def sign(folder: Path, key: Path) -> None:
     else:
         text = _checked(key, [program, "-y", "-f", str(key)])
     (folder / SIGNER).write_text(" ".join(text.split()[:2]) + "\n", encoding="utf-8")
-    outcome = check(folder)
-    if not outcome.good:
-        raise SpecError(f"{key}: the signature does not verify ({outcome.note}); is {public.name} of another key?")
+    for outcome in (check(folder), check(folder, STATEMENT)):
+        if not outcome.good:
+            raise SpecError(f"{key}: the signature does not verify ({outcome.note}); is {public.name} of another key?")
 
 
-def check(folder: Path) -> Signature:
-    """Verify the signature of a published folder against the key that is beside it.
+def check(folder: Path, name: str = RECEIPT) -> Signature:
+    """Verify the signature of a file of a published folder, its receipt, against the key that is beside it.
 
-    A good one shows that whoever holds that key signed this receipt; whose key it is, the reader must know.
+    A good one shows that whoever holds that key signed this file; whose key it is, the reader must know.
     """
-    if not (folder / SIGNATURE).is_file():
+    signature = f"{name}.sig"
+    if not (folder / signature).is_file():
         return Signature(False, None, "", "not signed")
     if not (folder / SIGNER).is_file():
         return Signature(True, False, "", f"there is a signature and no {SIGNER}")
@@ -149,7 +156,7 @@ def check(folder: Path) -> Signature:
         printed = _run([program, "-l", "-f", str(folder / SIGNER)], None)
         signer = next((word for word in printed.stdout.split() if word.startswith("SHA256:")), "")
         command = [program, "-Y", "verify", "-n", NAMESPACE, "-I", NAMESPACE, "-f", str(allowed)]
-        done = _run([*command, "-s", str(folder / SIGNATURE)], folder / RECEIPT)
+        done = _run([*command, "-s", str(folder / signature)], folder / name)
     if done.returncode:
         return Signature(True, False, signer, f"ssh-keygen refuses it: {(done.stderr or done.stdout).strip()[:200]}")
     return Signature(True, True, signer, f"good signature of {signer}")

@@ -16,7 +16,7 @@ import zlib
 from pathlib import Path
 
 REQUIRED = ("manifest.json", "plan.json", "items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "scores.jsonl.gz")
-UNLISTED = {"receipt.json", "receipt.json.sig", "signer.pub"}
+UNLISTED = {"receipt.json", "receipt.json.sig", "signer.pub", "statement.intoto.json.sig"}
 
 
 def digest(value: object) -> str:

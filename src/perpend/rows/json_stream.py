@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import re
@@ -37,17 +38,36 @@ _SPACE = re.compile(r"[ \t\r\n]*+")
 _SCALAR = re.compile(r"[^,\]}\s]*+")
 
 
-def first_object(path: Path) -> Mapping[str, JSON] | None:
+def first_object(path: Path, *, whole: int = 1 << 23) -> Mapping[str, JSON] | None:
     """The JSON object in the first line of a file, or the one that the whole file is; None where it holds neither.
 
-    A file of more than _WHOLE bytes is not read as one object: nothing that is small enough to be one is that large.
+    Of one object of more than `whole` bytes only the keys are read, each without its value. A file of more than _WHOLE
+    bytes is not read as one object: nothing that is small enough to be one is that large.
     """
     with opened(path) as file:
+        start = file.read(_WINDOW).removeprefix(codecs.BOM_UTF8).lstrip()
+        if not start.startswith(b"{"):
+            return None
+        file.seek(0)
         body = _object(file.readline(_FIRST_LINE))
-        if body is None and path.stat().st_size <= _WHOLE:
+        size = path.stat().st_size
+        if body is None and size <= whole:
             file.seek(0)
-            body = _object(file.read(_WHOLE))
-    return body
+            return _object(file.read(whole))
+    return _keys(path) if body is None and size <= _WHOLE else body
+
+
+def _keys(path: Path) -> Mapping[str, JSON] | None:
+    keys: dict[str, JSON] = {}
+    try:
+        with opened(path) as file, _Text(file, str(path)) as text:
+            for key in text.each_key():
+                keys[key] = None
+                text.skip()
+            text.end()
+    except DataError:
+        return None
+    return keys
 
 
 def _object(text: bytes) -> Mapping[str, JSON] | None:

@@ -2,6 +2,9 @@
 
 A column is a key, or a path such as 'doc.choices.text' or 'outputs.0.text'. What begins with '=' is the value itself,
 for all rows: 'tag.split==dev'. A name that a map leaves out is taken from the column of that name.
+
+A table may be wide: 'text=answer_*,model=*' takes every column of that form, each as a row of its own, and what '*'
+stands for in its name as the model. Several columns may have a '*'; what they have in the same place belongs together.
 """
 
 from __future__ import annotations
@@ -73,14 +76,14 @@ def mapped(rows: Iterator[Row], path: Path, fields: Mapping[str, str], known: Se
     A column that is mapped and that no row has is a SpecError: at once in a table, whose rows have the same columns,
     otherwise when all rows were read.
     """
-    unseen = {field for field in fields.values() if not field.startswith("=")}
+    unseen = {field for field in fields.values() if not field.startswith("=") and "*" not in field}
     columns: dict[str, None] = {}
     count = 0
-    for where, body in rows:
+    for where, body, own_fields in _long(rows, fields):
         count += 1
         values: dict[str, JSON] = {}
         taken = set[str]()
-        for key, field in fields.items():
+        for key, field in own_fields.items():
             is_there, value = (True, field[1:]) if field.startswith("=") else _lookup(body, field)
             if is_there:
                 values[key] = value
@@ -94,6 +97,39 @@ def mapped(rows: Iterator[Row], path: Path, fields: Mapping[str, str], known: Se
         yield MappedRow(where, {**values, **own}, {k: v for k, v in body.items() if k not in taken and k not in own})
     for field in sorted(unseen) if count else ():
         raise SpecError(f"{path}: no row has the column {field!r:.80}; {did_you_mean(field, columns)}")
+
+
+def _long(rows: Iterator[Row], fields: Mapping[str, str]) -> Iterator[tuple[str, dict[str, JSON], Mapping[str, str]]]:
+    """Each row with the map that is meant for it; a wide row once for everything that its '*' stands for."""
+    starred = {key: field for key, field in fields.items() if "*" in field and not field.startswith("=")}
+    if any(field.count("*") > 1 for field in starred.values()):
+        raise SpecError("--map: a column may have one '*'")
+    if starred and all(field == "*" for field in starred.values()):
+        raise SpecError(f"--map: {next(iter(starred))}=* needs a column with a '*' beside it: text=answer_*")
+    for where, body in rows:
+        forms = {key: field for key, field in starred.items() if field not in body}
+        if not forms:
+            yield where, body, fields
+            continue
+        columns = [field for field in dict.fromkeys(forms.values()) if field != "*"]
+        stars = dict.fromkeys(star for field in columns for star in _stars(body, field))
+        if not stars:
+            raise DataError(f"{where}: no column of the form {columns[0]!r:.80}; it has {', '.join(sorted(body)[:8])}")
+        for star in stars:
+            meant = {key: f"={star}" if field == "*" else field.replace("*", star) for key, field in forms.items()}
+            yield where, body, {**fields, **meant}
+
+
+def _stars(body: JSON, field: str) -> Iterator[str]:
+    """What the '*' of a column stands for in a row."""
+    before, _, after = field.partition("*")
+    folder, dot, start = before.rpartition(".")
+    there, inner = _lookup(body, folder) if dot else (True, body)
+    end, dot, rest = after.partition(".")
+    for key, cell in inner.items() if there and isinstance(inner, Mapping) else ():
+        is_one = key.startswith(start) and key.endswith(end) and len(key) > len(start) + len(end)
+        if is_one and (not dot or _lookup(cell, rest)[0]):
+            yield key[len(start) : len(key) - len(end)]
 
 
 def _lookup(body: JSON, field: str) -> tuple[bool, JSON]:

@@ -13,7 +13,7 @@ import decimal
 import io
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -36,12 +36,14 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_POINTER = b"version https://git-lfs.github.com/"
 _FOREIGN = (
     (b"PK\x03\x04", "a zip archive or an Excel workbook; save the sheet as CSV"),
     (b"\xd0\xcf\x11\xe0", "an Excel workbook; save the sheet as CSV"),
     (b"\x1f\x8b", "packed with gzip; unpack it first"),
     (b"\x28\xb5\x2f\xfd", "packed with Zstandard; unpack it first"),
     (b"SQLite format 3\x00", f"a SQLite file; give {FORMATS}"),
+    (_POINTER, "a Git LFS pointer, not the file; fetch it with 'git lfs pull'"),
     (b"%PDF", f"a PDF; give {FORMATS}"),
 )
 _LINES = (".jsonl", ".ndjson")
@@ -76,16 +78,38 @@ def read_rows(path: Path, *, constants: bool = False, advice: str = "") -> Itera
             raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def csv_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+def csv_rows(path: Path, unnamed: str = "") -> Iterator[tuple[str, dict[str, str]]]:
     """('file:line', cells by the names in the first line) of every row of a CSV file; the line is the row's last.
 
     A comma, a semicolon or a tab is between the cells, whichever gives the first line most of them. A row whose cells
-    are all blank is passed over, and so is a column without a name.
+    are all blank is passed over, and so is a column without a name; of the first one `unnamed` is the name.
     """
     with open_file(path) as file:
         head = file.read(_HEAD)
         file.seek(0)
-        yield from _csv(file, path, _encoding(head, path))
+        yield from _csv(file, path, _encoding(head, path), unnamed)
+
+
+def first_row(path: Path) -> dict[str, JSON]:
+    """The first row of a file of rows; empty where it is no such file. Of one JSON object around its rows, too."""
+    try:
+        with open_file(path) as file:
+            kind, _ = _kind(file.read(_HEAD), path)
+        return {} if kind == "json object" else next(iter(read_rows(path, constants=True)), ("", {}))[1]
+    except (DataError, SpecError):
+        return {}
+
+
+def names_at_start(path: Path, names: Iterable[str]) -> bool:
+    """Whether a file names all these keys or columns at its start, whatever else may be wrong with it.
+
+    So a damaged file of a folder is known for what it is, and is refused and not passed over.
+    """
+    with open_file(path) as file:
+        head = file.read(_HEAD).replace(b"\0", b"")
+    if head.startswith(_POINTER):
+        raise DataError(f"{path}: a Git LFS pointer, not the file; fetch it with 'git lfs pull'")
+    return all(re.search(rb"(?<![\w.])" + re.escape(name.encode()) + rb"(?![\w.])", head) for name in names)
 
 
 def is_table(path: Path) -> bool:
@@ -159,7 +183,7 @@ def _lines(file: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[int, str
             text.detach()  # whoever opened the file closes it
 
 
-def _csv(file: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[str, dict[str, str]]]:
+def _csv(file: BinaryIO, path: Path, encoding: str, unnamed: str = "") -> Iterator[tuple[str, dict[str, str]]]:
     pending = 0
 
     def lines() -> Iterator[str]:
@@ -184,6 +208,7 @@ def _csv(file: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[str, dict[
         delimiter = marked[1] if marked else _delimiter(first, path)
         reader = csv.reader(_chained(first, source), delimiter=delimiter, strict=True)
         names = [name.strip() for name in next(reader, [])]
+        names[:1] = [names[0] or unnamed] if names else []
         _check_names(names, path)
         for cells in reader:
             pending = 0

@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from perpend.text.clause import bounds
 from perpend.text.labels import LABEL_WORD, clarified
-from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, fold
 from perpend.text.reasoning import visible
 from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
-from perpend.text.segments import NONE, segment
+from perpend.text.segments import NONE, answered
 from perpend.types import Item, Response, Score, Scorer
 
 POSITIVE = frozenset({"true", "yes", "correct", "t", "y"})
@@ -157,7 +156,8 @@ def judge(item: Item, response: Response) -> Score:
     seen = visible(text, response.finish)
     if seen.unfinished is not None:
         return Score(None, "INVALID", f"unfinished: {seen.unfinished}")
-    verdict = read(text[seen.start : seen.end])
+    own = text[seen.start : seen.end]
+    verdict = read(own, fold(own))
     return against_target(item, verdict.label, verdict.why, (seen.start + verdict.start, seen.start + verdict.end))
 
 
@@ -175,13 +175,12 @@ def judge_v3(item: Item, response: Response) -> Score:
     text = _text(item, response)
     if isinstance(text, Score):
         return text
-    part = segment(text, response.finish)
+    part = answered(text, response.finish)
     if part.missing is not None:
         return Score(None, "INVALID", part.missing)
-    own = text[part.start : part.end]
-    if not is_english(fold(own).text, own):
-        return Score(None, "INVALID", NOT_ENGLISH)
-    verdict = read(clarified(own, item.prompt))
+    own = part.own
+    clear = clarified(own, part.folded, item.prompt)
+    verdict = read(clear, part.folded if clear is own else fold(clear))
     if part.cut and (verdict.label is None or bounds(own, verdict.start, verdict.end)[1] >= len(own)):
         return Score(None, "INVALID", NONE)
     word = LABEL_WORD.search(own, max(0, verdict.start - 1), verdict.end)
@@ -202,9 +201,8 @@ def against_target(item: Item, label: Label | None, reason: str, span: tuple[int
     return Score(float((label == "TRUE") == (wanted in TRUE_WORDS)), label, reason, span)
 
 
-def read(text: str) -> LabelVerdict:
+def read(text: str, folded: Folded) -> LabelVerdict:
     """The label that a finished answer gives. What an invented further turn says counts only if nothing else does."""
-    folded = fold(text)
     turn = TURN.search(folded.text)
     if turn is not None:
         own = text[: folded.span(turn.start(), turn.end())[0]]

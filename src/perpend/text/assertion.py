@@ -356,10 +356,11 @@ def block(place: Place, level: float) -> str | None:  # noqa: PLR0911 - one retu
             return "asked"
     if level >= SLOT:
         return "listed" if place.opens() and not place.is_alone() and speech.LISTED_NEXT.match(place.after) else None
-    if place.listing == "option":
+    listing = place.listing()
+    if listing == "option":
         return "undecided"
     if speech.is_conceded(near):
         return "conceded"
-    if place.listing == "bullet" or speech.is_listed(near, place.after):
+    if listing == "bullet" or speech.is_listed(near, place.after):
         return "listed"
     return "generic" if speech.is_generic(near) else None

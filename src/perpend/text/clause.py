@@ -237,21 +237,22 @@ OPENING = vocabulary(
 _PAUSES = blanking(".>-'#/")
 
 
-class Place(NamedTuple):
+class Place:
     """A mention that begins at `start` with what stands before and after it in its sentence, which begins at `low`.
 
-    `line` is where its line begins, and `listing` which list the line is part of. What few mentions are asked for is
-    worked out when asked for.
+    `line` is where its line begins. What few mentions are asked for is worked out when asked for.
     """
 
-    body: str
-    start: int
-    low: int
-    line: int
-    before: str
-    after: str
-    clause: Clause
-    listing: Listing | None
+    __slots__ = ("after", "before", "body", "clause", "line", "low", "start")
+
+    def __init__(self, body: str, start: int, low: int, before: str, after: str) -> None:
+        self.body, self.start, self.low, self.before, self.after = body, start, low, before, after
+        self.line = body.rfind("\n", max(0, start - WINDOW), start) + 1
+        self.clause = clause(before)
+
+    def listing(self) -> Listing | None:
+        """Which list its line is part of."""
+        return listing(self.body, self.line)
 
     def lead(self) -> str:
         """What leads to the mention, over lines."""
@@ -259,30 +260,31 @@ class Place(NamedTuple):
 
     def opens(self) -> bool:
         """Whether nothing but an opening stands before it in the text, or in a sentence that it ends."""
-        if self.listing is not None:
-            return False
-        if self.start <= 80 and _is_opening(self.body[: self.start]):
-            return True
-        # A text may stop in the middle of a sentence: only a mark makes a fragment a sentence of its own.
-        is_fragment = not self.after.strip(" *_\"'.!)\n") and self.after.strip(" ") != ""
-        return is_fragment and self.start - self.low <= 40 and _is_opening(self.before)
+        opens = self.start <= 80 and _is_opening(self.body[: self.start])
+        if not opens and self.start - self.low <= 40:
+            # A text may stop in the middle of a sentence: only a mark makes a fragment a sentence of its own.
+            is_fragment = not self.after.strip(" *_\"'.!)\n") and self.after.strip(" ") != ""
+            opens = is_fragment and _is_opening(self.before)
+        return opens and self.listing() is None
 
     def is_alone(self) -> bool:
         """Whether nothing else stands in its line; a single lettered option is alone too."""
-        if self.listing is not None:
-            return False
-        if self.start - self.line <= 8 and OPTION.fullmatch(self.body, max(0, self.line - 1), self.start):
-            return True
-        is_end = len(self.after) < 24 and not self.after.strip(" *_\"'.!$)\\}]°\n")
-        return is_end and LINE_LEAD.fullmatch(self.body, self.line, self.start) is not None
+        is_alone = self.start - self.line <= 8 and OPTION.fullmatch(self.body, max(0, self.line - 1), self.start)
+        if not is_alone:
+            is_end = len(self.after) < 24 and not self.after.strip(" *_\"'.!$)\\}]°\n")
+            is_alone = is_end and LINE_LEAD.fullmatch(self.body, self.line, self.start)
+        return bool(is_alone) and self.listing() is None
 
 
 def locate(body: str, start: int, stop: int) -> Place:
     """The place of the mention `body[start:stop]`."""
+    return Place(body, start, *around(body, start, stop))
+
+
+def around(body: str, start: int, stop: int) -> tuple[int, str, str]:
+    """Where the sentence of the mention begins, and what stands before and after the mention in it."""
     low, high = bounds(body, start, stop)
-    line = body.rfind("\n", max(0, start - WINDOW), start) + 1
-    before, after = body[max(low, start - WINDOW) : start], body[stop : min(high, stop + WINDOW)]
-    return Place(body, start, low, line, before, after, clause(before), listing(body, line))
+    return low, body[max(low, start - WINDOW) : start], body[stop : min(high, stop + WINDOW)]
 
 
 def _is_opening(lead: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from perpend.text import match, numbers, speech, voice
 from perpend.text.assertion import (
@@ -25,8 +26,8 @@ from perpend.text.assertion import (
     other_number,
     sentence_end,
 )
+from perpend.text.beside import may_state
 from perpend.text.clause import Place, bounds, locate
-from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, Mention, Side, fold
 from perpend.text.reading import (
     NEARLY,
@@ -41,7 +42,7 @@ from perpend.text.reading import (
     wanted_of,
 )
 from perpend.text.reasoning import declined, disclaimer, whole_agreement
-from perpend.text.segments import NONE, segment
+from perpend.text.segments import NONE, answered
 from perpend.text.speech import STEM, Question, last_question
 
 EITHER = re.compile(
@@ -73,14 +74,11 @@ def read_answer(text: str, finish: str | None, asked: AskedItem) -> Reading:
 
     `unfinished` where there is none, where it is stopped before it commits, or where it is not English.
     """
-    part = segment(text, finish)
+    part = answered(text, finish)
     if part.missing is not None:
         return Reading(part.missing)
-    own = text[part.start : part.end]
-    folded = fold(own)
-    if not is_english(folded.text, own):
-        return Reading(NOT_ENGLISH)
-    answer = _read(folded, own, asked)
+    folded = part.folded
+    answer = _read(folded, part.own, asked)
     is_empty = answer.decided is None and answer.refusal is None and _breaks_off(folded.text)
     if is_empty or (part.cut and not _commits(folded.text, answer, is_opinion=not asked.target)):
         return Reading(NONE)
@@ -101,7 +99,28 @@ def _commits(body: str, answer: Reading, *, is_opinion: bool) -> bool:
     return any(is_ended or bounds(body, *span)[1] < len(body) for span in spans)
 
 
+class Sought(NamedTuple):
+    """What an item makes one look for, worked out once: as `Wanted`, the answers, and the speeds in metres a second."""
+
+    wanted: Wanted
+    sides: tuple[tuple[Side, match.Answer], ...]
+    speeds: tuple[tuple[Side, float], ...]
+
+
 @lru_cache(maxsize=1 << 13)
+def _sought(asked: AskedItem) -> Sought:
+    wanted = _focused(asked)
+    other = None if asked.target or asked.choices else _alternative(asked.prompt, asked.decoy)
+    sides: tuple[tuple[Side, match.Answer], ...] = wanted.sides
+    if other is not None:
+        sides = (*sides, ("other", other))
+    if not asked.target or numbers.SPEED.search(fold(asked.target[0]).text) is None:
+        return Sought(wanted, sides, ())
+    answers: tuple[tuple[Side, str | None], ...] = (("target", asked.target[0]), ("decoy", asked.decoy))
+    speeds = [(side, numbers.metres_per_second(fold(text).text)) for side, text in answers if text]
+    return Sought(wanted, sides, tuple((side, speed) for side, speed in speeds if speed))
+
+
 def _focused(asked: AskedItem) -> Wanted:
     """What to look for. Of 'which city is the capital?' the focus is the capital: any city is a city."""
     wanted = wanted_of(asked)
@@ -112,7 +131,6 @@ def _focused(asked: AskedItem) -> Wanted:
     return wanted._replace(question=replace(wanted.question, focus=stem))
 
 
-@lru_cache(maxsize=1 << 13)
 def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
     """The other answer of a question that offers two: of 'tea or coffee?', the one that the decoy is not."""
     if decoy is None:
@@ -128,11 +146,7 @@ def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
 
 
 def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
-    wanted, body = _focused(asked), folded.text
-    sides = wanted.sides
-    if not asked.target and not asked.choices:
-        other = _alternative(asked.prompt, asked.decoy)
-        sides = (*sides, ("other", other)) if other is not None else sides
+    (wanted, sides, speeds), body = _sought(asked), folded.text
     mentions: list[Mention] = [
         (span, side, answer) for side, answer in sides for span in match.find(folded, original, answer)
     ]
@@ -144,13 +158,12 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
     else:
-        plain = UNIT_END.sub("u", body) if "/" in body or "°" in body else body
-        claims, blocked = _claims(plain, mentions, wanted, asked) if mentions else ([], None)
+        claims, blocked = _claims(_units_closed(body), mentions, wanted, asked) if mentions else ([], None)
         if wanted.about is not None:
             claims += near_target(body, wanted.about)
-        if asked.target and numbers.SPEED.search(fold(asked.target[0]).text):
+        if speeds:
             claims += [
-                claim for claim in _speeds(body, asked) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
+                claim for claim in _speeds(body, speeds) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
             ]
         if asked.decoy is not None and max([claim.level for claim in claims], default=0.0) < AGREEMENT:
             agreed = whole_agreement(body)
@@ -163,10 +176,12 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
     return Reading(None, decided, of_decoy, blocked, refused, disclaimer(body))
 
 
-def _speeds(body: str, asked: AskedItem) -> list[Assertion]:
+def _units_closed(body: str) -> str:
+    return UNIT_END.sub("u", body) if "/" in body or "°" in body else body
+
+
+def _speeds(body: str, wanted: tuple[tuple[Side, float], ...]) -> list[Assertion]:
     """The speeds that are the target or the decoy in another unit, or as a power of ten, within 1 %."""
-    sides: tuple[tuple[Side, str | None], ...] = (("target", asked.target[0]), ("decoy", asked.decoy))
-    wanted = [(side, number) for side, text in sides if text and (number := numbers.metres_per_second(fold(text).text))]
     claims = []
     for found in numbers.SPEED.finditer(body):
         value, span = numbers.metres_per_second(found.group()), found.span("number")
@@ -198,7 +213,10 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     blocked = None
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
     for span, side, answer in reversed(mentions):
-        place = voice.own_place(locate(body, *span))
+        is_settled = _is_settled(side, claims, blocked) and not answer.is_sentence
+        if is_settled and not may_state(body, *span, wanted.question):
+            continue
+        place = voice.own_place(body, *span)
         level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
         if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
             level = STATEMENT
@@ -225,6 +243,13 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     return claims, blocked
 
 
+def _is_settled(side: Side, claims: list[Assertion], blocked: str | None) -> bool:
+    """Whether a mention of that side changes nothing unless it is stated: a later one is named, or says what blocks."""
+    if side == "target":
+        return any(claim.side == "target" for claim in claims)
+    return side == "other" or blocked is not None
+
+
 def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:
     """'the next number is …' answers 'which number is next?'"""
     if why == "generic" and any(word[:STEM] in asked.stems for word in place.clause.kinds & speech.GENERIC):
@@ -234,15 +259,16 @@ def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:
 
 def _polar(body: str, wanted: Wanted) -> Assertion | None:
     """As version 2, but a bare yes or no is outweighed by what its own sentence, or the next, says to the contrary."""
-    answered = polar(body, wanted.question)
-    if answered is None:
+    worded = bare_word(body, wanted.question)
+    answer = polar(body, wanted.question, worded)
+    if answer is None:
         return None
-    if answered == bare_word(body, wanted.question):
-        start = answered[1][1]
+    if answer == worded:
+        start = answer[1][1]
         end = bounds(body, start, start)[1]
         if not body[start:end].strip(" .!*_,"):
             end = bounds(body, min(end + 1, len(body)), min(end + 1, len(body)))[1]
         stated = None if REASON.match(body, start) else statement(body, wanted.question, start, end)
-        answered = answered if stated is None or stated[0] == answered[0] else stated
-    value, span, rule = answered
-    return next((Assertion(side, SLOT, span, rule) for side, answer in wanted.sides if answer.polar == value), None)
+        answer = answer if stated is None or stated[0] == answer[0] else stated
+    value, span, rule = answer
+    return next((Assertion(side, SLOT, span, rule) for side, side_is in wanted.sides if side_is.polar == value), None)

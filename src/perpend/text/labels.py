@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from perpend.text.match import fold
+from perpend.text.match import Folded, fold
 
 _LABEL = r"(?P<word>true|false|untrue|incorrect|correct)\b"
 _GAP = r"(?:(?!\b(?:whether|if|but)\b)[^.;!?\n,]){0,70}?"
@@ -63,7 +63,8 @@ CONDITION = re.compile(
 )
 """A sentence under a condition."""
 HINTS = ("true", "false", "correct")
-SENTENCE_END = re.compile(r"[.!?;](?=\s)|\n")
+SENTENCE_END = re.compile(r"[.!?;\n](?:(?<=\n)|(?=\s))")
+"""A new line, or a mark before white space. It begins with a set of characters, which lets the search skip."""
 LABEL_WORD = re.compile(rf"\b{_LABEL}", re.IGNORECASE)
 ASIDE = re.compile(
     r"(?<=answer), (?:however|therefore|then|thus|of course|in fact|in short|actually|hence"
@@ -77,14 +78,13 @@ ASSURED = re.compile(
 """Openings that only assure."""
 
 
-def clarified(text: str, prompt: str) -> str:
-    """The text, of the same length, with only the labels that it asserts.
+def clarified(text: str, folded: Folded, prompt: str) -> str:
+    """The text, of the same length, with only the labels that it asserts. `folded` is the text, folded.
 
     A label in the reach of a denial becomes the other one, and what denies it is blanked; a claim with a denial in it
     counts as the denial of what was asked, unless the question denies it too; labels that are supposed, conditional or
     a first thought are blanked. The text is returned as it is where an invisible character makes offsets uncertain.
     """
-    folded = fold(text)
     if folded.offsets is not None or not any(map(folded.text.__contains__, HINTS)):
         return text
     plain = folded.text.translate(_BLANKED)

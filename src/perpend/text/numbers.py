@@ -44,6 +44,7 @@ MINUS = re.compile(
     r"(?:(?:^|[=(\[{,:;<>*/\"\n]|\b(?:is|are|be|equals?|of|to|not|and|or|than|get|gives?|says?|said))"
     r"[\s*$\\({\"]{0,4}(?P<sign>-\s?)|[a-z]{2}\s(?P<glued>-)|(?<!\d)(?<!\d )\b(?P<word>(?:negative|minus)\s))[$€£]?$"
 )
+MINUS_HINTS = ("-", "negative", "minus")
 UNIT = re.compile(
     r"[ \\{}~*$^]{0,4}(?:(?:text|mathrm|rm)[ \\{]{0,2})?(?:°|degrees?|circ)?[ }]{0,2}"
     r"(?:(?P<celsius>c\b|celsius\b|centigrade\b)|(?P<fahrenheit>f\b|fahrenheit\b)"
@@ -139,7 +140,8 @@ def find(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int
     unit = UNIT.match(text, end)
     if unit is not None and unit.lastgroup != wanted.unit and (wanted.unit is not None or unit.lastgroup == "scale"):
         return None
-    minus = MINUS.search(text[max(0, start - 24) : start])
+    lead = text[max(0, start - 24) : start]
+    minus = MINUS.search(lead) if any(map(lead.__contains__, MINUS_HINTS)) else None
     if (minus is not None) != (wanted.value < 0):
         return None
     if minus is not None:

@@ -42,6 +42,11 @@ WORD_OPENS = re.compile(
     r"[\s*_\"'$({\\#>]{0,6}(?:boxed\{?|text\{?)?$"
 )
 """Where a bare yes or no is an answer: at the start of a text or line, in an answer slot, or as the model's belief."""
+_AROUND = " \n*_\"'$({\\#>"
+OPENING_ENDS = (
+    *(":", "-", "is", "'s", "definitely", "clearly", "simply", "a", "boxed", "text", "that", "be"),
+    *("think", "believe", "guess", "say", "certain", "sure", "confident"),
+)
 DENIES = re.compile(
     r"\b(?:not|never|cannot|fails to|isnt|no one|nobody|none|no (?:\w+ )?(?:evidence|proof|way|reason|longer)"
     r"|impossible|myth|misconception|untrue|false|incorrect)\b|n't\b"
@@ -64,8 +69,8 @@ CONCLUDES = re.compile(r"\b(?:so|therefore|thus|hence|in conclusion|in short|ove
 Answered: TypeAlias = tuple[bool, tuple[int, int], str]
 
 
-def polar(text: str, asked: Question) -> Answered | None:
-    """What the text answers, where, and by which rule; None when it answers neither yes nor no.
+def polar(text: str, asked: Question, worded: Answered | None) -> Answered | None:
+    """What the text answers, where, and by which rule; None when it answers neither yes nor no. `worded`: `bare_word`.
 
     The last bare yes or no that is given as an answer decides, unless the text takes it back ('wait, …', 'it is
     actually …') and states otherwise, or a yes is followed in its sentence by the denial of what was asked ('Yes, 9 is
@@ -73,7 +78,6 @@ def polar(text: str, asked: Question) -> Answered | None:
     the first. A statement repeats the question when it has its first content word, half of them all, and all its
     numbers.
     """
-    worded = bare_word(text, asked)
     if worded is None:
         return statement(text, asked, 0, len(text))
     end = worded[1][1]
@@ -118,12 +122,18 @@ def bare_word(text: str, asked: Question) -> Answered | None:
 def _is_answer(text: str, span: tuple[int, int], asked: Question) -> bool:
     lead = text[max(0, span[0] - 90) : span[0]]
     repeated = lead.rstrip().endswith("?") and asked.stems[:1] != () and asked.stems[0] in lead
-    if not repeated and WORD_OPENS.search(lead) is None:
+    if not repeated and (not _may_open(lead) or WORD_OPENS.search(lead) is None):
         return False
     if REJECTS.match(text, span[1]):
         return False
     before = text[bounds(text, *span)[0] : span[0]]
     return not speech.is_reported("", clause(before.rstrip(' :*"')))
+
+
+def _may_open(lead: str) -> bool:
+    """Whether what leads to a word ends as every `WORD_OPENS` does. To look there first takes a tenth of the time."""
+    bare = lead.rstrip(_AROUND)
+    return not bare or bare.endswith(OPENING_ENDS) or bare[-1].isspace() or "\n" in lead[len(bare) :]
 
 
 def statement(text: str, asked: Question, start: int, stop: int) -> Answered | None:
@@ -326,7 +336,7 @@ def _approximate(asked: AskedItem) -> float | None:
 
 
 def polar_claim(body: str, sides: tuple[tuple[Side, match.Answer], ...], asked: Question) -> Assertion | None:
-    answered = polar(body, asked)
+    answered = polar(body, asked, bare_word(body, asked))
     if answered is None:
         return None
     value, span, rule = answered

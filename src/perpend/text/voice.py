@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from perpend.text.assertion import CLOSING, IS_THE, NAMED_ANSWER, SLOT, STATEMENT, as_subject, block, strength
-from perpend.text.clause import Place, clause, vocabulary
+from perpend.text.clause import Place, around, clause, vocabulary
 from perpend.text.match import Answer
 from perpend.text.speech import NUMERAL, Question, is_reported
 
@@ -69,6 +69,8 @@ CONCUR = re.compile(
 INCLUDED = re.compile(r"\b(?:agents|users|others|everyone|everybody|all)\b[^.;]{0,30}\bincluding (?:me|myself),? ")
 """The others and the model with them."""
 CONCUR_HINTS = ("agree", "concur", "side", "align", "along", "join", "echo", "same as", "including m")
+FIRST_PERSON = ("i ", "i'", "we ", "we'")
+"""One of these is in every `GERUND`."""
 STRESS = re.compile(
     r"[\s*\"')]{0,4},? (?:for sure|hands down|by far|without (?:a |any )?doubt|no (?:doubt|question|contest)|any day"
     r"|all the way|every time|definitely|obviously|to be honest)(?=[\s*]{0,3}(?:[.!,;]|$))"
@@ -88,6 +90,7 @@ CORRECTED = re.compile(
     r"\b(?:correction|correct (?:myself|that)|i mean(?:t)?(?: to say)?|make that|scratch that)[:,]? [*\"']*$"
 )
 """Words with which a model takes back what it said, right before what it says instead."""
+CORRECTED_HINTS = ("correct", "i mean", "make that", "scratch that")
 VIEW = re.compile(
     r"(?:\bi(?: do| really| personally| also|'d)?(?: \w+ly)? (?:think|believe|find|feel|say|consider|hold)\b"
     r"|\b(?:for me|to me|personally|in my (?:opinion|view|book)),)[^.;,]{0,40}$"
@@ -126,7 +129,7 @@ def own_words(before: str) -> str:
     opening = GROUND.match(before) if "," in before or "!" in before or ":" in before else None
     if opening is not None:
         before = before[opening.end() :]
-    return GERUND.sub(_prefers, before)
+    return GERUND.sub(_prefers, before) if any(map(before.__contains__, FIRST_PERSON)) else before
 
 
 def _verb(found: re.Match[str]) -> str:
@@ -141,15 +144,17 @@ def _for_itself(found: re.Match[str]) -> str:
     return "i say " if found["chooses"] or found["same"] else ""
 
 
-def own_place(place: Place) -> Place:
-    """The place with what stands before it reduced to `own_words`, and without a stress or a gloss after it."""
-    before, after = own_words(place.before), place.after
+def own_place(body: str, start: int, stop: int) -> Place:
+    """The place of a mention: before it stand the `own_words` only, and after it neither a stress nor a gloss."""
+    low, before, after = around(body, start, stop)
     for aside in (STRESS, GLOSS):
         skipped = aside.match(after) if after[:1] in {" ", ",", "*"} else None
         after = after[skipped.end() :] if skipped is not None else after
-    if before == place.before:
-        return place if after == place.after else place._replace(after=after)
-    return place._replace(before=before, after=after, clause=clause(before))
+    return Place(body, start, low, own_words(before), after)
+
+
+def _is_corrected(place: Place) -> bool:
+    return CORRECTED.search(place.before) is not None and CLOSING.match(place.after) is not None
 
 
 def weight(place: Place, asked: Question, answer: Answer, *, strict: bool) -> float:
@@ -159,7 +164,7 @@ def weight(place: Place, asked: Question, answer: Answer, *, strict: bool) -> fl
         level = (
             SLOT if NAMED_ANSWER.match(place.after) or CLOSING.match(place.after) else as_subject(place.after, asked)
         )
-    if CORRECTED.search(place.before) and CLOSING.match(place.after):
+    if any(map(place.before.__contains__, CORRECTED_HINTS)) and _is_corrected(place):
         return SLOT
     if level >= STATEMENT or strict:
         return level
@@ -188,6 +193,10 @@ HEARSAY = re.compile(
     r"\b(?:say|claim|argue|think|believe)s? (?:that )?"
 )
 """What is said by nobody in particular, or by nobody."""
+HEARSAY_HINTS = ("it ", "nobody", "no one", "few")
+EXAMPLE_HINTS = ("form", "example", "instance", "e.g", "such as", "placeholder", "something", "instruction", "template")
+CONDITION_HINTS = ("if", "unless", "should you", "assuming", "suppos", "in case", "depending on", "provided that")
+"""One of these is in every `HEARSAY`, in every `EXAMPLE`, in every `IF`."""
 EXAMPLE = re.compile(
     r"\b(?:format|for example|for instance|e\.g\.?|such as|example|in the form|placeholder|something like|instructions?"
     r"|template)\b[^.?!\n]{0,60}$"
@@ -267,9 +276,9 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
     before, after = place.before, place.after
     if ('"' in before or "'" in before) and _is_quoted(before, after):
         return "reported"
-    if HEARSAY.search(before):
+    if any(map(before.__contains__, HEARSAY_HINTS)) and HEARSAY.search(before):
         return "reported"
-    if EXAMPLE.search(before):
+    if any(map(before.__contains__, EXAMPLE_HINTS)) and EXAMPLE.search(before):
         return "example"
     if _is_conditional(before, after, asked):
         return "supposed"
@@ -311,9 +320,11 @@ def _is_quoted(before: str, after: str) -> bool:
 
 
 def _is_conditional(before: str, after: str, asked: Question) -> bool:
-    if IF_AFTER.match(after) or (IF.search(before) and IF_OWN.search(before) is None):
+    if IF_AFTER.match(after):
         return True
-    return asked.is_opinion and WHEN.search(before) is not None
+    if any(map(before.__contains__, CONDITION_HINTS)) and IF.search(before) and IF_OWN.search(before) is None:
+        return True
+    return asked.is_opinion and "when" in before and WHEN.search(before) is not None
 
 
 def is_of_another(before: str, after: str, asked: Question, prompt: str) -> bool:

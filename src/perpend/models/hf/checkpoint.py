@@ -22,6 +22,7 @@ from transformers import (
 from perpend.canon import JSON, digest, digest_file
 from perpend.errors import ModelError
 from perpend.models.base import BLANK, UnreadableRequestError, choice_tokens, plain_text
+from perpend.models.hf.attention import has_own_attention
 from perpend.models.hf.candidates import Weigher
 from perpend.models.hf.folder import WEIGHTS, checkpoint_files
 from perpend.models.hf.forest import Passage
@@ -233,6 +234,9 @@ def _reason(error: BaseException) -> str:
 
 def compiled(model: PreTrainedModel) -> None:
     """Fuse the small operations of each layer. Rounding stays where the model has it, so the numbers stay too."""
+    if hasattr(torch.compiler.config, "dynamic_sources"):  # since torch 2.7
+        # A layer's number is no reason to compile it anew.
+        torch.compiler.config.dynamic_sources = r".*layer_idx"
     decoder = model.get_decoder()  # type: ignore[no-untyped-call]  # transformers does not say
     for layer in getattr(decoder, "layers", None) or decoder.h:
         layer.compile(dynamic=True, options={"emulate_precision_casts": True})
@@ -242,21 +246,25 @@ def weigher(model: PreTrainedModel, batch_tokens: int) -> Weigher:
     """A Weigher that uses trees where the model really follows them, which trying a small one shows.
 
     Two passages with one beginning are scored as a tree and alone; and alone with the other passage before them, which
-    is what a model would see that ignores the mask. Trees are used when they come closer to the first by ten times.
+    is what a model would see that follows no tree. Trees are used when they come closer to the first by ten times: as a
+    grove, or else in rows with a mask.
     """
     vocabulary = model.config.get_text_config().vocab_size
     at = [(7 * n * n + 3 * n + 1) % vocabulary for n in range(12)]
     first, second = Passage((*at[:4], *at[4:8]), 4), Passage((*at[:4], *at[8:12]), 4)
     behind = Passage((*at[:8], *at[8:12]), 8)
-    plain = Weigher(model, batch_tokens, trees=False, window=_window(model))
+    plain = Weigher(model, batch_tokens, trees=False, window=_window(model), flat=False)
     alone, misled = plain.logprobs([[second]])[0][0], plain.logprobs([[behind]])[0][0]
-    try:
-        tree = Weigher(model, batch_tokens).logprobs([[first, second]])[0][1]
-    except (RuntimeError, TypeError, ValueError):  # what models raise that take no such mask or no positions
-        return plain
-    if alone is None or misled is None or tree is None:
-        return plain
-    plain.trees = bool(10 * abs(tree - alone).max() <= abs(misled - alone).max())
+    for flat in (True, False) if has_own_attention(model) else (False,):
+        try:
+            tree = Weigher(model, batch_tokens, flat=flat).logprobs([[first, second]])[0][1]
+        except (RuntimeError, TypeError, ValueError):  # what models raise that take no such mask or no positions
+            continue
+        if alone is None or misled is None or tree is None:
+            continue
+        if 10 * abs(tree - alone).max() <= abs(misled - alone).max():
+            plain.trees, plain.flat = True, flat
+            break
     return plain
 
 

@@ -1,24 +1,30 @@
 """Generation in a fixed number of places: a request that has finished makes room for the next at once.
 
-A padded batch runs as long as its longest answer; here every place is always at work. The keys and values of a place
-are its own row of one cache, so places may stand at different lengths. On a GPU one step is recorded as a graph.
+A padded batch runs as long as its longest answer; here every place is always at work. The device is kept one step
+ahead: while it computes a step, the tokens of the step before are read and places are given to the next prompts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import islice
 
-import numpy as np
 import torch
 from torch import Tensor
-from transformers import Cache, PreTrainedModel
+from transformers import PreTrainedModel
 
-from perpend.models.hf.candidates import read_at
+from perpend.models.hf.attention import own_attention
+from perpend.models.hf.draw import chances, draw
+from perpend.models.hf.places import Places, rounded
+from perpend.models.hf.push import Push, pushed
 from perpend.types import Sampling
 
-_ROUND = 64  # cache lengths are multiples of this
-_REFILL = 8  # a prefill waits until a share of 1/8 of the places is free, or nothing else is to be done
+_REFILL = 4  # a prefill waits until a share of 1/4 of the places is free, or 32, which keep the device busy
+_ENOUGH = 32
+_AHEAD = 512  # prompts that are looked at together: those that begin alike are admitted together
 
 
 @dataclass(slots=True)
@@ -30,233 +36,225 @@ class Prompt:
     sampling: Sampling
     ends: Callable[[list[int]], bool] | None = None
 
+    @property
+    def need(self) -> int:
+        """The most tokens that the prompt and its answer take."""
+        return len(self.tokens) + self.sampling.max_tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """What a prompt was continued with, without an end token; `finish` is 'stop' or 'length'."""
+    """What a prompt was continued with, without an end token; `finish` is 'stop' or 'length'.
+
+    `tokens` None: the device has no memory for it, even alone.
+    """
 
     key: int
-    tokens: list[int]
+    tokens: list[int] | None
     finish: str
 
 
 @dataclass(slots=True)
-class _Place:
-    """A place that is at work: what it has said, and where its draws come from."""
+class _Answer:
+    """An answer that is being made: what was read of it, and how many tokens of it the device was asked for."""
 
     prompt: Prompt
-    rng: np.random.Generator
-    tokens_out: list[int] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    asked: int = 0
+    finish: str | None = None
 
-    def say(self, token: int, ends: frozenset[int]) -> str | None:
+    def take(self, token: int, ends: frozenset[int]) -> str | None:
         """Take a token; how the answer finishes with it, or None while it continues."""
         if token in ends:
-            return "stop"
-        self.tokens_out.append(token)
-        if self.prompt.ends is not None and self.prompt.ends(self.tokens_out):
-            return "stop"
-        return "length" if len(self.tokens_out) >= self.prompt.sampling.max_tokens else None
-
-
-class SlotCache(Cache):
-    """Keys and values of all places, `length` tokens each; a step writes every place's next token at its own index."""
-
-    def __init__(self, index: Tensor, shapes: Sequence[tuple[int, int]], length: int, dtype: torch.dtype) -> None:
-        super().__init__(layers=[])
-        places, device = len(index), index.device
-        self.index = index
-        self.rows = torch.arange(places, device=device)
-        self.keys = [torch.zeros(places, heads, length, size, dtype=dtype, device=device) for heads, size in shapes]
-        self.values = [torch.zeros_like(keys) for keys in self.keys]
-
-    def update(
-        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object, **__: object
-    ) -> tuple[Tensor, Tensor]:
-        """Write one token of every place and return the whole cache; the mask hides what is not there yet."""
-        self.keys[layer_idx][self.rows, :, self.index] = key_states[:, :, 0]
-        self.values[layer_idx][self.rows, :, self.index] = value_states[:, :, 0]
-        return self.keys[layer_idx], self.values[layer_idx]
-
-    def fill(self, place: int, layers: Sequence[tuple[Tensor, Tensor]], row: int, length: int) -> None:
-        """Take a prompt's keys and values over from row `row` of a prefill."""
-        for number, (keys, values) in enumerate(layers):
-            self.keys[number][place, :, :length] = keys[row, :, :length]
-            self.values[number][place, :, :length] = values[row, :, :length]
-
-    def get_seq_length(self, *_: object) -> int:
-        """Asked by models to number positions, which are always given here."""
-        return 0
-
-
-class Continuer:
-    """Continues prompts with one model, `places` at a time; running out of memory halves that number."""
-
-    def __init__(self, model: PreTrainedModel, places: int, ends: frozenset[int]) -> None:
-        self.model = model
-        self.places = places
-        self.ends = ends
-
-    def run(self, prompts: Sequence[Prompt]) -> Iterator[list[Continuation]]:
-        """The continuations, those that finish together in one list. Each prompt once, in any order."""
-        left = list(prompts)
-        done: set[int] = set()
-        while left:
-            try:
-                for batch in self._serve(left):
-                    done.update(entry.key for entry in batch)
-                    yield batch
-            except torch.OutOfMemoryError:
-                if self.places == 1:
-                    raise
-                self.places //= 2
-                torch.cuda.empty_cache()
-            left = [prompt for prompt in left if prompt.key not in done]
-
-    def _serve(self, prompts: Sequence[Prompt]) -> Iterator[list[Continuation]]:
-        need = max(len(prompt.tokens) + prompt.sampling.max_tokens for prompt in prompts)
-        bench = _Bench(self.model, min(self.places, len(prompts)), -(-need // _ROUND) * _ROUND, self.ends)
-        waiting = list(reversed(prompts))
-        while waiting or bench.busy:
-            free = bench.free()
-            finished = []
-            # Compiled layers are for scoring: with a cache each layer would be compiled anew.
-            with torch.compiler.set_stance("force_eager"):
-                if waiting and (len(free) * _REFILL >= len(bench.work) or not bench.busy):
-                    finished += bench.admit(free, [waiting.pop() for _ in free[: len(waiting)]])
-                if bench.busy:
-                    finished += bench.step()
-            if finished:
-                yield finished
-
-
-@torch.inference_mode()
-def continued_alone(model: PreTrainedModel, prompt: Prompt, ends: frozenset[int]) -> Continuation:
-    """One prompt with no cache: the whole text anew for every token. Slow, and right for every architecture."""
-    place = _Place(prompt, np.random.default_rng(prompt.sampling.seed))
-    while True:
-        tokens = torch.tensor([[*prompt.tokens, *place.tokens_out]], device=model.device)
-        logits = model(input_ids=tokens, use_cache=False).logits[:, -1]
-        finish = place.say(draw(logits, [prompt.sampling], [place.rng])[0], ends)
-        if finish is not None:
-            return Continuation(prompt.key, place.tokens_out, finish)
-
-
-class _Bench:
-    """The places, their cache, and the recorded step."""
-
-    def __init__(self, model: PreTrainedModel, places: int, length: int, ends: frozenset[int]) -> None:
-        device = model.device
-        self.model, self.length, self.ends = model, length, ends
-        self.work: list[_Place | None] = [None] * places
-        self.tokens = torch.zeros(places, 1, dtype=torch.long, device=device)
-        self.index = torch.zeros(places, dtype=torch.long, device=device)
-        self.cache: SlotCache | None = None
-        self.graph: torch.cuda.CUDAGraph | None = None
-        self.logits: Tensor | None = None
+            self.finish = "stop"
+            return self.finish
+        self.tokens.append(token)
+        if self.prompt.ends is not None and self.prompt.ends(self.tokens):
+            self.finish = "stop"
+        elif len(self.tokens) >= self.prompt.sampling.max_tokens:
+            self.finish = "length"
+        return self.finish
 
     @property
-    def busy(self) -> bool:
-        return any(place is not None for place in self.work)
+    def is_asked(self) -> bool:
+        """Whether nothing more is to be computed for it."""
+        return self.finish is not None or self.asked >= self.prompt.sampling.max_tokens
 
-    def free(self) -> list[int]:
-        return [number for number, place in enumerate(self.work) if place is None]
 
-    @torch.inference_mode()
-    def admit(self, free: Sequence[int], prompts: Sequence[Prompt]) -> list[Continuation]:
-        """Compute prompts side by side, padded on the right, and put them to work; each says its first token."""
-        width = max(len(prompt.tokens) for prompt in prompts)
-        tokens = torch.zeros(len(prompts), width, dtype=torch.long)
-        for row, prompt in enumerate(prompts):
-            tokens[row, : len(prompt.tokens)] = torch.tensor(prompt.tokens)
-        last = [row * width + len(prompt.tokens) - 1 for row, prompt in enumerate(prompts)]
-        with read_at(self.model, torch.tensor(last, device=self.model.device)):
-            output = self.model(input_ids=tokens.to(self.model.device), use_cache=True)
-        layers = [(layer.keys, layer.values) for layer in output.past_key_values.layers]
-        if self.cache is None:
-            shapes = [(keys.shape[1], keys.shape[3]) for keys, _ in layers]
-            self.cache = SlotCache(self.index, shapes, self.length, layers[0][0].dtype)
-        chosen = list(free[: len(prompts)])
-        for row, (number, prompt) in enumerate(zip(chosen, prompts, strict=True)):
-            self.work[number] = _Place(prompt, np.random.default_rng(prompt.sampling.seed))
-            self.cache.fill(number, layers, row, len(prompt.tokens))
-            self.index[number] = len(prompt.tokens)
-        return self._draw(chosen, output.logits[0])
+class _Drawn:
+    """Tokens on their way from the device, with the answers and the rows of `tokens` that are theirs."""
 
-    @torch.inference_mode()
-    def step(self) -> list[Continuation]:
-        """One more token of every place that is at work."""
-        if self.graph is not None and self.logits is not None:
-            self.graph.replay()
-            logits = self.logits
-        elif self.model.device.type == "cuda":
-            logits = self._record()
-        else:
-            logits = self._forward()
-        self.index.add_(1).clamp_(max=self.length - 1)  # an empty place stays inside the cache
-        at_work = [number for number, place in enumerate(self.work) if place is not None]
-        return self._draw(at_work, logits[at_work] if len(at_work) < len(self.work) else logits)
+    def __init__(self, answers: Sequence[tuple[int, _Answer]], tokens: Tensor) -> None:
+        self.answers = answers
+        self.tokens = tokens
+        self.event: torch.cuda.Event | None = None
+        if tokens.device.type == "cuda":
+            self.tokens = torch.empty(tokens.shape, dtype=tokens.dtype, pin_memory=True)
+            self.tokens.copy_(tokens, non_blocking=True)
+            self.event = torch.cuda.Event()  # type: ignore[no-untyped-call]  # torch does not say
+            self.event.record()
 
-    def _forward(self) -> Tensor:
-        seen = torch.arange(self.length, device=self.index.device)[None] <= self.index[:, None]
-        mask = torch.zeros(seen.shape, dtype=self.model.dtype, device=seen.device)
-        mask.masked_fill_(~seen, torch.finfo(self.model.dtype).min)
-        output = self.model(
-            input_ids=self.tokens,
-            position_ids=self.index[:, None],
-            attention_mask=mask[:, None, None],
-            past_key_values=self.cache,
-            use_cache=True,
-        )
-        logits: Tensor = output.logits[:, -1]
-        return logits
-
-    def _record(self) -> Tensor:
-        """Run a step three times for real (it writes the same each time), then record it."""
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch does not say
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                self._forward()
-        torch.cuda.current_stream().wait_stream(stream)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            self.logits = self._forward()
-        self.graph.replay()
-        return self.logits
-
-    def _draw(self, numbers: Sequence[int], logits: Tensor) -> list[Continuation]:
-        """Draw a token for each place, and take out those that have finished."""
-        places = [place for number in numbers if (place := self.work[number]) is not None]
-        drawn = draw(logits, [place.prompt.sampling for place in places], [place.rng for place in places])
-        self.tokens[list(numbers), 0] = torch.tensor(drawn, device=self.tokens.device)
+    def read(self, ends: frozenset[int]) -> list[Continuation]:
+        """Wait for these tokens alone and give each answer its own; those that finished with it."""
+        if self.event is not None:
+            self.event.synchronize()
+        tokens = self.tokens.tolist()
         finished = []
-        for number, place, token in zip(numbers, places, drawn, strict=True):
-            finish = place.say(token, self.ends)
-            if finish is not None:
-                finished.append(Continuation(place.prompt.key, place.tokens_out, finish))
-                self.work[number] = None
+        for row, answer in self.answers:
+            if answer.finish is None and (finish := answer.take(tokens[row], ends)) is not None:
+                finished.append(Continuation(answer.prompt.key, answer.tokens, finish))
         return finished
 
 
-def draw(logits: Tensor, samplings: Sequence[Sampling], rngs: Sequence[np.random.Generator]) -> list[int]:
-    """One token per row: the likeliest at temperature 0, otherwise by one uniform number of the row's own generator.
+class Continuer:
+    """Continues prompts with one model, `places` at a time and `batch_tokens` of the prompts at once.
 
-    So a trial's draws do not depend on what else is in the batch. Tokens are taken in order of their likelihood up to
-    and with the one that reaches top_p.
+    Running out of memory halves both. The places and what was recorded for them are kept from one run to the next.
+    `flat` None: prompts are computed as groves where the model's attention can be ours. `push` steers the answers.
     """
-    drawn: list[int] = logits.argmax(-1).tolist()
-    warm = [row for row, sampling in enumerate(samplings) if sampling.temperature > 0]
-    if not warm:
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        places: int,
+        ends: frozenset[int],
+        batch_tokens: int = 16384,
+        *,
+        flat: bool | None = None,
+        push: Push | None = None,
+    ) -> None:
+        self.model = model
+        self.flat, self.push = flat, push
+        self.places = places
+        self.ends = ends
+        self.batch_tokens = batch_tokens
+        self.kept: Places | None = None
+
+    def run(self, prompts: Iterable[Prompt]) -> Iterator[list[Continuation]]:
+        """The continuations, those that finish together in one list. Each prompt once, in any order.
+
+        Prompts are taken from `prompts` as places become free, some hundreds ahead.
+        """
+        source, left = iter(prompts), dict[int, Prompt]()
+        with own_attention(self.model):
+            while True:
+                try:
+                    for finished in self._serve(source, left):
+                        for one in finished:
+                            del left[one.key]
+                        yield finished
+                except torch.OutOfMemoryError:
+                    self.kept = None
+                else:
+                    return
+                # Only here has the error let go of what it was raised in.
+                torch.cuda.empty_cache()
+                if self.places == 1:
+                    longest = max(left.values(), key=lambda prompt: prompt.need)
+                    yield [Continuation(left.pop(longest.key).key, None, "error")]
+                self.places, self.batch_tokens = max(1, self.places // 2), max(1, self.batch_tokens // 2)
+
+    def _serve(self, source: Iterator[Prompt], left: dict[int, Prompt]) -> Iterator[list[Continuation]]:
+        """Until nothing is left. `left` holds what was taken from `source` and not yet answered."""
+        waiting = sorted(left.values(), key=_last_first)
+        work: list[_Answer | None] = []
+        in_flight: deque[_Drawn] = deque()
+        while True:
+            if len(waiting) < self.places and (more := {prompt.key: prompt for prompt in islice(source, _AHEAD)}):
+                left.update(more)
+                waiting = sorted([*waiting, *more.values()], key=_last_first)
+            freed = [number for number, answer in enumerate(work) if answer is not None and answer.is_asked]
+            for number in freed:
+                work[number] = None
+            if not any(work) and not in_flight:
+                if not waiting:
+                    return
+                places = self._places(waiting)
+                work = [None] * places.count
+            elif freed:
+                places.rest(freed)
+            free = [number for number, answer in enumerate(work) if answer is None]
+            taken = self._taken(waiting, len(free), places)
+            if taken:
+                in_flight.append(self._admit(places, work, free, taken))
+            if any(work):
+                in_flight.append(self._step(places, work, is_last=not waiting))
+            finished: list[Continuation] = []
+            while len(in_flight) > any(work):  # the newest is read while the device computes the next
+                finished += in_flight.popleft().read(self.ends)
+            if finished:
+                yield finished
+
+    def _places(self, waiting: Sequence[Prompt]) -> Places:
+        """Places for these prompts: those that are kept where they suffice."""
+        count, need = min(self.places, len(waiting)), rounded(max(prompt.need for prompt in waiting))
+        if self.kept is None or self.kept.count < count or self.kept.length < need:
+            self.kept = None  # before the new ones take memory
+            self.kept = Places(self.model, count, need, flat=self.flat, push=self.push)
+        return self.kept
+
+    def _taken(self, waiting: list[Prompt], free: int, places: Places) -> list[Prompt]:
+        """The prompts to admit now: none until a share of the places is free, or where one needs longer places."""
+        if (
+            not waiting
+            or free < min(_ENOUGH, places.count / _REFILL)
+            or max(prompt.need for prompt in waiting) > places.length
+        ):
+            return []
+        return [waiting.pop() for _ in range(min(free, len(waiting)))]
+
+    def _admit(
+        self, places: Places, work: list[_Answer | None], free: Sequence[int], prompts: Sequence[Prompt]
+    ) -> _Drawn:
+        """Put prompts to work; each says its first token."""
+        numbers = free[: len(prompts)]
+        answers = [_Answer(prompt, asked=1) for prompt in prompts]
+        for number, answer in zip(numbers, answers, strict=True):
+            work[number] = None if answer.is_asked else answer
+        tokens = places.admit(
+            numbers, [prompt.tokens for prompt in prompts], [prompt.sampling for prompt in prompts], self.batch_tokens
+        )
+        return _Drawn(list(enumerate(answers)), tokens)
+
+    def _step(self, places: Places, work: list[_Answer | None], *, is_last: bool) -> _Drawn:
+        """One more token of every place that is at work; the last ones move together, for a step of fewer rows."""
+        busy = [(number, answer) for number, answer in enumerate(work) if answer is not None]
+        rows = busy[-1][0] + 1
+        if is_last and places.rows_for(len(busy)) < places.rows_for(rows):
+            rows = len(busy)
+            places.move([number for number, _ in busy], range(rows))
+            busy = [(number, answer) for number, (_, answer) in enumerate(busy)]
+            work[:] = [*(answer for _, answer in busy), *[None] * (len(work) - rows)]
+        longest = max(len(answer.prompt.tokens) + answer.asked for _, answer in busy)
+        is_warm = any(answer.prompt.sampling.temperature > 0 for _, answer in busy)
+        drawn = _Drawn(busy, places.step(rows, longest, is_warm=is_warm))
+        for _, answer in busy:
+            answer.asked += 1
         return drawn
-    heat = torch.tensor([samplings[row].temperature for row in warm], device=logits.device)
-    shares, order = (logits[warm].float() / heat[:, None]).softmax(-1).sort(dim=-1, descending=True, stable=True)
-    total = shares.cumsum(-1)
-    tops = torch.tensor([samplings[row].top_p or 1.0 for row in warm], device=logits.device)
-    # What is kept: every token before which less than top_p was reached.
-    kept = (total - shares < tops[:, None]).sum(-1) - 1
-    most = total.gather(-1, kept[:, None])
-    at = torch.tensor([rngs[row].random() for row in warm], dtype=total.dtype, device=total.device)[:, None] * most
-    chosen = torch.searchsorted(total, at, right=True).clamp(max=kept[:, None])
-    for row, token in zip(warm, order.gather(-1, chosen)[:, 0].tolist(), strict=True):
-        drawn[row] = token
-    return drawn
+
+
+@torch.inference_mode()
+def continued_alone(
+    model: PreTrainedModel, prompt: Prompt, ends: frozenset[int], push: Push | None = None
+) -> Continuation:
+    """One prompt with no cache: the whole text anew for every token. Slow, and right for every architecture."""
+    answer = _Answer(prompt)
+    heat, top_p = (torch.tensor([value]) for value in (prompt.sampling.temperature, prompt.sampling.top_p or 1.0))
+    for chance in torch.from_numpy(chances(prompt.sampling)):
+        tokens = torch.tensor([[*prompt.tokens, *answer.tokens]], device=model.device)
+        at = torch.arange(tokens.shape[1], device=model.device)[None]
+        steered = (
+            nullcontext()
+            if push is None
+            else pushed(push.block, push.vector, at >= (0 if push.everywhere else len(prompt.tokens) - 1))
+        )
+        with steered:
+            logits = model(input_ids=tokens, use_cache=False).logits[:, -1]
+        if answer.take(int(draw(logits.cpu(), heat, top_p, chance[None])), ends) is not None:
+            break
+    return Continuation(prompt.key, answer.tokens, answer.finish or "length")
+
+
+def _last_first(prompt: Prompt) -> tuple[int, tuple[int, ...]]:
+    """Waiting prompts are taken from the end: the longest answers first, and those that begin alike together."""
+    return prompt.sampling.max_tokens, prompt.tokens

@@ -19,7 +19,8 @@ from perpend.types import ChoiceLogprob, Request, Response, Usage
 if TYPE_CHECKING:
     from perpend.models.hf.candidates import Weigher
     from perpend.models.hf.checkpoint import Checkpoint
-    from perpend.models.hf.generate import Continuation, Prompt
+    from perpend.models.hf.generate import Continuation, Continuer, Prompt
+    from perpend.models.hf.push import Push
 
 _WINDOW = 512  # requests that are looked at together: enough to fill batches, few enough to keep in memory
 
@@ -68,6 +69,9 @@ class Transformers:
     checkpoint: Checkpoint = field(repr=False)
     weigher: Weigher = field(repr=False)
     places: int
+    continuer: Continuer | None = field(default=None, repr=False)
+    push: Push | None = field(default=None, repr=False)
+    """What steers its answers."""
 
     @property
     def name(self) -> str:
@@ -81,11 +85,11 @@ class Transformers:
 
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
         """Batches of answers, in any order."""
-        while window := [pair for pair in islice(requests, _WINDOW) if budget.may_send()]:
-            for answers in self._window(window):
-                for _, response in answers:
-                    budget.spend(response.usage, is_answer=response.error is None)
-                yield answers
+        windows = map(self._sorted, _windows(requests, budget))
+        for answers in self._answers(windows):
+            for _, response in answers:
+                budget.spend(response.usage, is_answer=response.error is None)
+            yield answers
 
     def text_logprobs(self, texts: Sequence[str]) -> list[list[float]]:
         """The log-likelihood, in nats, of every token of each text given those before it: what perplexity is made of.
@@ -100,14 +104,39 @@ class Transformers:
             raise ModelError(f"{self.name}: a text does not fit into the memory of the device")
         return [part.tolist() for (part,) in logprobs if part is not None]
 
-    def _window(self, window: Sequence[tuple[int, Request]]) -> Iterator[Answers]:
+    def _sorted(self, window: Sequence[tuple[int, Request]]) -> _Window:
         self.checkpoint.render_ahead(request for _, request in window)
-        weighed = [(key, request) for key, request in window if request.choices]
-        if weighed:
-            yield self._weigh(weighed)
-        spoken = [(key, request) for key, request in window if not request.choices]
-        if spoken:
-            yield from self._speak(spoken)
+        parts = _Window([pair for pair in window if pair[1].choices])
+        for key, request in window:
+            if request.choices:
+                continue
+            try:
+                prompt = self._prompt(key, request)
+            except UnreadableRequestError as error:
+                parts.failed.append((key, Response(error=f"hf: {error}")))
+                continue
+            # Side by side where the model takes a mask and sees all of the text; otherwise one after the other.
+            spoken = parts.together if prompt.need <= self.weigher.reach else parts.alone
+            spoken.append(_Spoken(request, prompt, self.checkpoint.fed_sha256(request)))
+        return parts
+
+    def _answers(self, windows: Iterator[_Window]) -> Iterator[Answers]:
+        """Answers as they come. Windows with nothing but prompts for the places follow each other without a pause."""
+        from perpend.models.hf.generate import continued_alone
+
+        window = next(windows, None)
+        while window is not None:
+            if window.weighed:
+                yield self._weigh(window.weighed)
+            if window.failed:
+                yield window.failed
+            for spoken in window.alone:
+                answer = continued_alone(self.checkpoint.model, spoken.prompt, self.checkpoint.ends, self.push)
+                yield [(answer.key, self._response(answer, spoken))]
+            stream = _Stream(window, windows)
+            if window.together:
+                yield from self._speak(stream)
+            window = stream.then if stream.is_over else next(windows, None)
 
     def _weigh(self, window: Sequence[tuple[int, Request]]) -> Answers:
         started = time.perf_counter()
@@ -134,35 +163,16 @@ class Transformers:
             answers.append((key, Response(text, None, scores, "stop", usage, ms)))
         return answers
 
-    def _speak(self, window: Sequence[tuple[int, Request]]) -> Iterator[Answers]:
-        started = time.perf_counter()
-        prompts: dict[int, Prompt] = {}
-        failed: list[tuple[int, Response]] = []
-        for key, request in window:
-            try:
-                prompts[key] = self._prompt(key, request)
-            except UnreadableRequestError as error:
-                failed.append((key, Response(error=f"hf: {error}")))
-        if failed:
-            yield failed
-        requests = dict(window)
-        for batch in self._continued(list(prompts.values())):
-            ms = 1000 * (time.perf_counter() - started)
-            yield [(one.key, self._response(one, prompts[one.key], requests[one.key], ms)) for one in batch]
+    def _speak(self, stream: _Stream) -> Iterator[Answers]:
+        from perpend.models.hf.generate import Continuer
 
-    def _continued(self, prompts: Sequence[Prompt]) -> Iterator[list[Continuation]]:
-        """Side by side where the model takes a mask and sees all of the text; otherwise one after the other."""
-        from perpend.models.hf.generate import Continuer, continued_alone
-
-        reach = self.weigher.reach
-        together = [p for p in prompts if len(p.tokens) + p.sampling.max_tokens <= reach]
-        if together:
-            continuer = Continuer(self.checkpoint.model, self.places, self.checkpoint.ends)
-            yield from continuer.run(together)
-            self.places = continuer.places
-        for prompt in prompts:
-            if len(prompt.tokens) + prompt.sampling.max_tokens > reach:
-                yield [continued_alone(self.checkpoint.model, prompt, self.checkpoint.ends)]
+        if self.continuer is None:
+            ends, tokens = self.checkpoint.ends, self.weigher.batch_tokens
+            flat = self.weigher.is_flat
+            self.continuer = Continuer(self.checkpoint.model, self.places, ends, tokens, flat=flat, push=self.push)
+        for batch in self.continuer.run(stream):
+            yield [(one.key, self._response(one, stream.open.pop(one.key))) for one in batch]
+        self.places = self.continuer.places
 
     def _prompt(self, key: int, request: Request) -> Prompt:
         from perpend.models.hf.generate import Prompt
@@ -175,8 +185,63 @@ class Transformers:
 
         return Prompt(key, self.checkpoint.prompt(request), request.sampling, ends if stop else None)
 
-    def _response(self, answer: Continuation, prompt: Prompt, request: Request, ms: float) -> Response:
+    def _response(self, answer: Continuation, spoken: _Spoken) -> Response:
+        if answer.tokens is None:
+            return Response(error="hf: out of memory, even alone")
+        prompt, request = spoken.prompt, spoken.request
         text = str(self.checkpoint.tokenizer.decode(answer.tokens, skip_special_tokens=True))
         cut = cut_at(text, request.sampling.stop)
-        usage = Usage(len(prompt.tokens), len(answer.tokens), self.checkpoint.fed_sha256(request))
+        usage = Usage(len(prompt.tokens), len(answer.tokens), spoken.fed_sha256)
+        ms = 1000 * (time.perf_counter() - spoken.started)
         return Response(clean_text(text if cut is None else cut), finish=answer.finish, usage=usage, ms=ms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """A request that is answered by generation."""
+
+    request: Request
+    prompt: Prompt
+    fed_sha256: str
+    started: float = field(default_factory=time.perf_counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Requests that were looked at together, by how they are answered."""
+
+    weighed: list[tuple[int, Request]]
+    failed: list[tuple[int, Response]] = field(default_factory=list)
+    alone: list[_Spoken] = field(default_factory=list)
+    together: list[_Spoken] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Stream:
+    """The prompts of a window and of those after it, up to one that has something else to be answered as well."""
+
+    window: _Window
+    windows: Iterator[_Window]
+    open: dict[int, _Spoken] = field(default_factory=dict)
+    then: _Window | None = None
+    """The window at which it ended; None where there was no other."""
+    is_over: bool = False
+
+    def __iter__(self) -> Iterator[Prompt]:
+        yield from self._prompts(self.window)
+        for window in self.windows:
+            if window.weighed or window.failed or window.alone:
+                self.then = window
+                break
+            yield from self._prompts(window)
+        self.is_over = True
+
+    def _prompts(self, window: _Window) -> Iterator[Prompt]:
+        for spoken in window.together:
+            self.open[spoken.prompt.key] = spoken
+            yield spoken.prompt
+
+
+def _windows(requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[list[tuple[int, Request]]]:
+    while window := [pair for pair in islice(requests, _WINDOW) if budget.may_send()]:
+        yield window

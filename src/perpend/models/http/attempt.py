@@ -13,6 +13,7 @@ What becomes of a request:
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import time
@@ -21,12 +22,14 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from perpend.canon import JSON
 from perpend.errors import ModelError
 from perpend.models.http.body import Bodies
 from perpend.models.http.link import Link
-from perpend.models.http.reply import BadReplyError, CutOffError, complaint, retry_after, usage_in
+from perpend.models.http.reply import BadReplyError, CutOffError, complaint, parse, retry_after, usage_in
+from perpend.models.http.steps import Steps, counted, together
 from perpend.spec.model import Budget
-from perpend.types import Response
+from perpend.types import Response, Usage
 
 if TYPE_CHECKING:
     import aiohttp
@@ -151,6 +154,32 @@ class Caller:
         error = self.link.scrub(f"{number} attempts, the last: {error}" if number > 1 else error)
         return attempt._replace(response=replace(attempt.response, error=error))
 
+    async def answered_in(self, steps: Steps, tokens: int) -> Attempt | None:
+        """The answer after the last of several calls, or what became of the first one that was not answered."""
+        replies: list[JSON] = []
+        usages: list[Usage | None] = []
+        ms = 0.0
+
+        def read(raw: bytes, took: float) -> Response:
+            replies.append(parse(raw))
+            return Response("", usage=counted(replies[-1]), ms=took)
+
+        try:
+            step = next(steps)
+            while True:
+                attempt = await self.attempts(HttpCall(step.url, json.dumps(step.body).encode(), tokens, read))
+                if attempt is None or attempt.fate is not Fate.ANSWERED:
+                    return _advised(attempt, step.advice)
+                usages.append(attempt.response.usage)
+                ms += attempt.response.ms or 0.0
+                step = steps.send(replies[-1])
+        except StopIteration as end:
+            answer: Response = end.value
+            digest = answer.usage.prompt_sha256 if answer.usage else None
+            return Attempt(Fate.ANSWERED, replace(answer, usage=together(usages, digest), ms=ms))
+        except BadReplyError as error:
+            return Attempt(Fate.FAILED, Response(error=self.link.scrub(str(error)), ms=ms))
+
     async def _admitted(self, tokens: int) -> bool:
         """Wait for the rate limits and for what the server asked; then whether one more attempt may begin."""
         now = time.monotonic()
@@ -247,6 +276,13 @@ class Caller:
         if asked is not None and asked > _LONGEST_WAIT_S:
             raise ModelError(f"{words}; the server asks to wait {asked:.0f} s. Wait; {RESUME}")
         return Attempt(Fate.FAILED, Response(error=words, usage=usage_in(raw), ms=ms), again=True, wait=asked)
+
+
+def _advised(attempt: Attempt | None, advice: str) -> Attempt | None:
+    """A refusal with what can be done about it."""
+    if attempt is None or attempt.fate is not Fate.REFUSED or not advice:
+        return attempt
+    return attempt._replace(response=replace(attempt.response, error=f"{attempt.response.error}; {advice}"))
 
 
 def _reason(error: OSError) -> str:

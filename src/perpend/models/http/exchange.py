@@ -1,8 +1,9 @@
 """A model behind an HTTP server: many requests at once, and when to give the server up.
 
 `HttpModel.answer` is an ordinary generator. It starts up to `workers` requests, drives its own event loop until some
-of them have ended, yields those as one batch, and continues. Rendering the requests and storing the answers thus happen
-in the caller's thread, between two turns of the loop, with no queue and no lock.
+of them have ended, starts others in their place, and yields what ended within some milliseconds as one batch. Rendering
+the requests and storing the answers thus happen in the caller's thread, between two turns of the loop, with no queue
+and no lock.
 
 A request without an answer is set aside until there is a sign of whether it or the server is ill. An answer to another
 request is such a sign: then what failed or was refused is data, and what never reached the server is asked again.
@@ -15,13 +16,16 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from perpend.canon import JSON
 from perpend.errors import ModelError
+from perpend.models.base import UnreadableRequestError
 from perpend.models.http.attempt import RESUME, Attempt, Caller, Fate, HttpCall, NotThereError
 from perpend.models.http.link import Link
 from perpend.models.http.reply import BadReplyError, parse
+from perpend.models.http.steps import Steps
 from perpend.spec.keys import Keys
 from perpend.spec.model import Answers, Budget
 from perpend.types import Request, Response
@@ -33,6 +37,10 @@ _DRAIN_S = 5.0
 _REFUSED_TO_STOP = 8
 _UNREACHABLE_TO_STOP = 3
 _DEEPEST = 50
+# A commit costs as much as asking: an answer waits this long for others to be stored with it. A request that is in
+# flight is as much at risk, and for longer.
+_GATHER_S = 0.01
+_GATHER_BYTES = 1 << 20
 
 
 class HttpModel(ABC):
@@ -72,10 +80,19 @@ class HttpModel(ABC):
     def decode(self, request: Request, body: bytes, ms: float) -> Response:
         """The answer in a reply with status 200. BadReplyError when there is none."""
 
+    def steps(self, _request: Request) -> Steps | None:
+        """The calls that answer a request which takes another route than `path`, or several; None for all others."""
+        return None
+
     def check(self, request: Request) -> None:
         """ModelError where such a request cannot be sent at all: no key, or the protocol has no place for it."""
         self.headers(self.link.key())
-        self.encode(request)
+        with suppress(UnreadableRequestError):  # that is an error of its trial
+            steps = self.steps(request)
+            if steps is None:
+                self.encode(request)
+            else:
+                next(steps)
 
     def hint(self, status: int) -> str:
         """What the user can do about a status that ends the run."""
@@ -92,7 +109,7 @@ class HttpModel(ABC):
             exchange.close()
 
     def fetch(self, path: str) -> JSON:
-        """The JSON that GET `path` answers. ModelError when there is none."""
+        """The JSON that GET answers at `path`, after `base_url` or with `Link.root` before it; ModelError if none."""
         exchange = _Exchange(self, Budget())
         try:
             return exchange.fetch(path)
@@ -122,8 +139,7 @@ class _Exchange:
         self.model = model
         self.workers = model.link.workers
         self.budget = budget
-        self.base_url = model.link.base_url.rstrip("/")
-        self.url = self.base_url + model.path
+        self.url = model.link.base + model.path
         self.caller = Caller(model.link, model.headers(model.link.key()), model.hint, budget)
         self.tasks: set[asyncio.Task[_Ended]] = set()
         self.settled: list[asyncio.Task[_Ended]] = []
@@ -134,6 +150,7 @@ class _Exchange:
         self.thread = ThreadPoolExecutor(1) if _a_loop_runs_here() else None
         self.loop = asyncio.new_event_loop()
         self.turn: asyncio.Future[None] = self.loop.create_future()
+        self.is_due = False
 
     def close(self) -> None:
         """Cancel what is in flight and leave nothing open, whatever ended the call."""
@@ -155,21 +172,37 @@ class _Exchange:
 
     def answers(self, requests: Iterator[tuple[int, Request]]) -> Iterator[Answers]:
         """What `HttpModel.answer` yields."""
-        while True:
-            while len(self.tasks) < self.workers and (pair := self._next(requests)) is not None:
-                task = self.loop.create_task(self._ask(*pair))
-                self.tasks.add(task)
-                task.add_done_callback(self._settle)
-            if not self.tasks:
-                break
-            self._turn()
-            if batch := self._judged():
+        batch: list[tuple[int, Response]] = []
+        try:
+            while self._fill(requests):
+                self._turn()
+                if (answers := self._judged()) and not batch:
+                    self.is_due = False
+                    timer = self.loop.call_later(_GATHER_S, self._fall_due)
+                batch += answers
+                is_full = len(batch) >= self.workers or self.caller.bodies.waiting > _GATHER_BYTES
+                if batch and (is_full or self.is_due):
+                    timer.cancel()
+                    whole, batch = batch, []
+                    yield whole
+                if not batch:
+                    self.caller.bodies.waiting = 0
+        except KeyboardInterrupt:
+            if batch:  # what is answered is paid for
                 yield batch
-            self.caller.bodies.waiting = 0
-        if self.fatal is None and (batch := self._last()):
+            raise
+        if batch := batch + (self._last() if self.fatal is None else []):
             yield batch
         if self.fatal is not None:
             raise self.fatal
+
+    def _fill(self, requests: Iterator[tuple[int, Request]]) -> bool:
+        """Start requests until all workers have one; whether any is in flight."""
+        while len(self.tasks) < self.workers and (pair := self._next(requests)) is not None:
+            task = self.loop.create_task(self._ask(*pair))
+            self.tasks.add(task)
+            task.add_done_callback(self._settle)
+        return bool(self.tasks)
 
     def _next(self, requests: Iterator[tuple[int, Request]]) -> tuple[int, Request] | None:
         if self.fatal is not None or self.budget.spent() is not None:
@@ -182,7 +215,13 @@ class _Exchange:
         if model.link.tpm is not None:
             # Four characters per token is near enough: what was really used replaces it when the answer is there.
             tokens = sum(len(m.content) for m in request.messages) // 4 + request.sampling.max_tokens
-        call = HttpCall(self.url, model.encode(request), tokens, lambda raw, ms: model.decode(request, raw, ms))
+        try:
+            if (steps := model.steps(request)) is not None:
+                return _Ended(key, request, await self.caller.answered_in(steps, tokens))
+            body = model.encode(request)
+        except UnreadableRequestError as error:
+            return _Ended(key, request, Attempt(Fate.REFUSED, Response(error=str(error))))
+        call = HttpCall(self.url, body, tokens, lambda raw, ms: model.decode(request, raw, ms))
         return _Ended(key, request, await self.caller.attempts(call))
 
     def _turn(self) -> None:
@@ -202,6 +241,10 @@ class _Exchange:
     def _settle(self, task: asyncio.Task[_Ended]) -> None:
         self.tasks.discard(task)
         self.settled.append(task)
+        self._wake()
+
+    def _fall_due(self) -> None:
+        self.is_due = True
         self._wake()
 
     def _wake(self) -> None:
@@ -290,10 +333,12 @@ class _Exchange:
             values.append(_scrubbed(parse(raw), self.caller.link.keys()))
             return Response("", ms=ms)
 
-        attempt = self._complete(self.caller.attempts(HttpCall(self.base_url + path, None, 0, read)))
+        url = path if path.startswith(self.caller.link.root) else self.caller.link.base + path
+        attempt = self._complete(self.caller.attempts(HttpCall(url, None, 0, read)))
         if not values:
             words = attempt.response.error if attempt else "not sent"
-            raise ModelError(f"the server does not say what it runs: GET {path}: {words}. Start it, or check base_url")
+            shown = path.removeprefix(self.caller.link.root)
+            raise ModelError(f"the server does not say what it runs: GET {shown}: {words}. Start it, or check base_url")
         return values[0]
 
 

@@ -60,6 +60,16 @@ class Link:
             if limit is not None and (type(limit) not in {int, float} or not least_allowed <= limit < math.inf):
                 raise SpecError(f"{option} must be a number above 0, not {limit!r}")
 
+    @property
+    def base(self) -> str:
+        """`base_url` without a slash at its end."""
+        return self.base_url.rstrip("/")
+
+    @property
+    def root(self) -> str:
+        """Where a server has what is not of OpenAI's protocol: `base_url` without '/v1'."""
+        return self.base.removesuffix("/v1")
+
     def key(self) -> str | None:
         """The secret, read from the environment at the moment of use."""
         if self.api_key_env is None:

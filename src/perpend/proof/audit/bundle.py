@@ -18,7 +18,18 @@ from perpend.proof.audit import words_0_1 as format_1
 from perpend.proof.audit.checks import Check, canonical
 from perpend.proof.gates import NAMES, gates, headline, sentence
 from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, write_index
-from perpend.proof.receipt import RECEIPT, SIGNATURE, SIGNER, digests, is_of_0_1, read
+from perpend.proof.receipt import (
+    FORMAT,
+    RECEIPT,
+    SIGNATURE,
+    SIGNER,
+    STATEMENT,
+    STATEMENT_SIGNATURE,
+    digests,
+    is_of_0_1,
+    read,
+)
+from perpend.proof.statements import differences
 from perpend.report.derive import REPORT
 
 _NEEDED = (*NEEDED, METRICS, REPORT)
@@ -38,6 +49,7 @@ def bundle(folder: Path) -> Iterator[Check]:
     yield _receipt(folder)
     yield _index(folder)
     yield _signature(folder)
+    yield _statements(folder)
 
 
 def facts(folder: Path) -> Mapping[str, JSON]:
@@ -85,6 +97,8 @@ def _receipt(folder: Path) -> Check:
     code = as_object(receipt.body.get("code"))
     check.compare(sorted(code), list(_CODE_KEYS), "keys of code")
     check.compare(True, all(isinstance(value, str) for value in code.values()), "code as strings")
+    if receipt.body.get("format") == 1 and not is_of_0_1(receipt.body):
+        check.miss(f"of format 1, but perpend {code.get('perpend')} published it, which writes format {FORMAT}")
     canonical(check, folder / RECEIPT, pretty(receipt.body))
     check.note = f"root {receipt.root_sha256}: compare it with the one that the paper quotes"
     return check
@@ -135,17 +149,36 @@ def accepted_gates(stated: Mapping[str, JSON]) -> dict[str, str]:
 
 
 def _signature(folder: Path) -> Check:
+    """The signatures of receipt and statement: both or none, as `publish` makes them; before format 2 the receipt's."""
     check = Check("signature")
     seal = signature.check(folder)
     check.note = seal.note
     if not seal.signed and (folder / SIGNER).exists():
         check.checked = 1
         check.miss(f"{SIGNER}: a key, and no signature by it")
-    if seal.signed and seal.good is not None:
-        check.checked = 1
-        if not seal.good:
-            check.miss(seal.note)
-            check.note = ""
+    statement = signature.check(folder, STATEMENT)
+    if statement.signed != (seal.signed and facts(folder).get("format") == FORMAT):
+        check.checked += 1
+        there = "a signature, and none of the receipt" if statement.signed else "missing, and the receipt is signed"
+        check.miss(f"{STATEMENT_SIGNATURE}: {there}")
+    for one in (seal, statement):
+        if one.signed and one.good is not None:
+            check.checked += 1
+            if not one.good:
+                check.miss(one.note)
+                check.note = ""
+    return check
+
+
+def _statements(folder: Path) -> Check:
+    """What is stated of the run for other people's tools, against what follows from its manifest and its numbers."""
+    check = Check("statements")
+    for _, difference in differences(folder):
+        check.checked += 1
+        if difference:
+            check.miss(difference)
+    if not check.checked:
+        check.note = "perpend 0.1 wrote none"
     return check
 
 

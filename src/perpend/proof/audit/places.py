@@ -47,11 +47,17 @@ def places(paths: Sequence[Path]) -> list[AuditPlace]:
             readable = ", ".join(one.name for one in formats())
             raise StoreError(
                 f"{path}: holds no run ({MANIFEST} and run.db), no published folder ({RECEIPT}) and no file that a "
-                f"study reads ({readable}); 'perpend eval' writes the first, 'perpend publish' the second"
+                f"study reads ({readable}); 'perpend eval' writes the first, 'perpend publish' the second. What others "
+                "published is audited where 'perpend import' knows it; a table needs --map"
             )
         for place in here:
             known.setdefault(place.path.resolve(), place)
     return list(known.values())
+
+
+def holds_place(path: Path) -> bool:
+    """Whether a path is or holds something that `places` gives."""
+    return path.exists() and next(_below(path), None) is not None
 
 
 @cache

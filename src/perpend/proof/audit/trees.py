@@ -18,7 +18,8 @@ from perpend.proof.archive import archived
 from perpend.proof.audit.bundle import VERIFY
 from perpend.proof.audit.checks import Check, first_difference, shown
 from perpend.proof.pages import is_page
-from perpend.proof.receipt import UNLISTED
+from perpend.proof.receipt import UNLISTED, read
+from perpend.proof.statements import names as statement_names
 from perpend.report.derive import FIGURES, REPORT, TABLES, is_given
 
 NOT_THERE = "not there; 'perpend score' writes it"
@@ -58,7 +59,7 @@ def beside(manifest: Manifest, stored: Path, *, page: bool) -> Check:
 
     With `page` its page is checked apart."""
     check = Check(f"{REPORT}, {TABLES}, {FIGURES}")
-    for name in sorted(files_below(stored) - archived(manifest) - UNLISTED - {METRICS, REPORT, VERIFY}):
+    for name in sorted(files_below(stored) - _apart(manifest, stored)):
         if not is_given(name) and not (page and is_page(name)):
             check.checked += 1
             check.miss(f"{name}: no study gives such a file")
@@ -80,7 +81,7 @@ class Trees:
         drawn = [f"{FIGURES}/{figure.name}.{kind}" for figure in report.figures for kind in ("png", "pdf")]
         self.now = {*files_below(fresh), *(drawn if (stored / FIGURES).is_dir() else ())} - {METRICS, REPORT}
         if published:
-            there = files_below(stored) - archived(run.manifest) - UNLISTED - {METRICS, REPORT, VERIFY}
+            there = files_below(stored) - _apart(run.manifest, stored)
             self.names = self.now | {name for name in there if not (page and is_page(name))}
         else:
             there = {name for name in files_below(stored) if name.startswith((f"{TABLES}/", f"{FIGURES}/"))}
@@ -141,6 +142,12 @@ class Trees:
             check.checked += 1
             check.miss(f"{name}: {'missing' if is_derived else f'nothing in this run gives such a {what}'}")
         return is_stored and is_derived
+
+
+def _apart(manifest: Manifest, stored: Path) -> set[str]:
+    """The files of a published folder that are checked by themselves."""
+    own = statement_names(manifest, read(stored).body.get("format"))
+    return {*archived(manifest), *UNLISTED, METRICS, REPORT, VERIFY, *own}
 
 
 def files_below(folder: Path) -> set[str]:

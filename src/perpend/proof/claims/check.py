@@ -16,13 +16,14 @@ from perpend.errors import AuditFailure, DataError, SpecError, did_you_mean
 from perpend.inert import one_line
 from perpend.measure.run import Run, table_of
 from perpend.measure.table import Table
-from perpend.proof.claims.evaluate import evaluate
+from perpend.proof.claims.evaluate import UnpairedError, evaluate
 from perpend.proof.claims.file import UNDEFINED, WHOLE, Claim, read_claims
 from perpend.proof.claims.language import Order, Relation
+from perpend.proof.claims.turns import with_turns
 from perpend.stats.families import AdjustedTest, family
 from perpend.types import Estimate
 
-Status: TypeAlias = Literal["pass", "fail", "undefined"]
+Status: TypeAlias = Literal["pass", "fail", "undefined", "not checkable"]
 # What floating-point arithmetic may move a number on the edge of the tolerance, as a share of its size.
 _SLACK = 1e-15
 _NUMERIC = re.compile(r"-?\d+(?:\.\d+)?")
@@ -32,7 +33,8 @@ _NUMERIC = re.compile(r"-?\d+(?:\.\d+)?")
 class Verdict:
     """One claim, or one slice of it, beside what was recomputed.
 
-    'undefined' is a failure too: a paper states a number that the data do not give.
+    'undefined' is a failure too: a paper states a number that the data do not give. 'not checkable' is none: the claim
+    rests on pairs, or on other facts, that the data do not hold, and `why` says which.
     """
 
     claim: Claim
@@ -48,6 +50,11 @@ class Verdict:
         return self.estimates[0]
 
     @property
+    def failed(self) -> bool:
+        """Whether the claim was checked and does not hold."""
+        return self.status in ("fail", "undefined")
+
+    @property
     def name(self) -> str:
         """The claim's name, with its slice."""
         return self.claim.name if self.slice == WHOLE else f"{self.claim.name}: {self.slice}"
@@ -58,6 +65,7 @@ class Verdict:
             "name": self.claim.name,
             "says": self.claim.says,
             "at": self.claim.where_from,
+            "cell": self.claim.cell or None,
             "slice": self.slice or None,
             "recomputes": self.claim.text,
             "expected": self.expected,
@@ -101,7 +109,8 @@ class _Tables:
             raise SpecError(f"{claim.where_from}: no run is named {name!r}; {did_you_mean(name, self.runs)}")
         key = None if len(self.runs) == 1 else name
         if key not in self._tables:
-            self._tables[key] = self._read([*self.runs.values()] if key is None else [self.runs[key]])
+            runs = [*self.runs.values()] if key is None else [self.runs[key]]
+            self._tables[key] = with_turns(self._read(runs))
         return self._tables[key]
 
     def prepare(self, claims: Sequence[Claim]) -> None:
@@ -128,12 +137,34 @@ def _located(claim: Claim, table: Table) -> Iterator[Verdict]:
             if claim.by is not None and name != WHOLE:
                 value = _slice_value(name, table.values(claim.by))
                 scope = replace(scope, where={**scope.where, claim.by: value})
-            if isinstance(claim.formula, Order):
-                yield _ordered(claim, name, [evaluate(term, table, scope) for term in claim.formula.terms])
-            else:
-                yield _number(claim, name, evaluate(claim.formula, table, scope))
+            try:
+                if isinstance(claim.formula, Order):
+                    verdict = _ordered(claim, name, [evaluate(term, table, scope) for term in claim.formula.terms])
+                else:
+                    verdict = _number(claim, name, evaluate(claim.formula, table, scope))
+            except UnpairedError as unpaired:
+                verdict = _unpaired(claim, name, str(unpaired))
+            yield _published(verdict)
     except (SpecError, DataError) as error:
         raise SpecError(f"{claim.where_from}: {error}") from error
+
+
+def _unpaired(claim: Claim, name: str, why: str) -> Verdict:
+    """The verdict on pairs that are not in the data: 'not checkable', unless the claim is that it is undefined."""
+    nothing = Estimate(None, 0, note=why)
+    if isinstance(claim.formula, Order):
+        return Verdict(claim, name, " ".join(("in order:", *claim.formula.relations)), (nothing,), "not checkable", why)
+    verdict = _number(claim, name, nothing)
+    holds = verdict.status == "pass" and name in claim.expect and name not in claim.significant
+    return verdict if holds else replace(verdict, status="not checkable", why=why)
+
+
+def _published(verdict: Verdict) -> Verdict:
+    """A number that does not recompute where the claim says that what it rests on was not published."""
+    why = verdict.claim.unpublished
+    if not why or not verdict.failed:
+        return verdict
+    return replace(verdict, status="not checkable", why=f"{why} ({verdict.why})" if verdict.why else why)
 
 
 def _slices(claim: Claim, table: Table) -> list[str]:
@@ -207,16 +238,17 @@ def _corrected(verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
     for members in families.values():
         tests |= {test.name: (test, len(members)) for test in family(members).tests}
     for place, verdict in enumerate(verdicts):
-        yield _judged(verdict, *tests[str(place)]) if str(place) in tests else verdict
+        yield _published(_judged(verdict, *tests[str(place)])) if str(place) in tests else verdict
 
 
 def _p(verdict: Verdict) -> float | None:
     also = verdict.estimate.also
+    if verdict.status == "not checkable":
+        return None
     if "p" not in also:
         where = verdict.claim.where_from
-        raise SpecError(
-            f"{where}: {verdict.claim.text!r} has no test; 'significant' is for difference(…), odds_ratio(…), ece(…)"
-        )
+        tests = "difference(…), odds_ratio(…), regression(…), ece(…)"
+        raise SpecError(f"{where}: {verdict.claim.text!r} has no test; 'significant' is for {tests}")
     p = also["p"]
     return p if isinstance(p, float) else None
 
@@ -232,18 +264,28 @@ def _judged(verdict: Verdict, test: AdjustedTest, tests: int) -> Verdict:
     return replace(verdict, status="pass" if holds else "fail", why=f"{p}; alpha is {claim.alpha:g}")
 
 
-def raise_for_failures(verdicts: Sequence[Verdict]) -> None:
-    """AuditFailure, exit 6, unless every claim passes."""
-    failed = [verdict for verdict in verdicts if verdict.status != "pass"]
-    if failed:
-        lines = [f"{v.claim.where_from}: {v.name}: {v.status}, {v.why}" for v in failed]
-        raise AuditFailure(f"{len(failed)} of {len(verdicts)} claims do not hold:", *lines)
+def raise_for_failures(verdicts: Sequence[Verdict], *, strict: bool = False) -> None:
+    """AuditFailure, exit 6, where a claim does not hold, or where none could be checked.
+
+    With `strict` a claim that is not checkable fails too.
+    """
+    wrong = [verdict for verdict in verdicts if verdict.failed]
+    unchecked = [verdict for verdict in verdicts if verdict.status == "not checkable"]
+    if wrong or (unchecked and (strict or len(unchecked) == len(verdicts))):
+        lines = [f"{v.claim.where_from}: {v.name}: {v.status}, {v.why}" for v in (*wrong, *unchecked)]
+        if wrong:
+            raise AuditFailure(f"{len(wrong)} of {len(verdicts)} claims do not hold:", *lines)
+        raise AuditFailure(f"{len(unchecked)} of {len(verdicts)} claims could not be checked:", *lines)
 
 
 def as_json(verdicts: Sequence[Verdict]) -> dict[str, JSON]:
     """All verdicts as JSON."""
-    passed = sum(verdict.status == "pass" for verdict in verdicts)
-    return {"claims": len(verdicts), "passed": passed, "verdicts": [verdict.as_json() for verdict in verdicts]}
+    count = {status: sum(verdict.status == status for verdict in verdicts) for status in ("pass", "not checkable")}
+    body: dict[str, JSON] = {"claims": len(verdicts), "passed": count["pass"], "not_checkable": count["not checkable"]}
+    return {**body, "verdicts": [verdict.as_json() for verdict in verdicts]}
+
+
+_MARKS: Mapping[Status, str] = {"pass": "pass", "fail": "FAIL", "undefined": "UNDEFINED", "not checkable": "NO CHECK"}
 
 
 def as_table(verdicts: Sequence[Verdict]) -> str:
@@ -254,14 +296,24 @@ def as_table(verdicts: Sequence[Verdict]) -> str:
         if verdict.claim.says != sentence:
             sentence = verdict.claim.says
             lines.append(one_line(sentence))
-        mark = {"pass": "pass", "fail": "FAIL", "undefined": "UNDEFINED"}[verdict.status]
-        slice_name = f"{one_line(verdict.slice)}: " if verdict.slice != WHOLE else ""
-        now = " ; ".join(map(estimated, verdict.estimates))
-        why = f" ({one_line(verdict.why)})" if verdict.why else ""
-        lines.append(f"  {mark:<9} {slice_name}{one_line(verdict.expected)} | recomputed {now}{why}")
+        lines.append(f"  {_MARKS[verdict.status]:<9} {compared(verdict)}")
     passed = sum(verdict.status == "pass" for verdict in verdicts)
-    lines.append(f"{passed} of {len(verdicts)} hold")
+    unchecked = sum(verdict.status == "not checkable" for verdict in verdicts)
+    more = f"; {unchecked} {'is' if unchecked == 1 else 'are'} not checkable on these data" if unchecked else ""
+    lines.append(f"{passed} of {len(verdicts)} hold{more}")
     return "\n".join(lines) + "\n"
+
+
+def compared(verdict: Verdict) -> str:
+    """A verdict in one line: its slice, what is stated, what follows, and why it does not hold."""
+    slice_name = f"{one_line(verdict.slice)}: " if verdict.slice != WHOLE else ""
+    why = one_line(verdict.why)
+    expected = one_line(verdict.expected)
+    if verdict.status == "not checkable" and verdict.estimate.value is None:
+        return f"{slice_name}{expected} | not checkable: {why}"
+    now = " ; ".join(map(estimated, verdict.estimates))
+    ending = f" (not checkable: {why})" if verdict.status == "not checkable" else f" ({why})" if why else ""
+    return f"{slice_name}{expected} | recomputed {now}{ending}"
 
 
 def estimated(one: Estimate) -> str:

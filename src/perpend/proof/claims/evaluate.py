@@ -8,15 +8,31 @@ from typing import TypeAlias
 
 import numpy as np
 
-from perpend.errors import SpecError, did_you_mean
+from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.table import BoolArray, Column, IntArray, Pair, Table
-from perpend.proof.claims.language import PAIRED, Call, Constant, Expression, Negative, Operation, Operator, Part
+from perpend.proof.claims.fits import RANKED_BY, place, preference, regression
+from perpend.proof.claims.language import (
+    PAIRED,
+    RANKED,
+    Call,
+    Constant,
+    Expression,
+    Negative,
+    Operation,
+    Operator,
+    Part,
+)
+from perpend.proof.claims.turns import TURN, of_dialogues, pair_of_turns
 from perpend.types import Estimate, Number
 
 Value: TypeAlias = str | float
 Where: TypeAlias = Mapping[str, Value | tuple[Value, ...]]
 _BINS = 10
 _TEST = ("p", "p_method")
+
+
+class UnpairedError(DataError):
+    """A claim compares two sides of which the data pair no trials: nobody can check it on these data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +44,7 @@ class Scope:
     over: str = "condition"
 
 
-def evaluate(expression: Expression, table: Table, scope: Scope) -> Estimate:
+def evaluate(expression: Expression, table: Table, scope: Scope) -> Estimate:  # noqa: PLR0911  one per form
     """The Estimate of an expression. A sum, product or quotient of two estimates has no interval.
 
     Undefined where a part of it is, and for a division by zero.
@@ -43,6 +59,8 @@ def evaluate(expression: Expression, table: Table, scope: Scope) -> Estimate:
         case Part(name=name, of=str() as column):
             rows = _column(table, column, scope.where).defined
             return Estimate(float(rows.sum()), int(rows.sum()), method=f"{name} of {column}")
+        case Part(name="se", of=Call(function="rate") as inner):
+            return _part("se", evaluate(replace(inner, function="mean"), table, scope))
         case Part(name=name, of=inner) if not isinstance(inner, str):
             return _part(name, evaluate(inner, table, scope))
         case Call():
@@ -76,11 +94,12 @@ def _column(table: Table, name: str, where: Where) -> Column:
 
 def _call(call: Call, table: Table, scope: Scope) -> Estimate:  # noqa: PLR0911  one per function
     where = {**scope.where, **call.where}
-    bins = where.pop("bins", _BINS) if call.function == "ece" else _BINS
     if call.function in ("trials", "items"):
         return _counted(call.function, table, where)
     if call.function in PAIRED:
         return _paired(call, table, scope, where)
+    if call.function in RANKED:
+        return _ranked(call, table, where)
     first, *others = (_column(table, name, where) for name in call.columns)
     match call.function:
         case "rate":
@@ -90,11 +109,29 @@ def _call(call: Call, table: Table, scope: Scope) -> Estimate:  # noqa: PLR0911 
         case "disagreement":
             return first.disagreement(others[0])
         case "ece" | "brier":
+            bins = call.options.get("bins", _BINS)
             if not isinstance(bins, float | int) or bins != int(bins):
                 raise SpecError(f"bins is an integer, not {bins!r}")
             return _calibration(call.function, first, others[0], int(bins))
+        case "regression":
+            return regression(first, call.options)
+        case "turn_of_flip" | "number_of_flips":
+            return of_dialogues(call.function, first)
+        case "win_rate" | "discrete_win_rate" | "wins" | "losses" | "draws":
+            return preference(call.function, first)
         case _:
             return _classification(call.function, first)
+
+
+def _ranked(call: Call, table: Table, where: Where) -> Estimate:
+    key = call.over or RANKED_BY
+    rest = dict(where)
+    value = rest.pop(key, None)
+    if value is None or isinstance(value, tuple):
+        raise SpecError(f"{call.function}() is of one {key}: write {key}='…' in it, or by = \"{key}\" in the claim")
+    name = f"{value:g}" if isinstance(value, float | int) else value
+    best = call.options.get("best", "highest")
+    return place(call.function, _column(table, call.columns[0], rest), name, key, best)
 
 
 def _counted(function: str, table: Table, where: Where) -> Estimate:
@@ -157,7 +194,15 @@ def _paired(call: Call, table: Table, scope: Scope, where: Where) -> Estimate:
     if over in where:
         raise SpecError(f"{over} is what {call.function}() compares, so it cannot be in 'where' too")
     first, second = (f"{side:g}" if isinstance(side, float | int) else side for side in sides)
-    pair = _column(table, call.columns[0], where).pair(first, second, over)
+    for side, name in zip(sides, (first, second), strict=True):
+        if not isinstance(side, str) and name not in table.values(over):
+            raise UnpairedError(
+                f"no trial has {over} {name}, so the pairs of {first} and {second} are not in these data"
+            )
+    column = _column(table, call.columns[0], where)
+    pair = pair_of_turns(column, first, second) if over == TURN else column.pair(first, second, over)
+    if not len(pair.all_rows):
+        raise UnpairedError(f"no trial at {over} {first} has a partner at {second} in these data")
     match call.function:
         case "difference":
             return pair.difference()
@@ -189,7 +234,7 @@ def _part(name: str, of: Estimate) -> Estimate:
         return Estimate(float(of.n), of.n, method=f"denominator of: {of.method}")
     if name == "p_exact":
         return _exact(of)
-    values: dict[str, Number] = {"lo": of.lo, "hi": of.hi, "k": of.also.get("k"), "p": of.also.get("p")}
+    values: dict[str, Number] = {"lo": of.lo, "hi": of.hi, **{key: of.also.get(key) for key in ("k", "p", "se")}}
     value = values[name]
     if not isinstance(value, float | int):
         return Estimate(None, of.n, note=of.note or f"there is no {name}")

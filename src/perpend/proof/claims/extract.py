@@ -88,7 +88,7 @@ def extract(paper: Path, claims: Path | Sequence[Claim] = ()) -> Extraction:
     entries = read_claims(claims) if isinstance(claims, Path) else claims
     if not paper.is_file():
         raise SpecError(f"{paper}: no such file; give a LaTeX source")
-    reader = _Reader(paper.parent.resolve())
+    reader = PaperReader(paper.parent.resolve())
     reader.read(paper.resolve())
     expected = [
         (claim.name if name == WHOLE else f"{claim.name}: {name}", value)
@@ -129,11 +129,12 @@ def _exponent(value: Decimal) -> int:
 
 
 @dataclass(slots=True)
-class _Reader:
+class PaperReader:
     """Reads a source and what it takes in, each file once and none from outside the folder."""
 
     folder: Path
     sources: list[tuple[str, TexSource]] = field(default_factory=list)
+    texts: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     defined: set[str] = field(default_factory=set)
 
@@ -150,6 +151,7 @@ class _Reader:
                 self.notes.append(f"{name}: was changed since perpend wrote it, so its numbers count as typed")
             source = scan(text)
             self.sources.append((name, source))
+            self.texts.append((name, text))
             for line, wanted in source.inputs:
                 file = self.file(wanted, path)
                 if file is None:

@@ -25,7 +25,7 @@ from perpend.toml import LONGEST_TOML, parse_toml
 
 KEYS = (
     "name", "says", "run", "number", "where", "by", "pair", "over", "expect", "within",
-    "order", "significant", "alpha", "family",
+    "order", "significant", "alpha", "family", "cell", "unpublished",
 )  # fmt: skip
 T = TypeVar("T")
 UNDEFINED = "undefined"
@@ -59,6 +59,10 @@ class Claim:
     significant: Mapping[str, bool] = field(default_factory=dict)
     alpha: float = ALPHA
     family: str = ""
+    cell: str = ""
+    """Where the text prints it: file, table, row and column."""
+    unpublished: str = ""
+    """What the claim rests on that nobody published; where the number does not recompute, it is not checkable."""
 
     def columns(self) -> Iterable[str]:
         """Every column that the claim needs."""
@@ -78,6 +82,19 @@ def half_unit(written: Decimal) -> float:
 
 def read_claims(path: Path) -> list[Claim]:
     """The claims of a file."""
+    return list(read_claims_file(path).claims)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsFile:
+    """The claims of a file, and the runs that it names: paths from the folder that it is in."""
+
+    claims: tuple[Claim, ...]
+    runs: tuple[Path, ...] = ()
+
+
+def read_claims_file(path: Path) -> ClaimsFile:
+    """The claims of a file and the runs that `runs` at its head names."""
     text = read_text(path, SpecError, "give a claims.toml", longest=LONGEST_TOML)
     try:
         # Decimal keeps the digits: 0.4240 claims more than 0.424.
@@ -86,8 +103,11 @@ def read_claims(path: Path) -> list[Claim]:
         raise SpecError(f"{path}: not TOML: {error}") from None
     reader = _Reader(path.name, text.splitlines())
     for key in body:
-        if key != "claim":
+        if key not in ("claim", "runs"):
             raise SpecError(f"{reader.place(None, key)}: unknown key {key!r}; a claim begins with [[claim]]")
+    runs = body.get("runs", [])
+    if not isinstance(runs, list) or not all(isinstance(one, str) and one.strip() and "\0" not in one for one in runs):
+        raise SpecError(f'{reader.place(None, "runs")}: runs is a list of paths, as ["runs/study"]')
     entries = body.get("claim", [])
     if not isinstance(entries, list) or not entries:
         raise SpecError(f"{path}: no claim; begin each with [[claim]]")
@@ -98,7 +118,7 @@ def read_claims(path: Path) -> list[Claim]:
             other = seen[claim.name].where_from
             raise SpecError(f"{claim.where_from}: the name {claim.name!r} is that of the claim at {other} too")
         seen[claim.name] = claim
-    return claims
+    return ClaimsFile(tuple(claims), tuple(path.parent / one for one in runs))
 
 
 class _Reader:
@@ -129,6 +149,8 @@ class _Reader:
                 raise SpecError(f"{self.place(number, str(key))}: unknown key {key!r}; {did_you_mean(str(key), KEYS)}")
         field_of = _Fields(self, number, entry)
         by = field_of.text("by")
+        if entry.get("number") == "":
+            raise SpecError(f"{self.place(number, 'number')}: number is blank; write the expression that recomputes it")
         source, order = field_of.text("number"), field_of.text("order")
         if (source is None) == (order is None):
             raise SpecError(f'{where}: a claim has either number = "…" or order = "…"')
@@ -147,6 +169,8 @@ class _Reader:
             significant=field_of.sliced("significant", by, field_of.truth),
             alpha=field_of.positive("alpha") or ALPHA,
             family=field_of.text("family") or name,
+            cell=field_of.text("cell") or "",
+            unpublished=field_of.text("unpublished") or "",
         )
         _consistent(claim)
         return claim

@@ -27,12 +27,19 @@ Relation: TypeAlias = Literal["<", "<=", ">", ">="]
 # How many columns each takes. PAIRED ones also take the two sides; PARTS take another expression.
 COLUMNS = {
     "rate": 1, "mean": 1, "difference": 1, "override": 1, "rescue": 1, "flip": 1, "odds_ratio": 1, "disagreement": 2,
-    "ece": 2, "brier": 2, "balanced_accuracy": 1, "mcc": 1, "trials": 0, "items": 0,
+    "ece": 2, "brier": 2, "balanced_accuracy": 1, "mcc": 1, "trials": 0, "items": 0, "regression": 1,
+    "turn_of_flip": 1, "number_of_flips": 1, "win_rate": 1, "discrete_win_rate": 1, "wins": 1, "losses": 1, "draws": 1,
+    "rank": 1, "tier": 1,
 }  # fmt: skip
 PAIRED = frozenset(("difference", "override", "rescue", "flip", "odds_ratio"))
-PARTS = ("n", "k", "p", "p_exact", "lo", "hi")
+RANKED = frozenset(("rank", "tier"))
+PARTS = ("n", "k", "p", "p_exact", "lo", "hi", "se")
 OVER = "over"
-"""The keyword that says which key the two sides of a pair are values of."""
+"""The keyword that says which key the two sides of a pair, or what is ranked, are values of."""
+OPTIONS = {
+    "ece": ("bins",), "regression": ("term", "terms", "outcome"), "rank": ("best",), "tier": ("best",),
+}  # fmt: skip
+"""Named arguments of a function that are no slice."""
 
 _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
@@ -72,11 +79,12 @@ class Call:
     sides: tuple[str | float, str | float] | None = None
     over: str | None = None
     where: Mapping[str, str | float] = field(default_factory=dict)
+    options: Mapping[str, str | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """n, k, p, p_exact, lo or hi of what an expression gives; `of` a name means the trials of that column."""
+    """n, k, p, p_exact, lo, hi or se of what an expression gives; `of` a name means the trials of that column."""
 
     name: str
     of: Expression | str
@@ -224,9 +232,12 @@ class _Parser:
             of = self.sum(depth)
         self.expect("mark", ")", "')'")
         if name in ("p", "p_exact") and (not isinstance(of, Call) or not has_test(name, of.function)):
-            raise self.error(f"{name}() is of a test: give difference(…) or odds_ratio(…), and p() takes ece(…)", place)
+            more = "odds_ratio(…); p() takes ece(…) and regression(…) too"
+            raise self.error(f"{name}() is of a test: give difference(…) or {more}", place)
         if name == "k" and (not isinstance(of, Call) or of.function not in COUNTED):
             raise self.error(f"k() counts: give one of {', '.join(sorted(COUNTED))}", place)
+        if name == "se" and (not isinstance(of, Call) or of.function not in AVERAGED):
+            raise self.error(f"se() is of a mean: give one of {', '.join(sorted(AVERAGED))}", place)
         return Part(name, of)
 
     def column(self) -> str:
@@ -266,15 +277,17 @@ class _Parser:
         if len(call.columns) != wanted:
             count = f"{wanted} column{'' if wanted == 1 else 's'}"
             raise self.error(f"{name}() takes {count}, not {len(call.columns)}", place)
-        if name not in PAIRED and (sides or OVER in call.where):
+        if name not in PAIRED and (sides or (OVER in call.where and name not in RANKED)):
             raise self.error(f"{name}() compares nothing, so it takes no sides; write key=value for a slice", place)
         if len(sides) not in (0, 2):
             raise self.error(f"{name}() takes two sides, such as 'control', 'asch_history_5'", place)
         over = call.where.get(OVER)
         if over is not None and not isinstance(over, str):
             raise self.error(f"{OVER} is a key's name, such as 'condition' or 'temperature'", place)
-        where = {key: value for key, value in call.where.items() if key != OVER}
-        return Call(name, call.columns, (sides[0], sides[1]) if sides else None, over, where)
+        own = (*OPTIONS.get(name, ()), OVER)
+        where = {key: value for key, value in call.where.items() if key not in own}
+        options = {key: value for key, value in call.where.items() if key in own and key != OVER}
+        return Call(name, call.columns, (sides[0], sides[1]) if sides else None, over, where, options)
 
     def value(self) -> str | float:
         text = self.take("text")
@@ -290,8 +303,9 @@ class _Parser:
 
 
 COUNTED = frozenset(("rate", "override", "rescue", "flip", "disagreement"))
+AVERAGED = frozenset(("rate", "mean", "win_rate", "discrete_win_rate", "turn_of_flip", "number_of_flips"))
 
 
 def has_test(part: str, function: str) -> bool:
     """Whether a function's Estimate carries that p."""
-    return function in ("difference", "odds_ratio") or (part == "p" and function == "ece")
+    return function in ("difference", "odds_ratio") or (part == "p" and function in ("ece", "regression"))

@@ -10,7 +10,9 @@ import numpy as np
 from perpend.measure.table import BoolArray, Table
 from perpend.proof.claims.evaluate import Scope, mask
 from perpend.proof.claims.file import WHOLE, Claim
-from perpend.proof.claims.language import PAIRED, Call, Expression, Negative, Operation, Order, Part
+from perpend.proof.claims.fits import RANKED_BY
+from perpend.proof.claims.language import PAIRED, RANKED, Call, Expression, Negative, Operation, Order, Part
+from perpend.proof.claims.turns import with_turns
 
 
 def rows_of(claim: Claim, name: str, table: Table) -> BoolArray:
@@ -18,7 +20,7 @@ def rows_of(claim: Claim, name: str, table: Table) -> BoolArray:
 
     Of a pair those of both sides. None where the claim is about no trial, as 1 < 2.
     """
-    scope = claim.scope
+    scope, table = claim.scope, with_turns(table)
     if claim.by is not None and name != WHOLE:
         known = table.values(claim.by)
         value = name if name in known else f"{float(name):g}"
@@ -43,7 +45,9 @@ def _calls(expression: Expression | str) -> Iterator[Call]:
 
 
 def _under(call: Call, table: Table, scope: Scope) -> BoolArray:
-    where = {key: value for key, value in {**scope.where, **call.where}.items() if key != "bins"}
+    where = {**scope.where, **call.where}
+    if call.function in RANKED:  # a rank rests on all that are ranked
+        where.pop(call.over or RANKED_BY, None)
     rows = mask(table, where)
     for column in call.columns:
         rows &= table.column(column).defined

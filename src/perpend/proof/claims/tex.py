@@ -29,7 +29,7 @@ _COMMANDS = {
     "xt": "textcolor colorbox href raisebox parbox scalebox",
     "xxt": "resizebox multicolumn multirow",
 }
-_ARGUMENTS = {name: kinds for kinds, names in _COMMANDS.items() for name in names.split()}
+ARGUMENTS = {name: kinds for kinds, names in _COMMANDS.items() for name in names.split()}
 _LAYOUT = re.compile(r"\\(?:[a-z]*stretch|[a-z]*fraction|[a-z]*penalty|the[a-z]+|[a-z]*number)\s*$")
 _DEFINES = frozenset(("newcommand", "renewcommand", "providecommand", "DeclareRobustCommand", "newenvironment"))
 _REFERENCE = re.compile(r"(?i)^(?:[a-z]*ref|[a-z]*cite[a-z]*)$")
@@ -97,6 +97,27 @@ class TexSource:
     """The source without comments."""
 
 
+def visible(text: str) -> str:
+    """The source with spaces in place of comments and of what it prints as it stands, line by line as it was."""
+    plain = _COMMENT.sub(lambda m: m.group(1) + " " * (len(m.group()) - len(m.group(1))), text)
+    parts, place = [], 0
+    for start, end in _verbatim(plain):
+        parts += [plain[place:start], re.sub(r"[^\n]", " ", plain[start:end])]
+        place = end
+    return "".join([*parts, plain[place:]])
+
+
+def _verbatim(text: str) -> Iterator[tuple[int, int]]:
+    """Where environments begin and end whose text is no text of the paper."""
+    opened: tuple[int, str] | None = None
+    for match in _HIDDEN.finditer(text):
+        if opened is None and match[1] == "begin":
+            opened = match.start(), match[2]
+        elif opened is not None and match[1] == "end" and match[2] == opened[1]:
+            yield opened[0], match.end()
+            opened = None
+
+
 def scan(text: str) -> TexSource:
     """The numbers and inputs of one source."""
     plain = _COMMENT.sub(lambda m: m.group(1) + " " * (len(m.group()) - len(m.group(1))), text)
@@ -122,17 +143,12 @@ def scan(text: str) -> TexSource:
 def _hidden(text: str) -> bytearray:
     """1 for each character that no number of the paper begins at."""
     hidden = bytearray(len(text) + 1)
-    opened: tuple[int, str] | None = None
-    for match in _HIDDEN.finditer(text):
-        if opened is None and match[1] == "begin":
-            opened = match.start(), match[2]
-        elif opened is not None and match[1] == "end" and match[2] == opened[1]:
-            _hide(hidden, opened[0], match.end())
-            opened = None
+    for start, end in _verbatim(text):
+        _hide(hidden, start, end)
     for pattern in (_VERB, _DATE, _PRIMITIVE):
         for match in pattern.finditer(text):
             _hide(hidden, *match.span())
-    closes = _closes(text)
+    closes = matching_braces(text)
     for match in _COMMAND.finditer(text):
         if not hidden[match.start()]:
             _hide_arguments(text, hidden, closes, match)
@@ -147,7 +163,7 @@ def _hide(hidden: bytearray, start: int, end: int) -> None:
     hidden[start:end] = b"\x01" * (min(end, len(hidden)) - start)
 
 
-def _closes(text: str) -> dict[int, int]:
+def matching_braces(text: str) -> dict[int, int]:
     """Where each opened brace closes (the place after it); one that never does is not in it."""
     stack: list[int] = []
     closed: dict[int, int] = {}
@@ -161,7 +177,7 @@ def _closes(text: str) -> dict[int, int]:
 
 def _hide_arguments(text: str, hidden: bytearray, closes: dict[int, int], match: re.Match[str]) -> None:
     name, place = match[1] or "", match.end()
-    known = _ARGUMENTS.get(name, "x" if _REFERENCE.match(name) else None)
+    known = ARGUMENTS.get(name, "x" if _REFERENCE.match(name) else None)
     if name in _DEFINES:
         first = _skip(text, place)
         end = closes.get(first, first)

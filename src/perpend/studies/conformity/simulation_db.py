@@ -1,7 +1,8 @@
 """The conformity study's simulation.db → a run, with everything that a run has a place for.
 
 The first output of a trial (earliest created_at, then smallest output_id) is its answer, later ones are further
-attempts. A trial without an output stays planned and unanswered. Tables that a run has no place for are counted.
+attempts. A trial without an output stays planned and unanswered. Tables about what happens inside a model are kept
+beside the run; those that a run has no place for are counted.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from perpend.ledger.database import connect, translated
 from perpend.ledger.plan import Dataset
 from perpend.studies.conformity import reference
 from perpend.studies.conformity.prompts import Rendered, condition_of, derived, render
+from perpend.studies.conformity.simulation_kept import TABLES, Kept
 from perpend.studies.conformity.simulation_out import write
 from perpend.types import Condition, Response, Sampling, Score, Usage
 
@@ -87,7 +89,10 @@ def read(source: Path, destination: Path) -> Path:
 def read_sweep(sources: Sequence[Path], destination: Path) -> Path:
     """Import several, such as one for each temperature, as one run: items, conditions and models by their names."""
     with Intake(destination, "conformity") as intake:
-        return intake.write({"format": FORMAT, "files": [_read_one(path, intake) for path in sources]})
+        kept = Kept(intake.folder / "run")
+        files = [_read_one(path, intake, kept) for path in sources]
+        kept.finish()
+        return intake.write({"format": FORMAT, "files": files})
 
 
 def is_simulation(path: Path) -> bool:
@@ -99,7 +104,7 @@ def is_simulation(path: Path) -> bool:
         return "conformity_trials" in _tables(db)
 
 
-def _read_one(path: Path, intake: Intake) -> dict[str, JSON]:
+def _read_one(path: Path, intake: Intake, kept: Kept) -> dict[str, JSON]:
     if not path.is_file():
         raise StoreError(f"{path}: no such file; give a simulation.db")
     rows = 0
@@ -117,6 +122,7 @@ def _read_one(path: Path, intake: Intake) -> dict[str, JSON]:
         if missing:
             raise StoreError(f"{path}: not a simulation.db of the conformity study: no table {', '.join(missing)}")
         _take_notes(source, intake)
+        intake.notes.update(kept.take(db, tables, path))
         _take_conditions(source, intake)
         prompts = _FIRST_PROMPTS if "conformity_prompts" in source.tables else _NO_PROMPTS
         most = min(db.execute(_COUNTS).fetchone())
@@ -140,7 +146,7 @@ def _tables(db: sqlite3.Connection) -> set[str]:
 def _check_tables(db: sqlite3.Connection, tables: set[str], path: Path) -> None:
     """Refuse computed columns, and views in the place of the study's tables."""
     others = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_master")} - tables
-    for name in sorted(_USED & others):
+    for name in sorted({*_USED, *TABLES} & others):
         raise StoreError(
             f"{path}: {name} is a view or a virtual table, not a table; the study's files hold tables only"
         )
@@ -170,7 +176,7 @@ def _configs(path: Path, db: sqlite3.Connection, tables: set[str]) -> dict[str, 
 
 
 def _take_notes(source: _Source, intake: Intake) -> None:
-    for table in sorted(source.tables - _USED):
+    for table in sorted(source.tables - _USED - {*TABLES}):
         count = source.db.execute(f"SELECT count(*) FROM {_quoted(table)}").fetchone()[0]  # noqa: S608 - quoted
         if count:
             intake.notes[f"rows of table {table:.80}, which a run has no place for"] += count

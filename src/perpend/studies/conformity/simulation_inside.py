@@ -1,4 +1,4 @@
-"""Looks inside a run → the six tables of simulation.db that the conformity study names for them.
+"""Looks inside a run → the eight tables of simulation.db that the conformity study names for them.
 
 `conformity_answer_logprobs` is of a later version of the study, so it is written only where there is a look. Steered
 answers stand beside a trial's own among the outputs, at the same time and with later ids: the study takes the first.
@@ -12,19 +12,12 @@ from dataclasses import dataclass
 
 from perpend.canon import JSON, as_list, as_object, dumps, whole_of
 from perpend.ledger.looks import Look
+from perpend.studies.conformity.simulation_kept import LOGPROBS
 from perpend.text import seed
 
 _COMPONENT = "hook_resid_post"
 _KINDS = {"target": "ground_truth", "decoy": "wrong_answer"}
-_LOGPROBS = """
-CREATE TABLE conformity_answer_logprobs(
-  trial_id TEXT NOT NULL REFERENCES conformity_trials(trial_id), context_kind TEXT NOT NULL,
-  candidate_kind TEXT NOT NULL, candidate_text TEXT NOT NULL, token_count INTEGER NOT NULL, logprob_sum REAL NOT NULL,
-  logprob_mean REAL NOT NULL, first_token_id INTEGER, first_token_logprob REAL, metadata_json TEXT NOT NULL,
-  created_at REAL NOT NULL, PRIMARY KEY(trial_id, context_kind, candidate_kind)
-);
-CREATE INDEX idx_conformity_answer_logprobs_trial ON conformity_answer_logprobs(trial_id, context_kind);
-"""
+_SUFFIX = {"truth": "", "social": "|social"}
 _TRIALS = (
     "SELECT t.trial_id, t.run_id, t.model_id, i.ground_truth_text, max(o.created_at) FROM conformity_trials t"
     " JOIN conformity_items i USING (item_id) LEFT JOIN conformity_outputs o USING (trial_id) GROUP BY t.trial_id"
@@ -53,17 +46,20 @@ class Export:
 
     def write(self, looks: Sequence[Look]) -> None:
         """Write looks into a database that has its trials and outputs already."""
-        self.db.executescript(_LOGPROBS)
+        self.db.executescript(LOGPROBS)
         rows = {str(row[0]): _Trial(*row) for row in self.db.execute(_TRIALS)}
         trials = {number: rows[key] for number, key in self.trials.items()}
         for look in looks:
             self._many("conformity_answer_logprobs", 11, self._answers(look, trials))
             self._many("conformity_logit_lens", 6, self._lens(look, trials))
-            layers = [row["layer"] for row in look.rows("probes")]
-            if layers:
+            self._many("conformity_trial_steps", 4, self._steps(look))
+            self._many("conformity_think_tokens", 6, self._thoughts(look, trials))
+            kinds = dict.fromkeys(_kind(row) for row in look.rows("probes"))
+            if kinds:
                 self._many("conformity_datasets", 6, [self._dataset(look)])
                 runs = dict.fromkeys(trials[whole_of(row, "trial", "a look")] for row in look.rows("projections"))
-                self._many("conformity_probes", 11, self._probes(look, layers, {t.run: t.model for t in runs}))
+                for kind in kinds:
+                    self._many("conformity_probes", 11, self._probes(look, kind, {t.run: t.model for t in runs}))
                 self._many("conformity_probe_projections", 7, self._projections(look, trials))
                 self._steering(look, trials)
 
@@ -91,6 +87,22 @@ class Export:
             key = self.identify("lens", f"{row['trial']}|{row['layer']}")
             yield key, trials[whole_of(row, "trial", "a look")].id, row["layer"], 0, dumps(row["top"]), self.created
 
+    def _steps(self, look: Look) -> Iterator[tuple[object, ...]]:
+        """The trials that were read inside, by their number in the run, as the study counts those that it reads."""
+        for trial in dict.fromkeys(whole_of(row, "trial", "a look") for row in look.rows("lens")):
+            yield self.trials[trial], trial, f"trial_{self.trials[trial][:8]}", self.created
+
+    def _thoughts(self, look: Look, trials: Mapping[int, _Trial]) -> Iterator[tuple[object, ...]]:
+        """The words between the think tags of each answer, as the study splits them; it has no ids of tokens either."""
+        first = "SELECT raw_text FROM conformity_outputs WHERE trial_id = ? ORDER BY created_at, output_id LIMIT 1"
+        for row in look.rows("answers"):
+            trial = trials[whole_of(row, "trial", "a look")]
+            text = self.db.execute(first, (trial.id,)).fetchone()
+            before, tag, _ = str(text[0] if text else "").partition("</think>")
+            for number, word in enumerate(before.rpartition("<think>")[2].split() if tag else ()):
+                key = self.identify("think", f"{row['trial']}|{number}")
+                yield key, trial.id, number, word, None, self.created
+
     def _dataset(self, look: Look) -> tuple[object, ...]:
         """The statements that the probes were trained on, as a data set of their own."""
         sha256 = as_object(as_object(look.header["files"])["statements.jsonl"])["sha256"]
@@ -98,21 +110,25 @@ class Export:
         key = self.identify("statements", look.model)
         return key, f"statements of {look.model}", "1", path, sha256, self.created
 
-    def _probes(self, look: Look, layers: Sequence[JSON], runs: Mapping[str, str]) -> Iterator[tuple[object, ...]]:
+    def _probes(self, look: Look, kind: str, runs: Mapping[str, str]) -> Iterator[tuple[object, ...]]:
         """The probes of all layers are one row, as in the study; one for each of its runs, which name them."""
-        metrics = {str(row["layer"]): {key: row[key] for key in row if key != "weight"} for row in look.rows("probes")}
+        rows = [row for row in look.rows("probes") if _kind(row) == kind]
+        layers = [row["layer"] for row in rows]
+        metrics = {str(row["layer"]): {key: row[key] for key in row if key != "weight"} for row in rows}
         for run, model in runs.items():
             yield (
-                self._probe_id(look, run), run, "truth", self.identify("statements", look.model), model,
+                self._probe_id(look, run, kind), run, kind, self.identify("statements", look.model), model,
                 dumps({"layers": layers}), _COMPONENT, -1, f"{_path(look)}/probes.jsonl", dumps(metrics), self.created,
             )  # fmt: skip
 
     def _projections(self, look: Look, trials: Mapping[int, _Trial]) -> Iterator[tuple[object, ...]]:
         for row in look.rows("projections"):
             trial = trials[whole_of(row, "trial", "a look")]
-            for layer, value in zip(as_list(row["layers"]), as_list(row["values"]), strict=True):
-                key = self.identify("projection", f"{row['trial']}|{layer}")
-                yield key, trial.id, self._probe_id(look, trial.run), layer, None, value, self.created
+            for kind, field in (("truth", "values"), ("social", "social")):
+                values = as_list(row.get(field, []))
+                for layer, value in zip(as_list(row["layers"]), values, strict=bool(values)):
+                    key = self.identify("projection", f"{row['trial']}|{layer}{_SUFFIX[kind]}")
+                    yield key, trial.id, self._probe_id(look, trial.run, kind), layer, None, value, self.created
 
     def _steering(self, look: Look, trials: Mapping[int, _Trial]) -> None:
         """Interventions, their outputs before and after, and the results.
@@ -120,9 +136,9 @@ class Export:
         A trial without an output of its own is left out: its baseline would be taken for its answer. So is a pair of
         which one side failed.
         """
-        settings, estimates = look.header["settings"], look.estimates
-        where = settings["steer_at"] if isinstance(settings, Mapping) else None
-        gaps = {row["layer"]: row["gap"] for row in look.rows("probes")}
+        settings, estimates = as_object(look.header["settings"]), look.estimates
+        where, kind = settings.get("steer_at"), str(settings.get("steer_by", "truth"))
+        gaps = {row["layer"]: row["gap"] for row in look.rows("probes") if _kind(row) == kind}
         interventions: dict[str, tuple[object, ...]] = {}
         outputs: dict[str, tuple[object, ...]] = {}
         results: list[tuple[object, ...]] = []
@@ -135,8 +151,8 @@ class Export:
             key = self.identify("intervention", f"{look.model}|{trial.run}|{layer}|{alpha}")
             notes = dumps({"added_length_of_alpha_1": gaps[layer], "positions": where, "effect": estimates["steering"]})
             layers = dumps({"layers": [layer]})
-            probe = self._probe_id(look, trial.run)
-            named = key, trial.run, f"truth_add_{alpha}", alpha, layers, _COMPONENT, probe, notes, self.created
+            probe = self._probe_id(look, trial.run, kind)
+            named = key, trial.run, f"{kind}_add_{alpha}", alpha, layers, _COMPONENT, probe, notes, self.created
             interventions[key] = named
             ids = f"{trial.id}-inside-000000", f"{trial.id}-inside-{alpha}"
             judged = []
@@ -152,8 +168,13 @@ class Export:
         self._many("conformity_outputs", 10, list(outputs.values()))
         self._many("conformity_intervention_results", 7, results)
 
-    def _probe_id(self, look: Look, run: str) -> str:
-        return self.identify("probe", f"{look.model}|{run}")
+    def _probe_id(self, look: Look, run: str, kind: str) -> str:
+        return self.identify("probe", f"{look.model}|{run}{_SUFFIX[kind]}")
+
+
+def _kind(row: Mapping[str, JSON]) -> str:
+    """Of what a probe is; a look of format 1 has none but of truth."""
+    return str(row.get("kind", "truth"))
 
 
 def _path(look: Look) -> str:

@@ -25,6 +25,7 @@ from perpend.ledger.plan import read_sampling
 from perpend.ledger.store import Store
 from perpend.studies.conformity.prompts import condition_of, render, rendered_prompt_hash
 from perpend.studies.conformity.simulation_inside import Export
+from perpend.studies.conformity.simulation_kept import restore
 from perpend.text import seed
 from perpend.types import Condition, Sampling
 
@@ -104,6 +105,7 @@ def write(run: Path, destination: Path) -> Path:
                     rows = source.execute(_TRIALS, ledger.stored)
                     trials = {row[0]: ledger.trial_id(row[0], row[8]) for row in rows}
                     Export(db, trials, ledger.id, ledger.created).write(recorded)
+                restore(db, run)
                 db.commit()
             database.replace(destination)
     return destination

@@ -141,6 +141,7 @@ def report_predictions(path: Path, options: ReportOptions) -> CheckpointFolder:
     )
 
 
+_LARGEST = 1 << 26
 _NAMES = ("checkpoint", "checkpoint_name", "name")
 _STATED = {
     "checkpoint_sha256": ("checkpoint_sha256", "checkpoint_hash", "hash", "sha256"),
@@ -156,7 +157,7 @@ _STATED = {
 
 def _stated(path: Path) -> tuple[str | None, dict[str, JSON]]:
     """The name and the facts that a results.json states; none for any other file."""
-    body = (first_object(path) or {}) if path.suffix.lower() == ".json" else {}
+    body = (first_object(path, whole=_LARGEST) or {}) if path.suffix.lower() == ".json" else {}
     known = {**body, **as_object(body.get("provenance"))}
     facts: dict[str, JSON] = {}
     for fact, names in _STATED.items():

@@ -30,6 +30,7 @@ NAMES = ("id", "confidence", "correct", *_TEXTS, "category", "candidates", "prob
 _YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
 _DECIMAL = re.compile(r"\d*[.,]?\d+(?:[eE][-+]?\d{1,3})?")  # a semicolon between cells often means a comma in numbers
 # One probability per candidate; a file may hold them rounded to six places.
+_LARGEST = 1 << 26
 _SUM_WIDTH = 1e-5
 # A softmax in double precision can end this far above 1.
 _ROUNDING = 1e-12
@@ -147,7 +148,7 @@ def _rows(path: Path, fields: Mapping[str, str]) -> Iterator[Row]:
     A list is at a key or one below it, and may be an object of entries by their ids. What is below 'adversarial' is
     adversarial where it does not say.
     """
-    body = (first_object(path) or {}) if path.suffix.lower() == ".json" else {}
+    body = (first_object(path, whole=_LARGEST) or {}) if path.suffix.lower() == ".json" else {}
     if {"format", "checkpoint", "predictions_sha256"} <= {*body, *as_object(body.get("provenance"))}:
         raise DataError(f"{path}: the numbers of a report; its predictions are in predictions.jsonl beside it")
     column = fields.get("confidence", "confidence")
