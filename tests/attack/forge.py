@@ -220,15 +220,20 @@ def _numbers(path: Path, name: str) -> Iterator[Forgery]:
         yield Forgery(name, f"character {match.end()}", "added", spliced(match.end(), match.end(), " (verified)"))
 
 
+_LARGEST = 100_000_000
+"""Bytes of a receipt that a forger reads; what is larger is a hole without content."""
+
+
 def seal(folder: Path, *, restate: bool = True) -> None:
     """Write the receipt and the index anew, so that every digest holds again; a receipt keeps all else that it says.
 
     With `restate` the statements are written anew as well, as somebody would who has perpend.
     """
-    if restate:
-        _restate(folder)
     path = folder / receipt.RECEIPT
-    if not path.is_symlink() and path.is_file():
+    is_read = not path.is_symlink() and path.is_file() and path.stat().st_size < _LARGEST
+    if restate and is_read:
+        _restate(folder)
+    if is_read:
         try:
             before = path.read_text(encoding="utf-8")
             body = parsed(before)
