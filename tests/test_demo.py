@@ -131,7 +131,7 @@ def test_a_forged_rate_of_the_logic_study_is_found_by_the_audit(demo: tuple[Path
     stored = receipts.read(folder)
     receipts.write(folder, stored.run, {key: stored.body[key] for key in ("gates", "attempts", "code")})
     (outcome,) = audit([folder])
-    assert [check.name for check in outcome.checks if check.differ] == ["metrics.json"]
+    assert [check.name for check in outcome.checks if check.differ] == ["statements", "metrics.json"]
 
 
 def test_the_numbers_are_those_of_the_ledger(demo: tuple[Path, DemoOutcome]) -> None:

@@ -91,7 +91,7 @@ def write_statements(folder: Path, code: Mapping[str, JSON]) -> None:
     shutil.rmtree(folder / RECORDS, ignore_errors=True)  # its names are of the manifest
     own = statements.names(manifest, receipt.FORMAT)
     files = {name: value for name, value in receipt.digests(folder).items() if name not in own}
-    for name, words in statements.texts(statements.Published(manifest, numbers, files, code)).items():
+    for name, words in statements.texts(statements.StatedRun(manifest, numbers, files, code)).items():
         write_atomic(folder / name, words)
 
 

@@ -23,7 +23,7 @@ from perpend.proof import receipt, statements, verify
 from perpend.proof.audit import Check
 from perpend.proof.audit.bundle import bundle
 from perpend.proof.receipt import SIGNATURE, SIGNER, STATEMENT, STATEMENT_SIGNATURE
-from perpend.proof.statements import Published
+from perpend.proof.statements import StatedRun
 from tests.conftest import ROOT
 from tests.tamper.conftest import Honest
 from tests.tamper.forgery import edit, failed, seal
@@ -53,10 +53,10 @@ def seals(folder: Path) -> dict[str, Check]:
     return {check.name: check for check in bundle(folder) if check.differ}
 
 
-def facts(folder: Path) -> Published:
+def facts(folder: Path) -> StatedRun:
     manifest = read_manifest(folder)
     code: dict[str, JSON] = {"perpend": "1", "source_sha256": "0" * 64}
-    return Published(manifest, numbers_of(read_metrics(folder), [manifest]), receipt.read(folder).files, code)
+    return StatedRun(manifest, numbers_of(read_metrics(folder), [manifest]), receipt.read(folder).files, code)
 
 
 def test_the_subjects_of_the_statement_are_the_files_of_the_folder(honest: Honest) -> None:

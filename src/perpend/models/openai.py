@@ -13,8 +13,8 @@ from perpend.errors import ModelError, SpecError, did_you_mean
 from perpend.models.base import UnreadableRequestError, choice_texts, likeliest, plain_text, spoken
 from perpend.models.http import BadReplyError, HttpModel, Link
 from perpend.models.http.reply import as_fact, as_finish, as_text, as_usage, complaint, parse
+from perpend.models.http.scoring import NEEDS, SCORED_BY, ServedModel, choice_logprobs
 from perpend.models.http.steps import Steps
-from perpend.models.scoring import NEEDS, SCORED_BY, ServedModel, choice_logprobs
 from perpend.types import Request, Response, Usage
 
 _OPENAI = "https://api.openai.com/v1"

@@ -207,7 +207,7 @@ def _finish(  # noqa: PLR0913  what publish was told, and how far it is
             page.write(same, folder, facts)
     # Also after that search, and with the digests that the receipt needs all the same: no file is read twice.
     files = receipts.digests(folder)
-    for file, text in statements.texts(statements.Published(run.manifest, numbers, files, code_version())).items():
+    for file, text in statements.texts(statements.StatedRun(run.manifest, numbers, files, code_version())).items():
         write_atomic(folder / file, text)
         files[file] = digest_file(folder / file)
     receipt = receipts.write(folder, name, facts, files)

@@ -15,7 +15,7 @@ from perpend.canon import JSON
 from perpend.errors import SpecError
 from perpend.inert import one_line
 from perpend.proof.claims.extract import PaperReader
-from perpend.proof.claims.tabular import SUBSCRIPT, Entry, Grid, tabulars, typeset
+from perpend.proof.claims.tabular import SUBSCRIPT, Entry, PaperTable, tabulars, typeset
 from perpend.proof.claims.tex import Typed
 
 MAX_NUMBERS = 20_000
@@ -90,7 +90,7 @@ def read_tables(paper: Path) -> PaperTables:
     if not paper.is_file():
         raise SpecError(f"{paper}: no such file; give a LaTeX source, a Markdown file or a table as CSV")
     reader = PaperReader(paper.parent.resolve())
-    grids: list[tuple[str, Grid]] = []
+    grids: list[tuple[str, PaperTable]] = []
     suffix = paper.suffix.lower()
     if suffix in (*_MARKDOWN, *_CSV):
         text = reader.text(paper.resolve(), paper.name)
@@ -112,7 +112,7 @@ def read_tables(paper: Path) -> PaperTables:
     return PaperTables(len(grids), tuple(numbers), tuple(notes), typed)
 
 
-def _markdown(text: str) -> Iterator[Grid]:
+def _markdown(text: str) -> Iterator[PaperTable]:
     lines = text.split("\n")
     fence, grid = "", None
     for number, line in enumerate(lines):
@@ -126,7 +126,7 @@ def _markdown(text: str) -> Iterator[Grid]:
         elif grid is not None:
             grid.rows.append(_bars(line, number + 1))
         elif number and "|" in lines[number - 1] and _RULE.fullmatch(line):
-            grid = Grid("", number, [_bars(lines[number - 1], number)], 1)
+            grid = PaperTable("", number, [_bars(lines[number - 1], number)], 1)
     if grid is not None:
         yield grid
 
@@ -148,11 +148,11 @@ def _printed(cell: str, number: int) -> Entry:
     return Entry(" ".join(html.unescape(text).replace("+/-", "±").split()), number, marked=marked)
 
 
-def _csv(text: str, path: Path) -> Iterator[Grid]:
+def _csv(text: str, path: Path) -> Iterator[PaperTable]:
     first = text.partition("\n")[0]
     delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=first.count)
     reader = csv.reader(text.split("\n"), delimiter=delimiter, strict=False)
-    grid = Grid("", 1, [], 1)
+    grid = PaperTable("", 1, [], 1)
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
@@ -163,7 +163,7 @@ def _csv(text: str, path: Path) -> Iterator[Grid]:
         yield grid
 
 
-def _numbers(file: str, place: int, grid: Grid, notes: list[str]) -> Iterator[TableNumber]:
+def _numbers(file: str, place: int, grid: PaperTable, notes: list[str]) -> Iterator[TableNumber]:
     """The numbers of one table; a cell with digits that is no plain number is left out, and noted."""
     rows = _spread(grid.rows)
     width = max((len(row) for row in rows), default=0)

@@ -59,7 +59,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Grid:
+class PaperTable:
     """A table: its rows of entries, of which the first `head` are the header, and the label beside it."""
 
     label: str
@@ -70,7 +70,7 @@ class Grid:
     """The line that it ends at."""
 
 
-def tabulars(text: str) -> Iterator[Grid]:
+def tabulars(text: str) -> Iterator[PaperTable]:
     """The tables of a source, the outermost of nested ones, in their order."""
     plain = visible(text)
     starts = [0, *(match.end() for match in re.finditer("\n", plain))]
@@ -91,7 +91,7 @@ def tabulars(text: str) -> Iterator[Grid]:
                 label = floats[around][2] if around >= 0 and opened < floats[around][1] else ""
                 body = _body(plain, opened, _TABLES[name], braces)
                 lines = [bisect_right(starts, place) for place in (opened, match.start())]
-                yield _grid(plain, body, match.start(), braces, Grid(label, lines[0], last=lines[1]), starts)
+                yield _grid(plain, body, match.start(), braces, PaperTable(label, lines[0], last=lines[1]), starts)
 
 
 def typeset(text: str, line: int) -> Entry:
@@ -131,7 +131,7 @@ def _skipped(text: str, place: int) -> int:
     return place if space is None else space.end()
 
 
-def _grid(text: str, begin: int, end: int, braces: dict[int, int], grid: Grid, starts: list[int]) -> Grid:
+def _grid(text: str, begin: int, end: int, braces: dict[int, int], grid: PaperTable, starts: list[int]) -> PaperTable:
     row: list[Entry] = []
     rules: list[int] = []
     head = -1

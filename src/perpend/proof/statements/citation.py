@@ -8,7 +8,7 @@ from perpend.inert import one_line
 from perpend.ledger.manifest import MANIFEST
 from perpend.measure.study import METRICS
 from perpend.proof.archive import RESPONSES
-from perpend.proof.statements.facts import Published
+from perpend.proof.statements.facts import StatedRun
 
 CITATION = "CITATION.cff"
 _IDENTIFIERS = {
@@ -18,7 +18,7 @@ _IDENTIFIERS = {
 }
 
 
-def citation(run: Published) -> str:
+def citation(run: StatedRun) -> str:
     """The file. The digests identify what is cited."""
     lines = [
         "cff-version: 1.2.0",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from perpend.canon import JSON
 from perpend.proof.archive import ITEMS, RESPONSES, SCORES, TRIALS
-from perpend.proof.statements.facts import Published
+from perpend.proof.statements.facts import StatedRun
 
 CROISSANT = "croissant.json"
 _CR = "http://mlcommons.org/croissant/"
@@ -68,7 +68,7 @@ _RECORDS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
 }
 
 
-def croissant(run: Published) -> dict[str, JSON]:
+def croissant(run: StatedRun) -> dict[str, JSON]:
     """The metadata. Files are named relative to the folder; every name of a field is ours."""
     body: dict[str, JSON] = {
         "@context": dict(_CONTEXT),

@@ -14,7 +14,7 @@ from perpend.report.every_eval_ever import begun
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class StatedRun:
     """A published run: its manifest, its numbers, the SHA-256 of each other file, the code that derived them."""
 
     manifest: Manifest

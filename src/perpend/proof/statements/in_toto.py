@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from perpend.canon import JSON
 from perpend.ledger.manifest import ModelFacts
 from perpend.measure.study import Metric
-from perpend.proof.statements.facts import Published
+from perpend.proof.statements.facts import StatedRun
 from perpend.report.derive import stated
 
 TYPE = "https://in-toto.io/Statement/v1"
@@ -23,7 +23,7 @@ _OF_A_FILE = ("file_sha256", "checkpoint_sha256", "digest")
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 
-def statement(run: Published, files: Mapping[str, str]) -> dict[str, JSON]:
+def statement(run: StatedRun, files: Mapping[str, str]) -> dict[str, JSON]:
     """The statement, whose subjects are the files of the folder by their SHA-256."""
     manifest = run.manifest
     return {

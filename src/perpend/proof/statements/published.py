@@ -23,7 +23,7 @@ from perpend.proof import receipt as receipts
 from perpend.proof.receipt import STATEMENT
 from perpend.proof.statements.citation import CITATION, citation
 from perpend.proof.statements.croissant import CROISSANT, croissant
-from perpend.proof.statements.facts import Published
+from perpend.proof.statements.facts import StatedRun
 from perpend.proof.statements.in_toto import statement
 from perpend.proof.statements.ro_crate import RO_CRATE, ro_crate
 from perpend.report.every_eval_ever import record_name, records
@@ -43,7 +43,7 @@ def names(manifest: Manifest, receipt_format: JSON) -> set[str]:
     return {CITATION, CROISSANT, RO_CRATE, STATEMENT, *own}
 
 
-def texts(run: Published) -> dict[str, str]:
+def texts(run: StatedRun) -> dict[str, str]:
     """Every statement of a published run by the name of its file. The same facts give the same bytes."""
     stated = {
         CITATION: citation(run),
@@ -68,7 +68,7 @@ def differences(folder: Path) -> Iterator[tuple[str, str]]:
         return
     files = {name: value for name, value in receipt.files.items() if name not in own}
     code = as_object(receipt.body.get("code"))
-    run = Published(manifest, numbers_of(read_metrics(folder), [manifest]), files, code)
+    run = StatedRun(manifest, numbers_of(read_metrics(folder), [manifest]), files, code)
     for name, text in sorted(texts(run).items()):
         yield name, _difference(folder / name, name, text.encode())
 

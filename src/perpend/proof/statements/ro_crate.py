@@ -15,7 +15,7 @@ from perpend.proof.archive import ITEMS, LOOKS, PLAN, RESPONSES, SCORES, TRIALS
 from perpend.proof.receipt import RECEIPT, STATEMENT
 from perpend.proof.statements.citation import CITATION
 from perpend.proof.statements.croissant import CROISSANT
-from perpend.proof.statements.facts import Published
+from perpend.proof.statements.facts import StatedRun
 from perpend.report.derive import REPORT
 
 RO_CRATE = "ro-crate-metadata.json"
@@ -55,7 +55,7 @@ _FORMATS = {
 }
 
 
-def ro_crate(run: Published, names: Iterable[str]) -> dict[str, JSON]:
+def ro_crate(run: StatedRun, names: Iterable[str]) -> dict[str, JSON]:
     """The metadata of a folder that holds the files of these names; digests are in the statement and the receipt."""
     manifest, files = run.manifest, sorted(names)
     ids: list[JSON] = [{"@id": quote(name)} for name in files]
