@@ -14,11 +14,13 @@ from perpend.text.assertion import (
     VERB_NEXT,
     last_word,
 )
-from perpend.text.clause import WINDOW, vocabulary, words
+from perpend.text.clause import WINDOW, words
 from perpend.text.speech import Question
 from perpend.text.voice import BETTER, FIRST_PERSON, GLOSS, STRESS
 
-LAST_WORDS = SLOT_SIGNS | SLOT_VERBS | SLOT_WORDS | FIRM_PICKS | PICKS | COPULAS | vocabulary("but for towards")
+LAST_WORDS = frozenset(
+    ends.split(" ")[-1] for ends in {"but"} | SLOT_SIGNS | SLOT_VERBS | SLOT_WORDS | FIRM_PICKS | PICKS | COPULAS
+)
 """The words right before a mention, but for fillers, with which some rule can make it the answer."""
 REWORDED = ("same as", "including m", "correct", "i mean", "scratch that", *FIRST_PERSON)
 ADVERBS = ("ly", "often", "perhaps", "hands")
