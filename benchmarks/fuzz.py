@@ -111,6 +111,7 @@ def play(case: Case, program: str, arguments: list[str]) -> int:
 def watch(root: Path, breaches: list[str]) -> None:
     """Note whatever is written outside of a folder, any connection, and any code of the folder that is run."""
     inside = str(root)
+    sys.dont_write_bytecode = True  # what Python keeps of a module that it loads now is no breach
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
         if event == "open":

@@ -3,6 +3,8 @@
     python -m benchmarks.gallery SOURCE_ROOT                  write docs/audits
     python -m benchmarks.gallery SOURCE_ROOT --out DIR        write them there
     python -m benchmarks.gallery SOURCE_ROOT --only tau_bench one of them, without the index
+    python -m benchmarks.gallery --quick                      a small source made up here, written nowhere
+    python -m benchmarks.gallery SOURCE_ROOT --json           also say what was written as one JSON object
 
 SOURCE_ROOT has a README.md with a table: folder, source (commit), licence, what it is, what to recompute. Files stay
 where they are; a page has their names, sizes and SHA-256, the command, and what the audit says. The same files give the
@@ -13,7 +15,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,13 +168,37 @@ def write(root: Path, out: Path, only: Sequence[str] = ()) -> list[Path]:
     return pages
 
 
+def make_up(root: Path) -> Path:
+    """A root with one source: four answers that two judges have scored."""
+    (root / "judges").mkdir(parents=True)
+    rows = [f"a,statement {n},answer {n},{n % 5},{n % 4}" for n in range(1, 5)]
+    table = "\n".join(["Name,statement,response,judge1_score,judge2_score", *rows]) + "\n"
+    (root / "judges" / "judges.csv").write_text(table, encoding="utf-8")
+    row = "| `judges/` | nobody/judges (0000000) | MIT | made up | the scores |\n"
+    (root / "README.md").write_text(row, encoding="utf-8")
+    return root
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the gallery of audits.")
-    parser.add_argument("root", type=Path)
+    parser.add_argument("root", type=Path, nargs="?", help="folder of published files, with a README.md")
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent.parent / "docs" / "audits")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--quick", action="store_true", help="a small source made up here, written nowhere")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
-    for path in write(given.root, given.out, given.only):
+    if given.quick == (given.root is not None):
+        parser.error("give a folder of published files, or --quick")
+    with tempfile.TemporaryDirectory() as scratch:
+        own = Path(scratch)
+        root, out = (make_up(own / "public"), own / "pages") if given.quick else (given.root, given.out)
+        pages = [
+            (path.name if given.quick else str(path), path.stat().st_size) for path in write(root, out, given.only)
+        ]
+    if given.json:
+        print(json.dumps({"pages": [{"path": path, "bytes": size} for path, size in pages]}))
+        return
+    for path, _ in pages:
         print(path)
 
 

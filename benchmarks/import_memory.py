@@ -1,7 +1,7 @@
 """How much memory the import of what others published takes, for each kind of source, at two sizes.
 
     python -m benchmarks.import_memory                    50 and 500 MB of each kind; an hour
-    python -m benchmarks.import_memory --quick            5 and 20 MB of each kind
+    python -m benchmarks.import_memory --quick            1 MB of each kind
     python -m benchmarks.import_memory --kind helm        one kind
     python -m benchmarks.import_memory --audit            the whole audit, not the import alone
     python -m benchmarks.import_memory --json             one JSON object
@@ -24,7 +24,7 @@ from itertools import count
 from pathlib import Path
 
 LIMIT_MB = 300
-SIZES, QUICK = (50, 500), (5, 20)
+SIZES, QUICK = (50, 500), (1,)
 _TEXT = "The answer follows from what was said, and it is given here in some words. " * 12
 _CHILD = """
 import re, resource, sys, time
@@ -253,7 +253,7 @@ def main() -> None:
                 one = rows[-1]
                 print(f"{one.kind:10} {one.mb:7.1f} MB  peak {one.peak_mb:6.1f} MB  {one.cpu_s:6.1f} s", flush=True)
     if given.json:
-        print(json.dumps({"limit_mb": LIMIT_MB, "imports": [asdict(one) for one in rows]}, indent=2))
+        print(json.dumps({"limit_mb": LIMIT_MB, "imports": [asdict(one) for one in rows]}))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Every verb on runs of 10 thousand to 10 million trials: time, processor time, memory, and how each grows.
 
     python benchmarks/scale.py                    10,000 and 100,000 trials; minutes
-    python benchmarks/scale.py --quick            10,000 trials only
+    python benchmarks/scale.py --quick            88 trials: two variants at one temperature; seconds
     python benchmarks/scale.py --sizes 1000000    other sizes; 10,000,000 takes hours and 30 GB of disk
     python benchmarks/scale.py --shards 1,2,8     also ask in so many shards at once, and merge them
     python benchmarks/scale.py --json             one JSON object
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import resource
 import shutil
 import subprocess
@@ -25,14 +26,33 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 from conformity import TEMPERATURES, VARIANTS, make_items, write_items
 
-PER_ITEM = len(VARIANTS) * len(TEMPERATURES) * 4  # four conditions
 VERBS = ("eval", "score", "show", "analyze", "compare", "export", "publish", "audit")
+FEWEST = 11  # ten facts and an opinion
 MB = 1024.0 * 1024.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Which variants are asked, at which temperatures."""
+
+    variants: Mapping[str, Mapping[str, object]]
+    temperatures: Sequence[float]
+
+    @property
+    def per_item(self) -> int:
+        """Trials of an item: four conditions each."""
+        return len(self.variants) * len(self.temperatures) * 4
+
+
+WHOLE = Sweep(VARIANTS, TEMPERATURES)
+SMALL = Sweep(dict(islice(VARIANTS.items(), 2)), TEMPERATURES[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +120,13 @@ def measured(verb: str, trials: int, commands: list[list[str]]) -> Step:
     return Step(verb, trials, time.perf_counter() - start, used, peak / MB)
 
 
-def write_spec(folder: Path, items: int) -> Path:
+def write_spec(folder: Path, items: int, sweep: Sweep) -> Path:
     """A run.toml of the sweep."""
     opinions = items // 11
     write_items(make_items(items - opinions, opinions), folder / "items.jsonl")
     lines = ['task = "conformity"', 'items = "items.jsonl"', 'name = "sweep"']
-    lines += ["[sampling]", f"temperature = {list(TEMPERATURES)}"]
-    for number, (label, truths) in enumerate(VARIANTS.items()):
+    lines += ["[sampling]", f"temperature = {list(sweep.temperatures)}"]
+    for number, (label, truths) in enumerate(sweep.variants.items()):
         options = {"item_sd": 1.0, "sway_sd": 0.5, "seed": number, **truths}
         lines += ["[[model]]", 'name = "mock/subject"', f'label = "{label}"']
         lines += [f"{key} = {json.dumps(value)}" for key, value in options.items()]
@@ -136,12 +156,12 @@ def command(verb: str, folder: Path, spec: Path) -> list[str]:
     }[verb]  # fmt: skip
 
 
-def at_size(folder: Path, wanted: int) -> list[Step]:
+def at_size(folder: Path, wanted: int, sweep: Sweep = WHOLE) -> list[Step]:
     """Every verb at one size; the run is asked unless it is there."""
     folder.mkdir(parents=True, exist_ok=True)
-    items = max(11, round(wanted / PER_ITEM))
-    spec = write_spec(folder, items)
-    trials = items * PER_ITEM
+    items = max(FEWEST, round(wanted / sweep.per_item))
+    spec = write_spec(folder, items, sweep)
+    trials = items * sweep.per_item
     for left in ("analysis", "parquet", "published"):
         shutil.rmtree(folder / left, ignore_errors=True)
     steps = []
@@ -157,8 +177,8 @@ def in_shards(folder: Path, wanted: int, shards: int) -> list[Step]:
     """The same run asked by so many processes at once, one shard each, and merged."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    items = max(11, round(wanted / PER_ITEM))
-    spec, trials = write_spec(folder, items), items * PER_ITEM
+    items = max(FEWEST, round(wanted / WHOLE.per_item))
+    spec, trials = write_spec(folder, items, WHOLE), items * WHOLE.per_item
     asked = [
         perpend("eval", spec, "--out", folder, "--quiet", "--shard", f"{number}/{shards}")
         for number in range(1, shards + 1)
@@ -178,23 +198,26 @@ def told(step: Step) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Time and memory of every verb by the size of the run.")
-    parser.add_argument("--quick", action="store_true", help="one size")
+    parser.add_argument("--quick", action="store_true", help="one small run, which only shows that all of it starts")
     parser.add_argument("--sizes", default="10000,100000", help="numbers of trials, separated by commas")
     parser.add_argument("--shards", default="", help="numbers of shards, separated by commas")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--keep", type=Path, help="keep the runs in this folder")
     given = parser.parse_args()
-    sizes = [10_000] if given.quick else [int(size) for size in given.sizes.split(",")]
+    sizes = [] if given.quick else [int(size) for size in given.sizes.split(",")]
     shards = [int(count) for count in given.shards.split(",") if count]
     steps: list[Step] = []
     with tempfile.TemporaryDirectory() as scratch:
         place = given.keep or Path(scratch)
+        if given.quick:
+            steps += at_size(place / "quick", 0, SMALL)
         for size in sizes:
             steps += at_size(place / str(size), size)
             for count in shards:
                 steps += in_shards(place / f"{size}-in-{count}", size, count)
     if given.json:
-        print(json.dumps([{**asdict(step), "us_per_trial": step.us_per_trial} for step in steps], sort_keys=True))
+        rows = [{**asdict(step), "us_per_trial": step.us_per_trial} for step in steps]
+        print(json.dumps({"python": platform.python_version(), "steps": rows}, sort_keys=True))
         return 0
     for step in steps:
         print(told(step))

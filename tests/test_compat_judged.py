@@ -203,7 +203,7 @@ def test_labels_of_other_dialogues_are_refused(tmp_path: Path) -> None:
     labels = folder / "m-1_prompt0_result_all.csv"
     lines = labels.read_text().splitlines(keepends=True)
     labels.write_text("".join(lines[:-1]))
-    with pytest.raises(DataError, match="2 dialogues, and labels of 1"):
+    with pytest.raises(DataError, match="dialogues 1 to 2, and labels of 1 to 1, 1 in all"):
         pp.convert(folder, tmp_path / "run")
     labels.write_text("".join([*lines, lines[-1]]))
     with pytest.raises(DataError, match="result_all.csv:4: 'Row' must be a number of its own"):

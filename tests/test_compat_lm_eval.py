@@ -236,6 +236,14 @@ def test_a_likelihood_of_zero_leaves_the_choice_open(tmp_path: Path) -> None:
     assert any("likelihood of 0" in note for note in notes(run))
 
 
+@pytest.mark.parametrize("stated", [{}, []])
+@pytest.mark.parametrize("text", ["Lima", "42"])
+def test_a_generation_that_states_no_parameter_is_no_likelihood(tmp_path: Path, stated: object, text: str) -> None:
+    trial, response, _ = one(imported(tmp_path, {**SAID, "arguments": [["Which?", stated]], "resps": [[text]]}))
+    assert (response.text, response.choice_logprobs) == (text, None)
+    assert (trial.item.target, trial.sampling.temperature) == ("Lima", 0.0)
+
+
 def test_several_texts_of_a_document_are_repeats(tmp_path: Path) -> None:
     run = imported(tmp_path, {**SAID, "resps": [["Lima", "Cusco"]]})
     found = trials(run)

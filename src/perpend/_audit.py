@@ -43,7 +43,9 @@ class Audited:
         from perpend.view.source_page import write_sources
 
         if not self.sources:
-            raise SpecError("a page is of what others published, and none of these paths is; see perpend view for runs")
+            raise SpecError(
+                f"{out}: a page is of what others published, and none of these paths is; see perpend view for runs"
+            )
         write_sources(self.sources, Path(out))
         return Path(out)
 

@@ -27,6 +27,7 @@ from perpend.cli.chaosbench import cli as chaosbench
 from perpend.cli.command import run as run_group
 from perpend.errors import PerpendError
 from perpend.inert import one_line
+from tests import source_files
 
 CODES = {0, *(one.exit_code for one in (PerpendError, *PerpendError.__subclasses__()))}
 SECONDS, GIGABYTES = 20.0, 3
@@ -52,6 +53,7 @@ NEEDS = {
     "perpend publish": "--no-figures",
     "perpend view": "--out out/page.html --no-figures",
     "perpend audit": "--workers 1 --quiet",
+    "perpend export": "--out out/new.csv",
     "perpend checkpoint": "--predictions honest/predictions.jsonl",
     "perpend demo": "--model mock/subject --no-figures --quiet",
     "chaosbench eval": "--provider mock --subset honest/chaos/data/few.jsonl --quiet",
@@ -65,6 +67,9 @@ WITHOUT = {
     ("perpend eval", "models"): "--task questions --items honest/items.jsonl --quiet",
     ("perpend eval", "scratch"): "--task questions --items honest/items.jsonl --model mock/true --quiet --shard 1/2",
     ("perpend view", "out"): "--no-figures",
+    ("perpend audit", "page"): "--workers 1 --quiet honest/judges.csv",
+    ("perpend export", "out"): "|--as every_eval_ever",
+    ("perpend export", "parts"): "",
     ("perpend variants", "name"): "",
     ("chaosbench eval", "dataset"): "--provider mock --quiet",
     ("chaosbench eval", "resume"): "--quiet",
@@ -77,7 +82,7 @@ WITHOUT = {
     ("chaosbench analyze-runs", "runs_dir"): "--out-dir out/new",
     ("chaosbench analyze-runs", "out_dir"): "--runs-dir honest/chaos/runs",
 }
-"""What else is given where the parameter that is tried takes the place of what `NEEDS` gives."""
+"""What else is given where the parameter that is tried takes the place of what `NEEDS` gives; '|' parts two ways."""
 NAMES = {
     ("perpend eval", "task"): "{}.py",
     ("perpend eval", "models"): "callable/{}.py:answer",
@@ -183,6 +188,7 @@ def build(root: Path) -> None:
     asked = pp.task("questions", items=honest / "items.jsonl")
     for name, model in (("run", "mock/true"), ("other", "mock/echo")):
         pp.evaluate(asked, model, name=name, out=honest, quiet=True)
+    source_files.judged(honest / "judges.csv")
     chaos = [
         {"id": f"a{n}", "question": f"With a = {n}, is it chaotic?", "ground_truth": ("TRUE", "FALSE")[n % 2],
          "type": "atomic", "system_id": f"s{n % 4}", "template": "T", "predicate": "chaotic",
@@ -324,10 +330,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (root / "wrong" / "shut").chmod(0o700)  # so that it can be removed
 
 
-def line(name: str, tried: click.Parameter, path: str) -> list[str]:
-    """The command line that gives one parameter this path, and honest values to all that is needed."""
+def lines(name: str, tried: click.Parameter, path: str) -> Iterator[list[str]]:
+    """The command lines that give one parameter this path, and honest values to all that is needed."""
+    for way in WITHOUT.get((name, tried.name or ""), NEEDS.get(name, "")).split("|"):
+        yield _line(name, tried, path, way.split())
+
+
+def _line(name: str, tried: click.Parameter, path: str, more: list[str]) -> list[str]:
     command = COMMANDS[name]
-    more = WITHOUT.get((name, tried.name or ""), NEEDS.get(name, "")).split()
     words = [*name.split(), *more]
     for one in command.params:
         is_tried = one is tried
@@ -383,10 +393,8 @@ def test_a_wrong_path_is_a_short_message(name: str, corpus: Path, monkeypatch: p
     monkeypatch.chdir(corpus)
     failures, before = [], tree(corpus)
     for tried in paths_of(name):
-        for kind in KINDS:
-            if kind.usable and (name, tried.name) in SLOW:
-                continue
-            words = line(name, tried, kind.path)
+        kinds = [kind for kind in KINDS if not (kind.usable and (name, tried.name) in SLOW)]
+        for kind, words in ((one, way) for one in kinds for way in lines(name, tried, one.path)):
             ended = call(words)
             after = tree(corpus)
             problem = wrong_with(ended, kind.path, before, after, is_about_another=(name, tried.name) in ABOUT_ANOTHER)

@@ -84,11 +84,14 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Requests:
-    """The requests of one document: the context and the continuation of each, or the parameters of a generation."""
+    """The requests of one document: the context and the continuation of each, or the parameters of a generation.
+
+    No parameters (None) are likelihoods; a generation may state none of them ({}).
+    """
 
     contexts: tuple[str, ...]
     continuations: tuple[str, ...]
-    parameters: Mapping[str, JSON]
+    parameters: Mapping[str, JSON] | None
 
 
 def is_samples(source: Path) -> bool:
@@ -276,8 +279,10 @@ def _requests(body: Mapping[str, JSON], where: str) -> _Requests:
     # acc_mutual_info asks for every continuation once more, after nothing.
     if len(continuations) == 2 * half > 0 and not any(contexts[half:]) and any(contexts[:half]):
         contexts, continuations = contexts[:half], continuations[:half]
-    parameters = second[0] if isinstance(second[0], Mapping) else {"until": second[0]} if second[0] else {}
-    return _Requests(tuple(contexts), tuple(continuations), {} if continuations else parameters)
+    stated = second[0]
+    if continuations or stated is None:
+        return _Requests(tuple(contexts), tuple(continuations), None)
+    return _Requests(tuple(contexts), (), stated if isinstance(stated, Mapping) else {"until": stated})
 
 
 def _values(value: JSON) -> list[JSON]:
@@ -292,7 +297,7 @@ def _responses(body: Mapping[str, JSON], requests: _Requests, where: str, notes:
     resps = [_values(answer) for answer in _values(body["resps"])]
     if not resps or not all(resps):
         raise DataError(f"{where}: 'resps' holds no answer")
-    if requests.parameters:
+    if requests.parameters is not None:
         return [Response(text=as_text(text)) for text in resps[0]]
     likelihoods = [_likelihood(answer[0], where) for answer in resps[: len(requests.contexts)]]
     notes["trials of likelihoods: the log has no number of tokens, so 1 stands for it"] += 1
@@ -348,7 +353,7 @@ def _refutes(acc: JSON, number: int, text: int, response: Response) -> bool:
 def _sampling(requests: _Requests, notes: Counter[str]) -> Sampling:
     """Generations state theirs. Likelihoods are not drawn: temperature 0 and no token is what was asked for."""
     stated = requests.parameters
-    if not stated:
+    if stated is None:
         return Sampling(temperature=0.0, max_tokens=0, seed=None)
     limits = ("max_gen_toks", "max_tokens", "max_new_tokens", "max_completion_tokens")
     until = stated.get("until")
