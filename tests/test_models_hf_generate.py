@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
 from perpend.models.hf import attention
 from perpend.models.hf.checkpoint import compiled
@@ -195,11 +194,10 @@ def test_a_place_that_was_sampled_is_not_for_the_next_prompt_in_it() -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, on importing its compiler
 def test_compiled_layers_answer_the_same_and_one_is_compiled_for_all() -> None:
     """Traced as `compiled` has it done, but run as they are: what is made of the traces is torch's affair."""
-    model, asked = deepcopy(tiny("llama")), prompts(4)
-    for number in range(2, 4):
-        model.model.layers.append(deepcopy(model.model.layers[number % 2]))
-        model.model.layers[number].self_attn.layer_idx = number
-    model.config.num_hidden_layers = 4
+    torch.manual_seed(0)
+    # Built whole: a copied layer would keep a copy of the config, and with it another attention than the model's.
+    model = LlamaForCausalLM(LlamaConfig(**{**tiny("llama").config.to_dict(), "num_hidden_layers": 4})).eval()
+    asked = prompts(4)
     wanted = greedy(model, asked)
     compiled(model)
     graphs: list[str] = []

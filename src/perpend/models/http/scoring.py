@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
-from perpend.canon import JSON, as_list, as_object
+from perpend.canon import JSON, as_list, as_object, count_or_none
 from perpend.errors import ModelError
 from perpend.models.base import common_length
 from perpend.models.http.link import Link
-from perpend.models.http.reply import BadReplyError
+from perpend.models.http.reply import BadReplyError, as_fact
 from perpend.models.http.steps import Step
 from perpend.types import ChoiceLogprob
 
@@ -27,6 +27,8 @@ NEEDS = (
 )
 # What vLLM writes for a probability of 0, and llama.cpp for one that underflows; both stand for no number.
 _UNDERFLOW = -9999.0
+# No logarithm of a probability is above 0 but by rounding, which is far less than this.
+_ABOVE = 1.0
 # Far above any logit, so that the token is drawn whatever the model thinks; the reported likelihood is the model's own.
 _FORCED = 1e6
 _COMPARED = 40
@@ -69,7 +71,9 @@ def _echoed(prompt: str, logprobs: Mapping[str, JSON]) -> ScoredPrompt:
     # Nothing comes before a prompt's first token, so its log-probability is null; a generated token always has one.
     if not tokens or len(tokens) != len(values) or values[0] is not None:
         raise ModelError(f"this server returned no log-probabilities of the prompt; {NEEDS}")
-    shown = [token if isinstance(token, str) else "" for token in tokens]
+    shown = [token for token in tokens if isinstance(token, str)]
+    if len(shown) < len(tokens):
+        raise BadReplyError("the reply has a token of the prompt that is no text")
     # Blanks are not compared: some servers show tokens without them. A token that is part of a letter spells nothing.
     spelled, wanted = (_letters(text)[-_COMPARED:] for text in ("".join(shown), prompt))
     if "\ufffd" not in spelled and not spelled.endswith(wanted):
@@ -94,8 +98,9 @@ def _listed(choice: Mapping[str, JSON]) -> ScoredPrompt:
     places, tokens = as_list(choice.get("prompt_logprobs")), as_list(choice.get("prompt_token_ids"))
     if not places or len(places) != len(tokens) or places[0] is not None:
         raise ModelError(f"this server returned no prompt_logprobs with prompt_token_ids, as vLLM does; {NEEDS}")
-    entries = [as_object(place).get(str(token)) for place, token in zip(places, tokens, strict=True)]
-    return ScoredPrompt([str(token) for token in tokens], [as_object(entry).get("logprob") for entry in entries])
+    numbers = _token_numbers(tokens)
+    entries = [as_object(place).get(str(number)) for place, number in zip(places, numbers, strict=True)]
+    return ScoredPrompt(numbers, [as_object(entry).get("logprob") for entry in entries])
 
 
 def by_generate(served: ServedModel, prompts: Sequence[str]) -> Calls:
@@ -114,9 +119,17 @@ def _triples(about: Mapping[str, JSON]) -> ScoredPrompt:
     triples = [as_list(triple) for triple in as_list(about.get("input_token_logprobs"))]
     if not triples or any(len(triple) < 2 for triple in triples) or triples[0][0] is not None:
         raise ModelError(f"this server returned no input_token_logprobs, which SGLang does; {NEEDS}")
-    if about.get("prompt_tokens") not in (None, len(triples)):
-        raise BadReplyError(f"the reply scores {len(triples)} of {about.get('prompt_tokens')} tokens of a prompt")
-    return ScoredPrompt([str(triple[1]) for triple in triples], [triple[0] for triple in triples])
+    counted = about.get("prompt_tokens")
+    if counted not in (None, len(triples)):
+        raise BadReplyError(f"the reply scores {len(triples)} of {as_fact(counted)} tokens of a prompt")
+    return ScoredPrompt(_token_numbers([triple[1] for triple in triples]), [triple[0] for triple in triples])
+
+
+def _token_numbers(tokens: Sequence[JSON]) -> list[int]:
+    numbers = [number for token in tokens if (number := count_or_none(token)) is not None]
+    if len(numbers) < len(tokens):
+        raise BadReplyError("the reply has a token of the prompt that is no whole number")
+    return numbers
 
 
 def by_forced_tokens(served: ServedModel, prompts: Sequence[str]) -> Calls:
@@ -124,16 +137,16 @@ def by_forced_tokens(served: ServedModel, prompts: Sequence[str]) -> Calls:
 
     One call for each token that is scored; what choices share is asked once.
     """
-    tokens: list[list[int | str]] = []
+    tokens: list[list[int]] = []
     for prompt in prompts:
         reply = yield Step(
             served.link.root + "/tokenize", {"content": prompt, "add_special": True, "parse_special": True}
         )
-        tokens.append([token for token in as_list(as_object(reply).get("tokens")) if isinstance(token, int)])
+        tokens.append(_token_numbers(as_list(as_object(reply).get("tokens"))))
         if not tokens[-1]:
             raise ModelError(f"this server shows no tokens at /tokenize, which llama-server does; {NEEDS}")
     shared = min(common_length(tokens[0], one) for one in tokens)
-    steps: dict[tuple[int | str, ...], JSON] = {}
+    steps: dict[tuple[int, ...], JSON] = {}
     for one in tokens[1:]:
         for end in range(max(1, shared), len(one)):
             if tuple(one[: end + 1]) not in steps:
@@ -146,7 +159,7 @@ def by_forced_tokens(served: ServedModel, prompts: Sequence[str]) -> Calls:
     return [ScoredPrompt(one, [steps.get(tuple(one[: end + 1])) for end in range(len(one))]) for one in tokens]
 
 
-def _drawn(reply: JSON, token: int | str) -> JSON:
+def _drawn(reply: JSON, token: int) -> JSON:
     choices = as_list(as_object(reply).get("choices"))
     content = as_list(as_object(as_object(choices[0]).get("logprobs")).get("content")) if choices else []
     drawn = as_object(content[0]) if content else {}
@@ -177,17 +190,22 @@ def choice_logprobs(choices: Sequence[str], scored: Sequence[ScoredPrompt]) -> t
 
 def _total(choice: str, scored: ScoredPrompt, shared: int) -> ChoiceLogprob:
     values = scored.logprobs[shared:]
-    numbers = [value for value in values if isinstance(value, int | float) and _UNDERFLOW < value < math.inf]
+    numbers = [value for value in values if _is_number(value) and _UNDERFLOW < value < _ABOVE]
     if len(numbers) < len(values):
         why = "nothing comes before its first token" if not shared else "the server gives no number for it"
         raise BadReplyError(f"a log-probability of the choice {choice[:40]!r} is undefined: {why}")
     return ChoiceLogprob(math.fsum(numbers) if numbers else None, len(numbers))
 
 
+def _is_number(value: JSON) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _in_order(reply: JSON, count: int) -> list[Mapping[str, JSON]]:
     """The choices of a reply by their index."""
     replies = [as_object(one) for one in as_list(as_object(reply).get("choices"))]
-    by_index = {one.get("index", number): one for number, one in enumerate(replies)}
-    if set(by_index) != set(range(count)):
-        raise BadReplyError(f"the reply scores {len(by_index)} of {count} prompts")
+    numbered = [(one.get("index", number), one) for number, one in enumerate(replies)]
+    by_index = {index: one for given, one in numbered if (index := count_or_none(given)) is not None}
+    if len(replies) != count or set(by_index) != set(range(count)):
+        raise BadReplyError(f"the reply scores {len(by_index)} of {count} prompts, in {len(replies)} choices")
     return [by_index[number] for number in range(count)]
