@@ -12,7 +12,7 @@ from perpend.canon import JSON
 from perpend.errors import ModelError
 from perpend.models.http.link import Link
 from perpend.models.http.reply import BadReplyError
-from perpend.models.scoring import SCORED_BY, ServedModel, choice_logprobs
+from perpend.models.http.scoring import SCORED_BY, ServedModel, choice_logprobs
 from perpend.types import ChoiceLogprob
 
 ECHOED: tuple[JSON, ...] = (
