@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -90,17 +91,21 @@ def test_llama_server_scores_choices_as_the_engine_does(plain: Engine, llama_ser
 
 @pytest.fixture(scope="module")
 def transformers_server(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of `transformers serve` over the embedded weights."""
-    if importlib.util.find_spec("openai") is None:
-        pytest.skip("`transformers serve` needs the openai package; run: make install")
+    """The address of `transformers serve` over the embedded weights, which it lists by the name of their repository."""
+    needed = ("accelerate", "fastapi", "gguf", "openai", "torch", "transformers", "uvicorn")
+    lacking = [name for name in needed if importlib.util.find_spec(name) is None]
+    if lacking:
+        pytest.skip(f"`transformers serve` needs {', '.join(lacking)}; run: make install")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = ["serve", f"{weights.parent}:{weights.name}", "--device", "cpu", "--port", str(port), "--host", "127.0.0.1"]
+    home = tmp_path_factory.mktemp("serve")
+    words = ["serve", unpacked(weights, home / "hub"), "--device", "cpu", "--port", str(port), "--host", "127.0.0.1"]
     program = f"import sys; from transformers.cli.transformers import main; sys.argv[1:] = {words!r}; main()"
-    log = tmp_path_factory.mktemp("serve") / "log"
+    log = home / "log"
     with log.open("wb") as file:
-        quiet = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HF_HOME": str(log.parent)}
+        quiet = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HF_HOME": str(home)}
+        quiet.pop("HF_HUB_CACHE", None)
         process = subprocess.Popen([sys.executable, "-c", program], stdout=file, stderr=file, env=quiet)
     try:
         while fetched_status(f"http://127.0.0.1:{port}/health") != 200:
@@ -110,6 +115,27 @@ def transformers_server(weights: Path, tmp_path_factory: pytest.TempPathFactory)
     finally:
         process.kill()
         process.wait()
+        shutil.rmtree(home)  # pytest would keep its 270 MB
+
+
+def unpacked(weights: Path, hub: Path) -> str:
+    """The name of a repository that this makes in a hub's cache: `transformers serve` cannot serve a GGUF of Llama.
+
+    Its configuration names no architecture (transformers 5.22), so the weights are saved as they are when unpacked.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    folder, revision = hub / "models--perpend--smollm2", "0" * 40
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text(revision)
+    from_file = {"gguf_file": weights.name, "local_files_only": True}
+    AutoTokenizer.from_pretrained(weights.parent, **from_file).save_pretrained(folder / "snapshots" / revision)
+    dense = AutoModelForCausalLM.from_pretrained(
+        weights.parent, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True), **from_file
+    )
+    dense.save_pretrained(folder / "snapshots" / revision)
+    return "perpend/smollm2"
 
 
 def fetched_status(url: str) -> int:
