@@ -27,6 +27,7 @@ None."""
 FORMATS = "CSV, TSV, JSON, JSONL or Parquet"
 _LONGEST = 1 << 25
 """32 MB: no line and no row is that long, unless somebody means harm or forgot to close a quote."""
+_READ_AHEAD = 1 << 20
 _LARGEST_GROUP = 1 << 30
 _HEAD = 1 << 16
 _MARKS = (
@@ -286,13 +287,14 @@ def _parquet(file: BinaryIO, path: Path) -> Iterator[Row]:
     except ImportError:
         raise SpecError(f"{path}: Parquet needs one more package: pip install 'perpend[parquet]'") from None
     try:
-        table = ParquetFile(file)
+        # Read ahead, pyarrow would keep every column of the whole file.
+        table = ParquetFile(file, pre_buffer=False, buffer_size=_READ_AHEAD)
         _check_names(list(table.schema_arrow.names), path)
         for group in range(table.num_row_groups):
             if table.metadata.row_group(group).total_byte_size > _LARGEST_GROUP:
                 raise DataError(f"{path}: a row group of more than {_LARGEST_GROUP >> 30} GB; write smaller ones")
         number = 0
-        for batch in table.iter_batches(batch_size=1024):
+        for batch in table.iter_batches(batch_size=256):
             for row in batch.to_pylist():
                 number += 1
                 place = f"{path}: row {number}"
