@@ -1,0 +1,1 @@
+"""Measuring instances: orbits, exponents, decisions."""

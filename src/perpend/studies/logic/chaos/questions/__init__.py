@@ -1,0 +1,1 @@
+"""Items in words: one room for each stratum."""

@@ -1,0 +1,1 @@
+"""What stated numbers show: orbits, tables, spectra, lists of regimes."""

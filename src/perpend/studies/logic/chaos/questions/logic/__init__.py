@@ -1,0 +1,1 @@
+"""Arguments whose premises and rules stand in the question."""

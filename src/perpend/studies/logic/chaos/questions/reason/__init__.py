@@ -1,0 +1,1 @@
+"""What follows from stated equations by hand."""

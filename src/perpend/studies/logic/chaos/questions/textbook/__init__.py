@@ -1,0 +1,1 @@
+"""Named results, with citations."""

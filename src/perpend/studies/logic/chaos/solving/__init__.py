@@ -1,0 +1,1 @@
+"""Solvers that read nothing but a question."""
