@@ -14,29 +14,17 @@ from perpend.studies.logic.chaos.questions.chance import Chance
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What is asked: a subject and what is said of it.
+    """What is asked, as clauses without capital and mark: 'the map is chaotic', 'is the map chaotic'.
 
-    `says` follows the subject and asserts, `denies` follows it and denies, `base` is the infinitive of `says` without
-    'to'. `subject` is used after the setting, `far` before it ('the system described below'); '' where the statement
-    cannot stand before its setting.
+    `asks` is '' for a denial, since 'is it not chaotic?' can be read in two ways, and wherever there is no such form.
+    `far` and `far_asks` are the same for a place before the setting ('the system described below is chaotic'); `far` is
+    '' where the claim cannot stand there.
     """
 
-    subject: str
-    says: str
-    denies: str
-    base: str
+    claim: str
+    asks: str = ""
     far: str = ""
-
-    def claim(self, subject: str, holds: bool) -> str:
-        """'the map is chaotic', without capital and full stop."""
-        return f"{subject} {self.says if holds else self.denies}"
-
-    def asked(self, subject: str) -> str:
-        """'is the map chaotic', 'does the map settle on a cycle', without capital and question mark."""
-        verb, _, rest = self.says.partition(" ")
-        if verb in ("is", "are"):
-            return f"{verb} {subject} {rest}"
-        return f"does {subject} {self.base}"
+    far_asks: str = ""
 
 
 AFTER: Mapping[str, str] = {
@@ -106,7 +94,7 @@ AFTER: Mapping[str, str] = {
     "turns_out": "Does it turn out that {claim}?",
     "simulation": "Would an accurate simulation show that {claim}?",
 }
-"""What follows the setting. Those with {asks} or {Asks} only assert: 'is it not chaotic?' can be read in two ways."""
+"""What follows the setting."""
 
 BEFORE: Mapping[str, str] = {
     "first_direct": "{Asks}? {setting}",
@@ -140,6 +128,7 @@ OPENINGS = ("", "", "", "", "", "Problem: ", "Exercise: ", "Given: ", "Setting: 
 """What may stand before a setting that comes first; most often nothing."""
 FIRST_SHARE = 0.25
 """How often the claim stands before the setting, where it can."""
+DEFINITION_FIRST_SHARE = 0.3
 
 
 def capital(text: str) -> str:
@@ -153,52 +142,40 @@ def layout(
     statement: Statement,
     setting: str = "",
     definition: str = "",
-    *,
-    polarity: bool = True,
     only: Sequence[str] = (),
 ) -> tuple[str, str]:
     """The form and the question that belong to a key.
 
-    `setting` and `definition` are whole sentences; either may be ''. The definition stands before or after the
-    setting. With `polarity` false the claim is the denial. `only` restricts the forms; those that do not fit are left
-    out of it, and where none is left any form may be used.
+    `setting` and `definition` are whole sentences; either may be ''. The definition stands after the setting, at times
+    before it. `only` restricts the forms; where none of it fits, every form that fits may be used.
     """
-    first = bool(setting and statement.far) and chance.share("claim first", *key) < FIRST_SHARE
-    names = [
-        name
-        for forms in ((BEFORE,) if first else (AFTER,))
-        for name, form in forms.items()
-        if polarity or "sks}" not in form
-    ]
-    wanted = [name for name in names if name in only]
-    if only and not wanted:
-        wanted = [name for name in AFTER if name in only and (polarity or "sks}" not in AFTER[name])]
-    form = chance.pick(wanted or names, "layout", *key)
-    return form, laid_out(chance, key, form, statement, setting, definition, polarity=polarity)
+    fit = [name for name in AFTER if name in _fitting(statement)]
+    if setting and statement.far and chance.share("claim first", *key) < FIRST_SHARE:
+        fit = [name for name in BEFORE if name in _fitting(statement)]
+    wanted = [name for name in _fitting(statement) if name in only and (setting or name in AFTER)]
+    form = chance.pick(wanted or fit, "layout", *key)
+    return form, laid_out(chance, key, form, statement, (setting, definition))
 
 
-def laid_out(
-    chance: Chance,
-    key: Sequence[str],
-    form: str,
-    statement: Statement,
-    setting: str = "",
-    definition: str = "",
-    *,
-    polarity: bool = True,
-) -> str:
-    """The question in one form."""
+def _fitting(statement: Statement) -> list[str]:
+    after = [name for name, form in AFTER.items() if statement.asks or "sks}" not in form]
+    before = [name for name, form in BEFORE.items() if statement.far_asks or "sks}" not in form]
+    return after + (before if statement.far else [])
+
+
+def laid_out(chance: Chance, key: Sequence[str], form: str, statement: Statement, context: tuple[str, str]) -> str:
+    """The question in one form; `context` is the setting and the definition, either of which may be ''."""
+    setting, definition = context
     parts = [part for part in (setting, definition) if part]
-    if len(parts) == 2 and chance.share("definition first", *key) < 0.3:
+    if len(parts) == 2 and chance.share("definition first", *key) < DEFINITION_FIRST_SHARE:
         parts.reverse()
     block = " ".join(parts)
-    first = form in BEFORE
-    subject = statement.far if first else statement.subject
-    claim, asks = statement.claim(subject, polarity), statement.asked(subject)
-    text = (BEFORE if first else AFTER)[form].format(
-        claim=claim, Claim=capital(claim), asks=asks, Asks=capital(asks), setting=block
-    )
-    if first or not block:
-        return capital(text)
+    if form in BEFORE:
+        claim, asks = statement.far, statement.far_asks
+        return BEFORE[form].format(claim=claim, asks=asks, Asks=capital(asks), setting=block)
+    claim, asks = statement.claim, statement.asks
+    text = AFTER[form].format(claim=claim, Claim=capital(claim), asks=asks, Asks=capital(asks))
+    if not block:
+        return text
     opening = chance.pick(OPENINGS, "opening", *key) if parts[0] == setting else ""
     return f"{opening}{block} {text}"
