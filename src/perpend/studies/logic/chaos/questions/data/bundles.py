@@ -1,0 +1,67 @@
+"""The bundles of the stratum 'data': squares of two data sets by two claims, each asked in one layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from perpend.studies.logic.chaos.questions.chance import Chance
+from perpend.studies.logic.chaos.questions.data import agreement, bifurcation, orbit, series, spectrum, table
+from perpend.studies.logic.chaos.questions.data.layouts import COUNT, laid_out
+from perpend.studies.logic.chaos.questions.data.sheet import Dice, Square
+from perpend.studies.logic.chaos.questions.draft import Draft
+from perpend.studies.logic.chaos.questions.world import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One kind: its family, its asks, and how many squares each ask gives."""
+
+    kind: str
+    family: str
+    asks: tuple[Callable[[Dice], Square | None], ...]
+    squares: int
+
+
+SHEETS = (
+    Sheet("orbit", "atomic", orbit.ASKS, 26),
+    Sheet("spectrum", "indicator_diagnostics", spectrum.ASKS, 22),
+    Sheet("series", "indicator_diagnostics", series.ASKS, 22),
+    Sheet("table", "cross_indicator", table.ASKS, 27),
+    Sheet("agreement", "cross_indicator", agreement.ASKS, 36),
+    Sheet("bifurcation", "regime_transition", bifurcation.ASKS, 24),
+)
+
+
+TRIES = 400
+"""Draws of one square. Most asks need one or two; none has been seen to need fifty."""
+
+
+def bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
+    """Four drafts each, two of them TRUE. The records of the world are not read: every number is drawn."""
+    for sheet in SHEETS:
+        for place, ask in enumerate(sheet.asks):
+            for turn in range(sheet.squares):
+                yield _drafts(world.chance, sheet, ask, f"data/{sheet.kind}/{place}/{turn}")
+
+
+def _drafts(chance: Chance, sheet: Sheet, ask: Callable[[Dice], Square | None], pair: str) -> tuple[Draft, ...]:
+    tries = (ask(Dice(chance, pair, str(attempt))) for attempt in range(TRIES))
+    square = next(square for square in tries if square is not None)
+    layout = chance.below(COUNT, pair, "layout")
+    return tuple(
+        Draft(
+            stratum="data",
+            family=sheet.family,
+            kind=sheet.kind,
+            form=f"data_{square.ask}_{layout}",
+            question=laid_out(layout, square.data[data], square.rule, square.claims[claim]),
+            label=data == claim,
+            pair=pair,
+            grade=square.grade,
+            predicate=square.ask,
+            polarity=not square.denied[claim],
+        )
+        for data in range(2)
+        for claim in range(2)
+    )

@@ -1,0 +1,338 @@
+"""Reading a short orbit: periods, places, steps, turning points, symbols."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, ordinal, shown, squared
+
+T = TypeVar("T")
+
+SETTINGS = (
+    "A one-dimensional map was iterated, and the values came out in this order: {}.",
+    "The orbit of a map, written down step by step, reads {}.",
+    "Successive maxima of a measured voltage are, in order, {}.",
+    "A notebook page holds this run of an iterated map: {}.",
+    "The crossings of a section, one after the other, lie at {}.",
+    "Here is a short orbit: {}.",
+    "A model of an insect population gives these yearly numbers, in thousands: {}.",
+    "A dripping tap was timed, and the gaps between drops were, in order, {}.",
+    "Someone iterates a map by hand and gets {}.",
+    "The peaks of a chemical signal, in the order of time, have the heights {}.",
+    "From the printout of a simulation: {}.",
+    "The logged values, oldest first, are {}.",
+    "Shot by shot, the peak heights of a laser were {}.",
+    "Sampling a system once in every forcing period gave {}.",
+    "A spreadsheet column, read from top to bottom, holds {}.",
+    "These are the stored iterates of a run, none left out: {}.",
+)
+PATTERNS = (
+    ("ab", "abba", 12), ("ab", "aababb", 12), ("abba", "aababb", 12), ("abc", "abcacb", 12), ("ab", "aabb", 8),
+    ("ab", "aabb", 16), ("abcd", "abcdabdc", 16), ("abcd", "abcdbadc", 16), ("aabb", "aababbab", 16),
+    ("abcd", "abcdacbd", 16), ("abac", "abacaabc", 16), ("aab", "aabbaa", 12), ("abc", "abcbac", 12),
+    ("abba", "abababba", 16),
+)  # fmt: skip
+"""Two blocks that fill a list of this length with the same entries, but repeat after different numbers of places."""
+
+
+def least_period(values: Sequence[int]) -> int:
+    """The smallest p of at most half the length with equal entries p places apart; 0 where there is none."""
+    return next(
+        (p for p in range(1, len(values) // 2 + 1) if all(a == b for a, b in zip(values, values[p:], strict=False))), 0
+    )
+
+
+def period(dice: Dice) -> Square | None:
+    """The least period of a list."""
+    first, second, length = dice.pick(PATTERNS)
+    values, decimals = _values(dice, 4, 8)
+    lists = [_filled(dice, block, length, values) for block in dice.mixed((first, second))]
+    rule = dice.pick((
+        ("The least period of a list is the smallest number p, at most half its length, such that every entry equals"
+        " the one p places after it wherever there is one."),
+        ("By the least period we mean the smallest shift, of at most half the list, under which every entry that still"
+        " has a counterpart meets an equal one."),
+    ))  # fmt: skip
+    say = dice.pick(("the list|has|least period {}", "the least period of the list|is|{}"))
+    found = _both(lists, least_period)
+    said = {value: say.format(value) for value in found}
+    return squared("period", _texts(dice, lists, decimals), rule, said, found, (length, 3))
+
+
+def larger_of_two(dice: Dice) -> Square | None:
+    """Which of two places holds the larger value."""
+    values, decimals = _values(dice, dice.between(8, 14), 3)
+    high, low = dice.apart(2, 0, len(values) - 1)
+    other = list(values)
+    other[high], other[low] = values[low], values[high]
+    found = _both((values, other), lambda entries: entries[high] > entries[low])
+    noun = dice.pick(("entry", "value"))
+    found = tuple("more" if high_first else "less" for high_first in found)
+    words = {"more": dice.pick(("larger", "higher", "greater")), "less": dice.pick(("smaller", "lower"))}
+    said = {key: f"the {ordinal(high + 1)} {noun}|is|{word} than the {ordinal(low + 1)}" for key, word in words.items()}
+    return squared("larger_of_two", _texts(dice, (values, other), decimals), "", said, found, (2, 1))
+
+
+def largest_step(dice: Dice) -> Square | None:
+    """Between which neighbours the largest change stands."""
+    while True:
+        values, decimals = _values(dice, dice.between(8, 12), 4)
+        other = values[::-1] if dice.coin() else dice.mixed(values)
+        sizes = [sorted(_steps(entries), reverse=True) for entries in (values, other)]
+        found = _both((values, other), lambda entries: _steps(entries).index(max(_steps(entries))) + 1)
+        if found[0] != found[1] and all(size[0] > size[1] for size in sizes):
+            break
+    noun = dice.pick(("entry", "value"))
+    words = {place: f"from the {ordinal(place)} {noun} to the {ordinal(place + 1)}" for place in found}
+    say = dice.pick(("the largest change between neighbours|is|the one {}", "the biggest step|is|the one {}"))
+    rule = dice.pick((
+        "A step is the change from one entry to the next, and its size is taken without sign.",
+        "Changes between neighbours are compared by their size, whether up or down.",
+    ))  # fmt: skip
+    said = {place: say.format(word) for place, word in words.items()}
+    return squared("largest_step", _texts(dice, (values, other), decimals), rule, said, found, (len(values), 3))
+
+
+def maxima(dice: Dice) -> Square | None:
+    """The number of inner maxima or minima."""
+    top = dice.coin()
+    word, side = ("maximum", "larger") if top else ("minimum", "smaller")
+    rule = dice.pick((
+        f"An entry counts as a local {word} if it has a neighbour on each side and is {side} than both.",
+        f"Here a local {word} is an entry, neither the first nor the last, that is {side} than both of its neighbours.",
+    ))  # fmt: skip
+
+    def turns(values: Sequence[int]) -> int:
+        sign = 1 if top else -1
+        return sum(
+            sign * b > sign * a and sign * b > sign * c for a, b, c in zip(values, values[1:], values[2:], strict=False)
+        )
+
+    lists, decimals, found = _permuted(dice, (9, 14), turns, 2)
+    plural = "maxima" if top else "minima"
+    say = dice.pick((f"the list|has|exactly {{}} local {plural}", f"there|are|exactly {{}} local {plural}"))
+    said = {count: say.format(COUNTS[count]) for count in found}
+    return squared("maxima", _texts(dice, lists, decimals), rule, said, found, (len(lists[0]), 3))
+
+
+def approach(dice: Dice) -> Square | None:
+    """Whether every entry is closer to a target than the one before."""
+    decimals = dice.pick((2, 3))
+    count = dice.between(8, 12)
+    target = dice.between(400, 600)
+    gaps = sorted(dice.apart(count, 6, 380, 9), reverse=True)
+    alternate = dice.coin()
+    values = [target + gap * (1 if alternate and place % 2 else -1) for place, gap in enumerate(gaps)]
+    place = dice.between(0, count - 2)
+    far = min(count - 1, place + dice.between(1, 3))
+    other = list(values)
+    other[place], other[far] = values[far], values[place]
+    lists = (values, other) if dice.coin() else (other, values)
+    found = _both(lists, lambda v: all(abs(a - target) > abs(b - target) for a, b in itertools.pairwise(v)))
+    aim = shown(target, decimals)
+    words = {
+        True: f"every entry after the first|is|closer to {aim} than the one before it",
+        False: f"at least one entry after the first|is|no closer to {aim} than the one before it",
+    }
+    return squared("approach", _texts(dice, lists, decimals), "", words, found, (count + 1, 3))
+
+
+def late_bounds(dice: Dice) -> Square | None:
+    """Whether the entries after a place stay within bounds."""
+    count, decimals = dice.between(9, 14), dice.pick((2, 3))
+    cut = dice.between(3, count - 4)
+    low, high = 250 + dice.between(-60, 60), 750 + dice.between(-60, 60)
+    inner = dice.apart(count - 1, low + 12, high - 12, 3)
+    out = high + dice.between(15, 150) if dice.coin() else low - dice.between(15, 150)
+    early, late = dice.below(cut), dice.between(cut, count - 1)
+    lists = []
+    for place in dice.mixed((early, late)):
+        values = list(inner)
+        values.insert(place, out)
+        lists.append(values)
+    found = _both(lists, lambda values: all(low < value < high for value in values[cut:]))
+    span = f"between {shown(low, decimals)} and {shown(high, decimals)}"
+    words = {
+        True: f"all entries after the {ordinal(cut)}|lie|{span}",
+        False: f"at least one entry after the {ordinal(cut)}|lies|outside the range {span}",
+    }
+    return squared("late_bounds", _texts(dice, lists, decimals), "", words, found, (count - cut, 2))
+
+
+def zigzag(dice: Dice) -> Square | None:
+    """Whether rises and falls take turns through the whole list."""
+    values, decimals = _values(dice, dice.between(8, 12), 5)
+    ranked = sorted(values)
+    half = len(ranked) // 2
+    low, high = dice.mixed(ranked[:half]), dice.mixed(ranked[half:])
+    pairs = [entry for pair in zip(low, high, strict=False) for entry in pair] + high[half:]
+    swap = dice.between(1, len(pairs) - 3)
+    broken = list(pairs)
+    broken[swap], broken[swap + 1] = pairs[swap + 1], pairs[swap]
+    lists = (pairs, broken) if dice.coin() else (broken, pairs)
+
+    def takes_turns(entries: Sequence[int]) -> bool:
+        return all((b > a) != (c > b) for a, b, c in zip(entries, entries[1:], entries[2:], strict=False))
+
+    words = {
+        True: "rises and falls|take|strict turns through the whole list",
+        False: "there|are|two rises in a row or two falls in a row somewhere in the list",
+    }
+    rule = "A step to a larger value is a rise, a step to a smaller one a fall."
+    found = _both(lists, takes_turns)
+    return squared("zigzag", _texts(dice, lists, decimals), rule, words, found, (len(pairs), 3))
+
+
+def early_count(dice: Dice) -> Square | None:
+    """How many of the first or last entries lie above or below a level."""
+    first, above = dice.coin(), dice.coin()
+    part = dice.between(5, 8)
+    level = dice.between(380, 620)
+
+    def counted(values: Sequence[int]) -> int:
+        kept = values[:part] if first else values[-part:]
+        return sum((value > level) == above for value in kept)
+
+    lists, decimals, found = _permuted(dice, (10, 14), counted, 2, level)
+    say = (
+        f"exactly {{}} of the {'first' if first else 'last'} {COUNTS[part]} entries|lie|"
+        f"{'above' if above else 'below'} {shown(level, decimals)}"
+    )
+    said = {count: say.format(COUNTS[count]) for count in found}
+    return squared("early_count", _texts(dice, lists, decimals), "", said, found, (part, 2))
+
+
+def extreme_place(dice: Dice) -> Square | None:
+    """At which place the largest, second largest or smallest entry stands."""
+    rank, name = dice.pick(((0, "smallest"), (-1, "largest"), (-2, "second largest"), (1, "second smallest")))
+    lists, decimals, found = _permuted(dice, (8, 14), lambda values: values.index(sorted(values)[rank]) + 1)
+    noun = dice.pick(("entry", "value"))
+    say = dice.pick((f"the {name} {noun}|stands|at the {{}} place", f"the {name} {noun}|is|the {{}} one in the list"))
+    said = {place: say.format(ordinal(place)) for place in found}
+    return squared("extreme_place", _texts(dice, lists, decimals), "", said, found, (len(lists[0]), 2))
+
+
+def word_inside(dice: Dice) -> Square | None:
+    """Which block of symbols occurs when entries are coded as L and R."""
+    level = dice.between(420, 580)
+    size = dice.pick((3, 3, 4))
+    while True:
+        values, decimals = _values(dice, dice.between(9, 13), 4, level)
+        other = dice.mixed(values)
+        blocks = [_blocks(entries, level, size) for entries in (values, other)]
+        own = [sorted(blocks[0] - blocks[1]), sorted(blocks[1] - blocks[0])]
+        if all(own):
+            break
+    found = (dice.pick(own[0]), dice.pick(own[1]))
+    rule = (
+        f"Write L for an entry below {shown(level, decimals)} and R for an entry above it; a block is found where its"
+        " letters stand next to each other in this order."
+    )
+    say = dice.pick(("the block {}|is|found in the resulting word", "the coded list|contains|the block {}"))
+    said = {block: say.format(block) for block in found}
+    return squared("word_inside", _texts(dice, (values, other), decimals), rule, said, found, (len(values), 4))
+
+
+def single_valued(dice: Dice) -> Square | None:
+    """Whether equal entries always have equal successors, as under a map of one variable."""
+    size = dice.pick((3, 4, 5))
+    length = dice.between(9, 14)
+    values, decimals = _values(dice, size, 9)
+    order = [values[place % size] for place in range(length)]
+    spot = dice.between(size - 1, length - 2)
+    spoiled = list(order)
+    spoiled[spot], spoiled[spot + 1] = order[spot + 1], order[spot]
+    lists = (order, spoiled) if dice.coin() else (spoiled, order)
+
+    def unique(entries: Sequence[int]) -> bool:
+        return len({*itertools.pairwise(entries)}) == len({*entries[:-1]})
+
+    words = {
+        True: "equal entries|have|equal successors throughout the list",
+        False: "there|are|two equal entries with different successors in the list",
+    }
+    rule = dice.pick((
+        "The successor of an entry is the one that follows it, and the last entry has none.",
+        "By the successor of an entry we mean the next one in the list; the last has no successor.",
+    ))  # fmt: skip
+    found = _both(lists, unique)
+    return squared("single_valued", _texts(dice, lists, decimals), rule, words, found, (length, 3))
+
+
+def after_transient(dice: Dice) -> Square | None:
+    """From which place on a list repeats with a given period."""
+    size = dice.pick((2, 2, 3))
+    count = dice.between(11, 14)
+    values, decimals = _values(dice, size + 5, 6)
+    starts = dice.apart(2, 2, 5)
+    lists = []
+    for start in starts:
+        head = values[size : size + start]
+        lists.append(head + [values[place % size] for place in range(count - start)])
+
+    def start_of(entries: Sequence[int]) -> int:
+        return next(
+            s + 1 for s in range(count) if all(a == b for a, b in zip(entries[s:], entries[s + size :], strict=False))
+        )
+
+    found = _both(lists, start_of)
+    every = "second" if size == 2 else "third"
+    rule = (
+        f"Repeating from a place on means that each entry from that place on equals the {every} one after it, if any."
+    )
+    say = dice.pick(("the repeating part|begins|with the {} entry", "the {} entry|is|where the repeating part begins"))
+    rule += " The repeating part begins at the earliest such place."
+    said = {place: say.format(ordinal(place)) for place in found}
+    return squared("after_transient", _texts(dice, lists, decimals), rule, said, found, (count, 4))
+
+
+ASKS: tuple[Callable[[Dice], Square | None], ...] = (
+    period, larger_of_two, largest_step, maxima, approach, late_bounds, zigzag, early_count, extreme_place,
+    word_inside, single_valued, after_transient,
+)  # fmt: skip
+
+
+def _values(dice: Dice, count: int, gap: int, level: int | None = None) -> tuple[list[int], int]:
+    """Different numbers below 1000, none at the level, and the number of decimals with which they are printed."""
+    while True:
+        values = dice.apart(count, 60, 980, gap)
+        if level is None or all(abs(value - level) >= gap for value in values):
+            return values, dice.pick((1, 2, 3))
+
+
+def _permuted(
+    dice: Dice, sizes: tuple[int, int], value: Callable[[list[int]], int], least: int = 0, level: int | None = None
+) -> tuple[tuple[list[int], list[int]], int, tuple[int, int]]:
+    """Two orders of the same numbers for which the value differs and is at least `least`."""
+    while True:
+        values, decimals = _values(dice, dice.between(*sizes), 4, level)
+        other = dice.mixed(values)
+        found = value(values), value(other)
+        if found[0] != found[1] and min(found) >= least:
+            return (values, other), decimals, found
+
+
+def _both(lists: Sequence[list[int]], value: Callable[[list[int]], T]) -> tuple[T, T]:
+    return value(lists[0]), value(lists[1])
+
+
+def _filled(dice: Dice, block: str, length: int, values: Sequence[int]) -> list[int]:
+    turn = dice.below(len(block))
+    letters = (block[turn:] + block[:turn]) * (length // len(block))
+    return [values["abcd".index(letter)] for letter in letters]
+
+
+def _steps(values: Sequence[int]) -> list[int]:
+    return [abs(b - a) for a, b in itertools.pairwise(values)]
+
+
+def _blocks(values: Sequence[int], level: int, size: int) -> set[str]:
+    word = "".join("L" if value < level else "R" for value in values)
+    return {word[place : place + size] for place in range(len(word) - size + 1)}
+
+
+def _texts(dice: Dice, lists: Sequence[Sequence[int]], decimals: int) -> list[str]:
+    setting = dice.pick(SETTINGS)
+    return [setting.format(listed(values, decimals)) for values in lists]

@@ -1,0 +1,348 @@
+"""Reading a short series: ordinal patterns, twin distances, finite-time slopes, medians, recurrences."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, ordinal, shown, squared
+
+Ask = Callable[[Dice], Square | None]
+
+SETTINGS = (
+    "A short series was recorded: {}.",
+    "The series to be analysed is {}.",
+    "A sensor was read at equal intervals of time, with the result {}.",
+    "These values of a signal follow each other in time: {}.",
+    "The time series of a model run begins {}.",
+    "In a classroom exercise the series is {}.",
+    "A signal, sampled once a second, gave {}.",
+    "The samples, in the order of time, are {}.",
+    "An excerpt from a longer record reads {}.",
+    "For a test of the recipe, take the series {}.",
+    "The data file holds one column: {}.",
+    "The measured heights were, one after the other, {}.",
+)
+SIGNED = (
+    "A signal around zero was sampled: {}.",
+    "The deviations from the mean, in the order of time, are {}.",
+    "A pendulum's angle was read at equal intervals: {}.",
+    "The series of velocities is {}.",
+    "The filtered record, sample by sample, reads {}.",
+)
+TWINS = (
+    "Two copies of a system were started close together, and their distance was noted: {}.",
+    "The distance between twin runs was {}.",
+    "A twin experiment recorded the gap between the two copies: {}.",
+    "The separation of two nearby orbits came out as follows: {}.",
+    "From a log of two nearly equal starts, the distance: {}.",
+)
+MEGNO = (
+    "The MEGNO indicator of an orbit was printed during the run: {}.",
+    "A run reports its MEGNO value as it goes along: {}.",
+    "The MEGNO of an orbit changed like this: {}.",
+    "Values of the MEGNO indicator: {}.",
+)
+LOGS = (
+    "Along an orbit of a map, the logarithms of the size of the slope are {}.",
+    "At successive points of an orbit, the logarithm of the absolute slope of the map is {}.",
+    "The local stretching rates along an orbit, step by step, are {}.",
+)
+VALUES_OF_K = (
+    "The 0–1 test was run with several frequencies. For run A it gave K = {}; for run B it gave K = {}.",
+    "Values of K from the 0–1 test are {} for run A and {} for run B.",
+    "Run A of the 0–1 test returned the K values {}, and run B returned {}.",
+)
+
+
+def patterns(dice: Dice) -> Square | None:
+    """The number of different orders among three neighbours."""
+    data, decimals = _orders(dice, 7, 10)
+    found = [len({_order(values[place : place + 3]) for place in range(len(values) - 2)}) for values in data]
+    rule = dice.pick((
+        ("The ordinal pattern of three neighbouring values says which of them is the smallest, the middle and the"
+        " largest; all triples of neighbours are read, overlapping ones too."),
+        ("For ordinal patterns of order three, every three values in a row are replaced by their ranks 1 to 3, moving on"
+        " by one place each time."),
+    ))  # fmt: skip
+    say = dice.pick(("exactly {} different ordinal patterns|occur|in the series", "the series|shows|exactly {} different ordinal patterns"))  # fmt: skip
+    said = {count: say.format(COUNTS[count]) for count in range(2, 7)}
+    return squared("patterns", _texts(dice, SETTINGS, data, decimals), rule, said, found, (len(data[0]), 4))
+
+
+def rises(dice: Dice) -> Square | None:
+    """Whether rises or falls are more frequent."""
+    data, decimals = _orders(dice, 9, 13)
+    counts = [sum(b > a for a, b in itertools.pairwise(values)) - (len(values) - 1) / 2 for values in data]
+    # Whether the last value lies above the first is no clue: in half of the squares it goes the other way.
+    if counts[0] * counts[1] >= 0 or dice.coin() == ((data[0][-1] > data[0][0]) == (counts[0] > 0)):
+        return None
+    if (data[1][-1] > data[1][0]) == (data[0][-1] > data[0][0]):
+        return None
+    found = ["rises" if count > 0 else "falls" for count in counts]
+    rule = dice.pick((
+        "For ordinal patterns of order two, a step up counts as a rise and a step down as a fall.",
+        "Each step to the next value is a rise or a fall.",
+    ))  # fmt: skip
+    said = {"rises": "rises|outnumber|falls in the series", "falls": "falls|outnumber|rises in the series"}
+    return squared("rises", _texts(dice, SETTINGS, data, decimals), rule, said, found, (len(data[0]), 3))
+
+
+def pattern_present(dice: Dice) -> Square | None:
+    """Whether a run of values with a given shape occurs."""
+    size = dice.pick((3, 4))
+    down = dice.coin()
+    data, decimals = _orders(dice, 8, 12)
+
+    def runs(values: Sequence[int]) -> bool:
+        steps = [(b < a) == down for a, b in itertools.pairwise(values)]
+        return any(all(steps[place : place + size - 1]) for place in range(len(steps) - size + 2))
+
+    found = [runs(values) for values in data]
+    shape = "falling" if down else "rising"
+    rule = (
+        f"A {shape} run of {COUNTS[size]} means {COUNTS[size]} values in a row, each {'smaller' if down else 'larger'}"
+        " than the one before."
+    )
+    said = {
+        True: f"the series|contains|a {shape} run of {COUNTS[size]}",
+        False: f"the series|is|free of {shape} runs of {COUNTS[size]}",
+    }
+    return squared("pattern_present", _texts(dice, SETTINGS, data, decimals), rule, said, found, (len(data[0]), 3))
+
+
+def first_beyond(dice: Dice) -> Square | None:
+    """The first time at which the twin distance is beyond a level."""
+    times, sizes, other, decimals = _twins(dice)
+    level = dice.between(min(sizes) + 5, max(sizes) - 5)
+    if min(abs(size - level) for size in sizes) < 3:
+        return None
+    found = [next(time for time, size in zip(times, values, strict=True) if size > level) for values in (sizes, other)]
+    bound = shown(level, decimals)
+    say = dice.pick((f"the distance first|exceeds|{bound} at t = {{}}", f"t = {{}}|is|the first listed time with a distance above {bound}"))  # fmt: skip
+    said = {time: say.format(time) for time in found}
+    data = _timed(dice, TWINS, times, (sizes, other), decimals)
+    return squared("first_beyond", data, "", said, found, (len(times) + 1, 2))
+
+
+def growth_factor(dice: Dice) -> Square | None:
+    """The factor between two listed times against a number."""
+    times, sizes, other, decimals = _twins(dice)
+    early, late = sorted(dice.apart(2, 0, len(times) - 1, 2))
+    factor = dice.between(2, 9)
+    rests = [values[late] - factor * values[early] for values in (sizes, other)]
+    if min(map(abs, rests)) < 10 or min(sizes) < 10:
+        return None
+    found = ["more" if rest > 0 else "less" for rest in rests]
+    span = f"between t = {times[early]} and t = {times[late]}"
+    say = dice.pick(("the distance|grows|by a factor of {} than {} {}", "the factor of growth {2}|is|{0} than {1}"))
+    said = {word: say.format(word, factor, span) for word in ("more", "less")}
+    rule = "A factor of growth is the later distance divided by the earlier one."
+    data = _timed(dice, TWINS, times, (sizes, other), decimals)
+    return squared("growth_factor", data, rule, said, found, (3, 3))
+
+
+def megno_slope(dice: Dice) -> Square | None:
+    """The mean slope of MEGNO between two times against a stated limit."""
+    step, count, decimals = dice.pick((10, 20, 50)), dice.between(5, 8), dice.pick((1, 2))
+    times = [step * (place + 1) for place in range(count)]
+    values = dice.apart(count, 150, 900, 15)
+    other = dice.mixed(values)
+    early, late = sorted(dice.apart(2, 0, count - 1, 2))
+    unit = 10 ** (3 - decimals)
+    limit = dice.between(1, 60)
+    span = times[late] - times[early]
+    # In thousandths: slope = (difference of values) / (difference of times).
+    rests = [(entries[late] - entries[early]) * unit - limit * span for entries in (values, other)]
+    if min(map(abs, rests)) < 10 * unit:
+        return None
+    found = ["chaotic" if rest > 0 else "regular" for rest in rests]
+    rule = dice.pick((
+        (f"The slope is the change of MEGNO from t = {times[early]} to t = {times[late]} divided by the time between;"
+        f" a slope above {shown(limit, 3)} is read as chaotic, a lower one as regular."),
+        (f"Divide the change of MEGNO from t = {times[early]} to t = {times[late]} by the elapsed time: above"
+        f" {shown(limit, 3)} the orbit is called chaotic, below it regular."),
+    ))  # fmt: skip
+    said = {word: f"the orbit|is|{word} by this criterion" for word in ("chaotic", "regular")}
+    data = _timed(dice, MEGNO, times, (values, other), decimals)
+    return squared("megno_slope", data, rule, said, found, (5, 4))
+
+
+def median_k(dice: Dice) -> Square | None:
+    """Which of two runs is chaotic by the median of K."""
+    count, decimals = dice.pick((3, 5)), dice.pick((2, 3))
+    unit = 10**decimals
+    values = dice.apart(2 * count, unit // 50, unit - unit // 50, 2)
+    first, second = values[:count], values[count:]
+    limit = dice.pick((50, 60, 70, 80)) * unit // 100
+    middles = [sorted(entries)[count // 2] for entries in (first, second)]
+    if (middles[0] > limit) == (middles[1] > limit) or min(abs(middle - limit) for middle in middles) < 2:
+        return None
+    # The run with the larger mean is the chaotic one in half of the squares only.
+    if dice.coin() == ((sum(first) > sum(second)) == (middles[0] > middles[1])):
+        return None
+    found = ["A", "B"] if middles[0] > limit else ["B", "A"]
+    rule = f"A run is called chaotic if the median of its K values is above {shown(limit, decimals)}, and regular if it is below."
+    chaotic = dice.coin()
+    said = {
+        "A": f"run {'A' if chaotic else 'B'}|is|{'chaotic' if chaotic else 'regular'} by this rule",
+        "B": f"run {'B' if chaotic else 'A'}|is|{'chaotic' if chaotic else 'regular'} by this rule",
+    }
+    setting = dice.pick(VALUES_OF_K)
+    texts = [listed(first, decimals), listed(second, decimals)]
+    data = [setting.format(*texts), setting.format(*reversed(texts))]
+    return squared("median_k", data, rule, said, found, (count + 1, 3))
+
+
+def settled(dice: Dice) -> Square | None:
+    """Whether the range of the first or last entries is below a bound."""
+    decimals, part, last = dice.pick((1, 2)), dice.pick((4, 5)), dice.coin()
+    centre = dice.between(300, 700)
+    close = [centre + value for value in dice.apart(part + 1, -20, 20, 3)]
+    wide = [centre + value for value in dice.apart(4, -200, 200, 60) if abs(value) > 45]
+    bound = dice.between(55, 60)
+    data = []
+    calm, busy = close[:part], [*close[: part - 1], *wide[:1]]
+    rest = [close[part:] + wide, [*close[part - 1 :], *wide[1:]]]
+    for inner, outer in ((calm, rest[0]), (busy, rest[1])):
+        parts = [dice.mixed(outer), dice.mixed(inner)]
+        data.append([value for part_values in (parts if last else parts[::-1]) for value in part_values])
+    if dice.coin():
+        data.reverse()
+    ranges = []
+    for values in data:
+        kept = values[-part:] if last else values[:part]
+        ranges.append(max(kept) - min(kept))
+    if min(abs(size - bound) for size in ranges) < 3:
+        return None
+    found = ["below" if size < bound else "above" for size in ranges]
+    rule = "The range of some values is the largest of them minus the smallest."
+    span = f"the range of the {'last' if last else 'first'} {COUNTS[part]} values"
+    said = {side: f"{span}|is|{side} {shown(bound, decimals)}" for side in ("above", "below")}
+    return squared("settled", _texts(dice, SETTINGS, data, decimals), rule, said, found, (part + 1, 3))
+
+
+def mean_log(dice: Dice) -> Square | None:
+    """The sign of the mean of the logarithms after some have been left out."""
+    decimals, drop, count = 2, dice.between(2, 3), dice.between(7, 9)
+    values = [size * (1 if dice.coin() else -1) for size in dice.apart(count, 12, 140, 4)]
+    other = dice.mixed(values)
+    totals = [sum(entries[drop:]) for entries in (values, other)]
+    if min(map(abs, totals)) < 5 or totals[0] * totals[1] > 0:
+        return None
+    found = ["positive" if total > 0 else "negative" for total in totals]
+    rule = dice.pick((
+        (f"The first {COUNTS[drop]} are left out as a transient; the Lyapunov exponent is estimated by the mean of the"
+        " others."),
+        (f"As an estimate of the Lyapunov exponent, the first {COUNTS[drop]} are dropped and the remaining ones are"
+        " averaged."),
+    ))  # fmt: skip
+    said = {word: f"the estimated exponent|is|{word}" for word in ("positive", "negative")}
+    return squared("mean_log", _texts(dice, LOGS, (values, other), decimals), rule, said, found, (count - drop, 3))
+
+
+def sign_changes(dice: Dice) -> Square | None:
+    """The number of sign changes."""
+    decimals, count = dice.pick((1, 2)), dice.between(9, 13)
+    values = [size * (1 if place % 2 else -1) for place, size in enumerate(dice.apart(count, 5, 95, 3))]
+    data = [dice.mixed(values), dice.mixed(values)]
+    found = [sum((a > 0) != (b > 0) for a, b in itertools.pairwise(entries)) for entries in data]
+    if abs(found[0] - found[1]) > 2:
+        return None
+    say = dice.pick(("the series|changes|sign exactly {} times", "exactly {} sign changes|occur|in the series"))
+    said = {number: say.format(COUNTS[number]) for number in range(3, 13)}
+    rule = "A sign change is a pair of neighbouring values with opposite signs."
+    return squared("sign_changes", _texts(dice, SIGNED, data, decimals), rule, said, found, (count, 2))
+
+
+def recurrences(dice: Dice) -> Square | None:
+    """How many entries a few places apart are close."""
+    decimals, lag, near = dice.pick((1, 2)), dice.pick((2, 3)), dice.between(25, 45)
+    centres = dice.apart(3, 200, 800, 150)
+    values = [centres[place % 3] + dice.between(-20, 20) for place in range(dice.between(9, 12))]
+    data = [dice.mixed(values), values if lag == 3 and dice.coin() else dice.mixed(values)]
+    gaps = [[abs(a - b) for a, b in zip(entries, entries[lag:], strict=False)] for entries in data]
+    if len({*values}) < len(values) or min(abs(gap - near) for row in gaps for gap in row) < 2:
+        return None
+    found = [sum(gap < near for gap in row) for row in gaps]
+    rule = (
+        f"A recurrence is counted whenever a value and the one {COUNTS[lag]} places later differ by less than"
+        f" {shown(near, decimals)}."
+    )
+    say = dice.pick(("the series|has|exactly {} recurrences", "there|are|exactly {} recurrences"))
+    said = {number: say.format(COUNTS[number]) for number in range(2, 10)}
+    return squared("recurrences", _texts(dice, SETTINGS, data, decimals), rule, said, found, (len(values), 4))
+
+
+def even_peaks(dice: Dice) -> Square | None:
+    """Whether the intervals between peak times are equal within a bound."""
+    decimals, count = 1, dice.between(6, 9)
+    base, bound = dice.between(25, 80), dice.between(4, 8)
+    calm = [base + dice.between(0, bound - 2) for _ in range(count)]
+    short, long = dice.apart(2, 0, count - 1)
+    rough, shift = list(calm), dice.between(bound // 2 + 1, bound)
+    rough[short], rough[long] = calm[short] - shift, calm[long] + shift
+    data, spreads, start = [], [], dice.between(5, 60)
+    for gaps in (calm, rough):
+        # The last peak is at the same time in both records.
+        data.append([start + sum(gaps[:place]) for place in range(count + 1)])
+        spreads.append(max(gaps) - min(gaps))
+    if bound in spreads:
+        return None
+    found = ["even" if spread < bound else "uneven" for spread in spreads]
+    rule = (
+        f"The record is called even if the longest interval between successive peaks exceeds the shortest by less than"
+        f" {shown(bound, decimals)}, and uneven otherwise."
+    )
+    said = {word: f"the record|is|{word} by this rule" for word in ("even", "uneven")}
+    setting = dice.pick((
+        "The peaks of a signal were seen at the times {}.", "Peak times of a record, in seconds: {}.",
+        "A counter logged peaks at t = {}.", "The maxima of a run occurred at the times {}.",
+    ))  # fmt: skip
+    texts = [setting.format(listed(values, decimals)) for values in data]
+    return squared("even_peaks", texts, rule, said, found, (count + 1, 4))
+
+
+ASKS: tuple[Ask, ...] = (
+    patterns, rises, pattern_present, first_beyond, growth_factor, megno_slope, median_k, settled, mean_log,
+    sign_changes, recurrences, even_peaks,
+)  # fmt: skip
+
+
+def _orders(dice: Dice, least: int, most: int) -> tuple[list[list[int]], int]:
+    """Two orders of the same numbers, the second often the first read backwards; and their decimals."""
+    values = dice.apart(dice.between(least, most), 60, 980, 6)
+    return [values, values[::-1] if dice.coin() else dice.mixed(values)], dice.pick((1, 2, 3))
+
+
+def _order(values: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(values)), key=lambda place: values[place]))
+
+
+def _twins(dice: Dice) -> tuple[list[int], list[int], list[int], int]:
+    """Times, twin distances that grow with setbacks, the same with two neighbourhoods changed over, and decimals."""
+    count, step = dice.between(6, 9), dice.pick((1, 2, 5))
+    sizes = sorted(dice.apart(count, 8, 900, 8))
+    for place in range(0, count - 1, 3):
+        sizes[place], sizes[place + 1] = sizes[place + 1], sizes[place]
+    other = list(sizes)
+    first, second = dice.apart(2, 0, count - 1)
+    other[first], other[second] = sizes[second], sizes[first]
+    data = [sizes, other] if dice.coin() else [other, sizes]
+    return [step * place for place in range(1, count + 1)], data[0], data[1], dice.pick((2, 3))
+
+
+def _texts(dice: Dice, settings: Sequence[str], data: Sequence[Sequence[int]], decimals: int) -> list[str]:
+    setting = dice.pick(settings)
+    return [setting.format(listed(values, decimals)) for values in data]
+
+
+def _timed(
+    dice: Dice, settings: Sequence[str], times: Sequence[int], data: Sequence[Sequence[int]], decimals: int
+) -> list[str]:
+    """Values with their times, in one of three ways of writing."""
+    setting, style = dice.pick(settings), dice.pick(("{1} at t = {0}", "t = {0}: {1}", "t = {0} gives {1}"))
+    return [
+        setting.format("; ".join(style.format(t, shown(v, decimals)) for t, v in zip(times, values, strict=True)))
+        for values in data
+    ]

@@ -1,0 +1,312 @@
+"""Reading a Lyapunov spectrum: signs, sums, pairs, the Kaplan–Yorke dimension.
+
+The two data sets of a square share as much as they can: mostly the sizes of the exponents, with the signs dealt anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, shown, squared
+
+Ask = Callable[[Dice], Square | None]
+
+SETTINGS = (
+    "The Lyapunov exponents of a map of several variables were found to be {}.",
+    "A run returned this Lyapunov spectrum: {}.",
+    "The Lyapunov spectrum of a system is given as {}.",
+    "The Lyapunov exponents, in no particular order, are {}.",
+    "A table in a paper lists the Lyapunov exponents {}.",
+    "After a long run the exponents had settled at {}.",
+    "The Lyapunov exponents estimated from data are {}.",
+    "From the log of a simulation, the Lyapunov exponents: {}.",
+    "A model has the Lyapunov exponents {}.",
+    "Somebody computed the whole Lyapunov spectrum and got {}.",
+    "The exponents of an orbit, one for each direction, are {}.",
+    "A referee asks about a system with the Lyapunov exponents {}.",
+)
+TWO = (
+    "System A has the Lyapunov exponents {}; system B has {}.",
+    "Two spectra are compared. Spectrum A: {}. Spectrum B: {}.",
+    "The Lyapunov exponents of A are {}, and those of B are {}.",
+    "Lyapunov spectra of two runs: for A they are {}; for B they are {}.",
+    "In a survey, A is listed with the Lyapunov exponents {} and B with {}.",
+)
+KAPLAN_YORKE = (
+    (
+        "The Kaplan–Yorke dimension is found by sorting the exponents from the largest down and adding them up as long as"
+        " the sum stays at or above zero; it is the number of exponents added, plus that sum divided by the size of the"
+        " next exponent."
+    ),
+    (
+        "For the Kaplan–Yorke dimension, sort the exponents in falling order, let j be the largest number of leading ones"
+        " whose sum is not negative, and add to j that sum divided by the absolute value of the next exponent."
+    ),
+)
+
+
+def kaplan_yorke(exponents: Sequence[int]) -> Fraction | None:
+    """The Kaplan–Yorke dimension; None where no exponent is left to divide by."""
+    total, ordered = 0, sorted(exponents, reverse=True)
+    for place, exponent in enumerate(ordered):
+        if total + exponent < 0:
+            return place + Fraction(total, -exponent)
+        total += exponent
+    return None
+
+
+def positives(dice: Dice) -> Square | None:
+    """The number of positive exponents, above a stated limit."""
+    limit = dice.pick((10, 15, 20))
+    decimals, data = _signed(dice, dice.between(5, 7), 2, limit)
+    rule = dice.pick((
+        f"An exponent counts as positive only if it is above {shown(limit, decimals)}.",
+        f"Values of at most {shown(limit, decimals)} are not taken as positive, all larger ones are.",
+    ))  # fmt: skip
+    found = [sum(value > limit for value in values) for values in data]
+    said = _counted(
+        dice, ("the spectrum|has|exactly {} positive exponents", "exactly {} of the exponents|are|positive")
+    )
+    return squared("positives", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 2))
+
+
+def hyperchaos(dice: Dice) -> Square | None:
+    """At least two exponents above a stated limit."""
+    limit = dice.pick((10, 15, 20))
+    decimals, data = _signed(dice, dice.between(4, 6), 2, limit)
+    rule = dice.pick((
+        f"Here a system is called hyperchaotic if at least two of its exponents are above {shown(limit, decimals)}.",
+        f"By hyperchaos we mean two or more exponents above {shown(limit, decimals)}.",
+    ))  # fmt: skip
+    found = [sum(value > limit for value in values) >= 2 for values in data]
+    said = {
+        True: "the system|is|hyperchaotic by this definition",
+        False: "the system|falls|short of hyperchaos by this definition",
+    }
+    return squared("hyperchaos", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 2))
+
+
+def volumes(dice: Dice) -> Square | None:
+    """The sign of the sum."""
+    decimals, data = _signed(dice, dice.between(3, 6), 0, 0)
+    sums = [sum(values) for values in data]
+    if min(map(abs, sums)) < 5 or _minus(data[0]) != _minus(data[1]):
+        return None
+    rule = dice.pick((
+        "Small volumes in phase space shrink if the sum of the exponents is negative and grow if it is positive.",
+        "The sum of the exponents is the mean rate at which the logarithm of a small volume changes.",
+    ))  # fmt: skip
+    found = ["shrink" if total < 0 else "grow" for total in sums]
+    said = {word: f"small volumes in phase space|{word}|on average" for word in ("shrink", "grow")}
+    return squared("volumes", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 2))
+
+
+def dimension(dice: Dice) -> Square | None:
+    """The Kaplan–Yorke dimension against a number."""
+    decimals, data = _attractors(dice)
+    level, found = _level(dice, [kaplan_yorke(values) for values in data], 2)
+    if level is None:
+        return None
+    said = {side: f"the Kaplan–Yorke dimension|is|{side} {shown(level, 2)}" for side in ("above", "below")}
+    rule = dice.pick(KAPLAN_YORKE)
+    return squared("dimension", _texts(dice, data, decimals), rule, said, found, (len(data[0]) + 1, 4))
+
+
+def dimension_between(dice: Dice) -> Square | None:
+    """The whole numbers between which the Kaplan–Yorke dimension lies."""
+    decimals, data = _attractors(dice)
+    sizes = [kaplan_yorke(values) for values in data]
+    whole = [int(size) for size in sizes if size is not None and 0 < size - int(size) < 1]
+    if len(whole) < 2:
+        return None
+    said = {size: f"the Kaplan–Yorke dimension|lies|between {size} and {size + 1}" for size in whole}
+    rule = dice.pick(KAPLAN_YORKE)
+    return squared("dimension_between", _texts(dice, data, decimals), rule, said, whole, (len(data[0]), 4))
+
+
+def larger_dimension(dice: Dice) -> Square | None:
+    """Which of two spectra has the larger Kaplan–Yorke dimension."""
+    decimals, data = _attractors(dice)
+    sizes = [kaplan_yorke(values) for values in data]
+    if sizes[0] is None or sizes[1] is None or abs(sizes[0] - sizes[1]) < Fraction(1, 10):
+        return None
+    # The larger first exponent belongs to the larger dimension in half of the squares.
+    if dice.coin() == ((max(data[0]) > max(data[1])) == (sizes[0] > sizes[1])):
+        return None
+    found = ["A" if sizes[0] > sizes[1] else "B", "B" if sizes[0] > sizes[1] else "A"]
+    word = dice.pick(("larger", "smaller"))
+    said = {
+        name: f"the Kaplan–Yorke dimension of {name if word == 'larger' else other}|is|{word} than that of"
+        f" {other if word == 'larger' else name}"
+        for name, other in (("A", "B"), ("B", "A"))
+    }
+    texts = _pairs(dice, data, decimals)
+    return squared("larger_dimension", texts, dice.pick(KAPLAN_YORKE), said, found, (2 * len(data[0]), 4))
+
+
+def more_positive(dice: Dice) -> Square | None:
+    """Which of two spectra has more positive exponents."""
+    limit = dice.pick((10, 15, 20))
+    decimals, data = _signed(dice, dice.between(4, 6), 2, limit)
+    counts = [sum(value > limit for value in values) for values in data]
+    # The largest exponent sits in the spectrum with more positive ones in half of the squares.
+    if counts[0] == counts[1] or dice.coin() == ((max(data[0]) > max(data[1])) == (counts[0] > counts[1])):
+        return None
+    found = ["A" if counts[0] > counts[1] else "B", "B" if counts[0] > counts[1] else "A"]
+    rule = f"An exponent counts as positive only if it is above {shown(limit, decimals)}."
+    word = dice.pick(("more", "fewer"))
+    said = {
+        name: f"{name if word == 'more' else other}|has|{word} positive exponents than"
+        f" {other if word == 'more' else name}"
+        for name, other in (("A", "B"), ("B", "A"))
+    }
+    return squared("more_positive", _pairs(dice, data, decimals), rule, said, found, (2 * len(data[0]), 3))
+
+
+def opposite_pairs(dice: Dice) -> Square | None:
+    """Whether every exponent has a partner of the same size and the other sign."""
+    decimals, count = dice.pick((2, 3)), dice.pick((2, 3, 3))
+    sizes = dice.apart(count, 20, 900, 15)
+    paired = [sign * size for size in sizes for sign in (1, -1)]
+    wrong = list(paired)
+    wrong[1], wrong[2] = -paired[1], -paired[2]
+    if dice.coin():
+        wrong = [-value for value in wrong]
+    data = [dice.mixed(paired), dice.mixed(wrong)]
+    if dice.coin():
+        data.reverse()
+    found = [all(values.count(value) == values.count(-value) for value in values) for values in data]
+    rule = "Two exponents are partners if they have the same size and opposite signs."
+    said = {
+        True: "every exponent|has|a partner in the list",
+        False: "there|is|an exponent without a partner in the list",
+    }
+    return squared("opposite_pairs", _texts(dice, data, decimals), rule, said, found, (2 * count, 3))
+
+
+def kind_of_motion(dice: Dice) -> Square | None:
+    """The motion by a stated rule on zero and positive exponents."""
+    limit = dice.pick((10, 15, 20))
+    decimals, data = _signed(dice, dice.between(3, 5), 2, limit, dice.pick((1, 2, 2)))
+    limit_text = shown(limit, decimals)
+    rule = dice.pick((
+        (f"An exponent whose size is below {limit_text} counts as zero. The motion is called chaotic if the largest"
+        " exponent is positive; if none is positive, it is called a steady state, a cycle or a torus according to"
+        " whether there are no zero exponents, one, or at least two."),
+        (f"Rule: sizes below {limit_text} are zero; any positive exponent left over means chaos; otherwise no zero"
+        " exponent means a steady state, exactly one a cycle, two or more a torus."),
+    ))  # fmt: skip
+    names = {"chaos": "chaotic", "steady": "a steady state", "cycle": "a cycle", "torus": "a torus"}
+
+    def motion(values: Sequence[int]) -> str:
+        if max(values) >= limit:
+            return "chaos"
+        return ("steady", "cycle", "torus")[min(2, sum(abs(value) < limit for value in values))]
+
+    found = [motion(values) for values in data]
+    say = dice.pick(("the motion|is|{} by this rule", "the rule|calls|the motion {}"))
+    said = {key: say.format(name) for key, name in names.items()}
+    return squared("kind_of_motion", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 3))
+
+
+def lyapunov_time(dice: Dice) -> Square | None:
+    """One over the largest exponent against a time."""
+    decimals, data = _signed(dice, dice.between(3, 5), 0, 0)
+    tops = [max(values) for values in data]
+    if min(tops) < 20:
+        return None
+    level, found = _level(dice, [Fraction(10**decimals, top) for top in tops], 1)
+    if level is None or level < 3:
+        return None
+    rule = dice.pick((
+        "The Lyapunov time is one divided by the largest exponent.",
+        "Here the Lyapunov time means the reciprocal of the largest exponent.",
+    ))  # fmt: skip
+    words = {"above": dice.pick(("longer", "larger")), "below": dice.pick(("shorter", "smaller"))}
+    said = {side: f"the Lyapunov time|is|{word} than {shown(level, 1)} time units" for side, word in words.items()}
+    return squared("lyapunov_time", _texts(dice, data, decimals), rule, said, found, (len(data[0]) + 1, 3))
+
+
+def entropy_bound(dice: Dice) -> Square | None:
+    """The sum of the positive exponents against a number."""
+    decimals, data = _signed(dice, dice.between(4, 6), 0, 0)
+    sums = [sum(value for value in values if value > 0) for values in data]
+    if min(sums) == 0 or _minus(data[0]) != _minus(data[1]):
+        return None
+    level, found = _level(dice, [Fraction(total, 10**decimals) for total in sums], decimals)
+    if level is None:
+        return None
+    rule = "The entropy rate is estimated by the sum of the positive exponents."
+    said = {side: f"the estimated entropy rate|is|{side} {shown(level, decimals)}" for side in ("above", "below")}
+    return squared("entropy_bound", _texts(dice, data, decimals), rule, said, found, (len(data[0]) + 1, 3))
+
+
+ASKS: tuple[Ask, ...] = (
+    positives, hyperchaos, volumes, dimension, dimension_between, larger_dimension, more_positive, opposite_pairs,
+    kind_of_motion, lyapunov_time, entropy_bound,
+)  # fmt: skip
+
+
+def _signed(dice: Dice, count: int, signs_free: int, limit: int, small: int = 1) -> tuple[int, list[list[int]]]:
+    """Two spectra with the same sizes and signs dealt anew; with a limit, `small` sizes lie well below it.
+
+    Where `signs_free` is 0 the number of minus signs is the same in both.
+    """
+    decimals = dice.pick((2, 3))
+    sizes = dice.apart(count, 2 * limit + 20, 900, 15)
+    if limit:
+        sizes[:small] = dice.apart(small, 1, limit - 4)
+    negative = dice.between(1, count - 1)
+    data = []
+    for _ in range(2):
+        flips = dice.mixed([1] * (count - negative) + [-1] * negative)
+        data.append(dice.mixed([sign * size for sign, size in zip(flips, sizes, strict=True)]))
+        negative = dice.between(1, count - 1) if signs_free else negative
+    return decimals, data
+
+
+def _attractors(dice: Dice) -> tuple[int, list[list[int]]]:
+    """Two dissipative spectra of the same length with a positive exponent each."""
+    count = dice.between(3, 5)
+    while True:
+        decimals, data = _signed(dice, count, 2, 0)
+        if all(max(values) > 0 > sum(values) for values in data):
+            return decimals, data
+
+
+def _level(dice: Dice, sizes: Sequence[Fraction | None], decimals: int) -> tuple[int | None, list[str]]:
+    """A number of so many decimals between two sizes, well off both, and the side of it on which each lies.
+
+    None where the sizes are too close, or one of them is undefined.
+    """
+    if sizes[0] is None or sizes[1] is None:
+        return None, []
+    low, high = sorted((sizes[0], sizes[1]))
+    unit, width = 10**decimals, high - low
+    least, most = (low + width / 5) * unit, (high - width / 5) * unit
+    if most - least < 2:
+        return None, []
+    level = dice.between(int(least) + 1, int(most))
+    return level, ["above" if size * unit > level else "below" for size in (sizes[0], sizes[1])]
+
+
+def _minus(values: Sequence[int]) -> int:
+    return sum(value < 0 for value in values)
+
+
+def _counted(dice: Dice, says: Sequence[str]) -> dict[int, str]:
+    say = dice.pick(says)
+    return {count: say.format(COUNTS[count]) for count in range(2, len(COUNTS))}
+
+
+def _texts(dice: Dice, data: Sequence[Sequence[int]], decimals: int) -> list[str]:
+    setting = dice.pick(SETTINGS)
+    return [setting.format(listed(values, decimals)) for values in data]
+
+
+def _pairs(dice: Dice, data: Sequence[Sequence[int]], decimals: int) -> list[str]:
+    """Both spectra in one text, and the same with their names changed over."""
+    first, second = (listed(values, decimals) for values in data)
+    setting = dice.pick(TWO)
+    return [setting.format(first, second), setting.format(second, first)]
