@@ -1,0 +1,124 @@
+"""Questions whose answers follow from the stated equations by hand, and facts of the same sort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from perpend.studies.logic.chaos.questions.chance import Chance, text_name
+from perpend.studies.logic.chaos.questions.draft import GENERIC, Draft
+from perpend.studies.logic.chaos.questions.reason import divergence, fixed, form, stability, symmetry
+from perpend.studies.logic.chaos.questions.reason.equations import FACT_NAMES, NAMES, Equations, Stem
+from perpend.studies.logic.chaos.questions.reason.facts import BaseFact
+from perpend.studies.logic.chaos.questions.reason.layouts import laid_out, setting
+from perpend.studies.logic.chaos.questions.reason.remarks import Remark
+from perpend.studies.logic.chaos.questions.reason.square import Square
+from perpend.studies.logic.chaos.questions.world import Sources
+
+KINDS: Mapping[str, Callable[[Stem], Square | None]] = {
+    divergence.KIND: divergence.square,
+    symmetry.KIND: symmetry.square,
+    fixed.KIND: fixed.square,
+    stability.KIND: stability.square,
+    form.KIND: form.square,
+}
+SQUARES = 260
+"""Squares of generated systems in each kind, four items each."""
+FACT_SQUARES = 40
+"""Squares of base facts in each kind, four facts each."""
+_STEPS = (10, 14, 18, 23)
+
+
+def bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
+    """The items in squares of four: two systems, two statements, two of the four TRUE."""
+    for kind in KINDS:
+        for name, square in _squares(world.chance, kind, "item", SQUARES):
+            yield tuple(_drafts(world.chance, name, square))
+
+
+def base_facts(world: Sources) -> Iterator[BaseFact]:
+    """Facts in squares of four, about systems of which no item of `bundles` speaks."""
+    for kind in KINDS:
+        for name, square in _squares(world.chance, kind, "fact", FACT_SQUARES):
+            yield from _facts(world.chance, name, square)
+
+
+def grade(system: Equations, remark: Remark) -> int:
+    """1 to 5: what there is to read (terms + highest degree + variables) plus the steps of the statement, in bands."""
+    effort = system.effort + remark.steps
+    return 1 + sum(effort > bound for bound in _STEPS)
+
+
+def _squares(chance: Chance, kind: str, room: str, number: int) -> Iterator[tuple[str, Square]]:
+    """The first so many squares of a kind, no system twice."""
+    seen: set[str] = set()
+    turn = 0
+    while number:
+        turn += 1
+        stem = Stem(chance, f"{room} {kind} {turn}", FACT_NAMES if room == "fact" else NAMES)
+        square = KINDS[kind](stem)
+        if square is None or not square.sound:
+            continue
+        texts = {system.text for system in square.systems}
+        if not texts & seen:
+            seen |= texts
+            number -= 1
+            yield stem.name, square
+
+
+def _pair(square: Square) -> str:
+    texts = [system.text for system in square.systems] + [remark.says[0] for remark in square.remarks]
+    return "reason:" + text_name(" | ".join(texts))
+
+
+def _family(system: Equations) -> str:
+    return "extended_systems" if system.size >= 4 else "atomic"
+
+
+def _drafts(chance: Chance, name: str, square: Square) -> Iterator[Draft]:
+    pair = _pair(square)
+    for column, remark in enumerate(square.remarks):
+        # One wording for both systems; the two statements of one predicate share it as well.
+        turn = remark.predicate
+        polarity = chance.share(name, "polarity", str(column)) < 0.55
+        clause = chance.pick(remark.says if polarity else remark.denies, name, "wording", turn)
+        for row, system in enumerate(square.systems):
+            question, frame, turned = laid_out(chance, name, system, remark.definition, clause)
+            yield Draft(
+                stratum="reason",
+                family=_family(system),
+                kind=square.kind,
+                form=f"{remark.predicate} {frame}",
+                question=question[0].upper() + question[1:],
+                label=(row == column) == (polarity != turned),
+                pair=pair,
+                grade=grade(system, remark),
+                predicate=remark.predicate,
+                polarity=polarity != turned,
+                system_id=system.system_id or GENERIC,
+                system_name=system.title,
+                parameters=system.parameters,
+                cites=system.citation,
+                extra={"recipe": square.recipe},
+            )
+
+
+def _facts(chance: Chance, name: str, square: Square) -> Iterator[BaseFact]:
+    pair = _pair(square)
+    names = [[text_name(f"{pair} {row} {column}") for column in range(2)] for row in range(2)]
+    for row, system in enumerate(square.systems):
+        for column, remark in enumerate(square.remarks):
+            yield BaseFact(
+                name=names[row][column],
+                pair=pair,
+                kind=square.kind,
+                predicate=remark.predicate,
+                family=_family(system),
+                setting=setting(chance, name, system),
+                definition=remark.definition,
+                says=remark.says,
+                denies=remark.denies,
+                label=row == column,
+                grade=grade(system, remark),
+                partner=names[1 - row][column],
+                twin=names[row][1 - column],
+            )
