@@ -52,6 +52,7 @@ _EVAL_OPTIONS = (
     click.option("--model", help="Name of the model; not needed for mock."),
     click.option("--dataset", default="canonical", show_default=True, help="'canonical', or an item file."),
     click.option("--subset", type=_PATH, help="Item file; takes precedence over --dataset."),
+    click.option("--set", "edition", help="Packaged set: 1, 2, or the first digits of its digest. [2]"),
     click.option("--tier", type=click.Choice(["P0", "P1", "P2", "P3", "P4"]), help="Row of the run plan."),
     click.option("--max-items", "--limit", type=int, help="Use N items, sampled with --seed."),
     click.option("--output-dir", type=_PATH, default=Path("runs"), show_default=True, help="Directory for runs."),
@@ -133,6 +134,7 @@ def _settings(flags: Mapping[str, object]) -> dict[str, object]:
 
 def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
     from perpend.studies.logic.chaosbench.evaluate import new_run
+    from perpend.studies.logic.chaosbench.packaged import must_be_set
     from perpend.studies.logic.chaosbench.settings import settings_from
     from perpend.studies.logic.chaosbench.sources import open_source
 
@@ -140,7 +142,8 @@ def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
         raise SpecError("--provider is missing; for example --provider mock")
     settings = settings_from(_settings(flags), "the command line")
     subset = flags["subset"]
-    source = open_source(subset if isinstance(subset, Path) else None, str(flags["dataset"]))
+    edition = None if flags["edition"] is None else must_be_set(str(flags["edition"]))
+    source = open_source(subset if isinstance(subset, Path) else None, str(flags["dataset"]), edition)
     if source.note and not flags["quiet"]:
         say(f"note: {source.path}: {source.note}; the run cannot be published as canonical", err=True)
     with new_run(source, settings, Path(str(flags["output_dir"]))) as directory:
@@ -332,6 +335,31 @@ def validate(data: Path | None, strict: bool, as_json: bool) -> None:
     if failed:
         where = "the packaged set" if data is None else data
         raise AuditFailure(f"{where}: {len(failed)} of {len(gates)} gates fail: {', '.join(failed)}")
+
+
+@cli.command()
+@click.option("--key-file", type=_PATH, help="Text file with the secret key. [$CHAOSBENCH_PRIVATE_KEY]")
+@click.option("--out", type=_PATH, help="Folder to write the items into. [only the digest is printed]")
+def private(key_file: Path | None, out: Path | None) -> None:
+    """Make a private test set from a secret key, and print the digest that can be published before it is used.
+
+    The same key makes the same bytes. No question of the public set is in it. The key is never printed or written.
+
+    \b
+    openssl rand -hex 32 > key.txt
+    chaosbench private --key-file key.txt
+    chaosbench private --key-file key.txt --out private
+    chaosbench eval --provider ollama --model qwen2.5:14b --dataset private/data/canonical_v2_files.json
+    """
+    from perpend.studies.logic.chaosbench.private import read_key, write_private
+
+    digest, counts = write_private(read_key(key_file), out)
+    for family, count in counts.items():
+        say(f"{family}: {count}")
+    say(f"total: {sum(counts.values())}")
+    say(f"global_sha256: {digest}")
+    if out is not None:
+        say(f"written: {out}")
 
 
 @cli.command()

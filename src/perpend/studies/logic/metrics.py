@@ -24,6 +24,7 @@ from perpend.stats.proportions import proportion
 from perpend.studies.logic.budget import token_budget
 from perpend.studies.logic.design import OLDER, PARSERS
 from perpend.studies.logic.replies import Prediction, predictions_of
+from perpend.studies.logic.strata import PAIRS, PARTS, in_order, is_stratified, pairs_right, part_of
 from perpend.types import Estimate, Number
 
 LOW_SUPPORT = 100
@@ -32,7 +33,7 @@ SUMMARY = ("coverage", "accuracy_valid", "effective_accuracy", "balanced_accurac
 CONFUSION = ("tp", "fp", "tn", "fn")
 ESTIMATES = (
     *("accuracy_valid", "accuracy_effective", "accuracy_bounds", "coverage", "tpr", "tnr", "balanced_accuracy"),
-    *("balanced_accuracy_effective", "mcc", "bias"),
+    *("balanced_accuracy_effective", "mcc", "bias", PAIRS),
 )
 _UNDEFINED = Estimate(None, 0, note="no item got a reply")
 _BY_PARSER = ("valid", "coverage", "balanced_accuracy", "mcc", "tpr", "tnr")
@@ -109,6 +110,8 @@ def measure(predictions: Sequence[Prediction]) -> Measured:
     if predictions:
         valid = np.array([prediction.label is not None for prediction in predictions], dtype=np.float64)
         estimates["coverage"] = proportion(valid, clusters)
+    if is_stratified(predictions):
+        estimates[PAIRS] = pairs_right(predictions)
     tp, tn = pairs["TRUE", "TRUE"], pairs["FALSE", "FALSE"]
     counts: dict[str, Number] = {
         "total": total,
@@ -168,10 +171,11 @@ def invalid_kinds(predictions: Sequence[Prediction]) -> Estimate:
 
 
 def grouped(predictions: Sequence[Prediction], key: str) -> dict[str, list[int]]:
-    """The positions of the predictions of each family or split, in the order in which they first occur."""
+    """The positions of the predictions of each family, split, stratum or grade, in the order of first occurrence."""
     groups: dict[str, list[int]] = {}
     for row, prediction in enumerate(predictions):
-        groups.setdefault(str(getattr(prediction, key)), []).append(row)
+        name = part_of(prediction, key) if key in PARTS else str(getattr(prediction, key))
+        groups.setdefault(name, []).append(row)
     return groups
 
 
@@ -188,7 +192,10 @@ class MetricCell:
     digest: Callable[[Sequence[int]], str] = lambda _rows: ""
 
     def metrics(self, predictions: Sequence[Prediction]) -> Iterator[Metric]:
-        """Every number: of all, by family, by split. `part` in `where` says which."""
+        """Every number: of all, by family, by split; by stratum and grade where items have them.
+
+        `part` in `where` says which.
+        """
         everything = range(len(predictions))
         yield from self._measured(predictions, everything, {"part": "all"})
         for name, estimate in (
@@ -197,7 +204,7 @@ class MetricCell:
             ("token_budget", token_budget(predictions, self.max_tokens)),
         ):
             yield Metric(name, self.parser, {**self.where, "part": "all"}, estimate, self.digest(everything))
-        for key in ("family", "split"):
+        for key in ("family", "split", *(PARTS if is_stratified(predictions) else ())):
             for value, rows in grouped(predictions, key).items():
                 yield from self._measured(predictions, rows, {"part": key, key: value})
 
@@ -280,7 +287,7 @@ def measured(numbers: Numbers, parser: str, **where: str) -> Measured:
 
 
 def parts(numbers: Numbers, parser: str, part: str, **cell: str) -> dict[str, Measured]:
-    """The numbers of each family, or of each split, of a cell; in the order of metrics.json."""
+    """The numbers of each family, split, stratum or grade of a cell; in the order of metrics.json."""
     names = [metric.where[part] for metric in numbers.find("outcomes", parser, part=part, **cell)]
     return {name: measured(numbers, parser, part=part, **{part: name}, **cell) for name in names}
 
@@ -302,7 +309,14 @@ def protocol(numbers: Numbers, parser: str, **cell: str) -> dict[str, JSON]:
         "estimates": overall.intervals(),
         "per_family": {name: one.as_json() for name, one in parts(numbers, parser, "family", **cell).items()},
         "per_split": {name: one.as_json() for name, one in parts(numbers, parser, "split", **cell).items()},
+        **{f"per_{part}": body for part in PARTS if (body := _bodies(numbers, parser, part, **cell))},
     }
+
+
+def _bodies(numbers: Numbers, parser: str, part: str, **cell: str) -> dict[str, JSON]:
+    """The numbers of each part as JSON, in the order of the set; none where items are of no stratum."""
+    known = parts(numbers, parser, part, **cell)
+    return {name: known[name].as_json() for name in sorted(known, key=in_order)}
 
 
 def seed_names(numbers: Numbers) -> dict[str, JSON]:

@@ -19,6 +19,7 @@ from perpend.studies.logic.metrics import (
     parsers,
     parts,
 )
+from perpend.studies.logic.strata import PAIRS, PARTS, in_order
 from perpend.types import Estimate
 
 COUNTS = ("total", "valid", "invalid", "unfinished", "errors", "correct", *CONFUSION)
@@ -37,10 +38,12 @@ def report(numbers: Numbers) -> Report:
     """The headline, then by family and split for each model, each rule of reading, and the rates of every run."""
     parser, cells = parser_of(numbers), cells_of(numbers)
     overall = [(measured(numbers, parser, part="all", **cell), cell) for cell in cells]
-    headline = [_headline(one, cell["model"]) for one, cell in overall]
+    strata = [_strata(numbers, parser, cell) for cell in cells]
+    headline = [_headline(one, cell["model"], own) for (one, cell), own in zip(overall, strata, strict=True)]
     several = len({cell["model"] for cell in cells}) < len(cells)
-    sentences = [_answer(one, cell, several=several) for one, cell in overall]
-    cited = [estimate for one, _ in overall for key, estimate in one.estimates.items() if key in _CITED]
+    sentences = [_answer(one, cell, own, several=several) for (one, cell), own in zip(overall, strata, strict=True)]
+    told = [part for (one, _), own in zip(overall, strata, strict=True) for part in (own.values() if own else [one])]
+    cited = [estimate for one in told for key, estimate in one.estimates.items() if key in _CITED]
     lines = [*headline, f"Replies are read by {parser}. {covered(numbers)}", HOW_TO_READ]
     return Report(
         title=", ".join(markdown(name) for name in numbers.runs),
@@ -56,10 +59,20 @@ def report(numbers: Numbers) -> Report:
     )
 
 
-def _answer(overall: Measured, cell: dict[str, str], *, several: bool) -> str:
-    """How well one model tells true from false, and whether it leans to one of them."""
+def _strata(numbers: Numbers, parser: str, cell: dict[str, str]) -> dict[str, Measured]:
+    """The numbers of each stratum in the set's order; none where items are of no stratum."""
+    known = parts(numbers, parser, "stratum", **cell)
+    return {name: known[name] for name in sorted(known, key=in_order)}
+
+
+def _answer(overall: Measured, cell: dict[str, str], strata: dict[str, Measured], *, several: bool) -> str:
+    """How well one model tells true from false, and whether it leans to one of them; by stratum where there are."""
     values, total = overall.estimates, overall.count("total")
     who = answer.name(cell["model"]) + (f", temperature {cell['temperature']}" if several else "")
+    if strata and "balanced_accuracy" in values:
+        told = ", ".join(f"{name} {_share(one.estimates.get('balanced_accuracy'))}" for name, one in strata.items())
+        kept = f"{overall.count('valid')} of {answer.counted(total, 'item')}"
+        return f"{who}: balanced accuracy by stratum, on {kept} (50% is guessing): {told}."
     balanced = values.get("balanced_accuracy")
     if balanced is None:
         return f"{who}: none of {answer.counted(total, 'item')} got a reply, so nothing can be measured."
@@ -71,10 +84,20 @@ def _answer(overall: Measured, cell: dict[str, str], *, several: bool) -> str:
     return f"{text} {true} of what is TRUE and {false} of what is FALSE{_LEANS.get(str(overall.verdict), '')}."
 
 
-def _headline(overall: Measured, model: str) -> str:
+def _share(balanced: Estimate | None) -> str:
+    if balanced is None:
+        return "no reply"
+    return answer.share(balanced) if balanced.value is not None else answer.undefined(balanced)
+
+
+def _headline(overall: Measured, model: str, strata: dict[str, Measured]) -> str:
     values = overall.estimates
     if "balanced_accuracy" not in values:
         return f"{markdown(model)}: none of {overall.count('total')} items got a reply, so nothing can be measured."
+    if strata:
+        listed = "; ".join(f"{name} {shown(one.estimates.get('balanced_accuracy'))}" for name, one in strata.items())
+        rates = f"coverage {shown(values['coverage'])}; bias {shown(values['bias'])} ({overall.verdict})"
+        return f"{markdown(model)}: balanced accuracy by stratum: {listed}. {rates}."
     rates = "; ".join(
         f"{name} {shown(values[key])}"
         for name, key in (("MCC", "mcc"), ("TPR", "tpr"), ("TNR", "tnr"), ("coverage", "coverage"), ("bias", "bias"))
@@ -97,6 +120,12 @@ def shown(estimate: Estimate | None) -> str:
 def _sections(numbers: Numbers, parser: str, cell: dict[str, str]) -> Iterator[Section]:
     overall = measured(numbers, parser, part="all", **cell)
     place = f"{markdown(cell['model'])}, temperature {cell['temperature']}"
+    strata = _strata(numbers, parser, cell)
+    if strata:
+        yield Section(f"{place}: by stratum", _strata_table("stratum", strata, overall))
+        grades = parts(numbers, parser, "grade", **cell)
+        ordered = {name: grades[name] for name in sorted(grades, key=in_order)}
+        yield Section(f"{place}: by stratum and grade", _strata_table("grade", ordered, overall))
     yield Section(f"{place}: what the replies were", _outcomes(numbers, parser, overall, cell))
     for part in ("family", "split"):
         rows = [_row(name, one) for name, one in parts(numbers, parser, part, **cell).items()]
@@ -106,6 +135,20 @@ def _sections(numbers: Numbers, parser: str, cell: dict[str, str]) -> Iterator[S
     rows = [_row(rule, measured(numbers, rule, part="all", **cell)) for rule in parsers(numbers)]
     head = ("read by", "items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
     yield Section(f"{place}: by each rule of reading a reply", markdown_table(head, rows))
+
+
+def _strata_table(part: str, rows: dict[str, Measured], overall: Measured) -> str:
+    """One row a part, with what its items are worth as independent ones, and the pairs that are right as a whole."""
+    lines = []
+    for name, one in rows.items():
+        worth = one.estimates.get("accuracy_valid", Estimate(None, 0)).also.get("n_effective")
+        few = r"\*" if one.counts["low_support"] else ""
+        counts = (str(one.counts["total"]), number(worth if isinstance(worth, float) else None, 0))
+        cells = (shown(one.estimates.get(key)) for key in ("coverage", "balanced_accuracy", PAIRS, "tpr", "tnr"))
+        lines.append((f"{markdown(name)}{few}", *counts, *cells))
+    head = (part, "items", "effective n", "coverage", "balanced accuracy", "whole pairs right", "TPR", "TNR")
+    note = f"\n\nIntervals are clustered by {overall.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
+    return markdown_table(head, lines) + note
 
 
 def _outcomes(numbers: Numbers, parser: str, overall: Measured, cell: dict[str, str]) -> str:
@@ -119,12 +162,19 @@ def _outcomes(numbers: Numbers, parser: str, overall: Measured, cell: dict[str, 
         ("coverage of first replies", number(first.value)),
         *((f"invalid: {markdown(kind)}", str(count)) for kind, count in kinds.also.items()),
         ("TP / FP / TN / FN", confusion),
-        ("accuracy of valid replies", shown(overall.estimates.get("accuracy_valid"))),
-        ("accuracy, invalid as wrong", shown(overall.estimates.get("accuracy_effective"))),
-        ("balanced accuracy, invalid as wrong", shown(overall.estimates.get("balanced_accuracy_effective"))),
+        *([] if PAIRS in overall.estimates else _mixed(overall)),
         ("tokens that 95% of replies need", f"{number(budget.value, 0)} ({markdown(budget.note)})"),
     ]
     return markdown_table(("replies", ""), rows)
+
+
+def _mixed(overall: Measured) -> list[tuple[str, str]]:
+    """The rates over all items, which are not told where items are of several strata."""
+    return [
+        ("accuracy of valid replies", shown(overall.estimates.get("accuracy_valid"))),
+        ("accuracy, invalid as wrong", shown(overall.estimates.get("accuracy_effective"))),
+        ("balanced accuracy, invalid as wrong", shown(overall.estimates.get("balanced_accuracy_effective"))),
+    ]
 
 
 def _row(name: str, one: Measured) -> tuple[str, ...]:
@@ -134,16 +184,17 @@ def _row(name: str, one: Measured) -> tuple[str, ...]:
 
 
 def _tables(numbers: Numbers) -> Iterator[TableOf]:
-    """by_family, by_split and by_parser: every number of every part under every rule of reading."""
+    """by_family, by_split and by_parser, and by_stratum and by_grade: every number under every rule of reading."""
     cells, head = cells_of(numbers), ("model", "temperature", "parser")
-    for part in ("family", "split"):
+    for part in ("family", "split", *PARTS):
         rows = [
             (cell["model"], cell["temperature"], rule, name, *_values(one))
             for cell in cells
             for rule in parsers(numbers)
             for name, one in sorted(parts(numbers, rule, part, **cell).items())
         ]
-        yield TableOf(f"by_{part}", (*head, part, *COLUMNS), tuple(rows))
+        if rows or part not in PARTS:
+            yield TableOf(f"by_{part}", (*head, part, *COLUMNS), tuple(rows))
     overall = [
         (cell["model"], cell["temperature"], rule, *_values(measured(numbers, rule, part="all", **cell)))
         for cell in cells

@@ -11,20 +11,22 @@ from pathlib import Path
 from perpend.canon import JSON, write_atomic
 from perpend.errors import PerpendError
 from perpend.inert import guard_output, say, say_page
+from perpend.studies.logic.chaosbench.card import CARD, CROISSANT
 from perpend.studies.logic.chaosbench.freeze import MANIFEST, freeze
 from perpend.studies.logic.chaosbench.packaged import FILES, committed, set_root, set_texts, write_set
 from perpend.studies.logic.chaosbench.sources import read_selector
 
 
 def freeze_set() -> dict[str, str]:
-    """Write the committed folder anew from the facts: selector, digests of every file, and the freeze's own files."""
+    """Write the committed folder anew from the facts: selector, card, digests of every file, the freeze's own files."""
     texts = set_texts()
     digests = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in sorted(texts.items())}
     folder = committed()
     body: dict[str, JSON] = dict(digests)
     write_atomic(folder / FILES, json.dumps(body, indent=1) + "\n")
     selector = "data/canonical_v2_files.json"
-    write_atomic(folder / "canonical_v2_files.json", texts[selector])
+    for path in (selector, CARD, CROISSANT):
+        write_atomic(folder / Path(path).name, texts[path])
     with tempfile.TemporaryDirectory() as scratch:
         for path, text in texts.items():
             write_atomic(Path(scratch) / path, text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +15,13 @@ from perpend.studies.logic.chaosbench.baselines import Shortcut, shortcuts
 from perpend.studies.logic.chaosbench.checks import Examined, examine
 from perpend.studies.logic.chaosbench.comparisons import Comparison, compare_runs
 from perpend.studies.logic.chaosbench.items import Record, load_records, text_of
-from perpend.studies.logic.chaosbench.publish import Freeze, criteria, freeze_of, gate_json, integrity
+from perpend.studies.logic.chaosbench.publish import Freeze, criteria, freeze_for, freeze_of, gate_json, integrity
 from perpend.studies.logic.chaosbench.rundir import RUN_MANIFEST
 from perpend.studies.logic.chaosbench.sources import SELECTOR, locate
 from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import Measured, MetricCell, measure, measured, parts, protocol
 from perpend.studies.logic.replies import Prediction
+from perpend.studies.logic.strata import in_order
 
 _CELL = {"model": "", "temperature": ""}
 
@@ -50,8 +51,14 @@ class RunRow:
         return measured(self.numbers, PARSERS[0], part="all", **_CELL) if self.predictions else None
 
     def parts(self, part: str) -> dict[str, Measured]:
-        """Its numbers by 'family' or 'split', in alphabetical order."""
+        """Its numbers by 'family', 'split' or 'grade', in alphabetical order."""
         return dict(sorted(parts(self.numbers, PARSERS[0], part, **_CELL).items()))
+
+    @property
+    def strata(self) -> dict[str, Measured]:
+        """Its numbers by stratum, in the set's order; none where its items are of no stratum."""
+        known = parts(self.numbers, PARSERS[0], "stratum", **_CELL)
+        return {name: known[name] for name in sorted(known, key=in_order)}
 
     @property
     def run_id(self) -> str:
@@ -124,7 +131,16 @@ def analyze(
     freeze = freeze_of(selector)
     files = {path: load_records([locate(path)]) for path in items}
     known = {text_of(record, "id"): record for records in files.values() for record in records}
-    everything = [_run(folder, freeze, known) for folder in folders]
+    editions: dict[str, Freeze] = {}
+
+    def held_to(manifest: Mapping[str, JSON]) -> Freeze:
+        """The freeze of a run, opened once for all runs of one set."""
+        digest = str(manifest.get("dataset_global_sha256"))
+        if digest not in editions:
+            editions[digest] = freeze_for(manifest, freeze, selector)
+        return editions[digest]
+
+    everything = [_run(folder, held_to, known) for folder in folders]
     everything.sort(key=lambda run: (-_balanced(run), run.run_id))
     runs = [run for run in everything if include_failed or not run.failed]
     pool = list(known.values())
@@ -152,8 +168,9 @@ def _folders(runs_dir: Path) -> list[Path]:
     return list(folders.values())
 
 
-def _run(folder: Path, freeze: Freeze, known: Mapping[str, Record]) -> RunRow:
+def _run(folder: Path, held_to: Callable[[Mapping[str, JSON]], Freeze], known: Mapping[str, Record]) -> RunRow:
     examined = examine(folder)
+    freeze = held_to(examined.manifest)
     predictions = tuple(_tagged(prediction, known) for prediction in examined.predictions)
     numbers = Numbers(tuple(MetricCell(PARSERS[0], _CELL).metrics(predictions)))
     return RunRow(
@@ -199,13 +216,12 @@ def _own_baselines(runs: Sequence[RunRow]) -> list[Baseline]:
 def summary(analysis: Analysis) -> dict[str, JSON]:
     """summary.json: the reference's keys and what they lack."""
     freeze = analysis.freeze
-    stored = {str(run.manifest.get("dataset_global_sha256")) for run in analysis.all_runs}
     sha256 = None if freeze.missing else freeze.sha256
     return {
         "generated_utc": analysis.generated,
         "freeze_sha": sha256,
         "recomputed_sha": sha256,
-        "sha_match": None if sha256 is None else stored == {sha256},
+        "sha_match": None if sha256 is None else all(run.acceptance[0].passed for run in analysis.all_runs),
         "explanation": freeze.missing,
         "runs": [_summary(run) for run in analysis.all_runs],
         "shortcut_baselines": [
@@ -223,7 +239,7 @@ def summary(analysis: Analysis) -> dict[str, JSON]:
 def _summary(row: RunRow) -> dict[str, JSON]:
     provider, model = row.provider
     body = protocol(row.numbers, PARSERS[0], **_CELL)
-    left_out = {"per_family", "per_split", "token_budget"}
+    left_out = {"per_family", "per_split", "per_stratum", "per_grade", "token_budget"}
     left_out |= set() if row.predictions else measure([]).numbers().keys()
     latencies = [p.latency_s for p in row.predictions if p.latency_s is not None]
     wall = row.manifest.get("wall_seconds")
@@ -244,6 +260,7 @@ def _summary(row: RunRow) -> dict[str, JSON]:
         "checks": [gate_json(gate) for gate in (*row.integrity, *row.acceptance)],
         "per_family": [{"family": name, **one.numbers()} for name, one in row.parts("family").items()],
         "per_split": [{"split": name, **one.numbers()} for name, one in row.parts("split").items()],
+        "per_stratum": [{"stratum": name, **one.as_json()} for name, one in row.strata.items()],
         "accepted": not row.failed,
         "not_accepted_because": list(row.failed),
     }

@@ -14,6 +14,7 @@ from perpend.studies.logic.chaosbench.rundir import write_json
 from perpend.studies.logic.chaosbench.tables import as_markdown, table_rows, write_tables
 from perpend.studies.logic.metrics import LOW_SUPPORT
 from perpend.studies.logic.report import shown
+from perpend.studies.logic.strata import PAIRS
 
 PAGE = "RUNS_AUDIT.md"
 
@@ -88,20 +89,28 @@ def _comparisons(analysis: Analysis) -> list[str]:
 def _families(run: RunRow) -> list[str]:
     if run.measured is None:
         return []
-    parts = (*run.parts("family").items(), *((f"split {name}", one) for name, one in run.parts("split").items()))
+    parts = (
+        *((f"stratum {name}", one) for name, one in run.strata.items()),
+        *((f"grade: {name}", one) for name, one in run.parts("grade").items()),
+        *run.parts("family").items(),
+        *((f"split {name}", one) for name, one in run.parts("split").items()),
+    )
     rows = []
     for name, one in parts:
         few = r"\*" if one.counts["low_support"] else ""
         balanced, mcc = (shown(one.estimates.get(key)) for key in ("balanced_accuracy", "mcc"))
         coverage, tpr, tnr, bias = (number(one.value(key)) for key in ("coverage", "tpr", "tnr", "bias"))
         total = str(one.counts["total"])
-        rows.append((f"{markdown(name)}{few}", total, coverage, balanced, mcc, tpr, tnr, f"{bias} {one.verdict or ''}"))
+        pairs = [shown(one.estimates.get(PAIRS))] if run.strata else []
+        tail = (tpr, tnr, *pairs, f"{bias} {one.verdict or ''}")
+        rows.append((f"{markdown(name)}{few}", total, coverage, balanced, mcc, *tail))
+    whole = ["whole pairs right"] if run.strata else []
     return [
-        f"## {markdown(run.run_id)}{run.mark} by family and split",
+        f"## {markdown(run.run_id)}{run.mark} by {'stratum, grade, ' if run.strata else ''}family and split",
         "",
         f"Intervals are clustered by {run.measured.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items.",
         "",
-        markdown_table(("", "N", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias"), rows),
+        markdown_table(("", "N", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", *whole, "bias"), rows),
         "",
     ]
 

@@ -27,13 +27,15 @@ class Point(NamedTuple):
 
 
 def points(analysis: Analysis) -> list[Point]:
-    """Every run and shortcut with a defined balanced accuracy, runs first."""
+    """Every run, or each of its strata, and shortcut with a defined balanced accuracy, runs first."""
     shown = []
     for run in analysis.runs:
-        measured = run.measured
-        if measured is not None and "balanced_accuracy" in measured.estimates:
+        named = {f", {name}": one for name, one in run.strata.items()} or {"": run.measured}
+        for what, measured in named.items():
+            if measured is None or "balanced_accuracy" not in measured.estimates:
+                continue
             rates = (measured.value("tpr"), measured.value("tnr"))
-            label = drawable(f"{run.run_id}{run.mark}", 200)
+            label = drawable(f"{run.run_id}{run.mark}{what}", 200)
             shown.append(Point(label, measured.estimates["balanced_accuracy"], *rates, False))
     for base in analysis.baselines:
         for entry in base.shortcuts:

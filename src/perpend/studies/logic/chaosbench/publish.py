@@ -23,7 +23,14 @@ from perpend.studies.logic.chaosbench.items import Record, load_records, text_of
 from perpend.studies.logic.chaosbench.predictions import predictions_path
 from perpend.studies.logic.chaosbench.rundir import METRICS, RECEIPT, RUN_MANIFEST, SUMMARY_PAGE, index_row, read_json
 from perpend.studies.logic.chaosbench.settings import TASK, prompt_hash, settings_from
-from perpend.studies.logic.chaosbench.sources import CANONICAL, MissingDataError, Selector, read_selector
+from perpend.studies.logic.chaosbench.sources import (
+    CANONICAL,
+    SELECTOR,
+    MissingDataError,
+    Selector,
+    read_selector,
+    selector_of,
+)
 from perpend.types import Item
 
 PREDICTIONS = "predictions.jsonl.gz"
@@ -82,6 +89,18 @@ def freeze_of(selector: Path) -> Freeze:
     return Freeze(opened, tuple(opened.digests()))
 
 
+def freeze_for(manifest: Mapping[str, JSON], freeze: Freeze, selector: Path) -> Freeze:
+    """The freeze that a run is held to: the given one, or an older set of the package where the run was made with it.
+
+    Only the default selector gives way: who names another one means that set.
+    """
+    stored = str(manifest.get("dataset_global_sha256"))
+    if selector != SELECTOR or (not freeze.missing and stored == freeze.sha256):
+        return freeze
+    older = selector_of(stored)
+    return freeze if older is None else freeze_of(older)
+
+
 def criteria(run: Examined, freeze: Freeze, numbers: Mapping[str, JSON]) -> list[Gate]:
     """The acceptance criteria of the run plan; the limits are held to these numbers."""
     gates = [_dataset(run.manifest, freeze), _prompt(run.manifest), *limits(numbers)]
@@ -99,7 +118,8 @@ def integrity(run: Examined, freeze: Freeze) -> list[Gate]:
 
 def acceptance(run: Path, selector: Path) -> list[Gate]:
     """The acceptance table of a run folder, and that all it states follows from its texts."""
-    examined, freeze = examine(run), freeze_of(selector)
+    examined = examine(run)
+    freeze = freeze_for(examined.manifest, freeze_of(selector), selector)
     return [*criteria(examined, freeze, examined.stored), *integrity(examined, freeze)]
 
 

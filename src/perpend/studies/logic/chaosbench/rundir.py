@@ -141,8 +141,11 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
     dataset = object_of(manifest, "dataset", "manifest")
     budget = object_of(metrics, "token_budget", "metrics")
     confusion = object_of(metrics, "confusion", "metrics")
+    strata = as_object(metrics.get("per_stratum"))
+    # Items of several strata are never one number: what is told of all of them is how they were answered.
+    rates = [(name, key) for name, key in _RATES if not strata or key == "coverage"]
     key_rows = [
-        *((name, _shown(manifest, object_of(estimates, key, "metrics"))) for name, key in _RATES),
+        *((name, _shown(manifest, object_of(estimates, key, "metrics"))) for name, key in rates),
         *((name.capitalize(), str(metrics.get(name))) for name in _COUNTS),
         ("Coverage of first replies", number(metrics.get("coverage_first_reply"), 4)),
         ("TP / FP / TN / FN", " / ".join(str(confusion.get(key)) for key in CONFUSION)),
@@ -157,6 +160,7 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
         f"Items: {markdown(str(dataset.get('path')))}; read by {parser_stated(manifest)}; {manifest.get('status')}.",
         f"Intervals are clustered by {metrics.get('clustered_by')}.",
         "",
+        *_strata(manifest, strata),
         "## Key Metrics",
         "",
         markdown_table(("Metric", "Value"), key_rows, "|--------|-------|"),
@@ -176,6 +180,24 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
     head = ("Family", "Total", "Coverage", "Accuracy", "Balanced accuracy", "MCC", "TPR", "TNR")
     rule = "|--------|-------|----------|----------|-------------------|-----|-----|-----|"
     return "\n".join([*lines, markdown_table(head, rows, rule)]) + "\n"
+
+
+def _strata(manifest: Mapping[str, JSON], strata: Mapping[str, JSON]) -> list[str]:
+    """The headline of a run on items of several strata: one line each; nothing for other items."""
+    if not strata:
+        return []
+    rows = []
+    for name in strata:
+        body = object_of(strata, name, "metrics")
+        estimates = object_of(body, "estimates", name)
+        worth = as_object(as_object(estimates.get("accuracy_valid")).get("also")).get("n_effective")
+        cells = [_shown(manifest, as_object(estimates.get(key))) for key in ("balanced_accuracy", "pairs_right")]
+        rates = [_plain(manifest, body, key) for key in ("tpr", "tnr")]
+        few = " (low support)" if body.get("low_support") else ""
+        rows.append((markdown(name) + few, str(body.get("total")), number(worth, 0), *cells, *rates))
+    head = ("Stratum", "Total", "Effective n", "Balanced accuracy", "Whole pairs right", "TPR", "TNR")
+    rule = "|---------|-------|-------------|-------------------|-------------------|-----|-----|"
+    return ["## Strata", "", markdown_table(head, rows, rule), ""]
 
 
 def _undefined(manifest: Mapping[str, JSON], estimate: Mapping[str, JSON]) -> str:
@@ -202,6 +224,10 @@ def _plain(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON], key: str, 
 def index_row(name: str, manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> str:
     """The line of a published run in the index."""
     numbers = [_plain(manifest, metrics, key, 4) for key in ("accuracy_valid", "balanced_accuracy", "mcc")]
+    strata = as_object(metrics.get("per_stratum"))
+    if strata:
+        each = (f"{name} {_plain(manifest, as_object(strata[name]), 'balanced_accuracy')}" for name in strata)
+        numbers = ["by stratum", ", ".join(each), "by stratum"]
     run, provider = f"[{markdown(name)}]({name})", markdown(str(manifest.get("provider")))
     row = (run, provider, str(metrics.get("total")), *numbers, str(manifest.get("created_utc"))[:10])
     return markdown_row(row)

@@ -10,7 +10,7 @@ from perpend.canon import JSON, as_list, inside, read_object
 from perpend.errors import DataError
 from perpend.studies.logic.chaosbench.hashes import FileDigest, file_digest, global_sha256
 from perpend.studies.logic.chaosbench.items import Record, line_of, load_records, text_of
-from perpend.studies.logic.chaosbench.packaged import set_root
+from perpend.studies.logic.chaosbench.packaged import PRESENT, edition_of, set_root
 
 SELECTOR = Path("data/canonical_v2_files.json")
 CANONICAL = "canonical"
@@ -57,18 +57,25 @@ def packaged_root() -> Path:
     return set_root()
 
 
-def locate(path: Path) -> Path:
+def locate(path: Path, edition: str | None = None) -> Path:
     """A path as the user wrote it: relative to the current directory, else to the set that comes with the package.
 
     So the commands of a run plan work in any directory. A path that exists in neither place is returned as written.
+    With an edition, a path of the set is looked for in that set and nowhere else.
     """
-    if path.exists() or path.is_absolute():
+    if path.is_absolute() or (edition is None and path.exists()):
         return path
     # Only paths like those of the set: whatever else is missing is not worth making the set for.
     if path.parts[:1] != SELECTOR.parts[:1]:
         return path
-    packaged = packaged_root() / path
+    packaged = (packaged_root() if edition in (None, PRESENT) else set_root(edition)) / path
     return packaged if packaged.exists() else path
+
+
+def selector_of(digest: str) -> Path | None:
+    """The selector of the packaged set with that digest, however old it is; None where no set has it."""
+    edition = edition_of(digest)
+    return None if edition is None else set_root(edition) / SELECTOR
 
 
 def read_selector(path: Path = SELECTOR) -> Selector:
@@ -121,11 +128,15 @@ class ItemSource:
     note: str = ""
 
 
-def open_source(subset: Path | None, dataset: str) -> ItemSource:
-    """The items of a subset file, or of a dataset: 'canonical', or the path of an item file or a selector."""
+def open_source(subset: Path | None, dataset: str, edition: str | None = None) -> ItemSource:
+    """The items of a subset file, or of a dataset: 'canonical', or the path of an item file or a selector.
+
+    `edition` looks for 'canonical' and for the paths of a set in that packaged set; None looks here, then in the
+    present one.
+    """
     if subset is None and dataset == CANONICAL:
-        return _canonical(read_selector())
-    path = locate(subset if subset is not None else Path(dataset))
+        return _canonical(read_selector(locate(SELECTOR, edition)))
+    path = locate(subset if subset is not None else Path(dataset), edition)
     if subset is None and path.suffix == ".json":
         return _canonical(read_selector(path))
     records = load_records([path])

@@ -10,6 +10,7 @@ from perpend.canon import JSON, write_atomic
 from perpend.inert import markdown
 from perpend.report.tables import as_csv, markdown_table, number, undefined
 from perpend.stats.proportions import wilson
+from perpend.studies.logic.chaos.questions.draft import STRATA
 from perpend.studies.logic.chaosbench.analyze import Analysis, Baseline, RunRow
 from perpend.types import Estimate
 
@@ -20,6 +21,7 @@ COLUMNS = (
     "balanced_accuracy", "mcc", "tpr", "tnr", "bias_score", "bias_verdict", "invalid_rate", "is_full_run", "run_id",
     "balanced_accuracy_lo", "balanced_accuracy_hi", "balanced_accuracy_invalid_as_wrong", "mcc_lo", "mcc_hi",
     "tpr_lo", "tpr_hi", "tnr_lo", "tnr_hi", "unfinished", "errors", "items", "accepted",
+    *STRATA,
 )  # fmt: skip
 FAMILY_COLUMNS = (
     "model", "provider", "run_id", "family", "total", "valid", "correct", "coverage", "accuracy_valid",
@@ -40,6 +42,10 @@ SHOWN = (
     ("items", "items"),
     ("accepted", "accepted"),
 )
+MIXED = frozenset(
+    ("balanced_accuracy", "mcc", "tpr", "tnr", "balanced_accuracy_invalid_as_wrong"),
+)
+"""Numbers over all items, which the tables for readers do not show of a run on several strata."""
 _INTERVALS = ("balanced_accuracy", "mcc", "tpr", "tnr")
 _TEX = str.maketrans(
     {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -80,6 +86,9 @@ def _run(run: RunRow) -> Row:
         "items": dataset.get("name") if isinstance(dataset, Mapping) else None,
         "accepted": run.accepted,
     }
+    for stratum, one in run.strata.items():
+        balanced = one.estimates.get("balanced_accuracy", Estimate(None, 0))
+        row |= {stratum: balanced.value, f"{stratum}_lo": balanced.lo, f"{stratum}_hi": balanced.hi}
     return row | _ends({} if run.measured is None else run.measured.estimates)
 
 
@@ -125,23 +134,32 @@ def cell(row: Row, column: str) -> str:
         return "NA" if value is None else str(value)
     lo, hi = row.get(f"{column}_lo"), row.get(f"{column}_hi")
     interval = "" if lo is None or hi is None else f" [{number(lo)}, {number(hi)}]"
+    if column in MIXED and any(row.get(stratum) is not None for stratum in STRATA):
+        return "by stratum"
     if value is None:
-        return "" if column == "items" else str(row.get(f"{column}_undefined", "NA"))
+        return "" if column == "items" or column in STRATA else str(row.get(f"{column}_undefined", "NA"))
     return number(value) + interval
+
+
+def shown_columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """(title, column) of the tables for readers: with the strata where a run has some, right after the items."""
+    strata = [(name, name) for name in STRATA if any(row.get(name) is not None for row in rows)]
+    return [*SHOWN[:2], *strata, *SHOWN[2:]]
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
     """The table in Markdown; shortcuts are marked."""
-    lines = []
+    lines, columns = [], shown_columns(rows)
     for row in rows:
-        cells = [markdown(cell(row, column)) for _, column in SHOWN]
+        cells = [markdown(cell(row, column)) for _, column in columns]
         lines.append([f"*{cells[0]}*" if row.get("provider") == "shortcut" else cells[0], *cells[1:]])
-    return markdown_table([title for title, _ in SHOWN], lines) + "\n"
+    return markdown_table([title for title, _ in columns], lines) + "\n"
 
 
 def as_latex(rows: Sequence[Row]) -> str:
     """The same table for a paper that loads booktabs."""
-    lines = [r"\begin{tabular}{l" + "r" * (len(SHOWN) - 1) + "}", r"\toprule"]
-    lines += [" & ".join(title.translate(_TEX) for title, _ in SHOWN) + r" \\", r"\midrule"]
-    lines += [" & ".join(cell(row, column).translate(_TEX) for _, column in SHOWN) + r" \\" for row in rows]
+    columns = shown_columns(rows)
+    lines = [r"\begin{tabular}{l" + "r" * (len(columns) - 1) + "}", r"\toprule"]
+    lines += [" & ".join(title.translate(_TEX) for title, _ in columns) + r" \\", r"\midrule"]
+    lines += [" & ".join(cell(row, column).translate(_TEX) for _, column in columns) + r" \\" for row in rows]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
