@@ -13,8 +13,8 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -28,11 +28,22 @@ from perpend.studies.logic.chaos.system import Array, Rate, System
 
 # 'escaped': a variable beyond 1e6 times the start's size. 'unfinished': the cap on steps was met. 'failed': the step
 # became too small or the state was not a number, which says nothing of the orbit.
+Lag: TypeAlias = Literal["none", "zero", "some"]
 Status: TypeAlias = Literal["ok", "escaped", "unfinished", "failed"]
 STATUSES: Final[tuple[Status, ...]] = ("ok", "escaped", "unfinished", "failed")
 CAP: Final = 5_000_000
 FLAGS: Final = ("-O2", "-ffp-contract=off", "-fno-math-errno", "-std=gnu11", "-shared", "-fPIC")
 _FOLDER: Final = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class _Frozen:
+    """A system as a key: equal where the right-hand side is the same function."""
+
+    system_id: str
+    rate: Rate
+    parameters: tuple[str, ...]
+    system: System = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +112,7 @@ def compiled(source: str) -> ctypes.CDLL:
 
 
 @cache
-def system_text(rate: Rate, parameters: tuple[str, ...], dimension: int, lag: Literal["none", "zero", "some"]) -> Text:
+def system_text(rate: Rate, parameters: tuple[str, ...], dimension: int, lag: Lag) -> Text:
     """The C text of a right-hand side. With a lag the state's past is one more argument of it; where the lag is zero
     the past is the present."""
     inputs = 2 * dimension if lag == "some" else dimension
@@ -114,7 +125,8 @@ def system_text(rate: Rate, parameters: tuple[str, ...], dimension: int, lag: Li
 def definitions(system: System, dimension: int) -> str:
     """The sizes and kinds that the C text is compiled for."""
     turns = ", ".join(repr(float(system.turn)) if i in system.angles else "0.0" for i in range(dimension))
-    return f"#include <math.h>\n#define N {dimension}\n#define MAP {int(system.kind == 'map')}\n#define TURNS {{{turns}}}\n"
+    is_map = int(system.kind == "map")
+    return f"#include <math.h>\n#define N {dimension}\n#define MAP {is_map}\n#define TURNS {{{turns}}}\n"
 
 
 def pointer(array: Array) -> Any:
@@ -154,12 +166,12 @@ class Machine:
         x = self._start(state)
         steps, passed = ctypes.c_long(), ctypes.c_double()
         status = self._library.advance(
-            pointer(self._vector(values)), pointer(x), *_doubles(time, span, tolerance, longest(self.system, values)),
+            pointer(self._vector(values)), pointer(x), *doubles(time, span, tolerance, longest(self.system, values)),
             ctypes.c_long(cap), ctypes.byref(steps), ctypes.byref(passed),
         )  # fmt: skip
         return Reached(x, time + passed.value, STATUSES[status], steps.value)
 
-    def follow(  # noqa: PLR0913
+    def follow(  # noqa: PLR0913, PLR0917
         self,
         values: Mapping[str, float],
         state: Array,
@@ -184,8 +196,8 @@ class Machine:
         divergence, passed = ctypes.c_double(), ctypes.c_double()
         steps, finished = ctypes.c_long(), ctypes.c_long()
         status = self._library.follow(
-            pointer(self._vector(values)), pointer(x), *_doubles(time, interval), ctypes.c_long(count),
-            *_doubles(tolerance, longest(self.system, values)), ctypes.c_long(cap), ctypes.c_int(exponents),
+            pointer(self._vector(values)), pointer(x), *doubles(time, interval), ctypes.c_long(count),
+            *doubles(tolerance, longest(self.system, values)), ctypes.c_long(cap), ctypes.c_int(exponents),
             pointer(growth), pointer(states), ctypes.byref(divergence), pointer(low), pointer(high),
             ctypes.byref(steps), ctypes.byref(finished), ctypes.byref(passed),
         )  # fmt: skip
@@ -194,7 +206,7 @@ class Machine:
         end = time + passed.value
         return Followed(growth[:done], states[:done], mean, low, high, STATUSES[status], steps.value, x, end)
 
-    def section(  # noqa: PLR0913
+    def section(  # noqa: PLR0913, PLR0917
         self,
         values: Mapping[str, float],
         state: Array,
@@ -217,7 +229,7 @@ class Machine:
         times, points = np.zeros(room), np.zeros((room, self.dimension))
         found, steps, passed = ctypes.c_long(), ctypes.c_long(), ctypes.c_double()
         self._library.section(
-            pointer(self._vector(values)), pointer(x), *_doubles(time, span, tolerance, longest(self.system, values)),
+            pointer(self._vector(values)), pointer(x), *doubles(time, span, tolerance, longest(self.system, values)),
             ctypes.c_long(cap), ctypes.c_int(variable), ctypes.c_double(level), ctypes.c_long(room), pointer(times),
             pointer(points), ctypes.byref(found), ctypes.byref(steps), ctypes.byref(passed),
         )  # fmt: skip
@@ -227,13 +239,14 @@ class Machine:
         """The rate of change (a map's next state) and the Jacobian at one state."""
         rate, jacobian = np.zeros(self.dimension), np.zeros((self.dimension, self.dimension))
         self._library.probe(
-            pointer(self._vector(values)), *_doubles(time), pointer(self._start(state)), pointer(rate),
+            pointer(self._vector(values)), *doubles(time), pointer(self._start(state)), pointer(rate),
             pointer(jacobian),
         )  # fmt: skip
         return rate, jacobian
 
 
-def _doubles(*numbers: float) -> tuple[ctypes.c_double, ...]:
+def doubles(*numbers: float) -> tuple[ctypes.c_double, ...]:
+    """Numbers as C takes them."""
     return tuple(ctypes.c_double(x) for x in numbers)
 
 
@@ -252,6 +265,16 @@ def whole(system: System, span: float, interval: float) -> int:
     return int(np.floor(span / interval * (1 + 1e-12)))
 
 
+def lagging(system: System, values: Mapping[str, float]) -> Lag:
+    """Whether the right-hand side takes a past state, and whether that is the present."""
+    return "none" if system.lag is None else "some" if system.is_delayed(values) else "zero"
+
+
+@cache
+def _made(frozen: _Frozen, dimension: int, lag: Lag) -> Machine:
+    return Machine(frozen.system, dimension, system_text(frozen.system.rate, frozen.parameters, dimension, lag))
+
+
 def machine(system: System, values: Mapping[str, float]) -> Machine:
     """The machine of a system at the dimension that the parameters give it. DataError for a noisy system."""
     if system.is_noisy(values):
@@ -259,5 +282,5 @@ def machine(system: System, values: Mapping[str, float]) -> Machine:
     dimension = system.dimension(values)
     if dimension is None:
         raise DataError(f"{system.system_id}: delays are not here yet")
-    lag: Literal["none", "zero"] = "none" if system.lag is None else "zero"
-    return Machine(system, dimension, system_text(system.rate, tuple(system.parameters), dimension, lag))
+    frozen = _Frozen(system.system_id, system.rate, tuple(system.parameters), system)
+    return _made(frozen, dimension, lagging(system, values))

@@ -138,8 +138,7 @@ ALWAYS void step(const int M, double t, double h, const double *q, const double 
         0.20136540080403034 * k[10][i] + 0.04471061572777259 * k[11][i]))
 }
 
-static __attribute__((noinline)) void step_plain(double t, double h, const double *q, const double *x,
-                                                 double (*k)[N], double *y) {
+APART void step_plain(double t, double h, const double *q, const double *x, double (*k)[N], double *y) {
     step(-1, t, h, q, x, k, y);
 }
 
@@ -222,7 +221,6 @@ ALWAYS int march(const int M, const double *q, double *x, double t, double span,
 }
 
 /* Three copies for the compiler: the state alone, all tangents of a small system, and any number of them. */
-#define APART static __attribute__((noinline))
 APART int march_plain(const double *q, double *x, double t, double span, int single, Walk *w, double *passed) {
     return march(-1, q, x, t, span, single, w, 0, passed);
 }

@@ -61,7 +61,7 @@ class _Writer:
             return f"q[{self.slots[node]}]"
         return {"state": f"x[{int(value)}]", "time": "t"}.get(operation, f"n{node}")
 
-    def written(self, node: int) -> str:
+    def written(self, node: int) -> str:  # noqa: PLR0911  one for each form of C
         """The operation of a node as C."""
         operation, arguments, value = self._tape.nodes[node]
         names = [self.name(a) for a in arguments]
@@ -107,13 +107,15 @@ def text(tape: Tape, outputs: Sequence[int], dimension: int) -> Text:
     varying = [n for n in dict.fromkeys(entries) if not writer.is_fixed(n)]
     places = {node: f"j[{i}]" for i, node in enumerate(varying)}
     signature = "double t, const double *restrict x, const double *restrict q, double *restrict out"
+    vectors = "const double *restrict j, const double *restrict q, const double *restrict v"
     unused = "    (void)t; (void)x; (void)q;"
     stores = [f"    out[{i}] = {writer.name(node)};" for i, node in enumerate(outputs)]
     rate = [
+        "#define APART static __attribute__((noinline))",
         f"enum {{ SETTLED = {max(1, len(writer.slots))} }};",
-        "static __attribute__((noinline)) void settle(const double *p, double *q) {\n    (void)p; (void)q;",
+        "APART void settle(const double *p, double *q) {\n    (void)p; (void)q;",
         *writer.settle(),
-        f"}}\nstatic __attribute__((noinline)) void rate({signature}) {{\n{unused}",
+        f"}}\nAPART void rate({signature}) {{\n{unused}",
         *writer.body(outputs),
         *stores,
         "}\n",
@@ -126,15 +128,14 @@ def text(tape: Tape, outputs: Sequence[int], dimension: int) -> Text:
     cells = [f"    out[{i * dimension + part}] = {entry[n]};" for i, row in enumerate(rows) for part, n in row.items()]
     jacobian = [
         f"enum {{ VARYING = {max(1, len(varying))} }};",
-        f"static __attribute__((noinline)) double linear({signature}, double *restrict j) {{\n{unused} (void)j;",
+        f"APART double linear({signature}, double *restrict j) {{\n{unused} (void)j;",
         *writer.body([*outputs, *varying, trace]),
         *stores,
         *(f"    {place} = {writer.name(node)};" for node, place in places.items()),
         f"    return {writer.name(trace)};\n}}",
-        "static void spread(const double *restrict j, const double *restrict q, const double *restrict v, "
-        "double *restrict out) {\n    (void)j; (void)q; (void)v;",
+        f"static void spread({vectors}, double *restrict out) {{\n    (void)j; (void)q; (void)v;",
         *spreads,
-        "}\nstatic __attribute__((noinline)) void dense(const double *j, const double *q, double *out) {\n    (void)j; (void)q;",
+        "}\nAPART void dense(const double *j, const double *q, double *out) {\n    (void)j; (void)q;",
         f"    for (int i = 0; i < {len(outputs) * dimension}; i++) out[i] = 0.0;",
         *cells,
         "}\n",

@@ -21,10 +21,10 @@ Number: TypeAlias = float | int | bool
 Node: TypeAlias = tuple[str, tuple[int, ...], float]
 
 _COMPARED: Final = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
-_UNARY: Final = (
+_UNARY: Final = frozenset(
     "sin cos tan exp log sqrt sinh cosh tanh arctan arcsin arccos absolute sign floor negative square positive "
-    "arcsinh log1p expm1 reciprocal fabs"
-).split()
+    "arcsinh log1p expm1 reciprocal fabs".split()
+)
 
 
 class Tape:
@@ -127,7 +127,7 @@ class Tape:
         return a if a == b else self.node("select", condition, a, b)
 
 
-class Expr:
+class Expr(np.lib.mixins.NDArrayOperatorsMixin):
     """A symbol with the arithmetic of a number, of which every operation is written on the tape."""
 
     __slots__ = ("node", "tape")
@@ -143,57 +143,6 @@ class Expr:
 
     def __getitem__(self, key: None) -> object:
         return _boxed(self)[key].view(Symbols)
-
-    def __add__(self, other: object) -> object:
-        return np.add(self, other)
-
-    def __radd__(self, other: object) -> object:
-        return np.add(other, self)
-
-    def __sub__(self, other: object) -> object:
-        return np.subtract(self, other)
-
-    def __rsub__(self, other: object) -> object:
-        return np.subtract(other, self)
-
-    def __mul__(self, other: object) -> object:
-        return np.multiply(self, other)
-
-    def __rmul__(self, other: object) -> object:
-        return np.multiply(other, self)
-
-    def __truediv__(self, other: object) -> object:
-        return np.true_divide(self, other)
-
-    def __rtruediv__(self, other: object) -> object:
-        return np.true_divide(other, self)
-
-    def __pow__(self, other: object) -> object:
-        return np.power(self, other)
-
-    def __rpow__(self, other: object) -> object:
-        return np.power(other, self)
-
-    def __mod__(self, other: object) -> object:
-        return np.remainder(self, other)
-
-    def __neg__(self) -> object:
-        return np.negative(self)
-
-    def __abs__(self) -> object:
-        return np.absolute(self)
-
-    def __lt__(self, other: object) -> object:
-        return np.less(self, other)
-
-    def __le__(self, other: object) -> object:
-        return np.less_equal(self, other)
-
-    def __gt__(self, other: object) -> object:
-        return np.greater(self, other)
-
-    def __ge__(self, other: object) -> object:
-        return np.greater_equal(self, other)
 
 
 class Symbols(np.ndarray[tuple[int, ...], np.dtype[np.object_]]):
