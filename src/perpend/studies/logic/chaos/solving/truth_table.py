@@ -1,0 +1,390 @@
+"""A solver for questions whose rules stand in the text: it reads the sentences and tries every case.
+
+Only the question's text is read. A sentence is a rule, a fact, a claim, the question, or a frame around them. What fits
+no pattern is refused, and so is a frame that names a property: an answer is never a guess.
+
+Properties are phrases: 'is stiff', 'has no time delay', 'does not show bursts', each with a plural ('are stiff') and a
+form after 'to' or 'must' ('be stiff'). Rules, with P, Q, R for phrases:
+
+P → Q           If a system P, then it Q. Every (any, each) system that P Q. All systems that P Q. A system Q if it P.
+                A system P only if it Q. Only systems that Q P. For a system to P, it must Q. A system cannot P unless
+                it Q. For a system to Q, it is enough that it P. There is no system that P but not-Q. Every grey system
+                Q. Only grey systems P.
+P → not-Q       No system that P Q.
+not-P → Q       Unless a system P, it Q. A system Q unless it P. (At least one of the two; perhaps both.)
+P and R → Q     the same with 'P and R'; 'P or R' for either
+P → Q or R      If a system P, it Q or R, or both. … either Q or R, but not both.
+P or Q          Every system P or Q, or both. Every system either P or Q, but not both.
+P ↔ Q           A system P if and only if (exactly when) it Q.
+some P is Q     Some systems that P Q. At least one … There are … Not every system that P not-Q.
+
+All rules speak of every object of one class. A case is a choice of all properties that obeys the rules; the table has a
+line for every choice. Each object is in some case that has its facts, and each 'some' needs a case of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TypeAlias
+
+from perpend.errors import DataError
+
+Signed: TypeAlias = tuple[str, bool]
+"""A property and whether it is asserted."""
+
+MOST_PROPERTIES = 24
+_VERBS = ("show", "need", "use", "pass", "bear")
+_V = "|".join(_VERBS)
+_S = "|".join(f"{verb}es" if verb.endswith("ss") else f"{verb}s" for verb in _VERBS)
+_REST = r"(?:[\w'’–-]+ )*?[\w'’–-]+"
+_THIRD = rf"(?:is not|is|has no|has|does not (?:{_V})|{_S}) {_REST}"
+_PLURAL = rf"(?:are not|are|have no|have|do not (?:{_V})|{_V}) {_REST}"
+_BASE = rf"(?:not be|be|have no|have|not (?:{_V})|{_V}) {_REST}"
+_HEADS: Mapping[str, Signed] = {
+    **dict.fromkeys(("is", "are", "be"), ("be", True)),
+    **dict.fromkeys(("is not", "are not", "not be"), ("be", False)),
+    **dict.fromkeys(("has", "have"), ("have", True)),
+    **dict.fromkeys(("has no", "have no"), ("have", False)),
+    **{head: (verb, True) for verb, third in zip(_VERBS, _S.split("|"), strict=True) for head in (verb, third)},
+    **{f"{head} {verb}": (verb, False) for verb in _VERBS for head in ("does not", "do not", "not")},
+}
+_GRAMMAR_WORDS = frozenset(
+    f"is are be has have does do not no and or but if it that unless either both only {_S} {_V}".replace("|", " ").split()
+)
+_ALL = rf"{_THIRD}(?: and {_THIRD})*"
+_OF = r"an? [\w-]+"
+
+_RULES: tuple[tuple[str, str], ...] = (
+    ("iff", rf"{_OF} (?P<g>{_THIRD}) (?:if and only if|exactly when|when, and only when,) it (?P<t>{_THIRD})"),
+    ("if", rf"{_OF} (?P<g>{_THIRD}) only if it (?P<t>{_THIRD})"),
+    ("if", rf"{_OF} (?:cannot (?P<g>{_BASE}) unless|can only (?P<g2>{_BASE}) if) it (?P<t>{_THIRD})"),
+    ("if", rf"{_OF} (?P<t>{_THIRD}) (?:if|whenever|provided that) it (?P<g>.+)"),
+    ("unless", rf"{_OF} (?P<t>{_THIRD}) unless it (?P<g>{_THIRD})"),
+    ("unless", rf"unless {_OF} (?P<g>{_THIRD}), it (?P<t>{_THIRD})"),
+    ("if", rf"(?:if|whenever|provided that|in every case where) {_OF} (?P<g>.+?), (?:then )?it (?P<t>.+)"),
+    ("if", rf"only if {_OF} (?P<t>{_THIRD}) is it the case that it (?P<g>{_THIRD})"),
+    ("if", rf"for {_OF} to (?P<g>{_BASE}), it must (?P<t>{_BASE})"),
+    ("if", rf"in order to (?P<g>{_BASE}), {_OF} must (?P<t>{_BASE})"),
+    ("if", rf"for {_OF} to (?P<t>{_BASE}), it is enough that it (?P<g>{_ALL})"),
+    ("if", rf"all it takes for {_OF} to (?P<t>{_BASE}) is that it (?P<g>{_ALL})"),
+    ("none", rf"(?:there is no [\w-]+ that|(?:it never happens that|one never meets) {_OF}(?: that)?)"
+             rf" (?P<g>{_ALL}) but (?P<t>{_THIRD})"),
+    ("none", rf"(?:no|not a single) [\w-]+ that (?P<g>{_ALL}) (?P<t>{_THIRD})"),
+    ("if", rf"(?:every|any|each|whatever else holds of it, an?) [\w-]+ that (?P<g>{_THIRD}) (?P<t>{_THIRD})"),
+    ("if", rf"(?:all|without exception,) [\w-]+ that (?P<g>{_PLURAL}) (?P<t>{_PLURAL})"),
+    ("if", rf"only [\w-]+ that (?P<t>{_PLURAL}) (?P<g>{_PLURAL})"),
+    ("if", rf"(?:every|any) (?P<a>[\w-]+) [\w-]+ (?P<t>{_THIRD})"),
+    ("if", rf"all (?P<a>[\w-]+) [\w-]+ (?P<t>{_PLURAL})"),
+    ("none", rf"no (?P<a>[\w-]+) [\w-]+ (?P<t>{_THIRD})"),
+    ("only", rf"only (?P<a>[\w-]+) [\w-]+ (?P<t>{_PLURAL})"),
+    ("if", rf"(?:every|any|each) [\w-]+ (?P<t>(?:either )?{_THIRD} or {_THIRD}, (?:or|but not|but never) both)"),
+    ("if", r"whatever [\w-]+ one takes, it (?P<t>.+)"),
+    ("if", rf"of every [\w-]+ at least one of two things is true: it (?P<t>{_THIRD}) or it (?P<t2>{_THIRD})"),
+    ("one", rf"of every [\w-]+ exactly one of two things is true: it (?P<t>{_THIRD}) or it (?P<t2>{_THIRD})"),
+    ("some", rf"some [\w-]+ that (?P<g>{_PLURAL}) (?P<t>{_PLURAL})"),
+    ("some", rf"at least one [\w-]+ that (?P<g>{_THIRD}) (?P<t>{_THIRD})"),
+    ("some", rf"there are [\w-]+ that (?P<g>{_PLURAL}) and (?P<t>{_PLURAL})"),
+    ("not all", rf"not every [\w-]+ that (?P<g>{_THIRD}) (?P<t>{_THIRD})"),
+)  # fmt: skip
+_RULE_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _RULES)
+
+_STEMS: Mapping[str, str] = {
+    "follows": "does it follow that|does it follow from these statements alone that|must it then be the case that|is it "
+    "certain, on this basis alone, that|can one conclude that|do these statements imply that|is it a logical consequence "
+    "of this that|is one entitled to infer that|would it be valid to conclude that|do these statements together prove "
+    "that|true or false: it follows from these statements that|true or false: if all this holds, it must be that|is it "
+    "correct to deduce that|is it true in every case that the statements allow that|decide whether it follows from the "
+    "statements below that|say whether the statements below force it to be true that|the question is whether one can "
+    "prove from what comes next that|say whether this conclusion follows from the statements after it:|say true if the "
+    "statements below imply, and false if they do not, that",
+    "excluded": "is it ruled out that|must it be false that|do these statements exclude that|is it impossible, given "
+    "these statements, that|do these statements together refute the claim that|would it contradict these statements to "
+    "say that|can it be ruled out, on this basis alone, that|true or false: given these statements, it is impossible "
+    "that|true or false: these statements rule out that|is it certainly false, on this basis alone, that|does it follow "
+    "that it is not the case that|is there no way in which all this holds and it is true that|decide whether the "
+    "statements below rule out that|say whether the statements below force it to be false that|the question is whether "
+    "what comes next makes it impossible that|say true if the statements below exclude, and false if they do not, that",
+    "consistent": "could it be that|as far as these statements go, could it be that|is it possible, given only this, "
+    "that|is it compatible with these statements that|do these statements leave room for it to be true that|could one "
+    "accept all this and also hold, without contradiction, that|true or false: given these statements, it is possible "
+    "that|true or false: the statements do not rule out that|may it still be, for all these statements say, that|is "
+    "there a way in which all this holds and it is true that|can all this hold if it is also true that|is it free of "
+    "contradiction to add that|decide whether the statements below leave it possible that|say whether it can be, without "
+    "contradiction to the statements below, that|the question is whether what comes next allows that|say true if the "
+    "statements below permit, and false if they do not, that",
+    "decided": "do these statements settle whether|is it settled by this whether|can one tell from this alone whether|is "
+    "this enough to decide, one way or the other, whether|true or false: these statements leave no doubt whether|does "
+    "one then know, one way or the other, whether|can it be worked out from the statements whether|is the information "
+    "sufficient to say whether|true or false: from these statements one can find out whether|does a yes or a no follow "
+    "to the question whether|decide whether the statements below are enough to tell whether|say whether the statements "
+    "below settle the question whether|say true if one can find out from the statements below, and false if one cannot, "
+    "whether",
+}  # fmt: skip
+_ASKED_AHEAD: Mapping[str, str] = {
+    "follows": "does this follow|do the statements prove this|must this be true|is this a valid conclusion|is this a "
+    "consequence of the statements",
+    "excluded": "do the statements rule this out|must this be false|is this refuted by the statements|is this "
+    "impossible, if the statements hold|does this contradict the statements",
+    "consistent": "is this compatible with the statements|could this be true, if the statements hold|do the statements "
+    "allow this|can this hold together with the statements|is there no contradiction between this and the statements",
+    "decided": "do the statements settle whether this is so|can one tell from the statements whether this is right|is "
+    "it possible to say, one way or the other, whether this is true|are the statements enough to decide whether this is "
+    "so",
+    "together": "can all these statements be true together|can all of this be true at once|are these statements "
+    "consistent with each other|is there a way for all of these statements to be true|true or false: these statements "
+    "do not contradict each other|are all of these statements, taken together, free of contradiction",
+}  # fmt: skip
+_CLAIM = re.compile(
+    r"(?:a student says|a colleague suggests|someone proposes|a reader supposes|consider the claim|one more statement is "
+    r"put forward, namely) that (?P<claim>.+)"
+)
+_FACT = re.compile(
+    r"(?:(?:it is given|it is known|we are told|suppose further|it has been checked|it is agreed|the lab book says|an "
+    rf"inspection has confirmed) that |in addition, |according to its data sheet, )?(?P<who>.+?) (?P<facts>{_THIRD}"
+    rf"(?:, {_THIRD})*(?: and {_THIRD})?)"
+)
+_FACT_OF = re.compile(rf"of (?P<who>.+?) it is known that it (?P<facts>{_THIRD}(?:, {_THIRD})*(?: and {_THIRD})?)")
+_FRAME = re.compile(
+    r"(?:suppose only|assume only|take the|take these|take one|grant the|here is a|work only|let the|let s |for this "
+    r"exercise|the statements below|nothing but the|imagine a|a lecturer|an exercise sheet|suppose that exactly|suppose "
+    r"that the following|accept the|treat the|only the following may|a laboratory keeps|a technician has|an inventory of|"
+    r"the technical words|the terms are|some of the words are|do not look|set aside|forget what|what you know|leave "
+    r"aside|there is an? [\w-]+,? [\w ]+$|there are two|two [\w-]+ (?:are at hand|stand on|go by)|anna (?:and|brings)).*"
+)
+_MARK = re.compile(r"(?:\(\d+\)|\[\d+\]|rule \d+:) ")
+_UNIVERSAL = re.compile(rf"(?P<word>every|no) [\w-]+ that (?P<g>{_THIRD}) (?P<t>{_THIRD})")
+_OBJECT_CLAIM = re.compile(rf"(?P<who>.+?) (?P<t>{_THIRD}(?: or {_THIRD}, or both)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a rule asks of a case: all of `given` (one of them, if `any_given`) brings one of `then` (just one, if `exact`).
+
+    `both_ways` adds the way back; with `witness` the rule says only that some case has all of `given` and `then`.
+    """
+
+    given: tuple[Signed, ...]
+    then: tuple[Signed, ...]
+    any_given: bool = False
+    exact: bool = False
+    both_ways: bool = False
+    witness: bool = False
+
+
+@dataclass(slots=True)
+class ReadQuestion:
+    """A question as it was read. `who` is None where it asks of every object with `premises`."""
+
+    rules: list[Condition] = field(default_factory=list)
+    facts: dict[str, list[Signed]] = field(default_factory=dict)
+    kind: str = ""
+    who: str | None = None
+    premises: tuple[Signed, ...] = ()
+    claim: tuple[Signed, ...] = ()
+    """One of these is enough."""
+
+
+def answer(question: str) -> bool:
+    """The answer to a question, yes or no.
+
+    Undefined, a DataError: a sentence is not understood; it is not clear what is asked; the statements contradict each
+    other (unless that is the question); there are too many properties for a table.
+    """
+    return decide(read(question))
+
+
+def read(question: str) -> ReadQuestion:
+    """The rules, the facts and what is asked."""
+    found = ReadQuestion()
+    frames: list[str] = []
+    claims: list[str] = []
+    asked: list[tuple[str, str]] = []
+    for sentence in re.split(r"(?<=[.?]) (?=[A-Z(\[])", question):
+        text = _MARK.sub("", sentence[:1].lower() + sentence[1:].rstrip(".?"), count=1)
+        text = text[:1].lower() + text[1:]
+        ahead = next((kind for kind, stems in _ASKED_AHEAD.items() if text in stems.split("|")), None)
+        stem = max((stem for stem in _KIND_OF_STEM if text.startswith(f"{stem} ")), key=len, default=None)
+        if ahead:
+            asked.append((ahead, ""))
+        elif stem:
+            asked.append((_KIND_OF_STEM[stem], text.removeprefix(stem).strip()))
+        elif claim := _CLAIM.fullmatch(text):
+            claims.append(claim["claim"])
+        elif _FRAME.fullmatch(text.lower()):
+            frames.append(text)
+        elif rule := _rule(text):
+            found.rules.append(rule)
+        else:
+            who, facts = _fact(text)
+            found.facts.setdefault(who, []).extend(facts)
+    if len(asked) != 1 or len(claims) != (asked[0][1] == "" and asked[0][0] != "together"):
+        raise DataError("it is not clear what is asked")
+    found.kind = asked[0][0]
+    if found.kind != "together":
+        _claim(asked[0][1] or claims[0], found)
+    _check_frames(frames, found)
+    return found
+
+
+_KIND_OF_STEM = {stem: kind for kind, stems in _STEMS.items() for stem in stems.split("|")}
+
+
+def _rule(text: str) -> Condition | None:
+    """The rule that a sentence states; None where it is no rule."""
+    for kind, pattern in _RULE_PATTERNS:
+        found = pattern.fullmatch(text)
+        if not found:
+            continue
+        parts = found.groupdict()
+        adjective = ((f"be {parts['a']}", True),) if parts.get("a") else ()
+        given_text = parts.get("g") or parts.get("g2") or ""
+        given = adjective or (_several(given_text) if given_text else ())
+        any_given = " or " in given_text
+        then_text = parts["t"]
+        exact = kind == "one" or then_text.endswith((", but not both", ", but never both"))
+        then = _several(re.sub(r", (?:or|but not|but never) both$", "", then_text.removeprefix("either ")))
+        if " or " in then_text and not exact and not then_text.endswith(", or both"):
+            raise DataError(f"whether both may hold is not said: {text!r}")
+        if parts.get("t2"):
+            then += _several(parts["t2"])
+        match kind:
+            case "unless":
+                given = _denied(given)
+            case "none" | "not all":
+                then = _denied(then)
+            case "only":
+                given, then = then, given
+        return Condition(given, then, any_given, exact, both_ways=kind == "iff", witness=kind in ("some", "not all"))
+    return None
+
+
+def _denied(literals: Iterable[Signed]) -> tuple[Signed, ...]:
+    return tuple((name, not holds) for name, holds in literals)
+
+
+def _fact(text: str) -> tuple[str, tuple[Signed, ...]]:
+    found = _FACT_OF.fullmatch(text) or _FACT.fullmatch(text)
+    if not found:
+        raise DataError(f"a sentence is not understood: {text!r}")
+    return _object(found["who"]), _several(found["facts"])
+
+
+def _object(who: str) -> str:
+    """The name of an object. Of classes and of nothing no fact is read: such a sentence would be a rule."""
+    if re.match(r"(?:an?|every|any|each|all|no|some|only|if|unless|whenever|it|of|there|for|not) ", f"{who.lower()} "):
+        raise DataError(f"a sentence about {who!r} is not understood")
+    return who[:1].lower() + who[1:]
+
+
+def _claim(text: str, found: ReadQuestion) -> None:
+    """What is asked: of every object of a sort, or of one object."""
+    if universal := _UNIVERSAL.fullmatch(text):
+        found.premises = _several(universal["g"])
+        then = _several(universal["t"])
+        found.claim = then if universal["word"] == "every" else _denied(then)
+    elif single := _OBJECT_CLAIM.fullmatch(text):
+        found.who = _object(single["who"])
+        found.claim = _several(single["t"].removesuffix(", or both"))
+    else:
+        raise DataError(f"what is asked is not understood: {text!r}")
+
+
+def _several(text: str) -> tuple[Signed, ...]:
+    """The phrases of a list, all joined by 'and' or all by 'or'."""
+    if " and " in text and " or " in text:
+        raise DataError(f"'and' and 'or' are mixed: {text!r}")
+    return tuple(_phrase(part) for part in re.split(r", | and | or ", text))
+
+
+def _phrase(text: str) -> Signed:
+    """The property of a phrase, and whether it is asserted: 'has no time delay' is ('have time delay', False)."""
+    head = max((head for head in _HEADS if text.startswith(f"{head} ")), key=len, default="")
+    rest = text.removeprefix(head).strip()
+    if not head or not rest or _GRAMMAR_WORDS & set(rest.split()):
+        raise DataError(f"a phrase is not understood: {text!r}")
+    verb, holds = _HEADS[head]
+    return f"{verb} {re.sub('^an? ', '', rest)}", holds
+
+
+def _check_frames(frames: Iterable[str], found: ReadQuestion) -> None:
+    """A frame that names a property would be a statement that was not read."""
+    literals = [*found.claim, *found.premises, *(fact for facts in found.facts.values() for fact in facts)]
+    literals += [literal for rule in found.rules for literal in (*rule.given, *rule.then)]
+    for text in frames:
+        for name, _ in literals:
+            if re.search(rf"\b{re.escape(name.split(' ', 1)[1])}\b", text):
+                raise DataError(f"a sentence is not understood: {text!r}")
+
+
+@cache
+def _column(place: int, count: int) -> int:
+    """One bit for each line of a table of `count` properties: whether the property at `place` holds there."""
+    half = 1 << place
+    column, length = ((1 << half) - 1) << half, 2 * half
+    while length < 1 << count:
+        column |= column << length
+        length *= 2
+    return column
+
+
+class _Table:
+    """All choices of the properties that a question names."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = list(dict.fromkeys(names))
+        if len(self.names) > MOST_PROPERTIES:
+            raise DataError(f"{len(self.names)} properties are too many for a table")
+        self.every = (1 << (1 << len(self.names))) - 1
+
+    def lines(self, literal: Signed) -> int:
+        """The lines in which a literal is true."""
+        column = _column(self.names.index(literal[0]), len(self.names))
+        return column if literal[1] else self.every & ~column
+
+    def all_of(self, literals: Iterable[Signed]) -> int:
+        """The lines in which all are true."""
+        lines = self.every
+        for literal in literals:
+            lines &= self.lines(literal)
+        return lines
+
+    def one_of(self, literals: Iterable[Signed]) -> int:
+        """The lines in which at least one is true."""
+        lines = 0
+        for literal in literals:
+            lines |= self.lines(literal)
+        return lines
+
+    def obeying(self, rule: Condition) -> int:
+        """The lines that a rule allows."""
+        given = self.one_of(rule.given) if rule.any_given else self.all_of(rule.given)
+        then = self.one_of(rule.then)
+        if rule.exact:
+            then &= ~self.all_of(rule.then)
+        lines = (self.every & ~given) | then
+        return lines & (given | ~then) if rule.both_ways else lines
+
+
+def decide(found: ReadQuestion) -> bool:
+    """The answer to a question that was read; the cases in which it is undefined stand at `answer`."""
+    literals = [literal for rule in found.rules for literal in (*rule.given, *rule.then)]
+    literals += [fact for facts in found.facts.values() for fact in facts]
+    table = _Table(name for name, _ in (*literals, *found.premises, *found.claim))
+    allowed = table.every
+    for rule in found.rules:
+        if not rule.witness:
+            allowed &= table.obeying(rule)
+    needed = [table.all_of(facts) for facts in found.facts.values()]
+    needed += [table.all_of((*rule.given, *rule.then)) for rule in found.rules if rule.witness]
+    consistent = bool(allowed) and all(lines & allowed for lines in needed)
+    if found.kind == "together":
+        return consistent
+    cases = allowed & table.all_of(found.premises if found.who is None else found.facts.get(found.who, ()))
+    if not consistent or not cases:
+        raise DataError("the statements contradict each other")
+    claim = table.one_of(found.claim)
+    always, never = not cases & ~claim, not cases & claim
+    return {"follows": always, "excluded": never, "consistent": not never, "decided": always or never}[found.kind]
