@@ -10,36 +10,36 @@ from perpend.studies.logic.chaos.questions.reason import divergence, fixed, form
 from perpend.studies.logic.chaos.questions.reason.equations import FACT_NAMES, NAMES, Equations, Stem
 from perpend.studies.logic.chaos.questions.reason.facts import BaseFact
 from perpend.studies.logic.chaos.questions.reason.layouts import laid_out, setting
+from perpend.studies.logic.chaos.questions.reason.quartet import Quartet
 from perpend.studies.logic.chaos.questions.reason.remarks import Remark
-from perpend.studies.logic.chaos.questions.reason.square import Square
 from perpend.studies.logic.chaos.questions.world import Sources
 
-KINDS: Mapping[str, Callable[[Stem], Square | None]] = {
-    divergence.KIND: divergence.square,
-    symmetry.KIND: symmetry.square,
-    fixed.KIND: fixed.square,
-    stability.KIND: stability.square,
-    form.KIND: form.square,
+KINDS: Mapping[str, Callable[[Stem], Quartet | None]] = {
+    divergence.KIND: divergence.quartet,
+    symmetry.KIND: symmetry.quartet,
+    fixed.KIND: fixed.quartet,
+    stability.KIND: stability.quartet,
+    form.KIND: form.quartet,
 }
-SQUARES = 260
-"""Squares of generated systems in each kind, four items each."""
-FACT_SQUARES = 40
-"""Squares of base facts in each kind, four facts each."""
+QUARTETS = 260
+"""Quartets of generated systems in each kind, four items each."""
+FACT_QUARTETS = 40
+"""Quartets of base facts in each kind, four facts each."""
 _STEPS = (10, 14, 18, 23)
 
 
 def bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
-    """The items in squares of four: two systems, two statements, two of the four TRUE."""
+    """The items in quartets: two systems, two statements, two of the four TRUE."""
     for kind in KINDS:
-        for name, square in _squares(world.chance, kind, "item", SQUARES):
-            yield tuple(_drafts(world.chance, name, square))
+        for name, quartet in _quartets(world.chance, kind, "item", QUARTETS):
+            yield tuple(_drafts(world.chance, name, quartet))
 
 
 def base_facts(world: Sources) -> Iterator[BaseFact]:
-    """Facts in squares of four, about systems of which no item of `bundles` speaks."""
+    """Facts in quartets, about systems of which no item of `bundles` speaks."""
     for kind in KINDS:
-        for name, square in _squares(world.chance, kind, "fact", FACT_SQUARES):
-            yield from _facts(world.chance, name, square)
+        for name, quartet in _quartets(world.chance, kind, "fact", FACT_QUARTETS):
+            yield from _facts(world.chance, name, quartet)
 
 
 def grade(system: Equations, remark: Remark) -> int:
@@ -48,25 +48,25 @@ def grade(system: Equations, remark: Remark) -> int:
     return 1 + sum(effort > bound for bound in _STEPS)
 
 
-def _squares(chance: Chance, kind: str, room: str, number: int) -> Iterator[tuple[str, Square]]:
-    """The first so many squares of a kind, no system twice."""
+def _quartets(chance: Chance, kind: str, room: str, number: int) -> Iterator[tuple[str, Quartet]]:
+    """The first so many quartets of a kind, no system twice."""
     seen: set[str] = set()
     turn = 0
     while number:
         turn += 1
         stem = Stem(chance, f"{room} {kind} {turn}", FACT_NAMES if room == "fact" else NAMES)
-        square = KINDS[kind](stem)
-        if square is None or not square.sound:
+        quartet = KINDS[kind](stem)
+        if quartet is None or not quartet.sound:
             continue
-        texts = {system.text for system in square.systems}
+        texts = {system.text for system in quartet.systems}
         if not texts & seen:
             seen |= texts
             number -= 1
-            yield stem.name, square
+            yield stem.name, quartet
 
 
-def _pair(square: Square) -> str:
-    texts = [system.text for system in square.systems] + [remark.says[0] for remark in square.remarks]
+def _pair(quartet: Quartet) -> str:
+    texts = [system.text for system in quartet.systems] + [remark.says[0] for remark in quartet.remarks]
     return "reason:" + text_name(" | ".join(texts))
 
 
@@ -74,19 +74,19 @@ def _family(system: Equations) -> str:
     return "extended_systems" if system.size >= 4 else "atomic"
 
 
-def _drafts(chance: Chance, name: str, square: Square) -> Iterator[Draft]:
-    pair = _pair(square)
-    for column, remark in enumerate(square.remarks):
+def _drafts(chance: Chance, name: str, quartet: Quartet) -> Iterator[Draft]:
+    pair = _pair(quartet)
+    for column, remark in enumerate(quartet.remarks):
         # One wording for both systems; the two statements of one predicate share it as well.
         turn = remark.predicate
         polarity = chance.share(name, "polarity", str(column)) < 0.55
         clause = chance.pick(remark.says if polarity else remark.denies, name, "wording", turn)
-        for row, system in enumerate(square.systems):
+        for row, system in enumerate(quartet.systems):
             question, frame, turned = laid_out(chance, name, system, remark.definition, clause)
             yield Draft(
                 stratum="reason",
                 family=_family(system),
-                kind=square.kind,
+                kind=quartet.kind,
                 form=f"{remark.predicate} {frame}",
                 question=question[0].upper() + question[1:],
                 label=(row == column) == (polarity != turned),
@@ -98,19 +98,19 @@ def _drafts(chance: Chance, name: str, square: Square) -> Iterator[Draft]:
                 system_name=system.title,
                 parameters=system.parameters,
                 cites=system.citation,
-                extra={"recipe": square.recipe},
+                extra={"recipe": quartet.recipe},
             )
 
 
-def _facts(chance: Chance, name: str, square: Square) -> Iterator[BaseFact]:
-    pair = _pair(square)
+def _facts(chance: Chance, name: str, quartet: Quartet) -> Iterator[BaseFact]:
+    pair = _pair(quartet)
     names = [[text_name(f"{pair} {row} {column}") for column in range(2)] for row in range(2)]
-    for row, system in enumerate(square.systems):
-        for column, remark in enumerate(square.remarks):
+    for row, system in enumerate(quartet.systems):
+        for column, remark in enumerate(quartet.remarks):
             yield BaseFact(
                 name=names[row][column],
                 pair=pair,
-                kind=square.kind,
+                kind=quartet.kind,
                 predicate=remark.predicate,
                 family=_family(system),
                 setting=setting(chance, name, system),

@@ -37,14 +37,14 @@ MAP_STYLES = ("index", "arrow")
 
 @dataclass(frozen=True, slots=True)
 class Stem:
-    """What a square grows from: its name, and the names that its variables may have."""
+    """What a quartet grows from: its name, and the names that its variables may have."""
 
     chance: Chance
     name: str
     names: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=lambda: NAMES)
 
 
-class Dice:
+class Lots:
     """Draws in a row that belong to one name."""
 
     def __init__(self, stem: Stem, kind: str) -> None:

@@ -1,6 +1,6 @@
 """Facts that follow from equations by hand, for those who word them otherwise.
 
-`perpend.studies.logic.chaos.questions.reason.bundles.base_facts(world)` yields them, always in squares of four that
+`perpend.studies.logic.chaos.questions.reason.bundles.base_facts(world)` yields them, always in quartets that
 share `pair`: two systems, two statements, two of the four TRUE. No system of a base fact stands in an item of
 `reason.bundles.bundles(world)`.
 
@@ -27,7 +27,7 @@ class BaseFact:
     name: str
     """Unique; ten hex digits."""
     pair: str
-    """Shared by the four facts of a square: they must stay in one split."""
+    """Shared by the four facts of a quartet: they must stay in one split."""
     kind: str
     """divergence, symmetry, fixed_point, stability or form."""
     predicate: str

@@ -1,40 +1,47 @@
-"""Squares about fixed points: where they are, how many there are, and cycles of two points."""
+"""Quartets about fixed points: where they are, how many there are, and cycles of two points."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from perpend.studies.logic.chaos.questions.reason.equations import Dice, Equations, bare, written, Stem
+from perpend.studies.logic.chaos.questions.reason.equations import Equations, Lots, Stem, bare, written
 from perpend.studies.logic.chaos.questions.reason.poly import Monomial, Poly
-from perpend.studies.logic.chaos.questions.reason.remarks import fixed, fixed_count, two_cycle
-from perpend.studies.logic.chaos.questions.reason.square import (
-    SIZES, Square, coefficients, crossed, filled, located, monomial, variables,
+from perpend.studies.logic.chaos.questions.reason.quartet import (
+    SIZES,
+    Quartet,
+    coefficients,
+    crossed,
+    filled,
+    located,
+    monomial,
+    variables,
 )  # fmt: skip
+from perpend.studies.logic.chaos.questions.reason.remarks import fixed, fixed_count, two_cycle
 
 KIND = "fixed_point"
 _RECIPES = ("point", "point", "point", "point", "count", "cycle", "cycle")
 _LARGEST = 30
 
 
-def square(stem: Stem) -> Square | None:
-    """The square that grows from a stem; None where the draw does not give one."""
-    dice = Dice(stem, KIND)
-    recipe = dice.pick(_RECIPES)
-    return {"point": _point, "count": _count, "cycle": _cycle}[recipe](dice, stem)
+def quartet(stem: Stem) -> Quartet | None:
+    """The quartet that grows from a stem; None where the draw does not give one."""
+    lots = Lots(stem, KIND)
+    recipe = lots.pick(_RECIPES)
+    return {"point": _point, "count": _count, "cycle": _cycle}[recipe](lots, stem)
 
 
-def _terms(dice: Dice, names: tuple[str, ...], own: str, number: int) -> list[Monomial]:
-    near = list(dict.fromkeys([own, *dice.shuffled(names)[:2]]))
+def _terms(lots: Lots, names: tuple[str, ...], own: str, number: int) -> list[Monomial]:
+    near = list(dict.fromkeys([own, *lots.shuffled(names)[:2]]))
     pool = [monomial(a) for a in near] + [monomial(a, b) for i, a in enumerate(near) for b in near[i:]]
     pool += [monomial(own, own, own)]
-    return dice.shuffled(pool)[:number]
+    return lots.shuffled(pool)[:number]
 
 
-def _close(dice: Dice, point: list[Fraction]) -> list[Fraction]:
+def _close(lots: Lots, point: list[Fraction]) -> list[Fraction]:
     """A point that differs in one or two places."""
     other = list(point)
-    for i in dice.shuffled(range(len(point)))[: dice.whole(1, min(2, len(point)))]:
-        other[i] = Fraction(dice.whole(-4, 4))
+    for i in lots.shuffled(range(len(point)))[: lots.whole(1, min(2, len(point)))]:
+        other[i] = Fraction(lots.whole(-4, 4))
     return other
 
 
@@ -43,14 +50,14 @@ def _rests(system: Equations, point: list[Fraction]) -> bool:
     return system.values(point) == aim
 
 
-def _point(dice: Dice, stem: Stem) -> Square | None:
-    names = variables(dice, stem, dice.pick((1, *SIZES)))
-    discrete = dice.pick((True, False, False))
-    shape = [_terms(dice, names, own, dice.whole(1, 2) if len(names) > 3 else dice.whole(2, 3)) for own in names]
-    numbers = coefficients(dice, sum(map(len, shape)), 5)
+def _point(lots: Lots, stem: Stem) -> Quartet | None:
+    names = variables(lots, stem, lots.pick((1, *SIZES)))
+    discrete = lots.pick((True, False, False))
+    shape = [_terms(lots, names, own, lots.whole(1, 2) if len(names) > 3 else lots.whole(2, 3)) for own in names]
+    numbers = coefficients(lots, sum(map(len, shape)), 5)
     sides = filled(shape, numbers)
-    first = [Fraction(dice.whole(-4, 4)) for _ in names]
-    points = [first, _close(dice, first)]
+    first = [Fraction(lots.whole(-4, 4)) for _ in names]
+    points = [first, _close(lots, first)]
     systems = []
     for point in points:
         values = bare(names, sides, discrete).values(point)
@@ -61,22 +68,22 @@ def _point(dice: Dice, stem: Stem) -> Square | None:
     if not crossed([[_rests(system, point) for point in points] for system in systems]):
         return None
     one, other = (fixed(located(names, point), len(names), discrete) for point in points)
-    return Square(KIND, "point", written(stem, *systems), (one, other))
+    return Quartet(KIND, "point", written(stem, *systems), (one, other))
 
 
-def _count(dice: Dice, stem: Stem) -> Square | None:
+def _count(lots: Lots, stem: Stem) -> Quartet | None:
     """Rates that are products of a variable and a quadratic: one real root each, or three."""
-    pairs = dice.pick((1, 1, 1, 2, 2, 3))
-    oscillators = pairs < 3 and dice.pick((True, False))
+    pairs = lots.pick((1, 1, 1, 2, 2, 3))
+    oscillators = pairs < 3 and lots.pick((True, False))
     size = 2 * pairs if oscillators else pairs
     if size == 1:
         return None
-    names = variables(dice, stem, size)
+    names = variables(lots, stem, size)
     places = [names[2 * i] if oscillators else names[i] for i in range(pairs)]
-    numbers = coefficients(dice, 3 * pairs, 6)
+    numbers = coefficients(lots, 3 * pairs, 6)
     systems, counts = [], []
     for _ in range(2):
-        drawn = dice.shuffled(numbers)
+        drawn = lots.shuffled(numbers)
         sides: list[Poly] = []
         count = 1
         for i, x in enumerate(places):
@@ -96,7 +103,7 @@ def _count(dice: Dice, stem: Stem) -> Square | None:
     if counts[0] == counts[1]:
         return None
     one, other = (fixed_count(count, 2 * pairs + size, False) for count in counts)
-    return Square(KIND, "count", written(stem, *systems), (one, other))
+    return Quartet(KIND, "count", written(stem, *systems), (one, other))
 
 
 def _roots(a: Fraction, b: Fraction, c: Fraction) -> int | None:
@@ -105,14 +112,14 @@ def _roots(a: Fraction, b: Fraction, c: Fraction) -> int | None:
     return None if inside == 0 or c == 0 else 3 if inside > 0 else 1
 
 
-def _cycle(dice: Dice, stem: Stem) -> Square | None:
+def _cycle(lots: Lots, stem: Stem) -> Quartet | None:
     """Maps in which a constant and one coefficient in each rule are chosen such that two points change places."""
-    names = variables(dice, stem, dice.pick((1, 1, 2, 2, 3)))
-    shape = [dice.shuffled(_terms(dice, names, own, 6))[: dice.whole(2, 3)] for own in names]
-    numbers = coefficients(dice, sum(map(len, shape)), 3)
-    first, second = ([Fraction(dice.whole(-3, 4)) for _ in names] for _ in range(2))
-    third = [b if dice.pick((True, False)) else a for a, b in zip(first, _close(dice, second), strict=True)]
-    pairs = [(first, second), (third, _close(dice, second))]
+    names = variables(lots, stem, lots.pick((1, 1, 2, 2, 3)))
+    shape = [lots.shuffled(_terms(lots, names, own, 6))[: lots.whole(2, 3)] for own in names]
+    numbers = coefficients(lots, sum(map(len, shape)), 3)
+    first, second = ([Fraction(lots.whole(-3, 4)) for _ in names] for _ in range(2))
+    third = [b if lots.pick((True, False)) else a for a, b in zip(first, _close(lots, second), strict=True)]
+    pairs = [(first, second), (third, _close(lots, second))]
     systems = []
     for one, two in pairs:
         sides = _exchanging(filled(shape, numbers), names, shape, one, two)
@@ -122,7 +129,7 @@ def _cycle(dice: Dice, stem: Stem) -> Square | None:
     if not crossed([[_exchanges(system, *pair) for pair in pairs] for system in systems]):
         return None
     left, right = (two_cycle(located(names, a), located(names, b), len(names)) for a, b in pairs)
-    return Square(KIND, "cycle", written(stem, *systems), (left, right))
+    return Quartet(KIND, "cycle", written(stem, *systems), (left, right))
 
 
 def _exchanges(system: Equations, one: list[Fraction], two: list[Fraction]) -> bool:

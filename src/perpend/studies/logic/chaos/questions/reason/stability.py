@@ -1,16 +1,22 @@
-"""Squares about what happens close to a fixed point, decided by blocks of one or two rows."""
+"""Quartets about what happens close to a fixed point, decided by blocks of one or two rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
 
-from perpend.studies.logic.chaos.questions.reason.equations import Dice, Equations, bare, written, Stem
+from perpend.studies.logic.chaos.questions.reason.equations import Equations, Lots, Stem, bare, written
 from perpend.studies.logic.chaos.questions.reason.poly import Poly
-from perpend.studies.logic.chaos.questions.reason.remarks_local import stable, straight, turning, unstable
-from perpend.studies.logic.chaos.questions.reason.square import (
-    SIZES, Square, coefficients, crossed, located, monomial, variables,
+from perpend.studies.logic.chaos.questions.reason.quartet import (
+    SIZES,
+    Quartet,
+    coefficients,
+    crossed,
+    located,
+    monomial,
+    variables,
 )  # fmt: skip
+from perpend.studies.logic.chaos.questions.reason.remarks_local import stable, straight, turning, unstable
 
 KIND = "stability"
 _RECIPES = ("flow", "flow", "flow", "map", "map", "turning", "turning", "ends", "ends", "map ends")
@@ -20,11 +26,11 @@ _LARGEST = 60
 Matrix = list[list[Fraction]]
 
 
-def square(stem: Stem) -> Square | None:
-    """The square that grows from a stem; None where the draw does not give one."""
-    dice = Dice(stem, KIND)
-    recipe = dice.pick(_RECIPES)
-    return _ends(dice, stem, recipe == "map ends") if "ends" in recipe else _blocks(dice, stem, recipe)
+def quartet(stem: Stem) -> Quartet | None:
+    """The quartet that grows from a stem; None where the draw does not give one."""
+    lots = Lots(stem, KIND)
+    recipe = lots.pick(_RECIPES)
+    return _ends(lots, stem, recipe == "map ends") if "ends" in recipe else _blocks(lots, stem, recipe)
 
 
 def verdict(block: Matrix, question: str) -> bool | None:
@@ -45,27 +51,27 @@ def verdict(block: Matrix, question: str) -> bool | None:
     return None if 0 in edges else all(edge < 0 for edge in edges)
 
 
-def _blocks(dice: Dice, stem: Stem, recipe: str) -> Square | None:
-    size = dice.pick(SIZES if recipe != "map" else (1, *SIZES))
-    names = variables(dice, stem, size)
-    order = dice.shuffled(range(size))
+def _blocks(lots: Lots, stem: Stem, recipe: str) -> Quartet | None:
+    size = lots.pick(SIZES if recipe != "map" else (1, *SIZES))
+    names = variables(lots, stem, size)
+    order = lots.shuffled(range(size))
     groups = [order[:2]] if size > 1 else [order]
     rest = order[2:]
     while rest:
-        step = 2 if len(rest) > 1 and dice.pick((True, False, False)) else 1
+        step = 2 if len(rest) > 1 and lots.pick((True, False, False)) else 1
         groups.append(rest[:step])
         rest = rest[step:]
     places = [(i, j) for group in groups for i in group for j in group]
     # Couplings from later groups to earlier ones leave the eigenvalues alone.
     later = [(i, j) for n, group in enumerate(groups) for i in group for other in groups[n + 1 :] for j in other]
-    places += dice.shuffled(later)[: max(1, size // 2)] if later else []
-    numbers = coefficients(dice, len(places), 2 if recipe == "map" else 9, tenths=True if recipe == "map" else None)
+    places += lots.shuffled(later)[: max(1, size // 2)] if later else []
+    numbers = coefficients(lots, len(places), 2 if recipe == "map" else 9, tenths=True if recipe == "map" else None)
     signs = [1 if n > 0 else -1 for n in numbers]
     question = recipe if recipe == "map" else "flow" if recipe == "flow" else "turning"
     found: dict[bool, Matrix] = {}
     for _ in range(_TRIES):
         # Signs stay where they are and sizes change places: neither the signs nor the set of sizes tells the label.
-        sizes = dice.shuffled([abs(n) for n in numbers])
+        sizes = lots.shuffled([abs(n) for n in numbers])
         matrix = [[Fraction(0)] * size for _ in names]
         for (i, j), sign, value in zip(places, signs, sizes, strict=True):
             matrix[i][j] = sign * value
@@ -77,8 +83,8 @@ def _blocks(dice: Dice, stem: Stem, recipe: str) -> Square | None:
             break
     if len(found) < 2:
         return None
-    extra = _bends(dice, names)
-    point = [Fraction(dice.whole(-2, 2)) if size < 4 and dice.pick((True, False)) else Fraction(0) for _ in names]
+    extra = _bends(lots, names)
+    point = [Fraction(lots.whole(-2, 2)) if size < 4 and lots.pick((True, False)) else Fraction(0) for _ in names]
     discrete = recipe == "map"
     systems = [_about(names, found[label], extra, point, discrete) for label in (True, False)]
     if any(abs(value) > _LARGEST for system in systems for side in system.sides for value in side.terms.values()):
@@ -88,15 +94,15 @@ def _blocks(dice: Dice, stem: Stem, recipe: str) -> Square | None:
         remarks = turning(where, size), straight(where, size)
     else:
         remarks = stable(where, size, discrete), unstable(where, size, discrete)
-    return Square(KIND, recipe, written(stem, *systems), remarks)
+    return Quartet(KIND, recipe, written(stem, *systems), remarks)
 
 
-def _bends(dice: Dice, names: tuple[str, ...]) -> list[Poly]:
+def _bends(lots: Lots, names: tuple[str, ...]) -> list[Poly]:
     """A nonlinear term in some of the equations, as it is where the fixed point is the origin."""
     bends = [Poly.constant(0) for _ in names]
-    for i in dice.shuffled(range(len(names)))[: 1 + len(names) // 2]:
-        factors = [dice.pick(names) for _ in range(dice.pick((2, 2, 3)))]
-        bends[i] = Poly.of([(monomial(*factors), Fraction(dice.sign() * dice.whole(1, 4)))])
+    for i in lots.shuffled(range(len(names)))[: 1 + len(names) // 2]:
+        factors = [lots.pick(names) for _ in range(lots.pick((2, 2, 3)))]
+        bends[i] = Poly.of([(monomial(*factors), Fraction(lots.sign() * lots.whole(1, 4)))])
     return bends
 
 
@@ -119,21 +125,21 @@ def _about(
     return bare(names, sides, discrete)
 
 
-def _ends(dice: Dice, stem: Stem, discrete: bool) -> Square | None:
+def _ends(lots: Lots, stem: Stem, discrete: bool) -> Quartet | None:
     """Two fixed points on one axis, of which one is stable; the partner is the other way round."""
-    size = dice.pick((1, 1, 2, 2, 3))
-    names = variables(dice, stem, size)
-    x = dice.pick(names)
-    low = Fraction(dice.whole(-4, 3))
-    high = low + dice.whole(1, 4)
-    gain = Fraction(dice.whole(1, 9), 10) if discrete else Fraction(dice.whole(1, 6))
+    size = lots.pick((1, 1, 2, 2, 3))
+    names = variables(lots, stem, size)
+    x = lots.pick(names)
+    low = Fraction(lots.whole(-4, 3))
+    high = low + lots.whole(1, 4)
+    gain = Fraction(lots.whole(1, 9), 10) if discrete else Fraction(lots.whole(1, 6))
     if discrete and not 0 < gain * (high - low) < 2:
         return None
     # The remaining variables decay to 0 by themselves.
-    rates = [Fraction(dice.sign() * dice.whole(1, 9), 10) if discrete else Fraction(-dice.whole(1, 6)) for _ in names]
-    bend = Fraction(dice.sign() * dice.whole(1, 5))
+    rates = [Fraction(lots.sign() * lots.whole(1, 9), 10) if discrete else Fraction(-lots.whole(1, 6)) for _ in names]
+    bend = Fraction(lots.sign() * lots.whole(1, 5))
     systems = []
-    for sign in dice.shuffled((1, -1)):
+    for sign in lots.shuffled((1, -1)):
         sides = []
         for n, rate in zip(names, rates, strict=True):
             if n == x:
@@ -144,17 +150,17 @@ def _ends(dice: Dice, stem: Stem, discrete: bool) -> Square | None:
                 side = Poly.of([(monomial(n), rate), (monomial(n, n), bend)])
             sides.append(side)
         systems.append(bare(names, sides, discrete))
-    points = [[value if n == x else Fraction(0) for n in names] for value in dice.shuffled((low, high))]
+    points = [[value if n == x else Fraction(0) for n in names] for value in lots.shuffled((low, high))]
     table = [[_axis_stable(system, x, point) for point in points] for system in systems]
     if table == [[False, True], [True, False]]:
         points.reverse()
     elif not crossed(table):
         return None
-    remark = dice.pick((stable, unstable))
+    remark = lots.pick((stable, unstable))
     if remark is unstable:
         points.reverse()
     one, other = (remark(located(names, point), size, discrete) for point in points)
-    return Square(KIND, "map ends" if discrete else "ends", written(stem, *systems), (one, other))
+    return Quartet(KIND, "map ends" if discrete else "ends", written(stem, *systems), (one, other))
 
 
 def _axis_stable(system: Equations, x: str, point: list[Fraction]) -> bool | None:

@@ -1,4 +1,4 @@
-"""Squares about changes of variables that leave a system as it is."""
+"""Quartets about changes of variables that leave a system as it is."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perpend.studies.logic.chaos.questions.reason.equations import Dice, Equations, bare, written, Stem
+from perpend.studies.logic.chaos.questions.reason.equations import Equations, Lots, Stem, bare, written
 from perpend.studies.logic.chaos.questions.reason.poly import Monomial, Poly
-from perpend.studies.logic.chaos.questions.reason.remarks import Remark, listed, reversal, symmetry
-from perpend.studies.logic.chaos.questions.reason.square import (
-    SIZES, Square, coefficients, crossed, monomial, variables,
+from perpend.studies.logic.chaos.questions.reason.quartet import (
+    SIZES,
+    Quartet,
+    coefficients,
+    crossed,
+    monomial,
+    variables,
 )  # fmt: skip
+from perpend.studies.logic.chaos.questions.reason.remarks import Remark, listed, reversal, symmetry
 
 KIND = "symmetry"
 _RECIPES = ("flip", "flip", "flip", "swap", "swap", "reversal", "reversal")
@@ -60,26 +65,26 @@ class Mirror:
         return symmetry(self.names, shown, phrase, discrete)
 
 
-def square(stem: Stem) -> Square | None:
-    """The square that grows from a stem; None where the draw does not give one."""
-    dice = Dice(stem, KIND)
-    recipe = dice.pick(_RECIPES)
-    discrete = recipe != "reversal" and dice.pick((True, False, False))
-    names = variables(dice, stem, dice.pick(SIZES))
-    mirrors = [_mirror(dice, names, recipe) for _ in range(2)]
+def quartet(stem: Stem) -> Quartet | None:
+    """The quartet that grows from a stem; None where the draw does not give one."""
+    lots = Lots(stem, KIND)
+    recipe = lots.pick(_RECIPES)
+    discrete = recipe != "reversal" and lots.pick((True, False, False))
+    names = variables(lots, stem, lots.pick(SIZES))
+    mirrors = [_mirror(lots, names, recipe) for _ in range(2)]
     if mirrors[0] == mirrors[1]:
         return None
     shared: list[list[tuple[int, Monomial, int]]] = []
     for side in range(len(names)):
-        for term in dice.shuffled(_pool(dice, names, side, 2 if recipe == "swap" else 3))[: 6 if len(names) < 4 else 3]:
+        for term in lots.shuffled(_pool(lots, names, side, 2 if recipe == "swap" else 3))[: 6 if len(names) < 4 else 3]:
             circle = _circle(mirrors, side, term)
             if circle and len(circle) <= 4 and len(shared) < len(names) + 1:
                 shared.append(circle)
                 break
-    own = [_deciding(dice, names, mirrors[i], mirrors[1 - i], 2 if recipe == "swap" else 3) for i in range(2)]
+    own = [_deciding(lots, names, mirrors[i], mirrors[1 - i], 2 if recipe == "swap" else 3) for i in range(2)]
     if own[0] is None or own[1] is None:
         return None
-    numbers = coefficients(dice, len(shared) + 1)
+    numbers = coefficients(lots, len(shared) + 1)
     systems = []
     for circle in own:
         parts: list[list[tuple[Monomial, Fraction]]] = [[] for _ in names]
@@ -92,29 +97,29 @@ def square(stem: Stem) -> Square | None:
     if not crossed([[mirror.keeps(system) for mirror in mirrors] for system in systems]):
         return None
     remarks = mirrors[0].remark(discrete), mirrors[1].remark(discrete)
-    return Square(KIND, recipe, written(stem, *systems), remarks)
+    return Quartet(KIND, recipe, written(stem, *systems), remarks)
 
 
-def _mirror(dice: Dice, names: tuple[str, ...], recipe: str) -> Mirror:
+def _mirror(lots: Lots, names: tuple[str, ...], recipe: str) -> Mirror:
     if recipe == "swap":
-        a, b = dice.shuffled(range(len(names)))[:2]
+        a, b = lots.shuffled(range(len(names)))[:2]
         to = list(names)
         to[a], to[b] = names[b], names[a]
-        sign = dice.sign()
+        sign = lots.sign()
         return Mirror(names, tuple(to), tuple(sign if i in (a, b) else 1 for i in range(len(names))))
-    flipped = dice.shuffled(range(len(names)))[: dice.whole(1, min(3, len(names)))]
+    flipped = lots.shuffled(range(len(names)))[: lots.whole(1, min(3, len(names)))]
     signs = tuple(-1 if i in flipped else 1 for i in range(len(names)))
     return Mirror(names, names, signs, recipe == "reversal")
 
 
-def _pool(dice: Dice, names: tuple[str, ...], side: int, degree: int) -> list[Monomial]:
+def _pool(lots: Lots, names: tuple[str, ...], side: int, degree: int) -> list[Monomial]:
     own = names[side]
-    near = [own, *dice.shuffled([n for n in names if n != own])[:2]]
+    near = [own, *lots.shuffled([n for n in names if n != own])[:2]]
     pool = [monomial(a) for a in near]
     pool += [monomial(a, b) for i, a in enumerate(near) for b in near[i:]]
     if degree > 2:
         pool += [monomial(a, b, c) for i, a in enumerate(near) for j, b in enumerate(near[i:], i) for c in near[j:]]
-    pool += [monomial(f"{dice.pick(('sin', 'cos'))}({a})") for a in near[-1:]]
+    pool += [monomial(f"{lots.pick(('sin', 'cos'))}({a})") for a in near[-1:]]
     return pool
 
 
@@ -136,11 +141,11 @@ def _circle(mirrors: Sequence[Mirror], side: int, term: Monomial) -> list[tuple[
 
 
 def _deciding(
-    dice: Dice, names: tuple[str, ...], mirror: Mirror, other: Mirror, degree: int
+    lots: Lots, names: tuple[str, ...], mirror: Mirror, other: Mirror, degree: int
 ) -> list[tuple[int, Monomial, int]] | None:
     """Terms that one mirror keeps and the other does not."""
-    for side in dice.shuffled(range(len(names))):
-        for term in dice.shuffled(_pool(dice, names, side, degree))[:8]:
+    for side in lots.shuffled(range(len(names))):
+        for term in lots.shuffled(_pool(lots, names, side, degree))[:8]:
             circle = _circle([mirror], side, term)
             if circle and {(s, t): v for s, t, v in circle} != {
                 (s, t): v for s, t, v in _circle([mirror, other], side, term) or []

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perpend.studies.logic.chaos.questions.reason.equations import Dice, Equations, Stem, point_text
+from perpend.studies.logic.chaos.questions.reason.equations import Equations, Lots, Stem, point_text
 from perpend.studies.logic.chaos.questions.reason.poly import Monomial, Poly, product
 from perpend.studies.logic.chaos.questions.reason.remarks import Remark
 
@@ -17,7 +17,7 @@ SIZES = (2, 2, 2, 3, 3, 3, 3, 4, 5, 6)
 
 
 @dataclass(frozen=True, slots=True)
-class Square:
+class Quartet:
     """The first remark holds for the first system only, the second for the second only."""
 
     kind: str
@@ -38,17 +38,17 @@ def crossed(table: Sequence[Sequence[bool]]) -> bool:
     return [list(row) for row in table] == [[True, False], [False, True]]
 
 
-def variables(dice: Dice, stem: Stem, size: int) -> tuple[str, ...]:
+def variables(lots: Lots, stem: Stem, size: int) -> tuple[str, ...]:
     """Names for the variables of a system."""
-    return dice.pick(stem.names[size])
+    return lots.pick(stem.names[size])
 
 
-def coefficients(dice: Dice, number: int, largest: int = 9, tenths: bool | None = None) -> list[Fraction]:
+def coefficients(lots: Lots, number: int, largest: int = 9, tenths: bool | None = None) -> list[Fraction]:
     """Numbers with signs, of one sort: whole, or with one decimal where `tenths`; None draws the sort."""
     if tenths is None:
-        tenths = dice.pick((False, False, True))
-    sizes = [Fraction(dice.whole(1, 5 * largest), 10) if tenths else dice.whole(1, largest) for _ in range(number)]
-    return [Fraction(size) * dice.sign() for size in sizes]
+        tenths = lots.pick((False, False, True))
+    sizes = [Fraction(lots.whole(1, 5 * largest), 10) if tenths else lots.whole(1, largest) for _ in range(number)]
+    return [Fraction(size) * lots.sign() for size in sizes]
 
 
 def monomial(*names: str) -> Monomial:
