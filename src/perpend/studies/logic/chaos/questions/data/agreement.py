@@ -5,33 +5,39 @@ Every indicator is drawn with two sets of numbers, one for each verdict, and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, shown, squared, upper
 
+T = TypeVar("T")
 Ask = Callable[[Dice], Square | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """An indicator of one run: its noun, its numbers for the verdicts regular and chaotic, its criterion."""
+    """An indicator of one run: its noun, its sentences for the verdicts regular and chaotic, its criterion."""
 
     noun: str
-    regular: str
-    chaotic: str
+    texts: tuple[str, str]
     rule: str
     entries: int
 
     def text(self, chaotic: bool) -> str:
         """The sentence with the numbers for this verdict."""
-        return self.chaotic if chaotic else self.regular
+        return self.texts[chaotic]
 
 
 OPENINGS = (
-    "", "One run was judged in more than one way. ", "Notes on one run follow. ", "All of this belongs to the same run. ",
-    "A single orbit was examined. ", "One experiment left these records. ", "For one and the same orbit, this was found. ",
-)  # fmt: skip
+    "",
+    "One run was judged in more than one way. ",
+    "Notes on one run follow. ",
+    "All of this belongs to the same run. ",
+    "A single orbit was examined. ",
+    "One experiment left these records. ",
+    "For one and the same orbit, this was found. ",
+)
 
 
 def exponents(dice: Dice) -> Witness:
@@ -46,12 +52,14 @@ def exponents(dice: Dice) -> Witness:
     place = dice.below(count + 1)
     lists = [[*values[:place], small, *values[place:]] for values in (negative, positive)]
     say = dice.pick(("The Lyapunov spectrum is {}.", "The Lyapunov spectrum reads {}."))
-    rule = dice.pick((
-        "The spectrum says chaotic if its largest exponent is above {}, and regular otherwise.",
-        "By the spectrum the run is chaotic when at least one exponent is above {}, otherwise regular.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            "The spectrum says chaotic if its largest exponent is above {}, and regular otherwise.",
+            "By the spectrum the run is chaotic when at least one exponent is above {}, otherwise regular.",
+        )
+    )
     texts = [say.format(listed(values, 3)) for values in lists]
-    return Witness("the spectrum", *texts, rule.format(shown(limit, 3)), count + 2)
+    return Witness("the spectrum", (texts[0], texts[1]), rule.format(shown(limit, 3)), count + 2)
 
 
 def zero_one(dice: Dice) -> Witness:
@@ -61,12 +69,14 @@ def zero_one(dice: Dice) -> Witness:
     low, high = dice.apart(half + 1, 3, limit - 4, 2), dice.apart(half + 1, limit + 4, 98, 2)
     lists = [dice.mixed(low + high[:half]), dice.mixed(low[:half] + high)]
     say = dice.pick(("The 0–1 test gave the K values {}.", "Values of K from the 0–1 test: {}."))
-    rule = dice.pick((
-        "The 0–1 test says chaotic if the median of K is above {}, and regular otherwise.",
-        "For the 0–1 test the median of the K values counts: above {} it says chaotic, below it regular.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            "The 0–1 test says chaotic if the median of K is above {}, and regular otherwise.",
+            "For the 0–1 test the median of the K values counts: above {} it says chaotic, below it regular.",
+        )
+    )
     texts = [say.format(listed(values, 2)) for values in lists]
-    return Witness("the 0–1 test", *texts, rule.format(shown(limit, 2)), count + 1)
+    return Witness("the 0–1 test", (texts[0], texts[1]), rule.format(shown(limit, 2)), count + 1)
 
 
 def twins(dice: Dice) -> Witness:
@@ -74,17 +84,24 @@ def twins(dice: Dice) -> Witness:
     factor, start = dice.between(3, 12), dice.between(11, 60)
     margin = dice.between(4, 9)
     small, large = factor * start - margin * start // 4 - 4, factor * start + margin * start // 4 + 4
-    say = dice.pick((
-        "The distance of twin orbits went from {} to {}.",
-        "Two twin orbits were {} apart at first and {} apart at the end.",
-    ))  # fmt: skip
-    rule = dice.pick((
-        "The twin test says chaotic if the distance has grown by more than a factor of {}, and regular otherwise.",
-        ("By the twin test the run is chaotic when the later distance is more than {} times the earlier one, otherwise"
-        " regular."),
-    ))  # fmt: skip
+    say = dice.pick(
+        (
+            "The distance of twin orbits went from {} to {}.",
+            "Two twin orbits were {} apart at first and {} apart at the end.",
+        )
+    )
+    rule = dice.pick(
+        (
+            "The twin test says chaotic if the distance has grown by more than a factor of {}, and regular otherwise.",
+            (
+                "By the twin test the run is chaotic when the later distance is more than {} times the earlier one,"
+                " otherwise"
+                " regular."
+            ),
+        )
+    )
     texts = [say.format(shown(start, 3), shown(end, 3)) for end in (small, large)]
-    return Witness("the twin test", *texts, rule.format(factor), 3)
+    return Witness("the twin test", (texts[0], texts[1]), rule.format(factor), 3)
 
 
 def megno(dice: Dice) -> Witness:
@@ -92,18 +109,22 @@ def megno(dice: Dice) -> Witness:
     early, span, slope = dice.between(1, 6) * 50, dice.between(2, 8) * 50, dice.between(5, 40)
     start = dice.between(18, 60)
     rise = slope * span // 100
-    say = dice.pick((
-        "MEGNO was {} at t = {} and {} at t = {}.",
-        "The run printed MEGNO = {} at t = {} and MEGNO = {} at t = {}.",
-    ))  # fmt: skip
+    say = dice.pick(
+        (
+            "MEGNO was {} at t = {} and {} at t = {}.",
+            "The run printed MEGNO = {} at t = {} and MEGNO = {} at t = {}.",
+        )
+    )
     off = dice.between(3, 12)
     ends = [start + max(rise - off, rise // 2 - 1), start + rise + 1 + off]
     texts = [say.format(shown(start, 1), early, shown(end, 1), early + span) for end in ends]
-    rule = dice.pick((
-        "MEGNO says chaotic if its mean slope between the two times is above {}, and regular otherwise.",
-        "MEGNO says chaotic if its change divided by the elapsed time is above {}, otherwise it says regular.",
-    ))  # fmt: skip
-    return Witness("MEGNO", *texts, rule.format(shown(slope, 3)), 5)
+    rule = dice.pick(
+        (
+            "MEGNO says chaotic if its mean slope between the two times is above {}, and regular otherwise.",
+            "MEGNO says chaotic if its change divided by the elapsed time is above {}, otherwise it says regular.",
+        )
+    )
+    return Witness("MEGNO", (texts[0], texts[1]), rule.format(shown(slope, 3)), 5)
 
 
 def maxima(dice: Dice) -> Witness:
@@ -115,14 +136,25 @@ def maxima(dice: Dice) -> Witness:
     odd = list(even)
     odd[spot], odd[spot + 1] = even[spot + 1], even[spot]
     say = dice.pick(("Successive maxima are {}.", "The maxima, one after the other, were {}."))
-    rule = dice.pick((
-        ("The list of maxima says regular if each entry equals the one {} places later wherever there is one, and chaotic"
-        " otherwise."),
-        ("By the list of maxima the run is regular when every entry equals the one {} places later, as far as the list goes,"
-        " otherwise chaotic."),
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                "The list of maxima says regular if each entry equals the one {} places later wherever there is one,"
+                " and chaotic"
+                " otherwise."
+            ),
+            (
+                "By the list of maxima the run is regular when every entry equals the one {} places later, as far as"
+                " the list goes,"
+                " otherwise chaotic."
+            ),
+        )
+    )
     return Witness(
-        "the list of maxima", say.format(listed(even, 2)), say.format(listed(odd, 2)), rule.format(COUNTS[lag]), length
+        "the list of maxima",
+        (say.format(listed(even, 2)), say.format(listed(odd, 2))),
+        rule.format(COUNTS[lag]),
+        length,
     )
 
 
@@ -141,13 +173,21 @@ def rises(dice: Dice) -> Witness:
     while turns(wild) <= least:
         wild = dice.mixed(wild)
     say = dice.pick(("A stretch of the signal reads {}.", "Part of the signal is {}."))
-    rule = dice.pick((
-        "The signal says chaotic if it turns, from rising to falling or back, more than {} times, and regular otherwise.",
-        ("By the signal the run is chaotic when it changes between rising and falling more than {} times, otherwise"
-        " regular."),
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                "The signal says chaotic if it turns, from rising to falling or back, more than {} times, and regular"
+                " otherwise."
+            ),
+            (
+                "By the signal the run is chaotic when it changes between rising and falling more than {} times,"
+                " otherwise"
+                " regular."
+            ),
+        )
+    )
     return Witness(
-        "the signal", say.format(listed(calm, 2)), say.format(listed(wild, 2)), rule.format(COUNTS[least]), count
+        "the signal", (say.format(listed(calm, 2)), say.format(listed(wild, 2))), rule.format(COUNTS[least]), count
     )
 
 
@@ -230,7 +270,7 @@ ASKS: tuple[Ask, ...] = (agree, either, alone, majority, how_many, odd_one)
 
 
 def _square(
-    dice: Dice, ask: str, bits: Sequence[Sequence[bool]], found: Sequence[object], said: dict[object, str]
+    dice: Dice, ask: str, bits: Sequence[Sequence[bool]], found: Sequence[T], said: Mapping[T, str]
 ) -> Square | None:
     """The square of the verdicts in `bits`; a claim may name the indicators as {0}, {1}, {2}."""
     size = len(bits[0])

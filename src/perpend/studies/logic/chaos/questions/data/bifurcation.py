@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, ordinal, shown, squared
 
@@ -15,7 +15,7 @@ INTERVALS = (
     "The regimes along a scan are as follows: {}.",
     "A bifurcation diagram was read off like this: {}.",
     "Regimes by interval: {}.",
-    "According to the survey, the intervals are {}.",
+    "According to the survey, the intervals are these: {}.",
     "The scan was divided into intervals: {}.",
     "In the caption the regimes are listed: {}.",
 )
@@ -25,14 +25,14 @@ INTERVAL_STYLES = (
 EVENTS = (
     "As {p} grows, the following happens: {}.",
     "Events in the order of growing {p}: {}.",
-    "A scan upwards in {p} met {}.",
-    "The log of an upward scan in {p} lists {}.",
-    "With {p} turned up slowly, one sees {}.",
+    "A scan upwards in {p} met these events: {}.",
+    "The log of an upward scan in {p} has these entries: {}.",
+    "With {p} turned up slowly, this is seen: {}.",
 )
 EXPONENTS = (
     "The largest Lyapunov exponent was computed along a scan: {}.",
     "Largest exponent against the parameter: {}.",
-    "A scan of the largest exponent reads {}.",
+    "A scan of the largest exponent, row by row: {}.",
     "The largest exponent takes these values: {}.",
     "From a table of the largest exponent: {}.",
 )
@@ -64,10 +64,12 @@ def windows(dice: Dice) -> Square | None:
 
     found = [inside(regimes), inside(other)]
     span = f"between {name} = {bounds[0]} and {name} = {bounds[1]}"
-    rule = dice.pick((
-        "A periodic window is an interval with a stated period that has chaos on both sides of it.",
-        "Here a periodic window means a periodic interval whose two neighbours are both chaotic.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            "A periodic window is an interval with a stated period that has chaos on both sides of it.",
+            "Here a periodic window means a periodic interval whose two neighbours are both chaotic.",
+        )
+    )
     said = {
         True: f"there|is|a periodic window that lies wholly {span}",
         False: f"there|is|no periodic window that lies wholly {span}",
@@ -105,12 +107,20 @@ def before_chaos(dice: Dice) -> Square | None:
         return "direct" if last in ("a steady state", "period 1") else "by way of cycles"
 
     found = [route(regimes), route(other)]
-    rule = dice.pick((
-        ("The route to chaos is named after the regime just below the first interval of chaos: by way of a torus if it"
-        " is a torus, direct if it is a steady state or period 1, and by way of cycles if the period is larger."),
-        ("Look at the interval just below the first chaotic one: a torus makes the route one by way of a torus, a steady"
-        " state or period 1 makes it direct, and any longer period makes it one by way of cycles."),
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                "The route to chaos is named after the regime just below the first interval of chaos: by way of a"
+                " torus if it"
+                " is a torus, direct if it is a steady state or period 1, and by way of cycles if the period is larger."
+            ),
+            (
+                "Look at the interval just below the first chaotic one: a torus makes the route one by way of a"
+                " torus, a steady"
+                " state or period 1 makes it direct, and any longer period makes it one by way of cycles."
+            ),
+        )
+    )
     said = {route_name: f"the route to chaos|is|{route_name} in this sense" for route_name in found}
     texts = _interval_texts(dice, name, cuts, (regimes, other))
     return squared("before_chaos", texts, rule, said, found, (len(regimes), 3))
@@ -127,7 +137,12 @@ def doublings(dice: Dice) -> Square | None:
     for row in (events, other):
         onset = row.index("the onset of chaos")
         found.append((row[:onset] if side == "before" else row[onset:]).count(sort))
-    say = dice.pick((f"exactly {{}} {many}|come|{side} the onset of chaos", f"there|are|exactly {{}} {many} {side} the onset of chaos"))  # fmt: skip
+    say = dice.pick(
+        (
+            f"exactly {{}} {many}|come|{side} the onset of chaos",
+            f"there|are|exactly {{}} {many} {side} the onset of chaos",
+        )
+    )
     said = {count: say.format(COUNTS[count]) for count in found if count > 1}
     texts = _event_texts(dice, dice.pick(PARAMETERS), (events, other))
     return squared("doublings", texts, "", said, found, (len(events), 3))
@@ -136,7 +151,8 @@ def doublings(dice: Dice) -> Square | None:
 def period_after(dice: Dice) -> Square | None:
     """The period at a value after doublings and halvings."""
     count, start = dice.between(5, 7), dice.pick((4, 8, 12))
-    events = dice.mixed(["a period doubling", "a period halving", *(dice.pick(("a period doubling", "a period halving")) for _ in range(count - 2))])  # fmt: skip
+    sorts = ("a period doubling", "a period halving")
+    events = dice.mixed([*sorts, *(dice.pick(sorts) for _ in range(count - 2))])
     other = dice.mixed(events)
     name, at = dice.pick(PARAMETERS), _cuts(dice, count)
     row = dice.between(1, count - 2)
@@ -147,12 +163,20 @@ def period_after(dice: Dice) -> Square | None:
     if any(value.denominator > 1 for value in found):
         return None
     value = _inside(dice, at, row)
-    rule = dice.pick((
-        (f"Before the first event the period is {start}; a doubling multiplies it by two and a halving divides it by"
-        " two."),
-        (f"The cycle starts with period {start}, each doubling makes the period twice as long, and each halving makes it"
-        " half as long."),
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                f"Before the first event the period is {start}; a doubling multiplies it by two and a halving divides"
+                " it by"
+                " two."
+            ),
+            (
+                f"The cycle starts with period {start}, each doubling makes the period twice as long, and each"
+                " halving makes it"
+                " half as long."
+            ),
+        )
+    )
     said = {period: f"the period at {name} = {value}|equals|{period}" for period in found}
     texts = _event_texts(dice, name, (events, other), at)
     return squared("period_after", texts, rule, said, found, (row + 3, 4))
@@ -175,16 +199,27 @@ def ratio(dice: Dice) -> Square | None:
     if high - level < Fraction(1, 5):
         return None
     found = ["above" if value > level else "below" for value in ratios]
-    rule = dice.pick((
-        ("A ratio is the gap between two successive doublings divided by the gap that follows it; the ratios are"
-        " numbered from the left."),
-        ("Divide each gap between neighbouring doublings by the next gap to get the first ratio, the second ratio and so"
-        " on."),
-    ))  # fmt: skip
-    setting = dice.pick((
-        "Period doublings were found at {p} = {}.", "The doublings of a cycle happen at {p} = {}.",
-        "In a cascade the period doubles at {p} = {}.", "Successive doubling points are {p} = {}.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                "A ratio is the gap between two successive doublings divided by the gap that follows it; the ratios are"
+                " numbered from the left."
+            ),
+            (
+                "Divide each gap between neighbouring doublings by the next gap to get the first ratio, the second"
+                " ratio and so"
+                " on."
+            ),
+        )
+    )
+    setting = dice.pick(
+        (
+            "Period doublings were found at {p} = {}.",
+            "The doublings of a cycle happen at {p} = {}.",
+            "In a cascade the period doubles at {p} = {}.",
+            "Successive doubling points are {p} = {}.",
+        )
+    )
     texts = [setting.format(", ".join(shown(value, 3) for value in values), p=name) for values in sets]
     said = {side: f"the {ordinal(which)} ratio|is|{side} {shown(int(level * 10), 1)}" for side in ("above", "below")}
     return squared("ratio", texts, rule, said, found, (4, 4))
@@ -199,13 +234,23 @@ def hysteresis(dice: Dice) -> Square | None:
     up = [dice.pick(pool) for _ in range(count)]
     downs = [dice.mixed(up), dice.mixed(up)]
     found = [sum(a != b for a, b in zip(up, down, strict=True)) for down in downs]
-    setting = dice.pick((
-        "At {p} = {} an upward scan saw {} in this order; a downward scan, listed at the same values, saw {}.",
-        "For {p} = {} the states were {} on the way up and, in the same order of values, {} on the way down.",
-        "The values {p} = {} were visited twice: upwards with the states {}, downwards (same order of values) with {}.",
-    ))  # fmt: skip
+    setting = dice.pick(
+        (
+            "At {p} = {} an upward scan saw {} in this order; a downward scan, listed at the same values, saw {}.",
+            "For {p} = {} the states were {} on the way up and, in the same order of values, {} on the way down.",
+            (
+                "The values {p} = {} were visited twice: upwards with the states {}, downwards (same order of values)"
+                " with {}."
+            ),
+        )
+    )
     texts = [setting.format(at, ", ".join(up), ", ".join(down), p=name) for down in downs]
-    say = dice.pick(("the two scans|differ|at exactly {} of the listed values", "the two scans|show|different states at exactly {} of the listed values"))  # fmt: skip
+    say = dice.pick(
+        (
+            "the two scans|differ|at exactly {} of the listed values",
+            "the two scans|show|different states at exactly {} of the listed values",
+        )
+    )
     said = {number: say.format(COUNTS[number]) for number in range(2, 9)}
     return squared("hysteresis", texts, "", said, found, (2 * count, 3))
 
@@ -214,8 +259,10 @@ def sign_changes(dice: Dice) -> Square | None:
     """How often the exponent changes sign along the scan."""
     name, at, values = _exponents(dice)
     other = dice.mixed(values)
-    found = [sum((a > 0) != (b > 0) for a, b in itertools.pairwise(row)) for row in (values, other)]
-    say = dice.pick(("the exponent|changes|sign exactly {} times along the scan", "exactly {} sign changes|occur|along the scan"))  # fmt: skip
+    found = [sum((a > 0) != (b > 0) for a, b in pairwise(row)) for row in (values, other)]
+    say = dice.pick(
+        ("the exponent|changes|sign exactly {} times along the scan", "exactly {} sign changes|occur|along the scan")
+    )
     said = {count: say.format(COUNTS[count]) for count in range(2, 9)}
     texts = _exponent_texts(dice, name, at, (values, other))
     return squared("sign_changes", texts, "", said, found, (len(values), 2))
@@ -226,9 +273,10 @@ def first_crossing(dice: Dice) -> Square | None:
     name, at, values = _exponents(dice)
     other = dice.mixed(values)
     up = dice.coin()
-    rows = []
-    for row in (values, other):
-        rows.append([place for place, (a, b) in enumerate(itertools.pairwise(row)) if (a < 0 < b if up else b < 0 < a)])
+    rows = [
+        [place for place, (a, b) in enumerate(pairwise(row)) if (a < 0 < b if up else b < 0 < a)]
+        for row in (values, other)
+    ]
     if not all(rows):
         return None
     last = dice.coin()
@@ -259,10 +307,15 @@ def zero_between(dice: Dice) -> Square | None:
     if min(abs(side) for side in sides) < 5:
         return None
     found = ["above" if side > 0 else "below" for side in sides]
-    rule = dice.pick((
-        "The zero of the exponent is placed by drawing a straight line between the two rows where its sign changes.",
-        "Linear interpolation between the two rows with different signs gives the zero of the exponent.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                "The zero of the exponent is placed by drawing a straight line between the two rows where its sign"
+                " changes."
+            ),
+            "Linear interpolation between the two rows with different signs gives the zero of the exponent.",
+        )
+    )
     said = {side: f"the zero found in this way|lies|{side} {name} = {shown(level, 3)}" for side in ("above", "below")}
     texts = _exponent_texts(dice, name, at, (values, other))
     return squared("zero_between", texts, rule, said, found, (len(values) + 1, 4))
@@ -284,7 +337,7 @@ def _regimes(dice: Dice, pool: Sequence[str] = REGIMES) -> tuple[str, list[int],
     count = dice.between(5, min(7, len(pool)))
     regimes = dice.mixed(pool)[:count]
     other = dice.mixed(regimes)
-    while any(a == b for row in (regimes, other) for a, b in itertools.pairwise(row)):
+    while any(a == b for row in (regimes, other) for a, b in pairwise(row)):
         regimes, other = dice.mixed(regimes), dice.mixed(regimes)
     return dice.pick(PARAMETERS), _cuts(dice, count + 1), regimes, other
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, ordinal, shown, squared
@@ -49,12 +49,20 @@ def period(dice: Dice) -> Square | None:
     first, second, length = dice.pick(PATTERNS)
     values, decimals = _values(dice, 4, 8)
     lists = [_filled(dice, block, length, values) for block in dice.mixed((first, second))]
-    rule = dice.pick((
-        ("The least period of a list is the smallest number p, at most half its length, such that every entry equals"
-        " the one p places after it wherever there is one."),
-        ("By the least period we mean the smallest shift, of at most half the list, under which every entry that still"
-        " has a counterpart meets an equal one."),
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                "The least period of a list is the smallest number p, at most half its length, such that every entry"
+                " equals"
+                " the one p places after it wherever there is one."
+            ),
+            (
+                "By the least period we mean the smallest shift, of at most half the list, under which every entry"
+                " that still"
+                " has a counterpart meets an equal one."
+            ),
+        )
+    )
     say = dice.pick(("the list|has|least period {}", "the least period of the list|is|{}"))
     found = _both(lists, least_period)
     said = {value: say.format(value) for value in found}
@@ -67,9 +75,8 @@ def larger_of_two(dice: Dice) -> Square | None:
     high, low = dice.apart(2, 0, len(values) - 1)
     other = list(values)
     other[high], other[low] = values[low], values[high]
-    found = _both((values, other), lambda entries: entries[high] > entries[low])
+    found = _both((values, other), lambda entries: "more" if entries[high] > entries[low] else "less")
     noun = dice.pick(("entry", "value"))
-    found = tuple("more" if high_first else "less" for high_first in found)
     words = {"more": dice.pick(("larger", "higher", "greater")), "less": dice.pick(("smaller", "lower"))}
     said = {key: f"the {ordinal(high + 1)} {noun}|is|{word} than the {ordinal(low + 1)}" for key, word in words.items()}
     return squared("larger_of_two", _texts(dice, (values, other), decimals), "", said, found, (2, 1))
@@ -87,10 +94,12 @@ def largest_step(dice: Dice) -> Square | None:
     noun = dice.pick(("entry", "value"))
     words = {place: f"from the {ordinal(place)} {noun} to the {ordinal(place + 1)}" for place in found}
     say = dice.pick(("the largest change between neighbours|is|the one {}", "the biggest step|is|the one {}"))
-    rule = dice.pick((
-        "A step is the change from one entry to the next, and its size is taken without sign.",
-        "Changes between neighbours are compared by their size, whether up or down.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            "A step is the change from one entry to the next, and its size is taken without sign.",
+            "Changes between neighbours are compared by their size, whether up or down.",
+        )
+    )
     said = {place: say.format(word) for place, word in words.items()}
     return squared("largest_step", _texts(dice, (values, other), decimals), rule, said, found, (len(values), 3))
 
@@ -99,10 +108,15 @@ def maxima(dice: Dice) -> Square | None:
     """The number of inner maxima or minima."""
     top = dice.coin()
     word, side = ("maximum", "larger") if top else ("minimum", "smaller")
-    rule = dice.pick((
-        f"An entry counts as a local {word} if it has a neighbour on each side and is {side} than both.",
-        f"Here a local {word} is an entry, neither the first nor the last, that is {side} than both of its neighbours.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            f"An entry counts as a local {word} if it has a neighbour on each side and is {side} than both.",
+            (
+                f"Here a local {word} is an entry, neither the first nor the last, that is {side} than both of its"
+                " neighbours."
+            ),
+        )
+    )
 
     def turns(values: Sequence[int]) -> int:
         sign = 1 if top else -1
@@ -130,7 +144,7 @@ def approach(dice: Dice) -> Square | None:
     other = list(values)
     other[place], other[far] = values[far], values[place]
     lists = (values, other) if dice.coin() else (other, values)
-    found = _both(lists, lambda v: all(abs(a - target) > abs(b - target) for a, b in itertools.pairwise(v)))
+    found = _both(lists, lambda v: all(abs(a - target) > abs(b - target) for a, b in pairwise(v)))
     aim = shown(target, decimals)
     words = {
         True: f"every entry after the first|is|closer to {aim} than the one before it",
@@ -247,16 +261,18 @@ def single_valued(dice: Dice) -> Square | None:
     lists = (order, spoiled) if dice.coin() else (spoiled, order)
 
     def unique(entries: Sequence[int]) -> bool:
-        return len({*itertools.pairwise(entries)}) == len({*entries[:-1]})
+        return len({*pairwise(entries)}) == len({*entries[:-1]})
 
     words = {
         True: "equal entries|have|equal successors throughout the list",
         False: "there|are|two equal entries with different successors in the list",
     }
-    rule = dice.pick((
-        "The successor of an entry is the one that follows it, and the last entry has none.",
-        "By the successor of an entry we mean the next one in the list; the last has no successor.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            "The successor of an entry is the one that follows it, and the last entry has none.",
+            "By the successor of an entry we mean the next one in the list; the last has no successor.",
+        )
+    )
     found = _both(lists, unique)
     return squared("single_valued", _texts(dice, lists, decimals), rule, words, found, (length, 3))
 
@@ -325,7 +341,7 @@ def _filled(dice: Dice, block: str, length: int, values: Sequence[int]) -> list[
 
 
 def _steps(values: Sequence[int]) -> list[int]:
-    return [abs(b - a) for a, b in itertools.pairwise(values)]
+    return [abs(b - a) for a, b in pairwise(values)]
 
 
 def _blocks(values: Sequence[int], level: int, size: int) -> set[str]:

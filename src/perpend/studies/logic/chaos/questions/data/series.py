@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
-from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, ordinal, shown, squared
+from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, shown, squared
 
 Ask = Callable[[Dice], Square | None]
 
@@ -32,7 +32,7 @@ SIGNED = (
 )
 TWINS = (
     "Two copies of a system were started close together, and their distance was noted: {}.",
-    "The distance between twin runs was {}.",
+    "The distance between twin runs: {}.",
     "A twin experiment recorded the gap between the two copies: {}.",
     "The separation of two nearby orbits came out as follows: {}.",
     "From a log of two nearly equal starts, the distance: {}.",
@@ -59,13 +59,26 @@ def patterns(dice: Dice) -> Square | None:
     """The number of different orders among three neighbours."""
     data, decimals = _orders(dice, 7, 10)
     found = [len({_order(values[place : place + 3]) for place in range(len(values) - 2)}) for values in data]
-    rule = dice.pick((
-        ("The ordinal pattern of three neighbouring values says which of them is the smallest, the middle and the"
-        " largest; all triples of neighbours are read, overlapping ones too."),
-        ("For ordinal patterns of order three, every three values in a row are replaced by their ranks 1 to 3, moving on"
-        " by one place each time."),
-    ))  # fmt: skip
-    say = dice.pick(("exactly {} different ordinal patterns|occur|in the series", "the series|shows|exactly {} different ordinal patterns"))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                "The ordinal pattern of three neighbouring values says which of them is the smallest, the middle and"
+                " the"
+                " largest; all triples of neighbours are read, overlapping ones too."
+            ),
+            (
+                "For ordinal patterns of order three, every three values in a row are replaced by their ranks 1 to"
+                " 3, moving on"
+                " by one place each time."
+            ),
+        )
+    )
+    say = dice.pick(
+        (
+            "exactly {} different ordinal patterns|occur|in the series",
+            "the series|shows|exactly {} different ordinal patterns",
+        )
+    )
     said = {count: say.format(COUNTS[count]) for count in range(2, 7)}
     return squared("patterns", _texts(dice, SETTINGS, data, decimals), rule, said, found, (len(data[0]), 4))
 
@@ -73,17 +86,19 @@ def patterns(dice: Dice) -> Square | None:
 def rises(dice: Dice) -> Square | None:
     """Whether rises or falls are more frequent."""
     data, decimals = _orders(dice, 9, 13)
-    counts = [sum(b > a for a, b in itertools.pairwise(values)) - (len(values) - 1) / 2 for values in data]
+    counts = [sum(b > a for a, b in pairwise(values)) - (len(values) - 1) / 2 for values in data]
     # Whether the last value lies above the first is no clue: in half of the squares it goes the other way.
     if counts[0] * counts[1] >= 0 or dice.coin() == ((data[0][-1] > data[0][0]) == (counts[0] > 0)):
         return None
     if (data[1][-1] > data[1][0]) == (data[0][-1] > data[0][0]):
         return None
     found = ["rises" if count > 0 else "falls" for count in counts]
-    rule = dice.pick((
-        "For ordinal patterns of order two, a step up counts as a rise and a step down as a fall.",
-        "Each step to the next value is a rise or a fall.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            "For ordinal patterns of order two, a step up counts as a rise and a step down as a fall.",
+            "Each step to the next value is a rise or a fall.",
+        )
+    )
     said = {"rises": "rises|outnumber|falls in the series", "falls": "falls|outnumber|rises in the series"}
     return squared("rises", _texts(dice, SETTINGS, data, decimals), rule, said, found, (len(data[0]), 3))
 
@@ -95,7 +110,7 @@ def pattern_present(dice: Dice) -> Square | None:
     data, decimals = _orders(dice, 8, 12)
 
     def runs(values: Sequence[int]) -> bool:
-        steps = [(b < a) == down for a, b in itertools.pairwise(values)]
+        steps = [(b < a) == down for a, b in pairwise(values)]
         return any(all(steps[place : place + size - 1]) for place in range(len(steps) - size + 2))
 
     found = [runs(values) for values in data]
@@ -119,7 +134,12 @@ def first_beyond(dice: Dice) -> Square | None:
         return None
     found = [next(time for time, size in zip(times, values, strict=True) if size > level) for values in (sizes, other)]
     bound = shown(level, decimals)
-    say = dice.pick((f"the distance first|exceeds|{bound} at t = {{}}", f"t = {{}}|is|the first listed time with a distance above {bound}"))  # fmt: skip
+    say = dice.pick(
+        (
+            f"the distance first|exceeds|{bound} at t = {{}}",
+            f"t = {{}}|is|the first listed time with a distance above {bound}",
+        )
+    )
     said = {time: say.format(time) for time in found}
     data = _timed(dice, TWINS, times, (sizes, other), decimals)
     return squared("first_beyond", data, "", said, found, (len(times) + 1, 2))
@@ -157,12 +177,19 @@ def megno_slope(dice: Dice) -> Square | None:
     if min(map(abs, rests)) < 10 * unit:
         return None
     found = ["chaotic" if rest > 0 else "regular" for rest in rests]
-    rule = dice.pick((
-        (f"The slope is the change of MEGNO from t = {times[early]} to t = {times[late]} divided by the time between;"
-        f" a slope above {shown(limit, 3)} is read as chaotic, a lower one as regular."),
-        (f"Divide the change of MEGNO from t = {times[early]} to t = {times[late]} by the elapsed time: above"
-        f" {shown(limit, 3)} the orbit is called chaotic, below it regular."),
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                f"The slope is the change of MEGNO from t = {times[early]} to t = {times[late]} divided by the time"
+                " between;"
+                f" a slope above {shown(limit, 3)} is read as chaotic, a lower one as regular."
+            ),
+            (
+                f"Divide the change of MEGNO from t = {times[early]} to t = {times[late]} by the elapsed time: above"
+                f" {shown(limit, 3)} the orbit is called chaotic, below it regular."
+            ),
+        )
+    )
     said = {word: f"the orbit|is|{word} by this criterion" for word in ("chaotic", "regular")}
     data = _timed(dice, MEGNO, times, (values, other), decimals)
     return squared("megno_slope", data, rule, said, found, (5, 4))
@@ -182,7 +209,10 @@ def median_k(dice: Dice) -> Square | None:
     if dice.coin() == ((sum(first) > sum(second)) == (middles[0] > middles[1])):
         return None
     found = ["A", "B"] if middles[0] > limit else ["B", "A"]
-    rule = f"A run is called chaotic if the median of its K values is above {shown(limit, decimals)}, and regular if it is below."
+    rule = (
+        f"A run is called chaotic if the median of its K values is above {shown(limit, decimals)}, and regular if it is"
+        " below."
+    )
     chaotic = dice.coin()
     said = {
         "A": f"run {'A' if chaotic else 'B'}|is|{'chaotic' if chaotic else 'regular'} by this rule",
@@ -231,12 +261,20 @@ def mean_log(dice: Dice) -> Square | None:
     if min(map(abs, totals)) < 5 or totals[0] * totals[1] > 0:
         return None
     found = ["positive" if total > 0 else "negative" for total in totals]
-    rule = dice.pick((
-        (f"The first {COUNTS[drop]} are left out as a transient; the Lyapunov exponent is estimated by the mean of the"
-        " others."),
-        (f"As an estimate of the Lyapunov exponent, the first {COUNTS[drop]} are dropped and the remaining ones are"
-        " averaged."),
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                f"The first {COUNTS[drop]} are left out as a transient; the Lyapunov exponent is estimated by the"
+                " mean of the"
+                " others."
+            ),
+            (
+                f"As an estimate of the Lyapunov exponent, the first {COUNTS[drop]} are dropped and the remaining"
+                " ones are"
+                " averaged."
+            ),
+        )
+    )
     said = {word: f"the estimated exponent|is|{word}" for word in ("positive", "negative")}
     return squared("mean_log", _texts(dice, LOGS, (values, other), decimals), rule, said, found, (count - drop, 3))
 
@@ -246,7 +284,7 @@ def sign_changes(dice: Dice) -> Square | None:
     decimals, count = dice.pick((1, 2)), dice.between(9, 13)
     values = [size * (1 if place % 2 else -1) for place, size in enumerate(dice.apart(count, 5, 95, 3))]
     data = [dice.mixed(values), dice.mixed(values)]
-    found = [sum((a > 0) != (b > 0) for a, b in itertools.pairwise(entries)) for entries in data]
+    found = [sum((a > 0) != (b > 0) for a, b in pairwise(entries)) for entries in data]
     if abs(found[0] - found[1]) > 2:
         return None
     say = dice.pick(("the series|changes|sign exactly {} times", "exactly {} sign changes|occur|in the series"))
@@ -295,10 +333,14 @@ def even_peaks(dice: Dice) -> Square | None:
         f" {shown(bound, decimals)}, and uneven otherwise."
     )
     said = {word: f"the record|is|{word} by this rule" for word in ("even", "uneven")}
-    setting = dice.pick((
-        "The peaks of a signal were seen at the times {}.", "Peak times of a record, in seconds: {}.",
-        "A counter logged peaks at t = {}.", "The maxima of a run occurred at the times {}.",
-    ))  # fmt: skip
+    setting = dice.pick(
+        (
+            "The peaks of a signal were seen at the times {}.",
+            "Peak times of a record, in seconds: {}.",
+            "A counter logged peaks at t = {}.",
+            "The maxima of a run occurred at the times {}.",
+        )
+    )
     texts = [setting.format(listed(values, decimals)) for values in data]
     return squared("even_peaks", texts, rule, said, found, (count + 1, 4))
 

@@ -1,4 +1,4 @@
-"""What a question about stated numbers is made of: draws, printed numbers, and the square of two data sets by two claims.
+"""What a question about stated numbers is made of: draws, printed numbers, squares of two data sets by two claims.
 
 Every bundle is a square: two sets of data and two claims, and each claim holds for exactly one of the sets. So neither
 the data nor the claim says anything by itself. The numbers are whole numbers until they are printed, so that every

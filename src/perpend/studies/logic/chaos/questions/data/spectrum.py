@@ -35,12 +35,14 @@ TWO = (
 )
 KAPLAN_YORKE = (
     (
-        "The Kaplan–Yorke dimension is found by sorting the exponents from the largest down and adding them up as long as"
+        "The Kaplan–Yorke dimension is found by sorting the exponents from the largest down and adding them up as"
+        " long as"
         " the sum stays at or above zero; it is the number of exponents added, plus that sum divided by the size of the"
         " next exponent."
     ),
     (
-        "For the Kaplan–Yorke dimension, sort the exponents in falling order, let j be the largest number of leading ones"
+        "For the Kaplan–Yorke dimension, sort the exponents in falling order, let j be the largest number of leading"
+        " ones"
         " whose sum is not negative, and add to j that sum divided by the absolute value of the next exponent."
     ),
 )
@@ -60,10 +62,12 @@ def positives(dice: Dice) -> Square | None:
     """The number of positive exponents, above a stated limit."""
     limit = dice.pick((10, 15, 20))
     decimals, data = _signed(dice, dice.between(5, 7), 2, limit)
-    rule = dice.pick((
-        f"An exponent counts as positive only if it is above {shown(limit, decimals)}.",
-        f"Values of at most {shown(limit, decimals)} are not taken as positive, all larger ones are.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            f"An exponent counts as positive only if it is above {shown(limit, decimals)}.",
+            f"Values of at most {shown(limit, decimals)} are not taken as positive, all larger ones are.",
+        )
+    )
     found = [sum(value > limit for value in values) for values in data]
     said = _counted(
         dice, ("the spectrum|has|exactly {} positive exponents", "exactly {} of the exponents|are|positive")
@@ -75,10 +79,15 @@ def hyperchaos(dice: Dice) -> Square | None:
     """At least two exponents above a stated limit."""
     limit = dice.pick((10, 15, 20))
     decimals, data = _signed(dice, dice.between(4, 6), 2, limit)
-    rule = dice.pick((
-        f"Here a system is called hyperchaotic if at least two of its exponents are above {shown(limit, decimals)}.",
-        f"By hyperchaos we mean two or more exponents above {shown(limit, decimals)}.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                f"Here a system is called hyperchaotic if at least two of its exponents are "
+                f"above {shown(limit, decimals)}."
+            ),
+            f"By hyperchaos we mean two or more exponents above {shown(limit, decimals)}.",
+        )
+    )
     found = [sum(value > limit for value in values) >= 2 for values in data]
     said = {
         True: "the system|is|hyperchaotic by this definition",
@@ -93,10 +102,12 @@ def volumes(dice: Dice) -> Square | None:
     sums = [sum(values) for values in data]
     if min(map(abs, sums)) < 5 or _minus(data[0]) != _minus(data[1]):
         return None
-    rule = dice.pick((
-        "Small volumes in phase space shrink if the sum of the exponents is negative and grow if it is positive.",
-        "The sum of the exponents is the mean rate at which the logarithm of a small volume changes.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            "Small volumes in phase space shrink if the sum of the exponents is negative and grow if it is positive.",
+            "The sum of the exponents is the mean rate at which the logarithm of a small volume changes.",
+        )
+    )
     found = ["shrink" if total < 0 else "grow" for total in sums]
     said = {word: f"small volumes in phase space|{word}|on average" for word in ("shrink", "grow")}
     return squared("volumes", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 2))
@@ -190,13 +201,22 @@ def kind_of_motion(dice: Dice) -> Square | None:
     limit = dice.pick((10, 15, 20))
     decimals, data = _signed(dice, dice.between(3, 5), 2, limit, dice.pick((1, 2, 2)))
     limit_text = shown(limit, decimals)
-    rule = dice.pick((
-        (f"An exponent whose size is below {limit_text} counts as zero. The motion is called chaotic if the largest"
-        " exponent is positive; if none is positive, it is called a steady state, a cycle or a torus according to"
-        " whether there are no zero exponents, one, or at least two."),
-        (f"Rule: sizes below {limit_text} are zero; any positive exponent left over means chaos; otherwise no zero"
-        " exponent means a steady state, exactly one a cycle, two or more a torus."),
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            (
+                f"An exponent whose size is below {limit_text} counts as zero. The motion is called chaotic if the"
+                " largest"
+                " exponent is positive; if none is positive, it is called a steady state, a cycle or a torus"
+                " according to"
+                " whether there are no zero exponents, one, or at least two."
+            ),
+            (
+                f"Rule: sizes below {limit_text} are zero; any positive exponent left over means chaos; otherwise no"
+                " zero"
+                " exponent means a steady state, exactly one a cycle, two or more a torus."
+            ),
+        )
+    )
     names = {"chaos": "chaotic", "steady": "a steady state", "cycle": "a cycle", "torus": "a torus"}
 
     def motion(values: Sequence[int]) -> str:
@@ -219,10 +239,12 @@ def lyapunov_time(dice: Dice) -> Square | None:
     level, found = _level(dice, [Fraction(10**decimals, top) for top in tops], 1)
     if level is None or level < 3:
         return None
-    rule = dice.pick((
-        "The Lyapunov time is one divided by the largest exponent.",
-        "Here the Lyapunov time means the reciprocal of the largest exponent.",
-    ))  # fmt: skip
+    rule = dice.pick(
+        (
+            "The Lyapunov time is one divided by the largest exponent.",
+            "Here the Lyapunov time means the reciprocal of the largest exponent.",
+        )
+    )
     words = {"above": dice.pick(("longer", "larger")), "below": dice.pick(("shorter", "smaller"))}
     said = {side: f"the Lyapunov time|is|{word} than {shown(level, 1)} time units" for side, word in words.items()}
     return squared("lyapunov_time", _texts(dice, data, decimals), rule, said, found, (len(data[0]) + 1, 3))

@@ -5,9 +5,9 @@ The two tables of a square differ only in the order of the second indicator's co
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, ordinal, shown, squared
 
@@ -40,13 +40,13 @@ COLUMNS = (
 OPENINGS = (
     "A parameter scan gave the following table: {}.",
     "Two indicators were computed along a scan: {}.",
-    "The table of a scan reads {}.",
-    "In the supplement, the scan is listed as {}.",
+    "The table of a scan, row by row: {}.",
+    "In the supplement, the scan is given as follows: {}.",
     "Results of a scan over one parameter: {}.",
     "A student's table of two indicators: {}.",
     "Along the scan these values were noted: {}.",
-    "The log of a parameter study holds {}.",
-    "The measured rows are {}.",
+    "The log of a parameter study holds these entries: {}.",
+    "The following was measured: {}.",
     "For each setting two indicators were taken: {}.",
 )
 ROWS = (
@@ -107,7 +107,9 @@ def odd_row(dice: Dice) -> Square | None:
         return None
     found = [row[0] for row in rows]
     word = "agree" if alike else "disagree"
-    say = dice.pick((f"the only row in which the two {word}|is|that at {{}}", f"{{}}|is|the only row in which the two {word}"))  # fmt: skip
+    say = dice.pick(
+        (f"the only row in which the two {word}|is|that at {{}}", f"{{}}|is|the only row in which the two {word}")
+    )
     said = {row: say.format(table.where(row)) for row in found}
     return squared("odd_row", _texts(dice, table, columns), _rule(dice, table), said, found, (2 * len(table.at), 3))
 
@@ -185,7 +187,7 @@ def same_direction(dice: Dice) -> Square | None:
 
     def ways(column: Sequence[int]) -> bool:
         first = [b > a for a, b in zip(table.values, table.values[1:], strict=False)]
-        return first == [b > a for a, b in itertools.pairwise(column)]
+        return first == [b > a for a, b in pairwise(column)]
 
     found = [ways(column) for column in columns]
     names = f"{table.first.noun} and {table.second.noun}"
@@ -244,14 +246,25 @@ def _rule(dice: Dice, table: Table) -> str:
     one, two = (
         shown(limit, column.decimals) for column, limit in zip((table.first, table.second), table.limits, strict=True)
     )
-    return dice.pick((
-        (f"A row is chaotic by {first} if the value is above {one}, and chaotic by {second} if that value is above {two};"
-        " otherwise it is regular by that indicator."),
-        (f"As limits, {first} uses {one} and {second} uses {two}: a value above the limit makes the row chaotic by that"
-        " indicator, a value below it regular."),
-        (f"By {first}, rows above {one} are chaotic and the others regular; by {second}, rows above {two} are chaotic and"
-        " the others regular."),
-    ))  # fmt: skip
+    return dice.pick(
+        (
+            (
+                f"A row is chaotic by {first} if the value is above {one}, and chaotic by {second} if that value is"
+                f" above {two};"
+                " otherwise it is regular by that indicator."
+            ),
+            (
+                f"As limits, {first} uses {one} and {second} uses {two}: a value above the limit makes the row"
+                " chaotic by that"
+                " indicator, a value below it regular."
+            ),
+            (
+                f"By {first}, rows above {one} are chaotic and the others regular; by {second}, rows above {two} are"
+                " chaotic and"
+                " the others regular."
+            ),
+        )
+    )
 
 
 def _texts(dice: Dice, table: Table, columns: Sequence[Sequence[int]]) -> list[str]:
