@@ -124,7 +124,7 @@ BEFORE: Mapping[str, str] = {
 }
 """What stands before the setting, which ends or is followed by a short question."""
 
-OPENINGS = ("", "", "", "", "", "Problem: ", "Exercise: ", "Given: ", "Setting: ")
+OPENINGS = ("", "", "", "", "", "Problem: ", "Exercise: ", "Setting: ")
 """What may stand before a setting that comes first; most often nothing."""
 FIRST_SHARE = 0.25
 """How often the claim stands before the setting, where it can."""
@@ -158,7 +158,13 @@ def layout(
 
 
 def _fitting(statement: Statement) -> list[str]:
-    after = [name for name, form in AFTER.items() if statement.asks or "sks}" not in form]
+    # A claim that begins with a symbol cannot begin a sentence.
+    symbol = statement.claim.split(" ")[0].endswith("]") or " = " in " ".join(statement.claim.split(" ")[:2]) + " "
+    after = [
+        name
+        for name, form in AFTER.items()
+        if (statement.asks or "sks}" not in form) and not (symbol and "{Claim}" in form)
+    ]
     before = [name for name, form in BEFORE.items() if statement.far_asks or "sks}" not in form]
     return after + (before if statement.far else [])
 

@@ -1,0 +1,228 @@
+"""A few steps of a stated map from a stated start: kind `iterate`. Nothing measured is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
+from typing import TypeAlias
+
+from perpend.studies.logic.chaos.questions.chance import Chance
+from perpend.studies.logic.chaos.questions.draft import Draft
+from perpend.studies.logic.chaos.questions.frames import Statement, layout
+from perpend.studies.logic.chaos.questions.world import Sources
+
+KIND = "iterate"
+BUNDLES = 480
+ATTEMPTS = 400
+"""Settings that are tried for a bundle before it is given up."""
+LAST_STEP = 8
+MARGIN = Decimal("0.03")
+"""Least distance of an asked value from the threshold, as a share of the map's extent."""
+_EXACT = Context(prec=60)
+State: TypeAlias = tuple[Decimal, ...]
+Step: TypeAlias = Callable[[State, Decimal, Decimal], State]
+_ONE = Decimal(1)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedMap:
+    """A map as a question writes it, with {a} and perhaps {b}, and as exact arithmetic.
+
+    Ranges are in hundredths: of a, of b, of each coordinate of the start, and of the threshold. All values have two
+    decimals, and ranges keep every orbit within `extent`.
+    """
+
+    equations: str
+    step: Step
+    a: tuple[int, int]
+    b: tuple[int, int]
+    start: tuple[int, int]
+    threshold: tuple[int, int]
+    extent: Decimal
+    variables: tuple[str, ...] = ("x",)
+
+
+def _two(value: int) -> Decimal:
+    return Decimal(value).scaleb(-2)
+
+
+MAPS: Mapping[str, StatedMap] = {
+    "logistic": StatedMap(
+        "x[n+1] = {a} x[n] (1 - x[n])", lambda s, a, _b: (a * s[0] * (_ONE - s[0]),),
+        (351, 399), (0, 0), (6, 94), (35, 80), Decimal(1),
+    ),
+    "quadratic": StatedMap(
+        "x[n+1] = {a} - x[n]^2", lambda s, a, _b: (a - s[0] * s[0],), (141, 199), (0, 0), (-115, 115), (-60, 110),
+        Decimal(3),
+    ),
+    "unimodal": StatedMap(
+        "x[n+1] = 1 - {a} x[n]^2", lambda s, a, _b: (_ONE - a * s[0] * s[0],), (141, 199), (0, 0), (-88, 88),
+        (-40, 75), Decimal(2),
+    ),
+    "tent": StatedMap(
+        "x[n+1] = {a} min(x[n], 1 - x[n])", lambda s, a, _b: (a * min(s[0], _ONE - s[0]),), (151, 197), (0, 0),
+        (6, 94), (35, 75), Decimal(1),
+    ),
+    "cubic": StatedMap(
+        "x[n+1] = {a} x[n] - x[n]^3", lambda s, a, _b: (a * s[0] - s[0] ** 3,), (241, 293), (0, 0), (-140, 140),
+        (-80, 80), Decimal(3),
+    ),
+    "sawtooth": StatedMap(
+        "x[n+1] = {a} x[n] modulo 1", lambda s, a, _b: (a * s[0] % _ONE,), (151, 297), (0, 0), (6, 94), (30, 70),
+        Decimal(1),
+    ),
+    "henon": StatedMap(
+        "x[n+1] = 1 - {a} x[n]^2 + y[n], y[n+1] = {b} x[n]",
+        lambda s, a, b: (_ONE - a * s[0] * s[0] + s[1], b * s[0]), (101, 139), (11, 29), (-49, 49), (-30, 80),
+        Decimal(2), ("x", "y"),
+    ),
+    "lozi": StatedMap(
+        "x[n+1] = 1 - {a} |x[n]| + y[n], y[n+1] = {b} x[n]",
+        lambda s, a, b: (_ONE - a * abs(s[0]) + s[1], b * s[0]), (131, 169), (11, 39), (-49, 49), (-30, 75),
+        Decimal(2), ("x", "y"),
+    ),
+    "delayed": StatedMap(
+        "x[n+1] = {a} x[n] (1 - y[n]), y[n+1] = x[n]", lambda s, a, _b: (a * s[0] * (_ONE - s[1]), s[0]),
+        (181, 217), (0, 0), (11, 79), (30, 75), Decimal(1), ("x", "y"),
+    ),
+}  # fmt: skip
+SETTINGS = (
+    "Iterate {equations} from {start}.",
+    "Consider the map {equations} with {start}.",
+    "Take {start} and apply the map {equations} again and again.",
+    "A sequence obeys {equations} and begins with {start}.",
+    "Let {start} and {equations}.",
+    "The map {equations} is started at {start}.",
+    "Start the recursion {equations} at {start}.",
+    "Given are {start} and the rule {equations}.",
+    "For the recursion {equations} the start is {start}.",
+    "One computes the iterates of {equations} by hand, beginning with {start}.",
+    "A pocket calculator is used to iterate {equations} from {start}.",
+    "With {start}, follow the orbit of {equations}.",
+)
+CLAIMS: tuple[tuple[str, str, bool], ...] = (
+    ("x[{k}] is greater than {c}", "is x[{k}] greater than {c}", True),
+    ("x[{k}] lies above {c}", "does x[{k}] lie above {c}", True),
+    ("x[{k}] exceeds {c}", "does x[{k}] exceed {c}", True),
+    ("after {k} steps x is larger than {c}", "", True),
+    ("the value of x after {k} iterations is above {c}", "is the value of x after {k} iterations above {c}", True),
+    ("x[{k}] > {c}", "", True),
+    ("x[{k}] is less than {c}", "is x[{k}] less than {c}", False),
+    ("x[{k}] lies below {c}", "does x[{k}] lie below {c}", False),
+    ("x[{k}] stays under {c}", "does x[{k}] stay under {c}", False),
+    ("after {k} steps x is smaller than {c}", "", False),
+    ("the value of x after {k} iterations is below {c}", "is the value of x after {k} iterations below {c}", False),
+    ("x[{k}] < {c}", "", False),
+)
+"""Claims about a step and a threshold, their questions ('' for none), and whether they say 'above'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Two starts and two steps of one map: the first start is above the threshold at the first step and below it at the
+    second, the second start the other way round."""
+
+    chosen: str
+    a: Decimal
+    b: Decimal
+    starts: tuple[State, State]
+    steps: tuple[int, int]
+    threshold: Decimal
+
+
+def iterate_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
+    """Four questions each: two starts by two steps, so that a start, a step, a threshold and a side are right as often
+    as wrong."""
+    for place in range(BUNDLES):
+        steps = _search(world.chance, str(place))
+        if steps is not None:
+            yield _bundle(world.chance, steps, str(place))
+
+
+def orbit(chosen: StatedMap, start: State, a: Decimal, b: Decimal) -> list[State]:
+    """The start and LAST_STEP iterates, to sixty digits."""
+    states = [start]
+    with localcontext(_EXACT):
+        for _ in range(LAST_STEP):
+            states.append(chosen.step(states[-1], a, b))
+    return states
+
+
+def _search(chance: Chance, place: str) -> Steps | None:
+    """The first setting of a bundle in which both starts cross over; None where ATTEMPTS have none.
+
+    The steps, the threshold and which of the starts is the larger are drawn before anything is computed.
+    """
+    key = (KIND, place)
+    name = chance.pick(sorted(MAPS), "map", *key)
+    chosen = MAPS[name]
+    first = 2 + chance.below(5, "first", *key)
+    second = first + 1 + chance.below(min(3, LAST_STEP - first), "second", *key)
+    threshold = _two(_between(chance, chosen.threshold, "threshold", *key))
+    rising = chance.share("rising", *key) < 0.5
+    swapped = chance.share("swapped", *key) < 0.5
+    for attempt in map(str, range(ATTEMPTS)):
+        a = _two(_between(chance, chosen.a, "a", *key, attempt))
+        b = _two(_between(chance, chosen.b, "b", *key, attempt))
+        one, other = sorted(
+            (_start(chance, chosen, *key, attempt, turn) for turn in ("one", "other")), reverse=not rising
+        )
+        steps = (second, first) if swapped else (first, second)
+        found = Steps(name, a, b, (one, other), steps, threshold)
+        if _crosses(chosen, found):
+            return found
+    return None
+
+
+def _between(chance: Chance, bounds: tuple[int, int], *key: str) -> int:
+    """A whole number within bounds whose last digit is not zero, so that all values have two decimals."""
+    drawn = bounds[0] + chance.below(bounds[1] - bounds[0] + 1, *key)
+    return drawn if drawn % 10 or bounds[0] == bounds[1] else drawn + 1
+
+
+def _start(chance: Chance, chosen: StatedMap, *key: str) -> State:
+    return tuple(_two(_between(chance, chosen.start, "start", variable, *key)) for variable in chosen.variables)
+
+
+def _crosses(chosen: StatedMap, found: Steps) -> bool:
+    margin = MARGIN * chosen.extent
+    for start, above in zip(found.starts, (True, False), strict=True):
+        states = orbit(chosen, start, found.a, found.b)
+        for step, sign in zip(found.steps, (above, not above), strict=True):
+            apart = states[step][0] - found.threshold
+            if (apart if sign else -apart) < margin:
+                return False
+    return True
+
+
+def _bundle(chance: Chance, found: Steps, place: str) -> tuple[Draft, ...]:
+    key = (KIND, place)
+    chosen = MAPS[found.chosen]
+    equations = chosen.equations.format(a=found.a, b=found.b)
+    intro = chance.pick(SETTINGS, "setting", *key)
+    claim, asks, above = chance.pick(CLAIMS, "claim", *key)
+    drafts = []
+    for start, at_first in zip(found.starts, (True, False), strict=True):
+        setting = intro.format(equations=equations, start=start_text(chosen.variables, start))
+        for step, is_above in zip(found.steps, (at_first, not at_first), strict=True):
+            words = {"k": str(step), "c": str(found.threshold)}
+            form, text = layout(chance, key, Statement(claim.format(**words), asks.format(**words)), setting)
+            drafts.append(
+                Draft(
+                    stratum="compute", family="atomic", kind=KIND, form=form, question=text,
+                    label=is_above is above, pair="|".join(key), grade=grade_of(step, len(chosen.variables)),
+                    predicate="IterateAbove", polarity=above,
+                )
+            )  # fmt: skip
+    return tuple(drafts)
+
+
+def start_text(variables: Sequence[str], start: State) -> str:
+    """'x[0] = 0.31', 'x[0] = 0.31 and y[0] = -0.12'."""
+    return " and ".join(f"{name}[0] = {value}" for name, value in zip(variables, start, strict=True))
+
+
+def grade_of(step: int, variables: int) -> int:
+    """Half the number of steps, rounded up, and one more for two variables; 1 to 5."""
+    return min(5, (step + 1) // 2 + variables - 1)

@@ -1,0 +1,213 @@
+"""The label of a computed question again, from its text: the instance is looked up by the values that the text states,
+short orbits and periods of stated maps are computed anew in floating point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from perpend.canon import JSON
+from perpend.errors import DataError
+from perpend.studies.logic.chaos.questions.compute.reading import (
+    NUMBER,
+    bare_text,
+    claim_in,
+    instance_in,
+    record_in,
+    start_in,
+    system_in,
+    truth,
+    values_in,
+    without_equations,
+)
+from perpend.studies.logic.chaos.questions.world import Sources
+from perpend.studies.logic.chaos.records import SystemWords
+
+_REGIMES = {
+    "chaotic motion": "Chaotic",
+    "chaos": "Chaotic",
+    "an attracting cycle": "AttractingCycle",
+    "quasi-periodic motion": "QuasiPeriodic",
+    "a stable fixed point": "FixedPointAttractor",
+    "a stable state of rest": "FixedPointAttractor",
+}
+_PLACES = ("first", "second", "third")
+_ORDINAL = re.compile(r"\bthe (first|second|third)\b(?! and)")
+_QUADRATIC = re.compile(rf"x\[n\+1\] = ({NUMBER}) ([+-]) ({NUMBER}) x\[n\] ([+-]) ({NUMBER}) x\[n\]\^2")
+_ABOVE = re.compile(rf"(?:greater than|above|exceeds?|larger than|>) ({NUMBER})")
+_BELOW = re.compile(rf"(?:less than|below|under|smaller than|<) ({NUMBER})")
+_STEP = re.compile(r"x\[(\d+)\] (?!=)|after (\d+) (?:steps|iterations)", re.IGNORECASE)
+_MAPS: tuple[tuple[str, Callable[[float, float, Sequence[float]], tuple[float, float]]], ...] = (
+    (rf"x\[n\+1\] = ({NUMBER}) x\[n\] \(1 - x\[n\]\)", lambda x, _y, p: (p[0] * x * (1 - x), 0.0)),
+    (rf"x\[n\+1\] = ({NUMBER}) - x\[n\]\^2", lambda x, _y, p: (p[0] - x**2, 0.0)),
+    (rf"x\[n\+1\] = 1 - ({NUMBER}) x\[n\]\^2 \+ y\[n\], y\[n\+1\] = ({NUMBER}) x\[n\]",
+     lambda x, y, p: (1 - p[0] * x**2 + y, p[1] * x)),
+    (rf"x\[n\+1\] = 1 - ({NUMBER}) x\[n\]\^2(?! \+)", lambda x, _y, p: (1 - p[0] * x**2, 0.0)),
+    (rf"x\[n\+1\] = ({NUMBER}) min\(x\[n\], 1 - x\[n\]\)", lambda x, _y, p: (p[0] * min(x, 1 - x), 0.0)),
+    (rf"x\[n\+1\] = ({NUMBER}) x\[n\] - x\[n\]\^3", lambda x, _y, p: (p[0] * x - x**3, 0.0)),
+    (rf"x\[n\+1\] = ({NUMBER}) x\[n\] modulo 1", lambda x, _y, p: (p[0] * x % 1, 0.0)),
+    (rf"x\[n\+1\] = 1 - ({NUMBER}) \|x\[n\]\| \+ y\[n\], y\[n\+1\] = ({NUMBER}) x\[n\]",
+     lambda x, y, p: (1 - p[0] * abs(x) + y, p[1] * x)),
+    (rf"x\[n\+1\] = ({NUMBER}) x\[n\] \(1 - y\[n\]\), y\[n\+1\] = x\[n\]", lambda x, y, p: (p[0] * x * (1 - y), x)),
+)  # fmt: skip
+_ROOM = 1e-3
+"""An iterate nearer than this to its threshold is not decided."""
+
+
+def relabel(record: Mapping[str, JSON], world: Sources) -> bool:
+    """The label by the question's text; DataError where the text cannot be read, where no instance has the values that
+    it states, or where those are not the ones that the item's tags name."""
+    text, kind = str(record["question"]), str(record["kind"])
+    readers: Mapping[str, Callable[[str, Sources], tuple[bool, tuple[str, ...]]]] = {
+        "regime": _regime,
+        "transition": _transition,
+        "one_of_three": _three,
+        "period": _period,
+        "iterate": lambda question, _world: (_iterate(question), ()),
+    }
+    if kind not in readers:
+        raise DataError(f"no computed kind is called {kind!r}")
+    label, instances = readers[kind](text, world)
+    tagged = tuple(str(record["instance"]).split(" > ")) if record.get("instance") else ()
+    if instances != tagged:
+        raise DataError(f"the text is about {instances}, the tags are about {tagged}")
+    return label
+
+
+def _regime(text: str, world: Sources) -> tuple[bool, tuple[str, ...]]:
+    instance = instance_in(world, text)
+    system = system_in(world, text)
+    predicate, asserted = claim_in(without_equations(bare_text(text), system))
+    return truth(instance, predicate) is asserted, (instance.id,)
+
+
+def _varied(text: str, world: Sources) -> tuple[SystemWords, str, str, dict[str, float], tuple[float, ...] | None]:
+    """The system, the text without its equations, the parameter with several values, the others, and the start."""
+    system = system_in(world, text)
+    rest = without_equations(bare_text(text), system)
+    values = values_in(rest, tuple(system.parameters))
+    fixed = {name: numbers[0] for name, numbers in values.items() if len(set(numbers)) == 1}
+    names = [name for name in system.parameters if name not in fixed or rf" {name} goes from " in f" {rest} "]
+    # One value written with '=' and the others after it, or none at all: the parameter that is spoken of as varied.
+    spoken = [name for name in system.parameters if _scanned(rest, name)]
+    open_names = spoken or names
+    if len(open_names) != 1:
+        raise DataError(f"{len(open_names)} parameters are varied in {text!r}")
+    fixed.pop(open_names[0], None)
+    if set(fixed) | set(open_names) != set(system.parameters):
+        raise DataError(f"not one value each of the other parameters in {text!r}")
+    return system, rest, open_names[0], fixed, start_in(rest, system)
+
+
+def _scanned(text: str, name: str) -> bool:
+    return any(re.search(pattern.format(name=re.escape(name)), text) for pattern in _SCANS)
+
+
+_SCANS = (
+    rf"(?<!\w){{name}} (?:goes|is changed) from {NUMBER} to {NUMBER}",
+    rf"(?:[Ff]or )(?<!\w){{name}} the values {NUMBER}",
+    rf"tries (?<!\w){{name}} = {NUMBER}, then",
+    rf"values (?<!\w){{name}} = {NUMBER}, {NUMBER} and {NUMBER}",
+    rf"(?<!\w){{name}} = {NUMBER}\b.*(?<!\w){{name}} = {NUMBER}\b",
+)
+
+
+def _numbers_of(text: str, name: str) -> list[float]:
+    """The values of a varied parameter in the order of the text, each mention counted."""
+    number = re.compile(NUMBER)
+    listed = re.search(
+        rf"(?<!\w){re.escape(name)} (?:goes|is changed) from ({NUMBER}) to ({NUMBER})"
+        rf"|[Ff]or {re.escape(name)} the values ({NUMBER}), ({NUMBER}) and ({NUMBER})"
+        rf"|tries {re.escape(name)} = ({NUMBER}), then ({NUMBER}), then ({NUMBER})"
+        rf"|values {re.escape(name)} = ({NUMBER}), ({NUMBER}) and ({NUMBER})",
+        text,
+    )
+    if listed:
+        return [float(group) for group in listed.groups() if group is not None and number.fullmatch(group)]
+    return values_in(text, (name,))[name]
+
+
+def _nouns(text: str) -> list[str]:
+    pattern = re.compile("|".join(sorted(map(re.escape, _REGIMES), key=len, reverse=True)), re.IGNORECASE)
+    return [_REGIMES[match.group().lower()] for match in pattern.finditer(text)]
+
+
+def _transition(text: str, world: Sources) -> tuple[bool, tuple[str, ...]]:
+    system, rest, name, fixed, start = _varied(text, world)
+    numbers, nouns = _numbers_of(rest, name), _nouns(rest)
+    if len(numbers) != 2 or len(nouns) != 2:
+        raise DataError(f"not two values and two regimes in {text!r}")
+    instances = [record_in(world, system, {**fixed, name: number}, start) for number in numbers]
+    return all(truth(one, noun) for one, noun in zip(instances, nouns, strict=True)), tuple(r.id for r in instances)
+
+
+def _three(text: str, world: Sources) -> tuple[bool, tuple[str, ...]]:
+    system, rest, name, fixed, start = _varied(text, world)
+    numbers, nouns = _numbers_of(rest, name)[:3], _nouns(rest)
+    if len(numbers) != 3 or len(nouns) != 1:
+        raise DataError(f"not three values and one regime in {text!r}")
+    instances = [record_in(world, system, {**fixed, name: number}, start) for number in numbers]
+    right = [truth(one, nouns[0]) for one in instances]
+    if sum(right) != 1:
+        raise DataError(f"not exactly one of the three in {text!r}")
+    return right[_asked_place(text, rest, name, numbers)], tuple(one.id for one in instances)
+
+
+def _asked_place(text: str, rest: str, name: str, numbers: Sequence[float]) -> int:
+    place = _ORDINAL.search(rest)
+    if place:
+        return _PLACES.index(place.group(1))
+    asked = values_in(rest, (name,))[name][-1:]
+    if not asked or asked[0] not in numbers:
+        raise DataError(f"none of the three is asked about in {text!r}")
+    return numbers.index(asked[0])
+
+
+def _period(text: str, world: Sources) -> tuple[bool, tuple[str, ...]]:
+    asked = re.search(r"least period (?:of the attracting cycle )?(?:is |of )?(\d+)", text)
+    if not asked:
+        raise DataError(f"no period is asked about in {text!r}")
+    coefficients = _QUADRATIC.search(text)
+    if coefficients:
+        a, sign_b, b, sign_c, c = coefficients.groups()
+        linear, square = (float(f"{sign}{value}") for sign, value in ((sign_b, b), (sign_c, c)))
+        return _cycle(float(a), linear, square, _stated(text, "x")) == int(asked.group(1)), ()
+    instance = instance_in(world, text)
+    if not truth(instance, "AttractingCycle") or "period" not in instance.numbers:
+        raise DataError(f"{instance.id}: no period is known")
+    return int(str(instance.numbers["period"])) == int(asked.group(1)), (instance.id,)
+
+
+def _cycle(a: float, b: float, c: float, x: float) -> int:
+    """How many points, apart by more than a millionth, an orbit of x -> a + b x + c x^2 visits in the end."""
+    for _ in range(4000):
+        x = a + b * x + c * x * x
+    points: list[float] = []
+    for _ in range(64):
+        x = a + b * x + c * x * x
+        if all(abs(x - point) > 1e-6 for point in points):
+            points.append(x)
+    return len(points)
+
+
+def _stated(text: str, name: str) -> float:
+    found = re.search(rf"{name}\[0\] = ({NUMBER})", text)
+    if not found:
+        raise DataError(f"no start of {name} in {text!r}")
+    return float(found.group(1))
+
+
+def _iterate(text: str) -> bool:
+    step, above, below = _STEP.search(text), _ABOVE.search(text), _BELOW.search(text)
+    found = [(match, rule) for pattern, rule in _MAPS if (match := re.search(pattern, text))]
+    if not step or (above is None) is (below is None) or len(found) != 1:
+        raise DataError(f"no step, no threshold or no map in {text!r}")
+    match, rule = found[0]
+    x, y = _stated(text, "x"), _stated(text, "y") if "y[0]" in text else 0.0
+    for _ in range(int(step.group(1) or step.group(2))):
+        x, y = rule(x, y, [float(group) for group in match.groups()])
+    threshold = above or below
+    assert threshold is not None
+    if abs(x - float(threshold.group(1))) < _ROOM:
+        raise DataError(f"too near to the threshold to be decided: {text!r}")
+    return (x > float(threshold.group(1))) is (above is not None)
