@@ -126,7 +126,8 @@ def definitions(system: System, dimension: int) -> str:
     """The sizes and kinds that the C text is compiled for."""
     turns = ", ".join(repr(float(system.turn)) if i in system.angles else "0.0" for i in range(dimension))
     is_map = int(system.kind == "map")
-    return f"#include <math.h>\n#define N {dimension}\n#define MAP {is_map}\n#define TURNS {{{turns}}}\n"
+    sizes = f"#define N {dimension}\n#define MAP {is_map}\n#define TURNS {{{turns}}}\n"
+    return "#define _GNU_SOURCE\n#include <math.h>\n" + sizes
 
 
 def pointer(array: Array) -> Any:
@@ -272,6 +273,10 @@ def lagging(system: System, values: Mapping[str, float]) -> Lag:
 
 @cache
 def _made(frozen: _Frozen, dimension: int, lag: Lag) -> Machine:
+    if lag == "some":
+        from perpend.studies.logic.chaos.measuring.delay import DelayMachine
+
+        return DelayMachine(frozen.system, system_text(frozen.system.rate, frozen.parameters, dimension, lag))
     return Machine(frozen.system, dimension, system_text(frozen.system.rate, frozen.parameters, dimension, lag))
 
 
@@ -280,7 +285,5 @@ def machine(system: System, values: Mapping[str, float]) -> Machine:
     if system.is_noisy(values):
         raise DataError(f"{system.system_id} with noise has no orbit to compute")
     dimension = system.dimension(values)
-    if dimension is None:
-        raise DataError(f"{system.system_id}: delays are not here yet")
     frozen = _Frozen(system.system_id, system.rate, tuple(system.parameters), system)
-    return _made(frozen, dimension, lagging(system, values))
+    return _made(frozen, len(system.variables) if dimension is None else dimension, lagging(system, values))

@@ -21,10 +21,10 @@ Number: TypeAlias = float | int | bool
 Node: TypeAlias = tuple[str, tuple[int, ...], float]
 
 _COMPARED: Final = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
-_UNARY: Final = frozenset(
-    "sin cos tan exp log sqrt sinh cosh tanh arctan arcsin arccos absolute sign floor negative square positive "
-    "arcsinh log1p expm1 reciprocal fabs".split()
-)
+_UNARY: Final = frozenset({
+    "sin", "cos", "tan", "exp", "log", "sqrt", "sinh", "cosh", "tanh", "arctan", "arcsin", "arccos", "absolute",
+    "sign", "floor", "negative", "square", "positive", "arcsinh", "log1p", "expm1", "reciprocal", "fabs",
+})  # fmt: skip
 
 
 class Tape:
