@@ -153,7 +153,7 @@ ALWAYS double error(const int M, double h, const Walk *w, const double *x, const
         for (int i = from; i < from + N; i++) {
             double scale;
             if (part) {
-                scale = 10.0 * length;
+                scale = 100.0 * length;
             } else if (turns[i] != 0.0) {
                 scale = 0.5 * turns[i];
             } else {
@@ -171,7 +171,8 @@ ALWAYS double error(const int M, double h, const Walk *w, const double *x, const
         }
         double below = five + 0.01 * three;
         double here = below > 0.0 ? fabs(h) * five / sqrt(below * N) : below;
-        if (!(here <= worst)) worst = here;
+        if (here != here) return here;
+        worst = fmax(worst, here);
     }
     return worst;
 }

@@ -62,7 +62,8 @@ static double extrapolate(const Journey *j, int orbits, double t, double h, cons
         double scale = circle[v] != 0.0 ? circle[v] : fabs(z[i]) + 1e-3 * fmax(fabs(j->least[v]), fabs(j->most[v]));
         double here = fabs(table[ROWS - 1][i] - table[ROWS - 2][i]) / (j->tolerance * scale + 1e-200);
         end[i] = table[ROWS - 1][i];
-        if (!(here <= error)) error = here;
+        if (here != here) return here;
+        error = fmax(error, here);
     }
     return error;
 }
