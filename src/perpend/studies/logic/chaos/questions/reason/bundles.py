@@ -10,6 +10,7 @@ from perpend.studies.logic.chaos.questions.reason import divergence, fixed, form
 from perpend.studies.logic.chaos.questions.reason.equations import FACT_NAMES, NAMES, Equations, Stem
 from perpend.studies.logic.chaos.questions.reason.facts import BaseFact
 from perpend.studies.logic.chaos.questions.reason.layouts import laid_out, setting
+from perpend.studies.logic.chaos.questions.reason.named import named_quartets
 from perpend.studies.logic.chaos.questions.reason.quartet import Quartet
 from perpend.studies.logic.chaos.questions.reason.remarks import Remark
 from perpend.studies.logic.chaos.questions.world import Sources
@@ -33,6 +34,8 @@ def bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
     for kind in KINDS:
         for name, quartet in _quartets(world.chance, kind, "item", QUARTETS):
             yield tuple(_drafts(world.chance, name, quartet))
+    for name, quartet in named_quartets(world.chance, world.systems):
+        yield tuple(_drafts(world.chance, name, quartet))
 
 
 def base_facts(world: Sources) -> Iterator[BaseFact]:
@@ -66,7 +69,9 @@ def _quartets(chance: Chance, kind: str, room: str, number: int) -> Iterator[tup
 
 
 def _pair(quartet: Quartet) -> str:
-    texts = [system.text for system in quartet.systems] + [remark.says[0] for remark in quartet.remarks]
+    texts = [f"{system.text} {system.parameters}" for system in quartet.systems] + [
+        remark.says[0] for remark in quartet.remarks
+    ]
     return "reason:" + text_name(" | ".join(texts))
 
 

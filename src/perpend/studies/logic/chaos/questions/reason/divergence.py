@@ -16,7 +16,14 @@ from perpend.studies.logic.chaos.questions.reason.quartet import (
     monomial,
     variables,
 )  # fmt: skip
-from perpend.studies.logic.chaos.questions.reason.remarks import volume_at, volume_rate, volumes_everywhere
+from perpend.studies.logic.chaos.questions.reason.remarks import (
+    Remark,
+    volume_at,
+    volume_rate,
+    volumes_everywhere,
+    volumes_kept,
+    volumes_somewhere,
+)
 
 KIND = "divergence"
 _TRIES = 30
@@ -59,15 +66,10 @@ def quartet(stem: Stem) -> Quartet | None:
                     KIND, recipe, written(stem, *systems), (volume_rate(size, False, a), volume_rate(size, False, b))
                 )
             continue
-        ends = {
-            "sign": ("shrink", "grow"),
-            "kept": ("keep", lots.pick(("shrink", "grow"))),
-            "somewhere": ("shrink", "grow somewhere"),
-        }
-        one, other = ends[recipe]
+        one = "keep" if recipe == "kept" else "shrink"
+        other = {"sign": "grow", "kept": lots.pick(("shrink", "grow")), "somewhere": "grow somewhere"}[recipe]
         if crossed([[_behaves(d, how) for how in (one, other)] for d in (first, second)]):
-            remarks = volumes_everywhere(size, False, one), volumes_everywhere(size, False, other)
-            return Quartet(KIND, recipe, written(stem, *systems), remarks)
+            return Quartet(KIND, recipe, written(stem, *systems), (_remark(size, one), _remark(size, other)))
     return None
 
 
@@ -81,6 +83,12 @@ def determinant(rows: list[list[Poly]]) -> Poly:
             minor = determinant([row[:j] + row[j + 1 :] for row in rows[1:]])
             total = total + (entry * minor).times((-1) ** j)
     return total
+
+
+def _remark(size: int, how: str) -> Remark:
+    if how == "keep":
+        return volumes_kept(size)
+    return volumes_somewhere(size) if how == "grow somewhere" else volumes_everywhere(size, False, how)
 
 
 def _zero(names: tuple[str, ...]) -> dict[str, Fraction]:

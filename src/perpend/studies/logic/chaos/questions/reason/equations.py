@@ -142,7 +142,7 @@ def _text(stem: Stem, system: Equations) -> str:
 
 
 def poly_text(poly: Poly, state: Mapping[str, str], stem: Stem, part: str) -> str:
-    """A polynomial such as '-2 x + 0.5 x^2 y', its terms in the order that belongs to the part of the stem; '0' if empty."""
+    """A polynomial such as '-2 x + 0.5 x^2 y', in the order that belongs to a part of the stem; '0' if empty."""
     monomials = stem.chance.mixed(poly.terms, str, stem.name, part)
     text = ""
     for monomial in monomials:

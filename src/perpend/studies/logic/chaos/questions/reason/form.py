@@ -65,7 +65,7 @@ def _landscape(lots: Lots, names: tuple[str, ...], number: int) -> list[Monomial
     return squares + lots.shuffled(pool)[:number]
 
 
-def _quantities(lots: Lots, names: tuple[str, ...], terms: list[Monomial]) -> list[Poly] | None:
+def _quantities(lots: Lots, terms: list[Monomial]) -> list[Poly] | None:
     """Two with the same terms and the same numbers, in another order."""
     numbers = coefficients(lots, len(terms), 6)
     first = filled([terms], numbers)[0]
@@ -83,7 +83,7 @@ def _named(stem: Stem, quantity: Poly) -> str:
 def _energy(lots: Lots, stem: Stem) -> Quartet | None:
     names = variables(lots, stem, lots.pick((2, 2, 2, 4)))
     half = len(names) // 2
-    quantities = _quantities(lots, names, _landscape(lots, names, 2))
+    quantities = _quantities(lots, _landscape(lots, names, 2))
     if quantities is None:
         return None
     systems = []
@@ -132,7 +132,7 @@ def _conserving(stem: Stem, systems: list[Equations], quantities: list[Poly], re
 
 def _potential(lots: Lots, stem: Stem) -> Quartet | None:
     names = variables(lots, stem, lots.pick((2, 2, 3, 3, 4)))
-    quantities = _quantities(lots, names, _landscape(lots, names, 2))
+    quantities = _quantities(lots, _landscape(lots, names, 2))
     if quantities is None:
         return None
     systems = [bare(names, [v.slope(n).times(-1) for n in names], False) for v in quantities]

@@ -59,20 +59,26 @@ WHOLE = (
     "True or false: for the {noun} {eq}, {claim}.",
     "Given the {noun} {eq}, is it correct that {claim}?",
     "Is it the case that {claim}? The {noun} in question is {eq}.",
-    "Is it true that {claim}, if the {noun} is {eq}?",
+    "Is it true that {claim}? Take the {noun} {eq}.",
     "Statement to be checked: {claim}. The {noun} is {eq}. Is the statement right?",
     "A colleague works with the {noun} {eq} and reports that {claim}. Is the report right?",
     "Someone who has looked at the {noun} {eq} says that {claim}. Do you agree?",
 )
-_FLOW_NOUNS = ("flow", "system", "autonomous system", "system of differential equations", "vector field")
-_MAP_NOUNS = ("map", "discrete-time system", "iterated map", "recursion")
+_FLOW_NOUNS: tuple[str, ...] = (
+    "flow",
+    "system",
+    "autonomous system",
+    "system of differential equations",
+    "vector field",
+)
+_MAP_NOUNS: tuple[str, ...] = ("map", "discrete-time system", "iterated map", "recursion")
 
 
 def setting(chance: Chance, name: str, system: Equations) -> str:
     """The sentence that states the system."""
     if system.title:
         frame = chance.pick(NAMED_SETTINGS, name, "named setting")
-        return frame.format(name=system.title, eq=system.text, values=system.parameters)
+        return frame.format(name=system.title, eq=system.text, values=system.parameters.replace("=", " = "))
     frame, word = chance.pick(SETTINGS, name, "setting"), noun(chance, name, system)
     return frame.format(noun=word, one=f"{'an' if word[0] in 'aei' else 'a'} {word}", eq=system.text)
 

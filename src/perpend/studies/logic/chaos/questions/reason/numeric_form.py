@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +114,7 @@ def _potential(system: ReadSystem, claim: str) -> bool | None:
     return all(_near(system.values(p), -derivatives(_of(system, side), p)[0].astype(complex)) for p in _samples(system))
 
 
-def _of(system: ReadSystem, side: Expression):
+def _of(system: ReadSystem, side: Expression) -> Callable[[Complex], Complex]:
     return lambda point: np.array([side({**system.constants, **dict(zip(system.names, point, strict=True))})])
 
 

@@ -16,7 +16,7 @@ _VALUES = tuple(
     re.compile(pattern)
     for pattern in (
         rf"exp\({_V} t\)",
-        rf"(?:divergence of the vector field is|trace of the Jacobian matrix is|determinant of the Jacobian matrix is) (?:not )?{_V}\b",
+        rf"(?:divergence of the vector field|determinant of the Jacobian matrix) is (?:not )?{_V}\b",
         rf"trace of the Jacobian matrix (?:equals|is not equal to) {_V}",
         rf"add up to {_V}",
         rf"(?:multiplies|multiply) (?:every )?small \w+ by {_V}",

@@ -30,10 +30,13 @@ class Quartet:
         """Whether the systems and the remarks can be told apart."""
         first, second = self.systems
         says, others = self.remarks
-        return first.text != second.text and (says.predicate, says.arguments) != (others.predicate, others.arguments)
+        return (first.text, first.parameters) != (second.text, second.parameters) and (
+            says.predicate,
+            says.arguments,
+        ) != (others.predicate, others.arguments)
 
 
-def crossed(table: Sequence[Sequence[bool]]) -> bool:
+def crossed(table: Sequence[Sequence[bool | None]]) -> bool:
     """Whether row by row the table is TRUE, FALSE; FALSE, TRUE."""
     return [list(row) for row in table] == [[True, False], [False, True]]
 

@@ -33,7 +33,7 @@ class ReadSystem:
     rest: str
     constants: Mapping[str, float]
 
-    def values(self, point: Sequence[complex] | Complex, time: float = 0.0) -> Complex:
+    def values(self, point: Sequence[complex] | Complex | NDArray[np.float64], time: float = 0.0) -> Complex:
         """The right-hand sides at a point."""
         where = {**self.constants, "t": time, **dict(zip(self.names, point, strict=True))}
         return np.array([side(where) for side in self.sides], dtype=np.complex128)

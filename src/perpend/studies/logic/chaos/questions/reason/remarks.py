@@ -79,54 +79,56 @@ def volume_rate(size: int, discrete: bool, value: Fraction) -> Remark:
     )
 
 
-def volumes_everywhere(size: int, discrete: bool, how: str) -> Remark:
-    """Small volumes 'shrink', 'grow' or 'keep' their size at every point, or 'grow somewhere'."""
+def volumes_kept(size: int) -> Remark:
+    """The flow keeps all volumes."""
     one, many = _volumes(size)
-    if how == "keep":
-        inner = "each step" if discrete else "the flow"
-        test = (
-            "the determinant of the Jacobian matrix has absolute value 1"
-            if discrete
-            else "the divergence of the vector field is zero"
-        )
-        says = (
-            f"{inner} preserves {many}",
-            f"{test} everywhere",
-            f"small {many} of initial states keep their size",
-            f"a small {one} has the same size at all later times, wherever it starts",
-        )
-        denies = (
-            f"{inner} does not preserve {many}",
-            f"it is not so that {test} everywhere",
-            f"small {many} of initial states fail to keep their size",
-        )
-        return Remark("volumes_keep", "", says, denies, size)
-    end = " in one step" if discrete else ""
-    sign = {"shrink": "negative", "grow": "positive"}
-    if how == "grow somewhere":
-        more = "exceeds 1 in absolute value" if discrete else "is positive"
-        test = "the determinant of the Jacobian matrix" if discrete else "the divergence of the vector field"
-        says = (
-            f"there are points at which small {many} grow{end}",
-            f"{test} {more} at some points",
-            f"somewhere in state space a small {one} grows{end}",
-        )
-        denies = (
-            f"there is no point at which small {many} grow{end}",
-            f"{test} never {more}",
-            f"a small {one} grows at no point of state space{end and ' in one step'}",
-        )
-        return Remark("volumes_grow_somewhere", "", says, denies, size + 1)
-    bound = {"shrink": "less than 1", "grow": "greater than 1"}[how]
-    test = f"|det J| is {bound}" if discrete else f"the divergence of the vector field is {sign[how]}"
-    rest = ", where J is the Jacobian matrix" if discrete else ""
+    says = (
+        f"the flow preserves {many}",
+        "the divergence of the vector field is zero everywhere",
+        f"small {many} of initial states keep their size",
+        f"a small {one} has the same size at all later times, wherever it starts",
+    )
+    denies = (
+        f"the flow does not preserve {many}",
+        "it is not so that the divergence of the vector field is zero everywhere",
+        f"small {many} of initial states fail to keep their size",
+    )
+    return Remark("volumes_kept", "", says, denies, size)
+
+
+def volumes_somewhere(size: int) -> Remark:
+    """At some point small volumes of the flow grow."""
+    one, many = _volumes(size)
+    says = (
+        f"there are points at which small {many} grow",
+        "the divergence of the vector field is positive at some points",
+        f"somewhere in state space a small {one} grows",
+    )
+    denies = (
+        f"there is no point at which small {many} grow",
+        "the divergence of the vector field is never positive",
+        f"a small {one} grows at no point of state space",
+    )
+    return Remark("volumes_grow_somewhere", "", says, denies, size + 1)
+
+
+def volumes_everywhere(size: int, discrete: bool, how: str) -> Remark:
+    """Small volumes 'shrink' or 'grow' at every point."""
+    one, many = _volumes(size)
+    result = {"shrink": "smaller", "grow": "larger"}[how]
+    if discrete:
+        end, thing, rest = " in one step", "map", ", where J is the Jacobian matrix"
+        test = f"|det J| is {'less' if how == 'shrink' else 'greater'} than 1"
+        start = f"wherever it lies, a small {one} {how}s in one step"
+    else:
+        end, thing, rest = "", "flow", ""
+        test = f"the divergence of the vector field is {'negative' if how == 'shrink' else 'positive'}"
+        start = f"wherever it starts, a small {one} of initial states begins to {how}"
     says = (
         f"small {many} {how}{end} at every point of state space",
         f"{test} everywhere{rest}",
-        f"wherever it starts, a small {one} of initial states begins to {how}"
-        if not discrete
-        else f"wherever it lies, a small {one} {how}s in one step",
-        f"the {'map' if discrete else 'flow'} makes small {many} {'smaller' if how == 'shrink' else 'larger'} at every point",
+        start,
+        f"the {thing} makes small {many} {result} at every point",
     )
     denies = (
         f"there are points at which small {many} do not {how}{end}",
@@ -258,7 +260,7 @@ def fixed_count(number: int, steps: int, discrete: bool) -> Remark:
         (
             f"the {'map' if discrete else 'flow'} does not have exactly {n} real {points}",
             f"the number of real fixed points is not {n}",
-            f"it is not exactly {n} real {points} that the {'map' if discrete else 'flow'} has",
+            f"the conditions for a fixed point do not have exactly {n} real solution{'' if number == 1 else 's'}",
         ),
         steps,
     )

@@ -31,7 +31,7 @@ def stable(where: str, size: int, discrete: bool) -> Remark:
         ),
         (
             f"the fixed point at {where} is not stable",
-            f"at least one eigenvalue of the Jacobian matrix at {where} fails to be one that {part}",
+            f"not every eigenvalue of the Jacobian matrix at {where} {part}",
             f"it is not so that all sufficiently small disturbances of the fixed point at {where} die out",
         ),
         2 * size,
