@@ -135,7 +135,7 @@ def iterate_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
     """Four questions each: two starts by two steps, so that a start, a step, a threshold and a side are right as often
     as wrong."""
     for place in range(BUNDLES):
-        steps = _search(world.chance, str(place))
+        steps = crossing(world.chance, str(place))
         if steps is not None:
             yield _bundle(world.chance, steps, str(place))
 
@@ -149,7 +149,7 @@ def orbit(chosen: StatedMap, start: State, a: Decimal, b: Decimal) -> list[State
     return states
 
 
-def _search(chance: Chance, place: str) -> Steps | None:
+def crossing(chance: Chance, place: str) -> Steps | None:
     """The first setting of a bundle in which both starts cross over; None where ATTEMPTS have none.
 
     The steps, the threshold and which of the starts is the larger are drawn before anything is computed.

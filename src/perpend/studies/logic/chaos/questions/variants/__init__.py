@@ -1,0 +1,1 @@
+"""One fact worded several times, and facts with a lure beside them."""

@@ -1,0 +1,150 @@
+"""Facts that are worded several times: measured ones, short orbits, and facts that follow from equations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from perpend.studies.logic.chaos.questions.compute import iterate
+from perpend.studies.logic.chaos.questions.compute.allocation import (
+    LURE,
+    PARAPHRASE,
+    PERTURBATION,
+    Question,
+    allocated,
+)
+from perpend.studies.logic.chaos.questions.compute.regime import (
+    KIND,
+    definition_of,
+    fact_draft,
+    setting_of,
+    telling_of,
+)
+from perpend.studies.logic.chaos.questions.draft import Draft
+from perpend.studies.logic.chaos.questions.frames import Statement
+from perpend.studies.logic.chaos.questions.reason.bundles import base_facts
+from perpend.studies.logic.chaos.questions.reason.facts import BaseFact
+from perpend.studies.logic.chaos.questions.settings import subjects
+from perpend.studies.logic.chaos.questions.variants.voices import BOUNDED, ELSEWHERE, GENERAL, SHRINKING
+from perpend.studies.logic.chaos.questions.wordings import WORDINGS
+from perpend.studies.logic.chaos.questions.world import Sources
+
+ORBITS = {PARAPHRASE: 34, PERTURBATION: 28, LURE: 70}
+"""How many squares of short orbits are kept for each use."""
+_TURNS = (PARAPHRASE, LURE, PERTURBATION, PARAPHRASE, LURE, PERTURBATION, PARAPHRASE, LURE, PERTURBATION, PARAPHRASE)
+"""What the squares of facts from equations are for, in turn."""
+_ELSEWHERE = ("Chaotic", "Periodic", "QuasiPeriodic", "FixedPointAttractor")
+
+
+@dataclass(frozen=True, slots=True)
+class VariantFact:
+    """A fact with many wordings. All facts of a group have as many `says` and `denies`, in the same words."""
+
+    draft: Draft
+    """The tags of an item about it; question, form, label, family and polarity are for the caller to fill in."""
+    holds: bool
+    setting: str
+    definition: str
+    says: tuple[Statement, ...]
+    denies: tuple[Statement, ...]
+    idle: str
+    """A true sentence that is no help; the same for all of a group."""
+
+
+def groups(world: Sources, use: str) -> Iterator[tuple[VariantFact, ...]]:
+    """Facts that are asked about together, half of them true; for one of the uses of allocation.py."""
+    for question in allocated(world, use):
+        yield _measured(world, question)
+    for place in range(ORBITS[use]):
+        name = f"{use} {place}"
+        steps = iterate.crossing(world.chance, name)
+        if steps is not None:
+            yield tuple(_orbits(world, steps, name))
+    squares = [list(square) for _, square in groupby(base_facts(world), key=lambda fact: fact.pair)]
+    for place, square in enumerate(squares):
+        if _TURNS[place % len(_TURNS)] == use:
+            yield tuple(_derived(world, fact) for fact in square)
+
+
+def _measured(world: Sources, question: Question) -> tuple[VariantFact, ...]:
+    telling = telling_of(world, question, "variants", has_intro=True)
+    facts = []
+    for record in question.contrast.both:
+        system = world.systems[record.system_id]
+        statements: dict[bool, list[Statement]] = {True: [], False: []}
+        for wording in WORDINGS[question.predicate]:
+            subject, far = subjects(world.chance, system, record, telling.manner, (wording.subject, *telling.names))
+            for holds, found in statements.items():
+                found.append(wording.statement(subject, far, holds=holds))
+        facts.append(
+            VariantFact(
+                draft=fact_draft(world, question, record, True, "", ""),
+                holds=record is question.contrast.yes,
+                setting=setting_of(world, record, telling),
+                definition=definition_of(world, system, question.predicate, *telling.names),
+                says=tuple(statements[True]),
+                denies=tuple(statements[False]),
+                idle=_idle(world, question),
+            )
+        )
+    return tuple(facts)
+
+
+def _idle(world: Sources, question: Question) -> str:
+    """What holds of both instances, or of the system elsewhere, and decides nothing."""
+    both, key = question.contrast.both, question.key
+    own = [record for record in world.records.values() if record.system_id == both[0].system_id]
+    fit: list[str] = []
+    for name in _ELSEWHERE:
+        if any(record.facts.get(name) and record not in both for record in own):
+            says = world.chance.pick(WORDINGS[name], "elsewhere", key)
+            if says.subject == "system":
+                fit += [form.format(says=says.says) for form in ELSEWHERE]
+    if question.predicate != "Bounded" and all(record.facts.get("Bounded") for record in both):
+        fit += BOUNDED
+    if question.predicate not in ("Bounded", "Dissipative") and all(record.facts.get("Dissipative") for record in both):
+        fit += SHRINKING
+    return world.chance.pick(fit or GENERAL, "idle", key)
+
+
+def _orbits(world: Sources, steps: iterate.Steps, name: str) -> Iterator[VariantFact]:
+    key = (iterate.KIND, name)
+    chosen = iterate.MAPS[steps.chosen]
+    equations = chosen.equations.format(a=steps.a, b=steps.b)
+    intro = world.chance.pick(iterate.SETTINGS, "setting", *key)
+    for start, at_first in zip(steps.starts, (True, False), strict=True):
+        setting = intro.format(equations=equations, start=iterate.start_text(chosen.variables, start))
+        for step, above in zip(steps.steps, (at_first, not at_first), strict=True):
+            words = {"k": str(step), "c": str(steps.threshold)}
+            said = {
+                side: tuple(
+                    Statement(claim.format(**words), asks.format(**words))
+                    for claim, asks, is_above in iterate.CLAIMS
+                    if is_above is side
+                )
+                for side in (True, False)
+            }
+            draft = Draft(
+                stratum="compute", family="atomic", kind=iterate.KIND, form="", question="", label=above,
+                pair=f"{iterate.KIND}|{name}", grade=iterate.grade_of(step, len(chosen.variables)),
+                predicate="IterateAbove",
+            )  # fmt: skip
+            idle = world.chance.pick(GENERAL, "idle", *key)
+            yield VariantFact(draft, above, setting, "", said[True], said[False], idle)
+
+
+def _derived(world: Sources, fact: BaseFact) -> VariantFact:
+    draft = Draft(
+        stratum="reason", family=fact.family, kind=fact.kind, form="", question="", label=fact.label,
+        pair=f"{KIND}|{fact.pair}", grade=fact.grade, predicate=fact.predicate,
+    )  # fmt: skip
+    return VariantFact(
+        draft=draft,
+        holds=fact.label,
+        setting=fact.setting,
+        definition=fact.definition,
+        says=tuple(Statement(text) for text in fact.says),
+        denies=tuple(Statement(text) for text in fact.denies),
+        idle=world.chance.pick(GENERAL, "idle", fact.pair),
+    )
