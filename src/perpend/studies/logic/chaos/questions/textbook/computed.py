@@ -16,11 +16,8 @@ from perpend.studies.logic.chaos.questions.textbook import formulas
 Value: TypeAlias = float | str
 Rule: TypeAlias = Callable[[str], Value]
 GOLDEN = (1 + math.sqrt(5)) / 2
+_AT_REST = "a fixed point"
 COUNT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")
-_PERIODS = {
-    1: "a fixed point different from zero", 2: "a cycle of period two", 3: "a cycle of period three",
-    4: "a cycle of period four", 5: "a cycle of period five",
-}  # fmt: skip
 
 
 @cache
@@ -65,7 +62,30 @@ def _mediant(subject: str) -> float:
 
 def _logistic_regime(subject: str) -> str:
     (r,) = _numbers(subject)
-    return "the fixed point zero" if r < 1 else _PERIODS[formulas.logistic_period(r)]
+    words = _settled(lambda z: r * z * (1 - z))
+    if words != _AT_REST:
+        return words
+    return "the fixed point zero" if r < 1 else f"{words} different from zero"
+
+
+def _settled(step: Callable[[complex], complex], start: complex = 0.4) -> str:
+    period = formulas.settled_period(step, start)
+    return _AT_REST if period == 1 else f"a cycle of period {COUNT_WORDS[period]}"
+
+
+def _henon_regime(subject: str) -> str:
+    (a,) = _numbers(subject)
+    return _settled(lambda z: complex(1 - a * z.real**2 + z.imag, 0.3 * z.real), 0.1 + 0.1j)
+
+
+def _ricker_regime(subject: str) -> str:
+    (r,) = _numbers(subject)
+    return _settled(lambda z: z * math.exp(r * (1 - z.real)))
+
+
+def _bands(subject: str) -> str:
+    count = COUNT_WORDS[formulas.tent_bands(_numbers(subject)[0])]
+    return f"{count} chaotic band{'' if count == 'one' else 's'}"
 
 
 def _area_type(subject: str) -> str:
@@ -105,6 +125,9 @@ _READ: Mapping[str, Rule] = {
     "planar-types": lambda s: formulas.planar_type(*_numbers(s)),
     "area-preserving-types": _area_type,
     "logistic-regimes": _logistic_regime,
+    "henon-regimes": _henon_regime,
+    "ricker-regimes": _ricker_regime,
+    "tent-bands": _bands,
 }
 """Tables whose values are computed from the numbers in the subject."""
 
@@ -145,7 +168,7 @@ _NAMED: Mapping[str, Mapping[str, Value | Callable[[], Value]]] = {
         "rate at which": 10 + 1 + 8 / 3,
     },
     "henon-numbers": {
-        "shrinks areas": 0.3,
+        "sum of the two": -math.log(0.3),
         "largest Lyapunov": lambda: _henon()[0],
         "negative Lyapunov": lambda: -_henon()[1],
         "Kaplan": lambda: formulas.kaplan_yorke(_henon()),
@@ -209,7 +232,7 @@ _NAMED: Mapping[str, Mapping[str, Value | Callable[[], Value]]] = {
     },
     "determinants": {"Hénon": 0.3, "Lozi": 0.5, "standard": 1.0, "Ikeda": 0.9**2},
     "divergences": {
-        "Lorenz": -10 - 1 - 8 / 3, "Chen": -35 + 28 - 3, "Lü": -36 + 20 - 3, "Halvorsen": -3 * 1.4, "jerk": -2.02,
+        "Lorenz": -10 - 1 - 8 / 3, "Chen": -35 + 28 - 3, "Lü": -36 + 20 - 3, "Halvorsen": -3 * 1.4,
     },
 }  # fmt: skip
 """Tables whose values are computed by name: a fragment of the subject, and its value or how to get it."""

@@ -179,14 +179,21 @@ def planar_type(trace: float, determinant: float) -> str:
     return f"{side} {'node' if trace**2 > 4 * determinant else 'spiral'}"
 
 
-def logistic_period(r: float) -> int:
-    """The period on which the logistic map settles, up to 16; 0 where none is seen."""
-    x = 0.4
+def settled_period(step: Callable[[complex], complex], start: complex) -> int:
+    """The period on which the orbit of a map of the plane settles, up to 16; 0 where none is seen."""
     for _ in range(20000):
-        x = r * x * (1 - x)
-    y = x
+        start = step(start)
+    later = start
     for n in range(1, 17):
-        y = r * y * (1 - y)
-        if abs(y - x) < 1e-9:
+        later = step(later)
+        if abs(later - start) < 1e-9:
             return n
     return 0
+
+
+def tent_bands(slope: float) -> int:
+    """The chaotic bands of the tent map: one above the square root of two, twice as many at each square root below."""
+    bands = 1
+    while slope < math.sqrt(2):
+        slope, bands = slope**2, 2 * bands
+    return bands

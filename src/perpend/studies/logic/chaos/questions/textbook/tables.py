@@ -6,7 +6,6 @@ may be joined to any value, so the same words make a right statement in one plac
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -79,28 +78,46 @@ def _tables(path: Path) -> Iterator[ResultTable]:
 
 
 EQUATION_CLAUSES = (
-    "the equations of {s} are {v}",
+    "a textbook states {s} as {v}",
     "{s} is the system defined by {v}",
     "{s} is written as {v}",
-    "in the form in which it is usually given, {s} reads {v}",
+    "written out in full, {s} reads {v}",
     "someone who wants to simulate {s} has to code {v}",
 )
-EQUATION_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "maps of one variable": ("logistic", "tent_map", "gauss_map", "ricker_map"),
-    "maps of two variables": ("henon", "lozi_map", "burgers_map", "dysts_duffing_map"),
-    "maps on the torus and circle": ("standard_map", "arnold_cat_map", "circle_map", "ikeda_map"),
-    "maps drawn for their beauty": ("dysts_gumowskimira_map", "dysts_tinkerbell_map", "dysts_gingerbreadman_map"),
-    "convection and its kin": ("lorenz63", "chen_system", "dysts_luchen", "dysts_shimizumorioka", "dysts_rucklidge"),
-    "three-variable flows": ("rossler", "rikitake_dynamo", "dysts_nosehoover", "dysts_halvorsen", "dysts_thomas"),
-    "forced and self-excited oscillators": ("duffing", "vdp", "damped_driven_pendulum", "dysts_moorespiegel"),
-    "chemistry and ecology": ("brusselator", "oregonator", "lotka_volterra", "dysts_hastingspowell"),
-    "Sprott's flows with five terms": ("dysts_sprottb", "dysts_sprottc", "dysts_sprottd", "dysts_sprotte"),
-    "Sprott's flows with six terms": ("dysts_sprottf", "dysts_sprottg", "dysts_sprotth", "dysts_sprotti"),
-    "Sprott's later flows": ("dysts_sprottk", "dysts_sprottl", "dysts_sprottm", "dysts_sprottn"),
-    "jerk flows": ("dysts_sprottjerk", "dysts_genesiotesi", "dysts_arneodo"),
-    "atmosphere and oceans": ("lorenz84", "lorenz96", "dysts_valliselnino", "dysts_atmosphericregime"),
-    "delays": ("mackey_glass", "dysts_ikedadelay", "dysts_vossdelay"),
-}
+EQUATION_GROUPS: Mapping[str, Mapping[str, str]] = {
+    "maps of one variable": {"logistic": "", "tent_map": "", "gauss_map": "", "ricker_map": ""},
+    "maps of two variables": {"henon": "", "lozi_map": "", "burgers_map": ""},
+    "maps on the torus and circle": {"standard_map": "", "arnold_cat_map": "", "circle_map": "", "ikeda_map": ""},
+    "convection and its kin": {
+        "lorenz63": "", "chen_system": "", "dysts_luchen": "Lü and Chen 2002",
+        "dysts_shimizumorioka": "Shimizu and Morioka 1980", "dysts_rucklidge": "Rucklidge 1992",
+    },
+    "three-variable flows": {
+        "rossler": "", "rikitake_dynamo": "", "dysts_nosehoover": "Hoover 1985", "dysts_halvorsen": "Sprott 2010",
+        "dysts_thomas": "Thomas 1999",
+    },
+    "oscillators": {
+        "duffing": "", "damped_driven_pendulum": "", "dysts_moorespiegel": "Moore and Spiegel 1966",
+        "damped_oscillator": "",
+    },
+    "chemistry and ecology": {
+        "oregonator": "", "lotka_volterra": "", "dysts_hastingspowell": "Hastings and Powell 1991",
+        "dysts_blasius": "Blasius, Huppert and Stone 1999",
+    },
+    "Sprott's flows from B to E": {f"dysts_sprott{letter}": "Sprott 1994" for letter in "bcde"},
+    "Sprott's flows from F to I": {f"dysts_sprott{letter}": "Sprott 1994" for letter in "fghi"},
+    "Sprott's flows from K to N": {f"dysts_sprott{letter}": "Sprott 1994" for letter in "klmn"},
+    "jerk flows": {
+        "dysts_sprottjerk": "Sprott 1997", "dysts_genesiotesi": "Genesio and Tesi 1992",
+        "dysts_arneodo": "Arneodo, Coullet and Tresser 1980",
+    },
+    "atmosphere and oceans": {
+        "lorenz84": "", "lorenz96": "", "dysts_valliselnino": "Vallis 1988",
+        "dysts_atmosphericregime": "Tuwankotta 2006",
+    },
+    "delays": {"mackey_glass": "", "dysts_ikedadelay": "Ikeda and Matsumoto 1987", "dysts_vossdelay": "Voss 2002"},
+}  # fmt: skip
+"""Systems of like form by id, and the source in short; '' where the system's own citation is short already."""
 
 
 def equations_of(words: SystemWords) -> str:
@@ -108,18 +125,11 @@ def equations_of(words: SystemWords) -> str:
     return words.equations.replace(" * ", " ")
 
 
-def short_citation(citation: str) -> str:
-    """A source without its title: what comes before the first year in brackets, and that year."""
-    plain = citation.partition("; as in dysts")[0]
-    found = re.match(r"(.+?)\s*\((\d{4})\)", plain)
-    return f"{found[1].rstrip(' .')} {found[2]}" if found else plain.rstrip(" .")
-
-
 def equation_tables(systems: Mapping[str, SystemWords]) -> Iterator[ResultTable]:
     """One table for each group of systems of like form: which equations are whose. Systems not stored are left out."""
-    for name, ids in EQUATION_GROUPS.items():
-        words = [systems[i] for i in ids if i in systems and "no citation" not in systems[i].citation]
-        if len(words) < 2:
+    for name, sources in EQUATION_GROUPS.items():
+        known = [(systems[key], cites) for key, cites in sources.items() if key in systems]
+        if len(known) < 2:
             continue
-        rows = tuple(Result(word.name, equations_of(word), short_citation(word.citation)) for word in words)
+        rows = tuple(Result(words.name, equations_of(words), cites or words.citation) for words, cites in known)
         yield ResultTable(f"equations: {name}", "canonical", 2, False, "", EQUATION_CLAUSES, rows)
