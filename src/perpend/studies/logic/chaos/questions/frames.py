@@ -85,7 +85,6 @@ AFTER: Mapping[str, str] = {
     "quiz": "A quiz asks whether {claim}. Is the answer yes?",
     "hypothesis": "Hypothesis: {claim}. Does the hypothesis hold here?",
     "test": "Somebody tests by computation whether {claim}. Is the outcome positive?",
-    "summary": "In short, {claim}. Is this summary right?",
     "handbook": "A handbook entry says: {claim}. Is the entry correct?",
     "email": "An e-mail says that {claim}. Is the sender right?",
     "reader": "A reader takes it that {claim}. Is the reader right?",

@@ -146,13 +146,22 @@ def _transition(
 def three_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
     """'Just one of three values gives A. Is it the second?' of the right one, and of one of the others."""
     for regime in REGIMES:
-        for parameter, records, right in triples(world, regime):
-            yield _three(world, parameter, records, right, regime)
+        for trio in trios(world, regime):
+            # Each place is right once and asked in vain once, and so is each rank of the values.
+            key = (THREE, regime, *(record.id for _, records, _ in trio for record in records))
+            places = world.chance.mixed(range(3), str, "places", *key)
+            shift, step = (1 + world.chance.below(2, name, *key) for name in ("shift", "step"))
+            claim = world.chance.pick(ONES, "one", *key)
+            for rank, triple in enumerate(trio):
+                at = (places[rank], (places[rank] + shift) % 3)
+                yield _three(world, regime, triple, (at, (rank + step) % 3), claim)
 
 
-def triples(world: Sources, regime: str) -> Iterator[tuple[str, tuple[Record, ...], Record]]:
-    """Three values in rising order, one of which alone gives a regime, as often the smallest as the middle and the
-    largest one among triples that look alike: by what lies nearest to the usual value, and by where the wider gap is.
+def trios(world: Sources, regime: str) -> Iterator[tuple[_Triple, ...]]:
+    """Three triples that look alike, in which the smallest, the middle and the largest value alone gives a regime.
+
+    Triples look alike if the order of their distances from the usual value is the same, that of their sizes, and the
+    place of the wider gap.
     """
     looks: dict[tuple[object, ...], tuple[list[_Triple], ...]] = {}
     found = [triple for name, records in lines(world) for triple in _on_line(regime, name, records)]
@@ -190,8 +199,8 @@ def _look(world: Sources, triple: _Triple) -> tuple[object, ...]:
     return tuple(by_distance), tuple(by_size), values[1] - values[0] > values[2] - values[1]
 
 
-def _matched(waiting: Sequence[list[_Triple]], counts: Counter[str]) -> Iterator[_Triple]:
-    """One triple of each place at a time, as long as there are, each instance OWN times at most."""
+def _matched(waiting: Sequence[list[_Triple]], counts: Counter[str]) -> Iterator[tuple[_Triple, ...]]:
+    """One triple of each rank at a time, as long as there are, each instance OWN times at most."""
     queues = [iter(triples) for triples in waiting]
     while True:
         taken: list[_Triple] = []
@@ -202,32 +211,35 @@ def _matched(waiting: Sequence[list[_Triple]], counts: Counter[str]) -> Iterator
                 return
             taken.append(triple)
         counts.update(record.id for _, records, _ in taken for record in records)
-        yield from taken
+        yield tuple(taken)
 
 
-def _three(world: Sources, parameter: str, records: Sequence[Record], right: Record, regime: str) -> tuple[Draft, ...]:
+def _three(
+    world: Sources, regime: str, triple: _Triple, asked: tuple[tuple[int, int], int], claims: tuple[str, str]
+) -> tuple[Draft, ...]:
+    """The two questions of a triple. `asked` is the places of the right value and of the one asked in vain, and the
+    rank of the latter."""
+    parameter, records, right = triple
+    (place, vain), rank = asked
     key = (THREE, regime, *(record.id for record in records))
     chance, system = world.chance, world.systems[right.system_id]
     manner = manner_of(chance, system, records, *key, has_intro=True)
-    order = chance.mixed(records, lambda record: record.id, "order", *key)
+    order = [record for record in records if record not in (right, records[rank])] * 3
+    order[place], order[vain] = right, records[rank]
     u, v, w = figures = [_figure(record, parameter, manner) for record in order]
     among = chance.pick(AMONG, "among", *key).format(
         p=parameter, u=u, v=v, w=w, regime=_noun(world, right, regime, *key)
     )
     setting = f"{scanned(chance, system, right, manner, (parameter, *key))} {among}"
-    claim, asks = chance.pick(ONES, "one", *key)
-    other = chance.pick([record for record in order if record is not right], "other", *key)
+    definition = _definition(world, right, (regime,), *key)
     drafts = []
-    for asked in (right, other):
-        place = order.index(asked)
-        words = {"p": parameter, "x": figures[place], "place": PLACES[place]}
-        form, text = layout(
-            chance, key, Statement(claim.format(**words), asks.format(**words)), setting,
-            _definition(world, right, (regime,), *key),
-        )  # fmt: skip
+    for at in (place, vain):
+        words = {"p": parameter, "x": figures[at], "place": PLACES[at]}
+        claim, asks = (text.format(**words) for text in claims)
+        form, text = layout(chance, key, Statement(claim, asks), setting, definition)
         draft = _draft(world, THREE, order, form, text)
-        extra = {"place": PLACES[place]}
-        drafts.append(replace(draft, label=asked is right, predicate=regime, pair="|".join(key), extra=extra))
+        extra = {"place": PLACES[at]}
+        drafts.append(replace(draft, label=at == place, predicate=regime, pair="|".join(key), extra=extra))
     return tuple(drafts)
 
 

@@ -39,10 +39,10 @@ FORMATS = (
     "Setting. {setting} Claim. {Claim}. Is the claim true?",
     "Please answer with yes or no. {setting} Is it true that {claim}?",
     "Part (a). {setting} Part (b). Decide whether {claim}.",
-    "Read the following and judge the last sentence. {setting} {Claim}.",
-    "* {setting} * True or false: {claim}.",
+    "Read the following and judge the statement at its end. {setting} Statement: {claim}.",
     "Q: {setting} Is it correct that {claim}?",
-    "To be answered with true or false. {setting} {Claim}.",
+    "To be answered with true or false. {setting} The statement: {claim}.",
+    "Item for a quiz, to be marked as true or false. {setting} Claim: {claim}.",
 )
 """Other layouts of the page, with the same claim."""
 
