@@ -16,7 +16,15 @@ from perpend.studies.logic.chaos.questions.reason.quartet import (
     monomial,
     variables,
 )  # fmt: skip
-from perpend.studies.logic.chaos.questions.reason.remarks_local import clocked, closed, conserved, invariant, potential
+from perpend.studies.logic.chaos.questions.reason.remarks_local import (
+    clocked,
+    closed,
+    conserved,
+    hamiltonian,
+    invariant,
+    linear,
+    potential,
+)  # fmt: skip
 
 KIND = "form"
 _RECIPES = (
@@ -31,7 +39,12 @@ _RECIPES = (
     "invariant",
     "invariant",
     "closed",
+    "closed",
+    "closed",
     "clocked",
+    "linear",
+    "hamilton",
+    "hamilton",
 )
 _TRIES = 12
 
@@ -42,7 +55,9 @@ def quartet(stem: Stem) -> Quartet | None:
     recipe = lots.pick(_RECIPES)
     make = {
         "energy": _energy, "sum": _sum, "potential": _potential,
-        "invariant": _invariant, "closed": _closed, "clocked": _clocked,
+        "invariant": _invariant, "closed": _closed,         "clocked": _clocked,
+        "linear": _linear,
+        "hamilton": _hamilton,
     }  # fmt: skip
     return make[recipe](lots, stem)
 
@@ -65,10 +80,12 @@ def _landscape(lots: Lots, names: tuple[str, ...], number: int) -> list[Monomial
     return squares + lots.shuffled(pool)[:number]
 
 
-def _quantities(lots: Lots, terms: list[Monomial]) -> list[Poly] | None:
-    """Two with the same terms and the same numbers, in another order."""
+def _quantities(lots: Lots, terms: list[Monomial], opposite: bool = False) -> list[Poly] | None:
+    """Two with the same terms and the same numbers in another order, or where allowed with opposite signs."""
     numbers = coefficients(lots, len(terms), 6)
     first = filled([terms], numbers)[0]
+    if opposite and lots.pick((True, False, False)):
+        return [first, first.times(-1)]
     for _ in range(_TRIES):
         second = filled([terms], lots.shuffled(numbers))[0]
         if second.terms != first.terms:
@@ -120,6 +137,18 @@ def _sum(lots: Lots, stem: Stem) -> Quartet | None:
     return _conserving(stem, systems, quantities, "sum")
 
 
+def _hamilton(lots: Lots, stem: Stem) -> Quartet | None:
+    names = variables(lots, stem, 2)
+    x, y = lots.shuffled(names)
+    quantities = _quantities(lots, _landscape(lots, names, 2), opposite=True)
+    if quantities is None:
+        return None
+    rates = [{x: h.slope(y), y: h.slope(x).times(-1)} for h in quantities]
+    systems = [bare(names, [rate[n] for n in names], False) for rate in rates]
+    one, other = (hamiltonian(_named(stem, quantity), x, y) for quantity in quantities)
+    return Quartet(KIND, "hamilton", written(stem, *systems), (one, other))
+
+
 def _conserving(stem: Stem, systems: list[Equations], quantities: list[Poly], recipe: str) -> Quartet | None:
     if any(not side.terms for system in systems for side in system.sides):
         return None
@@ -132,7 +161,7 @@ def _conserving(stem: Stem, systems: list[Equations], quantities: list[Poly], re
 
 def _potential(lots: Lots, stem: Stem) -> Quartet | None:
     names = variables(lots, stem, lots.pick((2, 2, 3, 3, 4)))
-    quantities = _quantities(lots, _landscape(lots, names, 2))
+    quantities = _quantities(lots, _landscape(lots, names, 2), opposite=True)
     if quantities is None:
         return None
     systems = [bare(names, [v.slope(n).times(-1) for n in names], False) for v in quantities]
@@ -229,3 +258,32 @@ def _clocked(lots: Lots, stem: Stem) -> Quartet | None:
         return None
     one, two = (clocked(names[k], len(names)) for k in (i, j))
     return Quartet(KIND, "clocked", written(stem, *systems), (one, two))
+
+
+def _linear(lots: Lots, stem: Stem) -> Quartet | None:
+    names = variables(lots, stem, lots.pick((2, 3, 3, 4)))
+    i, j = lots.shuffled(range(len(names)))[:2]
+    rows = _rows(lots, names)
+    for k in (i, j):
+        rows[k] = [monomial(n) for n in lots.shuffled(names)[:2]]
+    numbers = coefficients(lots, sum(map(len, rows)) + 2)
+    sides = filled(rows, numbers[2:])
+    first, second = lots.shuffled(names)[:2]
+    bend = lots.pick((monomial(first, second), monomial(first, first), monomial(f"sin({first})")))
+    systems = []
+    for straight_one, bent in ((i, j), (j, i)):
+        new = list(sides)
+        new[bent] = new[bent] + Poly.of([(bend, numbers[0])])
+        # What only depends on time leaves an equation linear.
+        new[straight_one] = new[straight_one] + Poly.of([(monomial("cos(2 t)"), numbers[1])])
+        systems.append(bare(names, new, False))
+    if not crossed([[_is_linear(system.sides[k]) for k in (i, j)] for system in systems]):
+        return None
+    one, other = (linear(names[k], len(names)) for k in (i, j))
+    return Quartet(KIND, "linear", written(stem, *systems), (one, other))
+
+
+def _is_linear(side: Poly) -> bool:
+    state = [[factor for factor, _ in term if not factor.endswith("t)")] for term in side.terms]
+    powers = [sum(e for f, e in term if not f.endswith("t)")) for term in side.terms]
+    return max(powers) <= 1 and not any("(" in factor for factors in state for factor in factors)

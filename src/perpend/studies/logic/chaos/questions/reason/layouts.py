@@ -51,6 +51,15 @@ CLAIMS = (
     "Judge the statement that {claim}. Is it true?",
     "A referee doubts the sentence that {claim}. Is the sentence true?",
     "Is one right to say that {claim}?",
+    "Can you confirm that {claim}?",
+    "Is the following right: {claim}?",
+    "Before the seminar someone asks whether {claim}. Is the answer yes?",
+    "Without running any simulation, can one say that {claim}?",
+    "A short calculation should settle it: is it true that {claim}?",
+    "The lecture notes assert that {claim}. Are the notes right?",
+    "In her report, a student writes that {claim}. Is she right?",
+    "I think that {claim}. Am I right?",
+    "The solution manual has the line that {claim}. Is the line correct?",
     "Would it be wrong to say that {claim}?",
     "Is it false that {claim}?",
 )
@@ -64,6 +73,8 @@ WHOLE = (
     "A colleague works with the {noun} {eq} and reports that {claim}. Is the report right?",
     "Someone who has looked at the {noun} {eq} says that {claim}. Do you agree?",
 )
+DEFINITIONS = ("Call a fixed point stable", "A fixed point is called stable here", "Let a fixed point count as stable")
+"""Ways to open the definition of a stable fixed point; the first is that of the remarks."""
 _FLOW_NOUNS: tuple[str, ...] = (
     "flow",
     "system",
@@ -104,6 +115,7 @@ def layout(chance: Chance, name: str, named: bool) -> str:
 def laid_out(chance: Chance, name: str, system: Equations, definition: str, claim: str) -> tuple[str, str, bool]:
     """The question, its form, and whether the layout turns the claim round."""
     form = layout(chance, name, bool(system.title))
+    definition = definition.replace(DEFINITIONS[0], chance.pick(DEFINITIONS, name, "opening"))
     which, number, *rest = form.split()
     if which == "whole":
         frame = WHOLE[int(number)]

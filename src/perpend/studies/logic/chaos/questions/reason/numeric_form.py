@@ -39,7 +39,7 @@ _SAMPLES = 12
 
 def form_truth(system: ReadSystem, claim: str, denied: bool) -> bool | None:
     """The truth of a claim about the form of the equations; None where there is none of the kind."""
-    for decide in (_symmetric, _potential, _constant, _closed, _clocked, _invariant):
+    for decide in (_symmetric, _potential, _hamiltonian, _constant, _closed, _linear, _clocked, _invariant):
         holds = decide(system, claim)
         if holds is not None:
             return holds != denied
@@ -139,6 +139,42 @@ def _unmoved(system: ReadSystem, inside: list[int]) -> bool:
     return True
 
 
+def _hamiltonian(system: ReadSystem, claim: str) -> bool | None:
+    start = claim.find("H = ")
+    if start < 0:
+        return None
+    roles = re.search(r"with (\w+) as the position and (\w+) as the momentum", claim, re.IGNORECASE)
+    if roles is None or {roles[1], roles[2]} != set(system.names):
+        raise DataError(f"position and momentum cannot be read: {claim!r}")
+    side, _ = parse(claim, start + 4, {*system.names, *system.constants})
+    x, y = system.names.index(roles[1]), system.names.index(roles[2])
+    for point in _samples(system):
+        slopes, rates = derivatives(_of(system, side), point)[0], system.values(point)
+        if not _near(np.array([slopes[y], -slopes[x]], dtype=complex), rates[[x, y]]):
+            return False
+    return True
+
+
+def _linear(system: ReadSystem, claim: str) -> bool | None:
+    """Sums and multiples of states give sums and multiples, whatever the time adds."""
+    if "linear" not in claim or "linearisation" in claim:
+        return None
+    i = _meant(system, claim)
+    first, second, *_ = _samples(system)
+    for time in (0.0, 0.7):
+        zero, one, other, both = (system.values(p, time)[i] for p in (0 * first, first, second, 2 * first - 3 * second))
+        if abs(both - zero - 2 * (one - zero) + 3 * (other - zero)) > 1e-9 * (1 + abs(both)):
+            return False
+    return True
+
+
+def _meant(system: ReadSystem, claim: str) -> int:
+    match = _CLOCKED.search(claim)
+    if match is None or match[1] not in system.names:
+        raise DataError(f"the equation that is meant cannot be read: {claim!r}")
+    return system.names.index(match[1])
+
+
 def _closed(system: ReadSystem, claim: str) -> bool | None:
     for pattern in _CLOSED:
         match = pattern.search(claim)
@@ -155,10 +191,7 @@ def _closed(system: ReadSystem, claim: str) -> bool | None:
 def _clocked(system: ReadSystem, claim: str) -> bool | None:
     if "explicit" not in claim and "with t if" not in claim and "with t even if" not in claim:
         return None
-    match = _CLOCKED.search(claim)
-    if match is None or match[1] not in system.names:
-        raise DataError(f"the equation that is meant cannot be read: {claim!r}")
-    i = system.names.index(match[1])
+    i = _meant(system, claim)
     point = _samples(system)[0]
     values = [system.values(point, time)[i] for time in (0.0, 0.3, 1.1, 2.3)]
     return any(abs(value - values[0]) > 1e-9 for value in values)

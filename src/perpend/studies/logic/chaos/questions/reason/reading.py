@@ -66,7 +66,7 @@ def read_system(text: str) -> ReadSystem:
     kinds = {match.lastindex in (3, 4) for *_, match in heads}
     if len(kinds) > 1:
         raise DataError(f"a flow and a map are mixed: {text!r}")
-    constants = {n: float(v) for n, v in _SETTING.findall(text) if n not in names and n != "V"}
+    constants = {n: float(v) for n, v in _SETTING.findall(text) if n not in names and n not in ("V", "H")}
     known = {*names, *constants, "t"}
     sides, rest, last = [], "", 0
     for start, end, _, _ in heads:

@@ -17,7 +17,10 @@ from perpend.studies.logic.chaos.questions.reason.numeric_volumes import volume_
 from perpend.studies.logic.chaos.questions.reason.reading import read_system
 from perpend.studies.logic.chaos.questions.world import Sources
 
-_DEFINITION = re.compile(r"Call a fixed point stable if [^.]*\.\s*")
+_DEFINITION = re.compile(
+    r"Call an equation linear if [^.]*\.\s*|"
+    r"(?:Call a fixed point|A fixed point is called|Let a fixed point count as) stable (?:here )?if [^.]*\.\s*"
+)
 _TURNED = re.compile(r"would it be wrong to say that|is it false that", re.IGNORECASE)
 _DENIAL = re.compile(r"\b(?:not|no|never|fails?|cannot)\b")
 

@@ -14,6 +14,10 @@ _MAP_STABLE = (
     "Call a fixed point stable if every eigenvalue of the Jacobian matrix there is smaller than 1 in absolute value, "
     "and unstable if at least one is larger."
 )
+_LINEAR = (
+    "Call an equation linear if its right-hand side is a sum of constant multiples of the state variables "
+    "and of a function of t alone."
+)
 
 
 def stable(where: str, size: int, discrete: bool) -> Remark:
@@ -199,4 +203,44 @@ def clocked(name: str, size: int) -> Remark:
             f"the equation for {name} holds no explicit time dependence",
         ),
         size,
+    )
+
+
+def linear(name: str, size: int) -> Remark:
+    """One right-hand side is of the first degree in the state, with terms of time alone allowed."""
+    return Remark(
+        "linear",
+        name,
+        (
+            f"the equation for {name} is linear",
+            f"in the equation for {name} the state enters linearly",
+            f"the equation for {name} counts as linear",
+        ),
+        (
+            f"the equation for {name} is not linear",
+            f"in the equation for {name} the state does not enter linearly",
+            f"the equation for {name} does not count as linear",
+        ),
+        size,
+        _LINEAR,
+    )
+
+
+def hamiltonian(quantity: str, position: str, momentum: str) -> Remark:
+    """The equations are those of Hamilton for the quantity."""
+    roles = f"with {position} as the position and {momentum} as the momentum"
+    return Remark(
+        "hamiltonian",
+        f"{quantity} {position}",
+        (
+            f"{roles}, these are Hamilton's equations for H = {quantity}",
+            f"{roles}, the motion follows from the Hamiltonian H = {quantity}",
+            f"{roles}, the Hamiltonian H = {quantity} gives exactly these equations",
+        ),
+        (
+            f"{roles}, these are not Hamilton's equations for H = {quantity}",
+            f"{roles}, the motion does not follow from the Hamiltonian H = {quantity}",
+            f"{roles}, the Hamiltonian H = {quantity} does not give these equations",
+        ),
+        4,
     )
