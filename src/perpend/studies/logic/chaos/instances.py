@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Final
 
 from perpend.studies.logic.chaos.system import System, Values
-from perpend.studies.logic.chaos.systems import CORE_FILE
+
+
+# On decimals the orbits of these maps are exactly periodic, or end at rest by rounding: they start from roots.
+_ROOTS: Final = (("sqrt(2) - 1", math.sqrt(2) - 1), ("sqrt(3) - 1", math.sqrt(3) - 1))
+_FROM_ROOTS: Final[Mapping[str, int]] = {
+    "arnold_cat_map": 2, "bakers_map": 2, "dysts_gingerbreadman_map": 2, "dysts_kaplanyorke_map": 2, "tent_map": 1,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,40 +33,13 @@ class Instance:
 
 def default_start(system: System, values: Values) -> tuple[float, ...]:
     """The system's own start; a chain of N sites starts on a ramp, since equal sites would never part."""
+    if system.system_id in _FROM_ROOTS:
+        return tuple(value for _, value in _ROOTS[: _FROM_ROOTS[system.system_id]])
     if system.size is None:
         return system.start
     return tuple(round(system.start[0] + i / 10, 10) for i in range(int(values[system.size])))
 
 
-def planned(system: System) -> tuple[Instance, ...]:
-    """The instances that core.toml plans for a system, before any is measured, without doubles."""
-    table = tomllib.loads(CORE_FILE.read_text(encoding="utf-8"))[system.system_id]
-    instances: dict[str, Instance] = {}
-    for name, first, last, count, decimals, *rest in table["scan"]:
-        fixed: Mapping[str, float] = rest[0] if rest else {}
-        for value in np.linspace(first, last, count):
-            values = {**system.parameters, **fixed, name: round(float(value), decimals) + 0.0}
-            starts: Sequence[Sequence[float]] = table.get("starts") or [default_start(system, values)]
-            for start in starts:
-                instance = Instance(system.system_id, values, tuple(start))
-                instances.setdefault(f"{instance.settings} from {instance.start}", instance)
-    return tuple(instances.values())
-
-
-def landmarks(system: System) -> frozenset[str]:
-    """The settings of the planned instances that core.toml wants kept whatever the balance."""
-    marks = tomllib.loads(CORE_FILE.read_text(encoding="utf-8"))[system.system_id].get("landmarks", [])
-    return frozenset(
-        instance.settings
-        for instance in planned(system)
-        for mark in marks
-        if instance.values == {**system.parameters, **mark}
-    )
-
-
-def neighbours(instance: Instance, count: int, rng: np.random.Generator) -> tuple[tuple[float, ...], ...]:
-    """Other starts, each coordinate off by up to a quarter of itself (a zero by up to 0.1): do they end up alike?"""
-    start = np.array(instance.start)
-    shifts = rng.uniform(-1.0, 1.0, (count, len(start)))
-    moved = start + shifts * np.where(start == 0, 0.1, 0.25 * np.abs(start))
-    return tuple(tuple(float(x) for x in row) for row in moved)
+def start_words(system_id: str) -> tuple[str, ...]:
+    """How a question must write the start of a system that starts from roots; empty for any other."""
+    return tuple(word for word, _ in _ROOTS[: _FROM_ROOTS.get(system_id, 0)])

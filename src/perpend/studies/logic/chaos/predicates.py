@@ -1,33 +1,14 @@
-"""The predicates: what each one means of an instance, in one sentence, and the thresholds that decide it.
+"""The predicates: what each one means of an instance, in one sentence.
 
 An instance is a system with all parameter values stated; 'the orbit' is the one from the stated initial state (any
 start near it, where none is stated) after its transient. λ is a Lyapunov exponent, T the instance's unit of time: one
-iterate, one forcing period, one delay, or the system's time scale.
+iterate, one forcing period, one delay, or one oscillation. What decides a predicate is in measuring/decide.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-# A rate counts as positive above POSITIVE / T (and above four times its error, in all of eight blocks), as not
-# positive below ZERO / T. What lies between is not decided: near an onset no finite run is.
-POSITIVE = 0.02
-ZERO = 0.008
-# Two vanishing exponents make a torus; slow spirals have small ones too, hence the narrower band.
-TORUS = 0.004
-# Orbits that come back to within CLOSED of their span repeat; those never within OPEN of it do not.
-CLOSED = 3e-4
-OPEN = 1e-2
-# Extent over size of an orbit that has come to rest.
-AT_REST = 1e-6
-# Twin orbits, first 1e-7 apart: apart by this share of the orbit's extent, or never by more than that.
-TWIN_PARTED = 0.1
-TWIN_CLOSE = 1e-3
-# One threshold for each indicator, and the margin around it in which nothing is said.
-K_THRESHOLD, K_LOW, K_HIGH = 0.5, 0.2, 0.8
-ENTROPY_THRESHOLD, ENTROPY_MARGIN = 0.6, 0.02
-MEGNO_THRESHOLD, MEGNO_LOW, MEGNO_HIGH = 3.0, 2.5, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +65,10 @@ _REGIME = (
         "PositiveLargestLyapunov", "regime", "has a positive largest Lyapunov exponent",
         "has no positive Lyapunov exponent", "The orbit's largest Lyapunov exponent is greater than zero.",
     ),
-    _is("Sensitive", "regime", "sensitive to initial conditions",
-        "An orbit that starts 1e-7 of the size away parts from it by a tenth of the orbit's extent or more."),
     _is("Chaotic", "regime", "chaotic",
-        "It is deterministic, the orbit is bounded, sensitive to initial conditions and never repeats, and the largest "
+        "It is deterministic, the orbit is bounded and never settles on a point, a cycle or a torus, and its largest "
         "Lyapunov exponent is positive."),
     _is("Hyperchaotic", "regime", "hyperchaotic", "It is chaotic with two or more positive Lyapunov exponents."),
-    Predicate(
-        "StrangeAttractor", "regime", "has a strange attractor", "has no strange attractor",
-        "It is chaotic and dissipative: a bounded, volume-contracting motion with a positive Lyapunov exponent.",
-    ),
     _is("Periodic", "regime", "periodic",
         "The orbit settles on a motion that repeats exactly after a finite time (two or more iterates of a map); rest "
         "does not count."),
@@ -116,29 +91,16 @@ _NUMBER = (
         "has a Kaplan–Yorke dimension of at most two",
         "The Kaplan–Yorke dimension of its Lyapunov spectrum is greater than 2.",
     ),
-    Predicate(
-        "ZeroOneHigh", "number", "has a 0–1 test value above one half", "has a 0–1 test value below one half",
-        "K of the 0–1 test on the decimated series is above 0.5 (decided at 0.8 or more against 0.2 or less).",
-    ),
-    Predicate(
-        "EntropyHigh", "number", "has a normalised permutation entropy above 0.6",
-        "has a normalised permutation entropy below 0.6",
-        "Permutation entropy of order 5 on the decimated series, over ln 120, is above 0.6 (by 0.02 or more).",
-    ),
-    Predicate(
-        "MegnoHigh", "number", "has a MEGNO above three", "has a MEGNO below three",
-        "Mean MEGNO is above 3 (decided at 5 or more against 2.5 or less; 2 is the limit of regular motion).",
-    ),
 )  # fmt: skip
 
 PREDICATES: Mapping[str, Predicate] = {p.name: p for p in (*_FORM, *_REGIME, *_NUMBER)}
 
 METHODS: Mapping[str, str] = {
     "equation": "follows from the form of the equations at the stated parameter values",
-    "divergence": "divergence (or ln |det J|) from the equations, at random states or averaged along the orbit",
-    "spectrum": "Lyapunov spectrum by Benettin's method, outside the margin and its error",
-    "orbit": "the orbit itself: it stayed, left, came to rest, repeated, or parted from its twin",
-    "indicator": "the indicator's own value, outside the margin of its threshold",
+    "divergence": "mean divergence (or ln |det J|) along the orbit, beyond three errors",
+    "spectrum": "Lyapunov exponents beyond three errors, their signs borne out by a second method",
+    "orbit": "the orbit itself, by two integrators: it stayed, left, came to rest or repeated",
+    "theorem": "arithmetic of an exact map from an irrational start",
     "definition": "follows by the definition from the other facts of the instance",
     "rule": "follows by the rules from the other facts of the instance",
     "cited": "stated in the work that the system cites",

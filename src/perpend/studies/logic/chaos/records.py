@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 from perpend.canon import JSON, dumps
 from perpend.errors import DataError
 from perpend.studies.logic.chaos.instances import Instance, default_start
-from perpend.studies.logic.chaos.survey import SurveyNumbers
 from perpend.studies.logic.chaos.system import System
 
 FOLDER = Path(__file__).parent
@@ -109,37 +107,6 @@ def _record(path: Path, n: int, line: str) -> Record:
         )
     except (json.JSONDecodeError, KeyError, TypeError) as e:
         raise DataError(f"{path.name}:{n}: not a line of facts ({e}); restore the committed file") from e
-
-
-def rounded(value: float, error: float) -> float:
-    """The value to the second digit of its error, six decimals at most: further digits would be noise."""
-    decimals = 6 if error <= 0 else min(6, max(0, 1 - math.floor(math.log10(error))))
-    return round(value, decimals) + 0.0
-
-
-def numbers_as_json(numbers: SurveyNumbers) -> dict[str, JSON]:
-    """The measured numbers with their errors; what was not measured is left out."""
-    body: dict[str, JSON] = {"unit": float(f"{numbers.unit:.6g}"), "steps_per_unit": numbers.steps}
-    spectrum = numbers.spectrum
-    if numbers.escaped or spectrum is None:
-        return body
-    pairs = list(zip(spectrum.exponents.tolist(), spectrum.errors.tolist(), strict=True))
-    body["lyapunov"] = [rounded(value, error) for value, error in pairs]
-    body["lyapunov_error"] = [float(f"{error:.2g}") for _, error in pairs]
-    body["lyapunov_complete"] = numbers.complete
-    smallest = max(error for _, error in pairs)
-    optional = {
-        "divergence": None if numbers.divergence is None else rounded(numbers.divergence, max(smallest, 1e-6)),
-        "kaplan_yorke": None if numbers.dimension is None else round(numbers.dimension, 3),
-        "zero_one": None if numbers.k is None else round(numbers.k, 3) + 0.0,
-        "permutation_entropy": None if numbers.entropy is None else round(numbers.entropy, 3) + 0.0,
-        "megno": None if numbers.megno is None else float(f"{numbers.megno:.3g}"),
-        "period": numbers.period,
-        "period_time": None if numbers.period_time is None else float(f"{numbers.period_time:.4g}"),
-        "return_distance": None if numbers.return_distance is None else float(f"{numbers.return_distance:.1g}"),
-        "twin_distance": None if numbers.twin is None else float(f"{numbers.twin:.1g}"),
-    }
-    return {**body, **{name: value for name, value in optional.items() if value is not None}}
 
 
 def as_lines(rows: Iterable[Mapping[str, JSON]]) -> str:

@@ -1,0 +1,148 @@
+"""The second look: sign of the exponents, rest, escape and period by another method, and the check of frozen facts.
+
+Nothing here uses the first method's integrator or estimator: the orbit is computed by extrapolation, from another start
+near the stated one, and exponents come from displaced orbits (second.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from perpend.canon import JSON
+from perpend.studies.logic.chaos.instances import Instance
+from perpend.studies.logic.chaos.measuring.decide import Reading
+from perpend.studies.logic.chaos.measuring.numbers import averages, clock, followed, observed, stroboscopic
+from perpend.studies.logic.chaos.measuring.plan import able
+from perpend.studies.logic.chaos.measuring.second import SecondMachine
+from perpend.studies.logic.chaos.records import Record
+from perpend.studies.logic.chaos.system import Array, System
+
+_TRANSIENT_TIME, _TRANSIENT_UNITS, _TRANSIENT_ITERATES = 1_000.0, 300, 20_000
+_LONGEST_TRANSIENT = 3_000
+_UNITS, _ITERATES, _LARGE_UNITS = 600, 6_000, 300
+_TOLERANCE, _DELAY_TOLERANCE = 1e-10, 1e-7
+# Displacements are set back so often in a unit: at rest they soon shrink to rounding errors.
+_PARTS_OF_UNIT = 16
+_AT_REST = 1e-6
+# Distance over extent within which a period closes and above which a smaller one does not.
+_CLOSES, _PARTS = 1e-4, 1e-3
+# Tolerance of an exponent: errors of both methods, and a rate in 1 / T.
+_SIGMAS, _LEAST_GAP = 8.0, 0.02
+# The second start is off by this share of the stated one.
+_AWAY = 7e-4
+
+
+def second_start(instance: Instance) -> Array:
+    """A start near the stated one, on no round number."""
+    x = np.array(instance.start, dtype=np.float64)
+    size = np.maximum(np.abs(x), 0.1 * max(float(np.abs(x).max()), 0.1))
+    signs = np.array([1.0 if i % 2 == 0 else -1.0 for i in range(len(x))])
+    return x + _AWAY * size * signs
+
+
+def second_look(
+    system: System, instance: Instance, oscillating: tuple[float, int], first: Mapping[str, Any]
+) -> dict[str, JSON]:
+    """What the second method says: 'end' is 'escaped', 'rest', 'moves' or 'unclear'; exponents with errors."""
+    values = instance.values
+    timing = clock(system, values, *oscillating)
+    if system.kind != "map":
+        timing = replace(timing, parts=_PARTS_OF_UNIT)
+    large = (system.dimension(values) or 99) > 6
+    tolerance = _DELAY_TOLERANCE if system.is_delayed(values) else _TOLERANCE
+    blank: dict[str, JSON] = {"end": "unclear", "exponents": [], "errors": [], "unit": timing.unit}
+    engine = SecondMachine(system, values)
+    if system.kind == "map":
+        span, units = float(_TRANSIENT_ITERATES), _ITERATES
+    else:
+        span = max(_TRANSIENT_UNITS * timing.unit, min(_TRANSIENT_TIME, _LONGEST_TRANSIENT * timing.unit))
+        units = _LARGE_UNITS if large else _UNITS
+    # An orbit that the first method found slow is given the same time to settle, up to ten times the usual.
+    span = timing.whole(max(span, min(float(first.get("transient", 0.0)), 10 * span)))
+    reached = engine.advance(values, second_start(instance), 0.0, span, tolerance)
+    if reached.status != "ok":
+        return {**blank, "end": "escaped" if reached.status == "escaped" else "unclear", "why": reached.status}
+    count = min(2, followed(system, values))
+    run = engine.exponents(
+        values, reached.state, reached.time, units * timing.unit, timing.interval, count, tolerance=tolerance
+    )
+    if run.status != "ok":
+        return {**blank, "end": "escaped" if run.status == "escaped" else "unclear", "why": run.status}
+    if not (run.growth < np.inf).all():
+        return {**blank, "why": "a displacement was lost"}
+    rates, errors = averages(np.maximum(run.growth, -700.0), timing.interval)
+    states = observed(system, run.states)[len(run.states) // 2 :]
+    span_seen = float(np.ptp(states, axis=0).max())
+    still = span_seen <= _AT_REST * max(float(np.abs(states).max()), 1e-2)
+    found: dict[str, JSON] = {
+        **blank,
+        "end": "rest" if still else "moves",
+        "exponents": rates.tolist(),
+        "errors": errors.tolist(),
+    }
+    period = first.get("period")
+    if first.get("end") == "cycle" and period is not None and stroboscopic(system, values):
+        # From the end of the run on whole units again.
+        found["period_agrees"] = closes(states[timing.parts - 1 :: timing.parts], int(period), span_seen)
+    return found
+
+
+def closes(points: Array, period: int, span: float) -> bool:
+    """Whether points (k, n), one a unit, repeat after `period` of them and after no fewer."""
+    if span <= 0 or len(points) <= 2 * period:
+        return False
+    distances = [float(np.abs(points[p:] - points[:-p]).max()) / span for p in range(1, period + 1)]
+    return distances[-1] <= _CLOSES and all(d > _PARTS for d in distances[:-1])
+
+
+def denials(system: System, record: Record, seen: Mapping[str, Any]) -> list[str]:
+    """What the second method contradicts: facts with the other sign, and exponents out of tolerance."""
+    reading = Reading.of(seen)
+    lines: list[str] = []
+
+    def held(name: str, found: bool | None) -> None:
+        if found is not None and record.facts.get(name, found) is not found:
+            lines.append(f"{record.id}: {name} was {record.facts[name]}, the second method says {found}")
+
+    if reading.end == "unclear":
+        return lines
+    held("Bounded", reading.end != "escaped")
+    if reading.end == "escaped":
+        return lines
+    largest, second = reading.sign(0), reading.sign(1)
+    held("PositiveLargestLyapunov", None if largest is None else largest == 1)
+    held("Chaotic", None if largest is None else largest == 1)
+    held("Hyperchaotic", True if second == 1 else False if second == -1 else None)
+    if largest == -1:
+        held("FixedPointAttractor", reading.end == "rest")
+    if reading.end == "rest":
+        held("Periodic", found=False)
+    if seen.get("period_agrees") is False:
+        lines.append(f"{record.id}: the period {record.numbers['period']} does not close by the second method")
+    before, errors = record.numbers.get("lyapunov"), record.numbers.get("lyapunov_error")
+    if isinstance(before, list) and isinstance(errors, list):
+        for i, (x, y) in enumerate(zip(before, reading.exponents, strict=False)):
+            if abs(x - y) > _SIGMAS * (errors[i] + reading.errors[i]) + 0.05 * abs(x) + _LEAST_GAP / reading.unit:
+                lines.append(f"{record.id}: Lyapunov exponent {i + 1} was {x} ± {errors[i]}, is {y:.6g}")
+    return lines
+
+
+def check(records: Iterable[Record], systems: Mapping[str, System]) -> tuple[int, list[str]]:
+    """Look at records of these systems by the second method, leaving out others: the facts compared, every denial."""
+    compared, lines = 0, []
+    for record in records:
+        system = systems.get(record.system_id)
+        if system is None or not able(system, record.parameters):
+            continue
+        compared += len(record.facts)
+        # Exact maps are known by arithmetic; a machine's numbers cannot follow them.
+        if "theorem" in record.methods.values():
+            continue
+        first = {"end": "cycle" if record.facts.get("Periodic") else "", **record.numbers}
+        unit = float(str(record.numbers["unit"]))
+        lines += denials(system, record, second_look(system, record.instance, (unit, 0), first))
+    return compared, lines
