@@ -52,16 +52,19 @@ _HEADS: Mapping[str, Signed] = {
     **{f"{head} {verb}": (verb, False) for verb in _VERBS for head in ("does not", "do not", "not")},
 }
 _GRAMMAR_WORDS = frozenset(
-    f"is are be has have does do not no and or but if it that unless either both only {_S} {_V}".replace("|", " ").split()
+    f"is are be has have does do not no and or but if it that unless either both only {_S} {_V}".replace(
+        "|", " "
+    ).split()
 )
 _ALL = rf"{_THIRD}(?: and {_THIRD})*"
 _OF = r"an? [\w-]+"
+_NO_SUCH = rf"(?:there is no [\w-]+ that|it never happens that {_OF}|one never meets {_OF} that)"
 
 _RULES: tuple[tuple[str, str], ...] = (
     ("iff", rf"{_OF} (?P<g>{_THIRD}) (?:if and only if|exactly when|when, and only when,) it (?P<t>{_THIRD})"),
     ("if", rf"{_OF} (?P<g>{_THIRD}) only if it (?P<t>{_THIRD})"),
     ("if", rf"{_OF} (?:cannot (?P<g>{_BASE}) unless|can only (?P<g2>{_BASE}) if) it (?P<t>{_THIRD})"),
-    ("if", rf"{_OF} (?P<t>{_THIRD}) (?:if|whenever|provided that) it (?P<g>.+)"),
+    ("if", rf"{_OF} (?P<t>{_THIRD}) (?:if|whenever|in every case where) it (?P<g>.+)"),
     ("unless", rf"{_OF} (?P<t>{_THIRD}) unless it (?P<g>{_THIRD})"),
     ("unless", rf"unless {_OF} (?P<g>{_THIRD}), it (?P<t>{_THIRD})"),
     ("if", rf"(?:if|whenever|provided that|in every case where) {_OF} (?P<g>.+?), (?:then )?it (?P<t>.+)"),
@@ -70,8 +73,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("if", rf"in order to (?P<g>{_BASE}), {_OF} must (?P<t>{_BASE})"),
     ("if", rf"for {_OF} to (?P<t>{_BASE}), it is enough that it (?P<g>{_ALL})"),
     ("if", rf"all it takes for {_OF} to (?P<t>{_BASE}) is that it (?P<g>{_ALL})"),
-    ("none", rf"(?:there is no [\w-]+ that|(?:it never happens that|one never meets) {_OF}(?: that)?)"
-             rf" (?P<g>{_ALL}) but (?P<t>{_THIRD})"),
+    ("none", rf"{_NO_SUCH} (?P<g>{_ALL}) but (?P<t>{_THIRD})"),
     ("none", rf"(?:no|not a single) [\w-]+ that (?P<g>{_ALL}) (?P<t>{_THIRD})"),
     ("if", rf"(?:every|any|each|whatever else holds of it, an?) [\w-]+ that (?P<g>{_THIRD}) (?P<t>{_THIRD})"),
     ("if", rf"(?:all|without exception,) [\w-]+ that (?P<g>{_PLURAL}) (?P<t>{_PLURAL})"),
@@ -92,36 +94,37 @@ _RULES: tuple[tuple[str, str], ...] = (
 _RULE_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _RULES)
 
 _STEMS: Mapping[str, str] = {
-    "follows": "does it follow that|does it follow from these statements alone that|must it then be the case that|is it "
-    "certain, on this basis alone, that|can one conclude that|do these statements imply that|is it a logical consequence "
-    "of this that|is one entitled to infer that|would it be valid to conclude that|do these statements together prove "
-    "that|true or false: it follows from these statements that|true or false: if all this holds, it must be that|is it "
-    "correct to deduce that|is it true in every case that the statements allow that|decide whether it follows from the "
-    "statements below that|say whether the statements below force it to be true that|the question is whether one can "
-    "prove from what comes next that|say whether this conclusion follows from the statements after it:|say true if the "
-    "statements below imply, and false if they do not, that",
-    "excluded": "is it ruled out that|must it be false that|do these statements exclude that|is it impossible, given "
-    "these statements, that|do these statements together refute the claim that|would it contradict these statements to "
-    "say that|can it be ruled out, on this basis alone, that|true or false: given these statements, it is impossible "
-    "that|true or false: these statements rule out that|is it certainly false, on this basis alone, that|does it follow "
-    "that it is not the case that|is there no way in which all this holds and it is true that|decide whether the "
-    "statements below rule out that|say whether the statements below force it to be false that|the question is whether "
-    "what comes next makes it impossible that|say true if the statements below exclude, and false if they do not, that",
-    "consistent": "could it be that|as far as these statements go, could it be that|is it possible, given only this, "
-    "that|is it compatible with these statements that|do these statements leave room for it to be true that|could one "
-    "accept all this and also hold, without contradiction, that|true or false: given these statements, it is possible "
-    "that|true or false: the statements do not rule out that|may it still be, for all these statements say, that|is "
-    "there a way in which all this holds and it is true that|can all this hold if it is also true that|is it free of "
-    "contradiction to add that|decide whether the statements below leave it possible that|say whether it can be, without "
-    "contradiction to the statements below, that|the question is whether what comes next allows that|say true if the "
-    "statements below permit, and false if they do not, that",
-    "decided": "do these statements settle whether|is it settled by this whether|can one tell from this alone whether|is "
-    "this enough to decide, one way or the other, whether|true or false: these statements leave no doubt whether|does "
-    "one then know, one way or the other, whether|can it be worked out from the statements whether|is the information "
-    "sufficient to say whether|true or false: from these statements one can find out whether|does a yes or a no follow "
-    "to the question whether|decide whether the statements below are enough to tell whether|say whether the statements "
-    "below settle the question whether|say true if one can find out from the statements below, and false if one cannot, "
-    "whether",
+    "follows": "does it follow that|does it follow from these statements alone that|must it then be the case "
+    "that|is it certain, on this basis alone, that|can one conclude that|do these statements imply that|is it a "
+    "logical consequence of this that|is one entitled to infer that|would it be valid to conclude that|do these "
+    "statements together prove that|true or false: it follows from these statements that|true or false: if all "
+    "this holds, it must be that|is it correct to deduce that|is it true in every case that the statements allow "
+    "that|decide whether it follows from the statements below that|say whether the statements below force it to be "
+    "true that|the question is whether one can prove from what comes next that|say whether this conclusion follows "
+    "from the statements after it:|say true if the statements below imply, and false if they do not, that",
+    "excluded": "is it ruled out that|must it be false that|do these statements exclude that|is it impossible, "
+    "given these statements, that|do these statements together refute the claim that|would it contradict these "
+    "statements to say that|can it be ruled out, on this basis alone, that|true or false: given these statements, "
+    "it is impossible that|true or false: these statements rule out that|is it certainly false, on this basis "
+    "alone, that|does it follow that it is not the case that|is there no way in which all this holds and it is "
+    "true that|decide whether the statements below rule out that|say whether the statements below force it to be "
+    "false that|the question is whether what comes next makes it impossible that|say true if the statements below "
+    "exclude, and false if they do not, that",
+    "consistent": "could it be that|as far as these statements go, could it be that|is it possible, given only "
+    "this, that|is it compatible with these statements that|do these statements leave room for it to be true "
+    "that|could one accept all this and also hold, without contradiction, that|true or false: given these "
+    "statements, it is possible that|true or false: the statements do not rule out that|may it still be, for all "
+    "these statements say, that|is there a way in which all this holds and it is true that|can all this hold if it "
+    "is also true that|is it free of contradiction to add that|decide whether the statements below leave it "
+    "possible that|say whether it can be, without contradiction to the statements below, that|the question is "
+    "whether what comes next allows that|say true if the statements below permit, and false if they do not, that",
+    "decided": "do these statements settle whether|is it settled by this whether|can one tell from this alone "
+    "whether|is this enough to decide, one way or the other, whether|true or false: these statements leave no "
+    "doubt whether|does one then know, one way or the other, whether|can it be worked out from the statements "
+    "whether|is the information sufficient to say whether|true or false: from these statements one can find out "
+    "whether|does a yes or a no follow to the question whether|decide whether the statements below are enough to "
+    "tell whether|say whether the statements below settle the question whether|say true if one can find out from "
+    "the statements below, and false if one cannot, whether",
 }  # fmt: skip
 _ASKED_AHEAD: Mapping[str, str] = {
     "follows": "does this follow|do the statements prove this|must this be true|is this a valid conclusion|is this a "
@@ -130,16 +133,16 @@ _ASKED_AHEAD: Mapping[str, str] = {
     "impossible, if the statements hold|does this contradict the statements",
     "consistent": "is this compatible with the statements|could this be true, if the statements hold|do the statements "
     "allow this|can this hold together with the statements|is there no contradiction between this and the statements",
-    "decided": "do the statements settle whether this is so|can one tell from the statements whether this is right|is "
-    "it possible to say, one way or the other, whether this is true|are the statements enough to decide whether this is "
-    "so",
+    "decided": "do the statements settle whether this is so|can one tell from the statements whether this is "
+    "right|is it possible to say, one way or the other, whether this is true|are the statements enough to decide "
+    "whether this is so",
     "together": "can all these statements be true together|can all of this be true at once|are these statements "
     "consistent with each other|is there a way for all of these statements to be true|true or false: these statements "
     "do not contradict each other|are all of these statements, taken together, free of contradiction",
 }  # fmt: skip
 _CLAIM = re.compile(
-    r"(?:a student says|a colleague suggests|someone proposes|a reader supposes|consider the claim|one more statement is "
-    r"put forward, namely) that (?P<claim>.+)"
+    r"(?:a student says|a colleague suggests|someone proposes|a reader supposes|consider the claim|one more "
+    r"statement is put forward, namely) that (?P<claim>.+)"
 )
 _FACT = re.compile(
     r"(?:(?:it is given|it is known|we are told|suppose further|it has been checked|it is agreed|the lab book says|an "
@@ -148,11 +151,12 @@ _FACT = re.compile(
 )
 _FACT_OF = re.compile(rf"of (?P<who>.+?) it is known that it (?P<facts>{_THIRD}(?:, {_THIRD})*(?: and {_THIRD})?)")
 _FRAME = re.compile(
-    r"(?:suppose only|assume only|take the|take these|take one|grant the|here is a|work only|let the|let s |for this "
-    r"exercise|the statements below|nothing but the|imagine a|a lecturer|an exercise sheet|suppose that exactly|suppose "
-    r"that the following|accept the|treat the|only the following may|a laboratory keeps|a technician has|an inventory of|"
-    r"the technical words|the terms are|some of the words are|do not look|set aside|forget what|what you know|leave "
-    r"aside|there is an? [\w-]+,? [\w ]+$|there are two|two [\w-]+ (?:are at hand|stand on|go by)|anna (?:and|brings)).*"
+    r"(?:suppose only|assume only|take the|take these|take one|grant the|here is a|work only|let the|let s |for "
+    r"this exercise|the statements below|nothing but the|imagine a|a lecturer|an exercise sheet|suppose that "
+    r"exactly|suppose that the following|accept the|treat the|only the following may|a laboratory keeps|a "
+    r"technician has|an inventory of|the technical words|the terms are|some of the words are|do not look|set "
+    r"aside|forget what|what you know|leave aside|there is an? [\w-]+,? [\w ]+$|there are two|two [\w-]+ (?:are at "
+    r"hand|stand on|go by)|anna (?:and|brings)).*"
 )
 _MARK = re.compile(r"(?:\(\d+\)|\[\d+\]|rule \d+:) ")
 _UNIVERSAL = re.compile(rf"(?P<word>every|no) [\w-]+ that (?P<g>{_THIRD}) (?P<t>{_THIRD})")
@@ -161,9 +165,10 @@ _OBJECT_CLAIM = re.compile(rf"(?P<who>.+?) (?P<t>{_THIRD}(?: or {_THIRD}, or bot
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a rule asks of a case: all of `given` (one of them, if `any_given`) brings one of `then` (just one, if `exact`).
+    """What a rule asks of a case: all of `given` brings one of `then`.
 
-    `both_ways` adds the way back; with `witness` the rule says only that some case has all of `given` and `then`.
+    `any_given`: one of `given` does; `exact`: just one of `then` holds; `both_ways` adds the way back. With `witness`
+    the rule says only that some case has all of `given` and `then`.
     """
 
     given: tuple[Signed, ...]

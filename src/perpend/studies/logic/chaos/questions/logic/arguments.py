@@ -1,17 +1,18 @@
 """Arguments without words: four or eight questions to one set of rules, as many answered yes as no.
 
-Which premise stands with which conclusion decides the label, never a premise, a rule or a conclusion alone. Six forms:
+Which premise stands with which conclusion decides the label, never a premise, a rule or a conclusion alone. The forms:
 
-crossed   A leads to B and C to D; asked of A and B, C and D, A and D, C and B. Where one rule leads from A to B, other
-          rules name A with D and C with B, so that 'named together' is no sign.
-joint     the same where the first rule needs two conditions; the pair of facts that is there decides
+crossed   A leads to B and C to D; asked of A and B, C and D, A and D, C and B
+switch    A leads to B and not-A to D, C to D and not-C to B; asked of all four and both
+joint     A with C leads to B, so does not-A with not-C; A with not-C and not-A with C lead to D
 opposed   A leads to B and C to not-B
 reversed  A leads to B: asked from A to B and back (affirming the consequent); of two such paths
 denied    A leads to B: from A to B and from not-B to not-A it follows; from B to A and from not-A to not-B it does not
-other     A of one object and C of another, or the reverse; asked of either
+other     a switch, with A of one object and C of another, or the reverse; asked of either
 
-Half of the fours are doubled: the same questions to rules in which the ends are exchanged, so that every pair of
-premise and conclusion has both labels. Four kinds of question, the same for all forms:
+In 'reversed' and 'denied', further rules make every end a condition as often as a consequence. Half of the fours are
+doubled: the same questions to rules in which the ends are exchanged, so that every pair of premise and conclusion has
+both labels. Four kinds of question, the same for all forms:
 
 follows     it is so in every case that the statements allow
 excluded    it is so in none
@@ -22,14 +23,11 @@ decided     it is so in every case or in none
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from perpend.studies.logic.chaos.questions.chance import Chance
+from perpend.studies.logic.chaos.questions.logic.sketch import SHARE_ASSERTED, Sketch
 from perpend.studies.logic.chaos.questions.logic.theory import (
-    ANY,
-    EITHER,
-    IF,
-    IFF,
     SOME,
     Clause,
     GivenRule,
@@ -40,12 +38,9 @@ from perpend.studies.logic.chaos.questions.logic.theory import (
 )
 
 FOLLOWS, EXCLUDED, CONSISTENT, DECIDED = KINDS = ("follows", "excluded", "consistent", "decided")
-FORMS = ("crossed", "joint", "opposed", "reversed", "denied", "other")
-MOST_RULES = 17
+FORMS = ("crossed", "switch", "joint", "opposed", "reversed", "denied", "other")
+MOST_RULES, MOST_FACTS, MOST_ATOMS = 15, 4, 20
 """More than these nobody would write down."""
-_COST = {"plain": 1, "joint": 1, "or": 1, "either": 1, "wide": 1, "iff": 1, "two": 2, "cases": 3}
-_OFTEN = ("plain",) * 7
-_ONE_WAY = (*_OFTEN, "or", "or", "two", "cases", "cases")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,78 +84,6 @@ class ArgumentBundle:
         return sum(rule.negations() for rule in self.rules[0]) + sum(literal < 0 for literal in self.facts)
 
 
-@dataclass(slots=True)
-class Sketch:
-    """An argument that is being made: properties so far, rules, shared facts, and the rules that each path needs."""
-
-    chance: Chance
-    name: str
-    one_way: bool
-    facts_allowed: bool
-    atoms: int = 0
-    by_cases: bool = False
-    rules: list[GivenRule] = field(default_factory=list)
-    facts: list[Literal] = field(default_factory=list)
-
-    def share(self, *spot: str) -> float:
-        """A number in [0, 1) that belongs to a spot of this argument."""
-        return self.chance.share("logic", self.name, *spot)
-
-    def fresh(self) -> Literal:
-        """A property that is not yet used, asserted more often than denied."""
-        self.atoms += 1
-        return self.atoms if self.share("sign", str(self.atoms)) < 0.62 else -self.atoms
-
-    def add(self, given: Clause, then: Clause, join: str = IF) -> GivenRule:
-        """A rule, worded forwards or by contraposition where it has one condition and one consequence."""
-        spot = str(len(self.rules))
-        if join == IF and len(given) == len(then) == 1 and self.share("turned", spot) < 0.4:
-            given, then = (-then[0],), (-given[0],)
-        single = join == IF and len(given) == len(then) == 1
-        unless = single and given[0] < 0 and self.share("unless", spot) < 0.4
-        rule = GivenRule(given, then, join, unless)
-        self.rules.append(rule)
-        return rule
-
-    def path(self, start: Literal, end: Literal, steps: int) -> list[GivenRule]:
-        """Rules, `steps` of them, that lead from one literal to another; facts that they need are added."""
-        needed: list[GivenRule] = []
-        at, left = start, steps
-        while left:
-            spot = ("shape", str(len(self.rules)))
-            shapes = _ONE_WAY if self.one_way else (*_ONE_WAY, "either", "iff")
-            if self.facts_allowed:
-                shapes = (*shapes, "joint", "joint", "wide", "wide")
-            shapes = tuple(shape for shape in shapes if _COST[shape] <= left)
-            shape = self.chance.pick(shapes, "logic", self.name, *spot)
-            left -= _COST[shape]
-            after = self.fresh() if left else end
-            needed += self._link(shape, at, after)
-            at = after
-        return needed
-
-    def _link(self, shape: str, at: Literal, after: Literal) -> list[GivenRule]:
-        if shape == "joint":
-            beside = self.fresh()
-            self.facts.append(beside)
-            return [self.add((at, beside), (after,))]
-        if shape == "wide":
-            aside = self.fresh()
-            self.facts.append(-aside)
-            join = EITHER if self.share("exclusive", str(len(self.rules))) < 0.3 else IF
-            return [self.add((at,), (after, aside), join)]
-        if shape in ("or", "either"):
-            return [self.add((), (-at, after), EITHER if shape == "either" else IF)]
-        if shape in ("plain", "iff"):
-            return [self.add((at,), (after,), IFF if shape == "iff" else IF)]
-        self.by_cases = True
-        one, other = self.fresh(), self.fresh()
-        first = self.add((at,), (one, other))
-        if shape == "two":
-            return [first, self.add((one, other), (after,), ANY)]
-        return [first, self.add((one,), (after,)), self.add((other,), (after,))]
-
-
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A premise and a conclusion of a plan; `needed` are the rules of its path, () where it does not follow."""
@@ -200,23 +123,32 @@ def _crossed(sketch: Sketch, steps: int) -> _Plan:
     return _Plan(asked, _exchange((b, d)))
 
 
-def _joint(sketch: Sketch, steps: int) -> _Plan:
-    a, x, b, c, y, d = (sketch.fresh() for _ in range(6))
-    through, past = (b, d) if steps == 1 else (sketch.fresh(), sketch.fresh())
-    one, other = [sketch.add((a, x), (through,))], [sketch.add((c, y), (past,))]
-    if steps > 1:
-        one += sketch.path(through, b, steps - 1)
-        other += sketch.path(past, d, steps - 1)
-    # As the facts of a false case are named together with the conclusion too, counting names does not tell.
-    sketch.add((-a, y), (through,))
-    sketch.add((-c, x), (past,))
-    asked = (
-        _Asked((a, x), (b,), tuple(one)),
-        _Asked((c, y), (d,), tuple(other)),
-        _Asked((a, y), (b,)),
-        _Asked((c, x), (d,)),
+def _switch(sketch: Sketch, steps: int) -> _Plan:
+    a, b, c, d = (sketch.fresh() for _ in range(4))
+    one, other = (b, d) if steps == 1 else (sketch.fresh(), sketch.fresh())
+    first = {end: sketch.add((end,), (then,)) for end, then in ((a, one), (-a, other), (c, other), (-c, one))}
+    after = {b: sketch.path(one, b, steps - 1), d: sketch.path(other, d, steps - 1)}
+    leads = {a: b, -a: d, c: d, -c: b}
+    asked = tuple(
+        _Asked((start,), (end,), (first[start], *after[end]) if leads[start] == end else ())
+        for start in leads
+        for end in (b, d)
     )
-    return _Plan(asked, _exchange((x, y)))
+    return _Plan(asked, {})
+
+
+def _joint(sketch: Sketch, steps: int) -> _Plan:
+    a, b, c, d = (sketch.fresh() for _ in range(4))
+    one, other = (b, d) if steps == 1 else (sketch.fresh(), sketch.fresh())
+    leads = {(a, c): b, (-a, -c): b, (a, -c): d, (-a, c): d}
+    first = {pair: sketch.add(pair, (one if end == b else other,)) for pair, end in leads.items()}
+    after = {b: sketch.path(one, b, steps - 1), d: sketch.path(other, d, steps - 1)}
+    asked = tuple(
+        _Asked(pair, (end,), (first[pair], *after[end]) if leads[pair] == end else ())
+        for pair in leads
+        for end in (b, d)
+    )
+    return _Plan(asked, {})
 
 
 def _opposed(sketch: Sketch, steps: int) -> _Plan:
@@ -229,7 +161,8 @@ def _opposed(sketch: Sketch, steps: int) -> _Plan:
 def _reversed(sketch: Sketch, steps: int) -> _Plan:
     a, b, c, d = (sketch.fresh() for _ in range(4))
     one, other = tuple(sketch.path(a, b, steps)), tuple(sketch.path(c, d, steps))
-    _pad(sketch, (a, b, c, d))
+    for end in (a, b, c, d):
+        sketch.mirror(end)
     asked = (_Asked((a,), (b,), one), _Asked((c,), (d,), other), _Asked((b,), (a,)), _Asked((d,), (c,)))
     return _Plan(asked, _exchange((a, b), (c, d)))
 
@@ -237,47 +170,29 @@ def _reversed(sketch: Sketch, steps: int) -> _Plan:
 def _denied(sketch: Sketch, steps: int) -> _Plan:
     a, b = sketch.fresh(), sketch.fresh()
     one = tuple(sketch.path(a, b, steps))
-    _pad(sketch, (a, b, -a, -b))
+    for end in (a, b):
+        sketch.mirror(end)
     asked = (_Asked((a,), (b,), one), _Asked((-b,), (-a,), one), _Asked((b,), (a,)), _Asked((-a,), (-b,)))
     return _Plan(asked, _exchange((a, b)))
 
 
 def _other(sketch: Sketch, steps: int) -> _Plan:
-    a, b, c, d = (sketch.fresh() for _ in range(4))
-    one, other = tuple(sketch.path(a, b, steps)), tuple(sketch.path(c, d, steps))
-    asked = (
-        _Asked((a,), (b,), one, (c,)),
-        _Asked((c,), (d,), other, (a,)),
-        _Asked((a,), (d,), others=(c,)),
-        _Asked((c,), (b,), others=(a,)),
-        _Asked((a,), (d,), other, (c,), of_other=True),
-        _Asked((c,), (b,), one, (a,), of_other=True),
-        _Asked((a,), (b,), others=(c,), of_other=True),
-        _Asked((c,), (d,), others=(a,), of_other=True),
+    """A switch, with the premises of two objects."""
+    plan = _switch(sketch, steps)
+    needed = {(asked.premises, asked.conclusion): asked.needed for asked in plan.asked}
+    starts, ends = plan.asked[0].premises + plan.asked[4].premises, (plan.asked[0].conclusion, plan.asked[1].conclusion)
+    asked = tuple(
+        _Asked((mine,), end, needed[(yours if of_other else mine,), end], (yours,), of_other)
+        for mine, yours in (starts, starts[::-1])
+        for of_other in (False, True)
+        for end in ends
     )
     return _Plan(asked, {})
 
 
-def _pad(sketch: Sketch, ends: Clause) -> None:
-    """Further rules, so that every end is a condition here and a consequence there.
-
-    An end and its opposite do not share the further property: it would hold of all, or of none.
-    """
-    beyond: dict[bool, tuple[Literal, Literal]] = {}
-    for at, end in enumerate(ends):
-        opposite = -end in ends[:at]
-        if opposite not in beyond:
-            beyond[opposite] = sketch.fresh(), sketch.fresh()
-        before, after = beyond[opposite]
-        plain = [rule for rule in sketch.rules if rule.join == IF and rule.given]
-        if not any(end in rule.given for rule in plain):
-            sketch.rules.append(GivenRule((end,), (after,)))
-        if not any(end in rule.then for rule in plain):
-            sketch.rules.append(GivenRule((before,), (end,)))
-
-
 _PLANS: Mapping[str, Callable[[Sketch, int], _Plan]] = {
     "crossed": _crossed,
+    "switch": _switch,
     "joint": _joint,
     "opposed": _opposed,
     "reversed": _reversed,
@@ -288,16 +203,16 @@ _PLANS: Mapping[str, Callable[[Sketch, int], _Plan]] = {
 
 def argument(chance: Chance, name: str, kind: str, steps: int) -> ArgumentBundle | None:
     """The argument that belongs to a name; None where the draw does not give labels that hold in every reading."""
-    forms = tuple(form for form in FORMS if kind != DECIDED or form != "opposed")
+    # With 'opposed' all is decided; where one rule leads from A to B, 'crossed' would tell by what is named together.
+    unfit = {DECIDED: "opposed"}.get(kind), "crossed" if steps == 1 else None
+    forms = tuple(form for form in FORMS if form not in unfit)
     form = chance.pick(forms, "logic", name, "form")
     sketch = Sketch(chance, name, one_way=form in ("reversed", "denied"), facts_allowed=form != "other")
     plan = _PLANS[form](sketch, steps)
-    if len(sketch.rules) > MOST_RULES or not _holds(kind, sketch, plan):
+    if len(sketch.rules) > MOST_RULES or len(sketch.facts) > MOST_FACTS or sketch.atoms > MOST_ATOMS:
         return None
-    if form == "crossed" and steps == 1:
-        for asked in plan.asked[2:]:
-            if not _trap(kind, sketch, plan, asked):
-                return None
+    if not _holds(kind, sketch, plan):
+        return None
     _distract(kind, sketch, plan)
     order = chance.mixed(range(len(sketch.rules)), str, "logic", name, "order")
     sets = [tuple(sketch.rules[at] for at in order)]
@@ -375,37 +290,19 @@ def _labelled(kind: str, rules: Sequence[GivenRule], facts: Sequence[Literal], p
     return True
 
 
-def _trap(kind: str, sketch: Sketch, plan: _Plan, asked: _Asked) -> bool:
-    """A rule that names premise and conclusion together, and from which nothing follows."""
-    premise, conclusion = asked.premises[0], asked.conclusion[0]
-    beside = sketch.fresh()
-    ways = (
-        ((-premise,), (conclusion,), IF),
-        ((conclusion,), (premise,), IF),
-        ((premise, beside), (conclusion,), IF),
-        ((premise,), (conclusion, beside), IF),
-        ((premise,), (conclusion,), SOME),
-    )
-    for given, then, join in sketch.chance.mixed(ways, str, "logic", sketch.name, "trap", str(conclusion)):
-        sketch.add(given, then, join)
-        if _holds(kind, sketch, plan):
-            return True
-        sketch.rules.pop()
-    return False
-
-
 def _distract(kind: str, sketch: Sketch, plan: _Plan) -> None:
     """Rules more that share words with the others and change no answer."""
     chance, name = sketch.chance, sketch.name
     wanted = chance.below(5, "logic", name, "distractors")
     for number in range(2 * wanted):
         spot = ("logic", name, "distractor", str(number))
-        if wanted == 0 or len(sketch.rules) >= MOST_RULES:
+        if wanted == 0 or len(sketch.rules) >= MOST_RULES or sketch.atoms >= MOST_ATOMS:
             return
         used = list(range(1, sketch.atoms + 1))
         picked = chance.mixed(used, str, *spot)[:3]
         one, two, three = (
-            atom if chance.share(*spot, "sign", str(atom)) < 0.62 else -atom for atom in (*picked, *used[:3])[:3]
+            atom if chance.share(*spot, "sign", str(atom)) < SHARE_ASSERTED else -atom
+            for atom in (*picked, *used[:3])[:3]
         )
         shape = chance.pick(("plain", "plain", "fresh", "fresh", "joint", "or", "some", "not all"), *spot, "shape")
         if shape == "fresh":

@@ -223,6 +223,7 @@ def cast(vocabulary: str, noun: str, names: Sequence[str], chance: Chance, *spot
     """The objects of a question. `names` are names of systems with their article."""
     ns, a = plural_of(noun), with_article(noun)
     if vocabulary == LAB:
+        alone: tuple[str, ...]
         ways = [
             Cast(f"the {noun} by the window", f"the {noun} near the door", f"There are two {ns} in the room."),
             Cast(f"the {noun} on the left", f"the {noun} on the right", f"Two {ns} stand on a bench."),

@@ -20,7 +20,11 @@ IF_FORMS = (
     "In every case where {a} {given}, it {then}.",
 )
 """For any number of conditions, and for one consequence or two."""
-BACK_FORMS = ("{A} {then} if it {given}.", "{A} {then} whenever it {given}.", "{A} {then} provided that it {given}.")
+BACK_FORMS = (
+    "{A} {then} if it {given}.",
+    "{A} {then} whenever it {given}.",
+    "{A} {then} in every case where it {given}.",
+)
 NONE_FORMS = (
     "There is no {n} that {given} but {unthen}.",
     "It never happens that {a} {given} but {unthen}.",
@@ -37,9 +41,8 @@ SINGLE_FORMS = (
     "Without exception, {ns} that {givens} {thens}.",
     "Whatever else holds of it, {a} that {given} {then}.",
     "{A} {given} only if it {then}.",
-    "Only if {a} {then} is it the case that it {given}.",
-    "Only {ns} that {thens} {givens}.",
 )
+ONLY_FORMS = ("Only if {a} {then} is it the case that it {given}.", "Only {ns} that {thens} {givens}.")
 NEEDS_FORMS = (
     "For {a} to {give}, it must {need}.",
     "{A} cannot {give} unless it {then}.",
@@ -58,7 +61,7 @@ UNLESS_FORMS = ("Unless {a} {ungiven}, it {then}.", "{A} {then} unless it {ungiv
 """For one condition that is denied."""
 ADJECTIVE_FORMS = ("Every {adjective} {n} {then}.", "All {adjective} {ns} {thens}.", "Any {adjective} {n} {then}.")
 ADJECTIVE_NOT_FORMS = ("No {adjective} {n} {unthen}.",)
-ADJECTIVE_ONLY_FORMS = ("Only {adjective} {ns} {givens}.",)
+ADJECTIVE_ONLY_FORMS = ("Only {then_adjective} {ns} {givens}.",)
 OR_EVERY_FORMS = ("Every {n} {one} or {other}, or both.", "Any {n} either {one} or {other}, or both.")
 EITHER_EVERY_FORMS = (
     "Every {n} either {one} or {other}, but not both.",
@@ -123,7 +126,7 @@ class Wordlist:
 def rule_sentence(rule: GivenRule, words: Wordlist, chance: Chance, *spot: str) -> str:
     """A rule in the wording that belongs to a spot, among those that fit it."""
     if rule.join == SOME:
-        forms = SOME_FORMS if rule.then[0] < 0 else SOME_FORMS[:3]
+        forms: tuple[str, ...] = SOME_FORMS if rule.then[0] < 0 else SOME_FORMS[:3]
     elif rule.join == IFF:
         forms = IFF_FORMS
     elif not rule.given:
@@ -133,19 +136,26 @@ def rule_sentence(rule: GivenRule, words: Wordlist, chance: Chance, *spot: str) 
     elif len(rule.then) > 1 or rule.join == ANY:
         forms = IF_FORMS
     else:
-        forms = chance.pick(_families(rule, words), *spot, "family")
+        # Half each: what is named first in a rule tells nothing about what follows from what.
+        back = chance.share(*spot, "back") < 0.5
+        forms = chance.pick(_families(rule, words, back=back), *spot, "family")
     return chance.pick(forms, *spot, "form").format_map(_parts(rule, words))
 
 
-def _families(rule: GivenRule, words: Wordlist) -> list[tuple[str, ...]]:
-    """The groups of wordings that fit a rule with one consequence."""
+def _families(rule: GivenRule, words: Wordlist, *, back: bool) -> list[tuple[str, ...]]:
+    """The groups of wordings that fit a rule with one consequence; `back`: those that name the consequence first."""
     then = rule.then[0]
     if rule.unless:
         return [UNLESS_FORMS]
-    fitting = [IF_FORMS, BACK_FORMS, NONE_FORMS]
-    if then > 0:
-        fitting.append(ENOUGH_FORMS)
-    else:
+    if back:
+        fitting: list[tuple[str, ...]] = [BACK_FORMS, ENOUGH_FORMS] if then > 0 else [BACK_FORMS]
+        if len(rule.given) == 1:
+            fitting.append(ONLY_FORMS)
+            if words.adjective(then):
+                fitting.append(ADJECTIVE_ONLY_FORMS)
+        return fitting
+    fitting = [IF_FORMS, NONE_FORMS]
+    if then < 0:
         fitting.append(NOT_FORMS)
     if len(rule.given) > 1:
         return fitting
@@ -157,8 +167,6 @@ def _families(rule: GivenRule, words: Wordlist) -> list[tuple[str, ...]]:
         fitting.append(NEEDS_FORMS)
     if words.adjective(given):
         fitting.append(ADJECTIVE_FORMS if then > 0 else ADJECTIVE_NOT_FORMS)
-    elif words.adjective(then):
-        fitting.append(ADJECTIVE_ONLY_FORMS)
     return fitting
 
 
@@ -176,7 +184,7 @@ def _parts(rule: GivenRule, words: Wordlist) -> dict[str, str]:
         "need": words.base(then[0]),
         "one": words.third(then[0]),
         "other": words.third(then[-1]),
-        "adjective": words.adjective(then[0]) or "",
+        "then_adjective": words.adjective(then[0]) or "",
     }
     if given and rule.join == EITHER:
         parts["then"] = f"either {parts['one']} or {parts['other']}, but not both"
@@ -186,7 +194,7 @@ def _parts(rule: GivenRule, words: Wordlist) -> dict[str, str]:
             "givens": words.plural(given[0]),
             "ungiven": words.third(-given[0]),
             "give": words.base(given[0]),
-            "adjective": words.adjective(given[0]) or parts["adjective"],
+            "adjective": words.adjective(given[0]) or "",
         }
     return parts
 
