@@ -137,8 +137,7 @@ def approach(dice: Dice) -> Square | None:
     count = dice.between(8, 12)
     target = dice.between(400, 600)
     gaps = sorted(dice.apart(count, 6, 380, 9), reverse=True)
-    alternate = dice.coin()
-    values = [target + gap * (1 if alternate and place % 2 else -1) for place, gap in enumerate(gaps)]
+    values = [target + gap * (1 if dice.coin() else -1) for gap in gaps]
     place = dice.between(0, count - 2)
     far = min(count - 1, place + dice.between(1, 3))
     other = list(values)
@@ -158,14 +157,14 @@ def late_bounds(dice: Dice) -> Square | None:
     count, decimals = dice.between(9, 14), dice.pick((2, 3))
     cut = dice.between(3, count - 4)
     low, high = 250 + dice.between(-60, 60), 750 + dice.between(-60, 60)
-    inner = dice.apart(count - 1, low + 12, high - 12, 3)
-    out = high + dice.between(15, 150) if dice.coin() else low - dice.between(15, 150)
-    early, late = dice.below(cut), dice.between(cut, count - 1)
+    inner = dice.apart(count - 2, low + 12, high - 12, 3)
+    # The farther of two values outside the bounds always comes early; the other one decides.
+    far, near = (high + 160, high + dice.between(15, 150)) if dice.coin() else (low - 160, low - dice.between(15, 150))
     lists = []
-    for place in dice.mixed((early, late)):
-        values = list(inner)
-        values.insert(place, out)
-        lists.append(values)
+    for late in dice.mixed((False, True)):
+        head, tail = inner[: cut - 2 + late], inner[cut - 2 + late :]
+        outside = [far] if late else [far, near]
+        lists.append(dice.mixed(head + outside) + dice.mixed(tail + ([near] if late else [])))
     found = _both(lists, lambda values: all(low < value < high for value in values[cut:]))
     span = f"between {shown(low, decimals)} and {shown(high, decimals)}"
     words = {
@@ -177,26 +176,26 @@ def late_bounds(dice: Dice) -> Square | None:
 
 def zigzag(dice: Dice) -> Square | None:
     """Whether rises and falls take turns through the whole list."""
-    values, decimals = _values(dice, dice.between(8, 12), 5)
-    ranked = sorted(values)
-    half = len(ranked) // 2
-    low, high = dice.mixed(ranked[:half]), dice.mixed(ranked[half:])
-    pairs = [entry for pair in zip(low, high, strict=False) for entry in pair] + high[half:]
-    swap = dice.between(1, len(pairs) - 3)
-    broken = list(pairs)
-    broken[swap], broken[swap + 1] = pairs[swap + 1], pairs[swap]
-    lists = (pairs, broken) if dice.coin() else (broken, pairs)
+    values, decimals = _values(dice, dice.between(8, 10), 5)
 
     def takes_turns(entries: Sequence[int]) -> bool:
         return all((b > a) != (c > b) for a, b, c in zip(entries, entries[1:], entries[2:], strict=False))
 
+    while not takes_turns(values):
+        values = dice.mixed(values)
+    swap = dice.between(0, len(values) - 2)
+    broken = list(values)
+    broken[swap], broken[swap + 1] = values[swap + 1], values[swap]
+    if _rises(broken) != _rises(values):
+        return None
+    lists = (values, broken) if dice.coin() else (broken, values)
     words = {
         True: "rises and falls|take|strict turns through the whole list",
         False: "there|are|two rises in a row or two falls in a row somewhere in the list",
     }
     rule = "A step to a larger value is a rise, a step to a smaller one a fall."
     found = _both(lists, takes_turns)
-    return squared("zigzag", _texts(dice, lists, decimals), rule, words, found, (len(pairs), 3))
+    return squared("zigzag", _texts(dice, lists, decimals), rule, words, found, (len(values), 3))
 
 
 def early_count(dice: Dice) -> Square | None:
@@ -281,12 +280,15 @@ def after_transient(dice: Dice) -> Square | None:
     """From which place on a list repeats with a given period."""
     size = dice.pick((2, 2, 3))
     count = dice.between(11, 14)
-    values, decimals = _values(dice, size + 5, 6)
+    values, decimals = _values(dice, size + 2, 6)
     starts = dice.apart(2, 2, 5)
     lists = []
     for start in starts:
-        head = values[size : size + start]
+        head = [dice.pick(values[: size + 2]) for _ in range(start)]
         lists.append(head + [values[place % size] for place in range(count - start)])
+    # The number of different values is no clue to the length of the transient.
+    if len({*lists[0]}) != len({*lists[1]}):
+        return None
 
     def start_of(entries: Sequence[int]) -> int:
         return next(
@@ -342,6 +344,10 @@ def _filled(dice: Dice, block: str, length: int, values: Sequence[int]) -> list[
 
 def _steps(values: Sequence[int]) -> list[int]:
     return [abs(b - a) for a, b in pairwise(values)]
+
+
+def _rises(values: Sequence[int]) -> int:
+    return sum(b > a for a, b in pairwise(values))
 
 
 def _blocks(values: Sequence[int], level: int, size: int) -> set[str]:

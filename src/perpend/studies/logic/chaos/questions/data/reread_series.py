@@ -17,7 +17,6 @@ from perpend.studies.logic.chaos.questions.data.reread import (
     judged,
     lists,
     one_list,
-    sign,
     stated,
     whole,
 )
@@ -102,9 +101,13 @@ def _range(match: re.Match[str], text: str) -> bool:
 
 
 def _mean(match: re.Match[str], text: str) -> bool:
-    drop = whole(stated(r"[Tt]he first (\w+) are (?:left out|dropped)", text))
-    kept = one_list(text)[drop:]
-    return sign(sum(kept, Decimal(0)) / len(kept)) == (1 if match[1] == "positive" else -1)
+    drop = whole(stated(r"the first (\w+) (?:is|are) (?:left out|dropped)", text))
+    found = [entries[drop:] for entries in lists(text) if len(entries) > 2]
+    if len(found) != 2:
+        raise DataError(f"{len(found)} orbits are found in: {text}")
+    means = [sum(map(Fraction, kept)) / len(kept) for kept in found]
+    one, other = (means["AB".index(name)] for name in (match[2], match[3]))
+    return one > other if match[1] == "larger" else one < other
 
 
 def _signs(match: re.Match[str], text: str) -> bool:
@@ -151,7 +154,7 @@ _READERS: tuple[Reader, ...] = tuple(
         (r"the orbit (?:is )?(chaotic|regular) by this criterion", _megno),
         (r"run ([AB]) (?:is )?(chaotic|regular) by this rule", _median),
         (rf"range of the (last|first) (\w+) values (?:is )?(above|below) ({NUMBER})", _range),
-        (r"the estimated exponent (?:is )?(positive|negative)", _mean),
+        (r"the estimated exponent (?:is )?(larger|smaller) for ([AB]) than for ([AB])", _mean),
         (r"sign exactly (\w+) times|exactly (\w+) sign changes", _signs),
         (r"exactly (\w+) recurrences", _recurrences),
         (r"the record (?:is )?(even|uneven) by this rule", _even),

@@ -33,13 +33,14 @@ def _positives(match: re.Match[str], text: str) -> bool:
 
 
 def _hyperchaos(match: re.Match[str], text: str) -> bool:
-    second = sorted(one_list(text))[-2]
-    return (second > _limit(text)) == (match[0].startswith("hyperchaotic"))
+    second = {name: sorted(entries)[-2] for name, entries in _two(text).items()}
+    return [name for name, exponent in second.items() if exponent > _limit(text)] == [match[1]]
 
 
 def _volumes(match: re.Match[str], text: str) -> bool:
-    total = sum(one_list(text))
-    return total < 0 if match[1] == "shrink" else total > 0
+    spectra = _two(text)
+    gap = sum(spectra[match[2]]) - sum(spectra[match[3]])
+    return gap < 0 if match[1] == "faster" else gap > 0
 
 
 def _dimension(entries: Sequence[Decimal]) -> Fraction:
@@ -81,8 +82,9 @@ def _more(match: re.Match[str], text: str) -> bool:
 
 
 def _partners(match: re.Match[str], text: str) -> bool:
-    counts = Counter(one_list(text))
-    return (counts == Counter({-entry: count for entry, count in counts.items()})) == match[0].startswith("a partner")
+    counts = {name: Counter(entries) for name, entries in _two(text).items()}
+    whole_ones = [name for name, found in counts.items() if found == Counter({-entry: n for entry, n in found.items()})]
+    return len(whole_ones) == 1 and (whole_ones == [match[1]]) == (match[2] == "in which every")
 
 
 def _motion(match: re.Match[str], text: str) -> bool:
@@ -109,13 +111,13 @@ _READERS: tuple[Reader, ...] = tuple(
     (re.compile(words), judge)
     for words, judge in (
         (r"exactly (\w+) (?:positive exponents|of the exponents (?:are )?positive)", _positives),
-        (r"hyperchaotic by this|short of hyperchaos by this", _hyperchaos),
-        (r"mall volumes in phase space (shrink|grow) on average", _volumes),
+        (r"\b([AB]) (?:is )?the hyperchaotic one of the two", _hyperchaos),
+        (r"shrink (faster|more slowly) in ([AB]) than in ([AB])", _volumes),
         (rf"{_DIMENSION} (?:is )?(above|below) ({NUMBER})", _against),
         (rf"{_DIMENSION} lies? between (\d) and (\d)", _between),
         (rf"{_DIMENSION} of ([AB]) (?:is )?(larger|smaller) than that of ([AB])", _larger),
         (r"\b([AB]) ha(?:s|ve) (more|fewer) positive exponents than ([AB])", _more),
-        (r"a partner in the list|an exponent without a partner", _partners),
+        (r"\b([AB]) (?:is )?the one (in which every|with an) exponent", _partners),
         (r"the motion (?:is )?(chaotic|a steady state|a cycle|a torus)(?: by this rule\b|[.?])", _motion),
         (rf"Lyapunov time (?:is )?(longer|larger|shorter|smaller) than ({NUMBER})", _time),
         (rf"entropy rate (?:is )?(above|below) ({NUMBER})", _entropy),

@@ -44,9 +44,10 @@ MEGNO = (
     "Values of the MEGNO indicator: {}.",
 )
 LOGS = (
-    "Along an orbit of a map, the logarithms of the size of the slope are {}.",
-    "At successive points of an orbit, the logarithm of the absolute slope of the map is {}.",
-    "The local stretching rates along an orbit, step by step, are {}.",
+    "The logarithms of the size of the slope along two orbits of a map are {} for orbit A and {} for orbit B.",
+    "At successive points of orbit A the logarithm of the absolute slope of the map is {}; for orbit B it is {}.",
+    "The local stretching rates, step by step, are {} along orbit A and {} along orbit B.",
+    "Stretching rates of two orbits. Orbit A: {}. Orbit B: {}.",
 )
 VALUES_OF_K = (
     "The 0–1 test was run with several frequencies. For run A it gave K = {}; for run B it gave K = {}.",
@@ -88,7 +89,7 @@ def rises(dice: Dice) -> Square | None:
     data, decimals = _orders(dice, 9, 13)
     counts = [sum(b > a for a, b in pairwise(values)) - (len(values) - 1) / 2 for values in data]
     # Whether the last value lies above the first is no clue: in half of the squares it goes the other way.
-    if counts[0] * counts[1] >= 0 or dice.coin() == ((data[0][-1] > data[0][0]) == (counts[0] > 0)):
+    if counts[0] * counts[1] >= 0 or not dice.fair(ends=(data[0][-1] > data[0][0]) == (counts[0] > 0)):
         return None
     if (data[1][-1] > data[1][0]) == (data[0][-1] > data[0][0]):
         return None
@@ -206,7 +207,7 @@ def median_k(dice: Dice) -> Square | None:
     if (middles[0] > limit) == (middles[1] > limit) or min(abs(middle - limit) for middle in middles) < 2:
         return None
     # The run with the larger mean is the chaotic one in half of the squares only.
-    if dice.coin() == ((sum(first) > sum(second)) == (middles[0] > middles[1])):
+    if not dice.fair(mean=(sum(first) > sum(second)) == (middles[0] > middles[1])):
         return None
     found = ["A", "B"] if middles[0] > limit else ["B", "A"]
     rule = (
@@ -253,30 +254,43 @@ def settled(dice: Dice) -> Square | None:
 
 
 def mean_log(dice: Dice) -> Square | None:
-    """The sign of the mean of the logarithms after some have been left out."""
-    decimals, drop, count = 2, dice.between(2, 3), dice.between(7, 9)
-    values = [size * (1 if dice.coin() else -1) for size in dice.apart(count, 12, 140, 4)]
-    other = dice.mixed(values)
-    totals = [sum(entries[drop:]) for entries in (values, other)]
-    if min(map(abs, totals)) < 5 or totals[0] * totals[1] > 0:
+    """Which of two orbits has the larger mean of logarithms after some have been left out."""
+    decimals, drop, count = 2, dice.between(1, 3), dice.between(6, 8)
+    sizes = dice.apart(2 * count, 12, 160, 3)
+    values = [size * (1 if dice.coin() else -1) for size in sizes]
+    first, second = values[:count], values[count:]
+    totals = [sum(entries[drop:]) for entries in (first, second)]
+    if abs(totals[0] - totals[1]) < 5:
         return None
-    found = ["positive" if total > 0 else "negative" for total in totals]
+    # The mean of all entries points to the right orbit in half of the squares only.
+    if not dice.fair(whole=(sum(first) > sum(second)) == (totals[0] > totals[1])):
+        return None
+    found = ["A", "B"] if totals[0] > totals[1] else ["B", "A"]
+    first_ones = f"the first {COUNTS[drop]} {'is' if drop == 1 else 'are'}"
     rule = dice.pick(
         (
             (
-                f"The first {COUNTS[drop]} are left out as a transient; the Lyapunov exponent is estimated by the"
+                f"In both lists {first_ones} left out as a transient, and the Lyapunov exponent is estimated by the"
                 " mean of the"
                 " others."
             ),
             (
-                f"As an estimate of the Lyapunov exponent, the first {COUNTS[drop]} are dropped and the remaining"
+                f"As an estimate of the Lyapunov exponent, {first_ones} dropped from both lists and the remaining"
                 " ones are"
                 " averaged."
             ),
         )
     )
-    said = {word: f"the estimated exponent|is|{word}" for word in ("positive", "negative")}
-    return squared("mean_log", _texts(dice, LOGS, (values, other), decimals), rule, said, found, (count - drop, 3))
+    word = dice.pick(("larger", "smaller"))
+    said = {
+        name: f"the estimated exponent|is|{word} for {name if word == 'larger' else other} than for"
+        f" {other if word == 'larger' else name}"
+        for name, other in (("A", "B"), ("B", "A"))
+    }
+    setting = dice.pick(LOGS)
+    texts = [listed(first, decimals), listed(second, decimals)]
+    data = [setting.format(*texts), setting.format(*reversed(texts))]
+    return squared("mean_log", data, rule, said, found, (2 * (count - drop), 4))
 
 
 def sign_changes(dice: Dice) -> Square | None:

@@ -25,11 +25,15 @@ _TURNED = ("is", "are", "was", "were", "can")
 
 
 class Dice:
-    """The draws of one bundle, one after the other; they belong to the set's chance and to the bundle's name."""
+    """The draws of one bundle, one after the other; they belong to the set's chance and to the bundle's name.
 
-    def __init__(self, chance: Chance, *name: str) -> None:
+    A bundle that comes out unfit is drawn again, as another attempt.
+    """
+
+    def __init__(self, chance: Chance, bundle: str, attempt: int = 0) -> None:
         self._chance = chance
-        self._name = name
+        self._bundle = bundle
+        self._name = (bundle, str(attempt))
         self._turn = 0
 
     def below(self, count: int) -> int:
@@ -44,6 +48,13 @@ class Dice:
     def coin(self) -> bool:
         """Heads in half of the cases."""
         return self.below(2) == 0
+
+    def fair(self, **clues: bool) -> bool:
+        """Whether each clue points as its coin says, which is the same in every attempt at the bundle.
+
+        So a clue that would often give the answer away points the right way in half of the bundles only.
+        """
+        return all(points == (self._chance.below(2, self._bundle, clue) == 0) for clue, points in clues.items())
 
     def pick(self, options: Sequence[T]) -> T:
         """One of the options."""

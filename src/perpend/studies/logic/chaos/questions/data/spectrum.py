@@ -61,7 +61,7 @@ def kaplan_yorke(exponents: Sequence[int]) -> Fraction | None:
 def positives(dice: Dice) -> Square | None:
     """The number of positive exponents, above a stated limit."""
     limit = dice.pick((10, 15, 20))
-    decimals, data = _signed(dice, dice.between(5, 7), 2, limit)
+    decimals, data = _signed(dice, dice.between(5, 7), limit, 2)
     rule = dice.pick(
         (
             f"An exponent counts as positive only if it is above {shown(limit, decimals)}.",
@@ -69,6 +69,8 @@ def positives(dice: Dice) -> Square | None:
         )
     )
     found = [sum(value > limit for value in values) for values in data]
+    if not _fair(dice, data, [found[0] > found[1]]):
+        return None
     said = _counted(
         dice, ("the spectrum|has|exactly {} positive exponents", "exactly {} of the exponents|are|positive")
     )
@@ -76,48 +78,55 @@ def positives(dice: Dice) -> Square | None:
 
 
 def hyperchaos(dice: Dice) -> Square | None:
-    """At least two exponents above a stated limit."""
+    """Which of two spectra has at least two exponents above a stated limit."""
     limit = dice.pick((10, 15, 20))
-    decimals, data = _signed(dice, dice.between(4, 6), 2, limit)
+    decimals, data = _signed(dice, dice.between(4, 6), limit, 2)
     rule = dice.pick(
         (
-            (
-                f"Here a system is called hyperchaotic if at least two of its exponents are "
-                f"above {shown(limit, decimals)}."
-            ),
+            f"Here a system is hyperchaotic if at least two of its exponents are above {shown(limit, decimals)}.",
             f"By hyperchaos we mean two or more exponents above {shown(limit, decimals)}.",
         )
     )
-    found = [sum(value > limit for value in values) >= 2 for values in data]
-    said = {
-        True: "the system|is|hyperchaotic by this definition",
-        False: "the system|falls|short of hyperchaos by this definition",
-    }
-    return squared("hyperchaos", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 2))
+    hyper = [sum(value > limit for value in values) >= 2 for values in data]
+    if hyper[0] == hyper[1] or not _fair(dice, data, hyper, ("largest",)):
+        return None
+    found = ["A", "B"] if hyper[0] else ["B", "A"]
+    said = {name: f"{name}|is|the hyperchaotic one of the two" for name in "AB"}
+    return squared("hyperchaos", _pairs(dice, data, decimals), rule, said, found, (2 * len(data[0]), 2))
 
 
 def volumes(dice: Dice) -> Square | None:
-    """The sign of the sum."""
-    decimals, data = _signed(dice, dice.between(3, 6), 0, 0)
+    """In which of two systems volumes shrink faster."""
+    decimals, data = _signed(dice, dice.between(3, 5), 0)
     sums = [sum(values) for values in data]
-    if min(map(abs, sums)) < 5 or _minus(data[0]) != _minus(data[1]):
+    if (
+        abs(sums[0] - sums[1]) < 5
+        or max(sums) > -5
+        or not dice.fair(largest=(max(data[0]) > max(data[1])) == (sums[0] > sums[1]))
+    ):
         return None
     rule = dice.pick(
         (
-            "Small volumes in phase space shrink if the sum of the exponents is negative and grow if it is positive.",
-            "The sum of the exponents is the mean rate at which the logarithm of a small volume changes.",
+            "Small volumes in phase space shrink at a rate given by the sum of the exponents, here negative for both.",
+            "The sum of all exponents is the mean rate at which the logarithm of a small volume changes.",
         )
     )
-    found = ["shrink" if total < 0 else "grow" for total in sums]
-    said = {word: f"small volumes in phase space|{word}|on average" for word in ("shrink", "grow")}
-    return squared("volumes", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 2))
+    found = ["A", "B"] if sums[0] < sums[1] else ["B", "A"]
+    word = dice.pick(("faster", "more slowly"))
+    said = {
+        name: f"small volumes in phase space|shrink|{word} in {name if word == 'faster' else other} than in"
+        f" {other if word == 'faster' else name}"
+        for name, other in (("A", "B"), ("B", "A"))
+    }
+    return squared("volumes", _pairs(dice, data, decimals), rule, said, found, (2 * len(data[0]), 3))
 
 
 def dimension(dice: Dice) -> Square | None:
     """The Kaplan–Yorke dimension against a number."""
     decimals, data = _attractors(dice)
-    level, found = _level(dice, [kaplan_yorke(values) for values in data], 2)
-    if level is None:
+    sizes = [kaplan_yorke(values) for values in data]
+    level, found = _level(dice, sizes, 2)
+    if level is None or not _fair(dice, data, [side == "above" for side in found]):
         return None
     said = {side: f"the Kaplan–Yorke dimension|is|{side} {shown(level, 2)}" for side in ("above", "below")}
     rule = dice.pick(KAPLAN_YORKE)
@@ -129,7 +138,7 @@ def dimension_between(dice: Dice) -> Square | None:
     decimals, data = _attractors(dice)
     sizes = [kaplan_yorke(values) for values in data]
     whole = [int(size) for size in sizes if size is not None and 0 < size - int(size) < 1]
-    if len(whole) < 2:
+    if len(whole) < 2 or whole[0] == whole[1] or not _fair(dice, data, [whole[0] > whole[1]]):
         return None
     said = {size: f"the Kaplan–Yorke dimension|lies|between {size} and {size + 1}" for size in whole}
     rule = dice.pick(KAPLAN_YORKE)
@@ -142,8 +151,7 @@ def larger_dimension(dice: Dice) -> Square | None:
     sizes = [kaplan_yorke(values) for values in data]
     if sizes[0] is None or sizes[1] is None or abs(sizes[0] - sizes[1]) < Fraction(1, 10):
         return None
-    # The larger first exponent belongs to the larger dimension in half of the squares.
-    if dice.coin() == ((max(data[0]) > max(data[1])) == (sizes[0] > sizes[1])):
+    if not _fair(dice, data, [sizes[0] > sizes[1]], ("largest",)):
         return None
     found = ["A" if sizes[0] > sizes[1] else "B", "B" if sizes[0] > sizes[1] else "A"]
     word = dice.pick(("larger", "smaller"))
@@ -159,10 +167,9 @@ def larger_dimension(dice: Dice) -> Square | None:
 def more_positive(dice: Dice) -> Square | None:
     """Which of two spectra has more positive exponents."""
     limit = dice.pick((10, 15, 20))
-    decimals, data = _signed(dice, dice.between(4, 6), 2, limit)
+    decimals, data = _signed(dice, dice.between(4, 6), limit, 2)
     counts = [sum(value > limit for value in values) for values in data]
-    # The largest exponent sits in the spectrum with more positive ones in half of the squares.
-    if counts[0] == counts[1] or dice.coin() == ((max(data[0]) > max(data[1])) == (counts[0] > counts[1])):
+    if counts[0] == counts[1] or not _fair(dice, data, [counts[0] > counts[1]], ("largest",)):
         return None
     found = ["A" if counts[0] > counts[1] else "B", "B" if counts[0] > counts[1] else "A"]
     rule = f"An exponent counts as positive only if it is above {shown(limit, decimals)}."
@@ -176,30 +183,32 @@ def more_positive(dice: Dice) -> Square | None:
 
 
 def opposite_pairs(dice: Dice) -> Square | None:
-    """Whether every exponent has a partner of the same size and the other sign."""
-    decimals, count = dice.pick((2, 3)), dice.pick((2, 3, 3))
+    """In which of two spectra every exponent has a partner of the same size and the other sign."""
+    decimals, count = dice.pick((2, 3)), dice.pick((2, 3))
     sizes = dice.apart(count, 20, 900, 15)
     paired = [sign * size for size in sizes for sign in (1, -1)]
     wrong = list(paired)
     wrong[1], wrong[2] = -paired[1], -paired[2]
-    if dice.coin():
-        wrong = [-value for value in wrong]
-    data = [dice.mixed(paired), dice.mixed(wrong)]
+    data = [dice.mixed(paired), dice.mixed([-value for value in wrong] if dice.coin() else wrong)]
     if dice.coin():
         data.reverse()
-    found = [all(values.count(value) == values.count(-value) for value in values) for values in data]
-    rule = "Two exponents are partners if they have the same size and opposite signs."
+    whole = [all(values.count(value) == values.count(-value) for value in values) for values in data]
+    found = ["A", "B"] if whole[0] else ["B", "A"]
+    rule = "Two exponents of a spectrum are partners if they have the same size and opposite signs."
+    without = dice.coin()
     said = {
-        True: "every exponent|has|a partner in the list",
-        False: "there|is|an exponent without a partner in the list",
+        name: f"{other}|is|the one with an exponent that lacks a partner"
+        if without
+        else f"{name}|is|the one in which every exponent has a partner"
+        for name, other in (("A", "B"), ("B", "A"))
     }
-    return squared("opposite_pairs", _texts(dice, data, decimals), rule, said, found, (2 * count, 3))
+    return squared("opposite_pairs", _pairs(dice, data, decimals), rule, said, found, (4 * count, 3))
 
 
 def kind_of_motion(dice: Dice) -> Square | None:
     """The motion by a stated rule on zero and positive exponents."""
     limit = dice.pick((10, 15, 20))
-    decimals, data = _signed(dice, dice.between(3, 5), 2, limit, dice.pick((1, 2, 2)))
+    decimals, data = _signed(dice, dice.between(3, 5), limit, dice.pick((1, 2, 2)))
     limit_text = shown(limit, decimals)
     rule = dice.pick(
         (
@@ -225,6 +234,8 @@ def kind_of_motion(dice: Dice) -> Square | None:
         return ("steady", "cycle", "torus")[min(2, sum(abs(value) < limit for value in values))]
 
     found = [motion(values) for values in data]
+    if not dice.fair(chaos="chaos" in found):
+        return None
     say = dice.pick(("the motion|is|{} by this rule", "the rule|calls|the motion {}"))
     said = {key: say.format(name) for key, name in names.items()}
     return squared("kind_of_motion", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 3))
@@ -232,7 +243,7 @@ def kind_of_motion(dice: Dice) -> Square | None:
 
 def lyapunov_time(dice: Dice) -> Square | None:
     """One over the largest exponent against a time."""
-    decimals, data = _signed(dice, dice.between(3, 5), 0, 0)
+    decimals, data = _signed(dice, dice.between(3, 5), 0)
     tops = [max(values) for values in data]
     if min(tops) < 20:
         return None
@@ -252,9 +263,9 @@ def lyapunov_time(dice: Dice) -> Square | None:
 
 def entropy_bound(dice: Dice) -> Square | None:
     """The sum of the positive exponents against a number."""
-    decimals, data = _signed(dice, dice.between(4, 6), 0, 0)
+    decimals, data = _attractors(dice)
     sums = [sum(value for value in values if value > 0) for values in data]
-    if min(sums) == 0 or _minus(data[0]) != _minus(data[1]):
+    if not _fair(dice, data, [sums[0] > sums[1]]):
         return None
     level, found = _level(dice, [Fraction(total, 10**decimals) for total in sums], decimals)
     if level is None:
@@ -270,13 +281,10 @@ ASKS: tuple[Ask, ...] = (
 )  # fmt: skip
 
 
-def _signed(dice: Dice, count: int, signs_free: int, limit: int, small: int = 1) -> tuple[int, list[list[int]]]:
-    """Two spectra with the same sizes and signs dealt anew; with a limit, `small` sizes lie well below it.
-
-    Where `signs_free` is 0 the number of minus signs is the same in both.
-    """
+def _signed(dice: Dice, count: int, limit: int, small: int = 1) -> tuple[int, list[list[int]]]:
+    """Two spectra with the same sizes and as many minus signs, dealt anew; with a limit, `small` sizes lie below it."""
     decimals = dice.pick((2, 3))
-    sizes = dice.apart(count, 2 * limit + 20, 900, 15)
+    sizes = _sizes(dice, count, 2 * limit + 20)
     if limit:
         sizes[:small] = dice.apart(small, 1, limit - 4)
     negative = dice.between(1, count - 1)
@@ -284,17 +292,43 @@ def _signed(dice: Dice, count: int, signs_free: int, limit: int, small: int = 1)
     for _ in range(2):
         flips = dice.mixed([1] * (count - negative) + [-1] * negative)
         data.append(dice.mixed([sign * size for sign, size in zip(flips, sizes, strict=True)]))
-        negative = dice.between(1, count - 1) if signs_free else negative
     return decimals, data
 
 
+def _sizes(dice: Dice, count: int, least: int) -> list[int]:
+    """Uneven sizes, as of real spectra, so that neither the sum nor the largest follows what is asked."""
+    return [size**3 // 810000 for size in dice.apart(count, int((810000 * least) ** (1 / 3)) + 2, 900, 15)]
+
+
 def _attractors(dice: Dice) -> tuple[int, list[list[int]]]:
-    """Two dissipative spectra of the same length with a positive exponent each."""
-    count = dice.between(3, 5)
-    while True:
-        decimals, data = _signed(dice, count, 2, 0)
-        if all(max(values) > 0 > sum(values) for values in data):
-            return decimals, data
+    """Two dissipative spectra of the same length, with as many positive exponents."""
+    decimals, count = dice.pick((2, 3)), dice.between(4, 5)
+    negative = dice.between(2, count - 1)
+    data = []
+    for _ in range(2):
+        total = 0
+        while total >= 0:
+            sizes = _sizes(dice, count, 20)
+            values = [-size if place < negative else size for place, size in enumerate(sizes)]
+            total = sum(values)
+        data.append(dice.mixed(values))
+    return decimals, data
+
+
+def _fair(
+    dice: Dice, data: Sequence[Sequence[int]], right: Sequence[bool], watched: Sequence[str] = ("largest", "total")
+) -> bool:
+    """Whether the largest exponent and the sum point as they should; `right` says whether the first spectrum is"
+    " more."""
+    tops, totals = [max(values) for values in data], [sum(values) for values in data]
+    clues = {"largest": tops, "total": totals}
+    return dice.fair(
+        **{
+            clue: (pair[0] > pair[1]) == right[0]
+            for clue, pair in clues.items()
+            if clue in watched and pair[0] != pair[1]
+        }
+    )
 
 
 def _level(dice: Dice, sizes: Sequence[Fraction | None], decimals: int) -> tuple[int | None, list[str]]:
@@ -311,10 +345,6 @@ def _level(dice: Dice, sizes: Sequence[Fraction | None], decimals: int) -> tuple
         return None, []
     level = dice.between(int(least) + 1, int(most))
     return level, ["above" if size * unit > level else "below" for size in (sizes[0], sizes[1])]
-
-
-def _minus(values: Sequence[int]) -> int:
-    return sum(value < 0 for value in values)
 
 
 def _counted(dice: Dice, says: Sequence[str]) -> dict[int, str]:
