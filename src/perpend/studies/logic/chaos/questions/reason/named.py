@@ -31,10 +31,15 @@ def named_quartets(chance: Chance, systems: Mapping[str, SystemWords]) -> Iterat
         if sides is None:
             continue
         for kind, make in (("divergence", _rates), ("fixed_point", _points)):
+            seen: set[str] = set()
             for turn in range(_EACH if kind == "divergence" else 2 * _EACH):
                 stem = Stem(chance, f"named {kind} {system_id} {turn}")
                 quartet = make(Lots(stem, kind), words, sides)
-                if quartet is not None and quartet.sound:
+                if quartet is None or not quartet.sound:
+                    continue
+                settings = {system.parameters for system in quartet.systems}
+                if not settings & seen:
+                    seen |= settings
                     yield stem.name, quartet
 
 
