@@ -207,8 +207,15 @@ def opposite_pairs(dice: Dice) -> Square | None:
 
 def kind_of_motion(dice: Dice) -> Square | None:
     """The motion by a stated rule on zero and positive exponents."""
-    limit = dice.pick((10, 15, 20))
-    decimals, data = _signed(dice, dice.between(3, 5), limit, dice.pick((1, 2, 2)))
+    limit, decimals, count = dice.pick((10, 15, 20)), dice.pick((2, 3)), dice.between(4, 5)
+    sizes, small = _sizes(dice, count, 2 * limit + 20), dice.apart(3, 1, limit - 4)
+    zeros = {"steady": 0, "cycle": 1, "torus": dice.between(2, 3), "chaos": dice.between(0, 2)}
+    found = dice.mixed(list(zeros))[:2]
+    data = []
+    for key in found:
+        near = [value if dice.coin() else -value for value in small[: zeros[key]]]
+        far = [-value for value in sizes[zeros[key] :]]
+        data.append(dice.mixed(near + ([-far[0], *far[1:]] if key == "chaos" else far)))
     limit_text = shown(limit, decimals)
     rule = dice.pick(
         (
@@ -227,15 +234,6 @@ def kind_of_motion(dice: Dice) -> Square | None:
         )
     )
     names = {"chaos": "chaotic", "steady": "a steady state", "cycle": "a cycle", "torus": "a torus"}
-
-    def motion(values: Sequence[int]) -> str:
-        if max(values) >= limit:
-            return "chaos"
-        return ("steady", "cycle", "torus")[min(2, sum(abs(value) < limit for value in values))]
-
-    found = [motion(values) for values in data]
-    if not dice.fair(chaos="chaos" in found):
-        return None
     say = dice.pick(("the motion|is|{} by this rule", "the rule|calls|the motion {}"))
     said = {key: say.format(name) for key, name in names.items()}
     return squared("kind_of_motion", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 3))
