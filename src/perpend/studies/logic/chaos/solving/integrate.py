@@ -1,0 +1,186 @@
+"""What a user of tools finds: the equations as a question writes them, integrated by a third program.
+
+It shares nothing with the measuring of the facts: the equations are read from their text, the integrator is an embedded
+Runge–Kutta pair, the exponents come from displaced orbits. It needs a C compiler.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from perpend.errors import DataError
+from perpend.studies.logic.chaos.questions.settings import NOTES
+from perpend.studies.logic.chaos.records import SystemWords
+from perpend.studies.logic.chaos.solving.notation import Notation, read_equations
+from perpend.studies.logic.chaos.solving.program import DONE, ESCAPED, Array, Program, program
+from perpend.studies.logic.chaos.solving.regime import (
+    Motion,
+    Solved,
+    decided,
+    escaped,
+    exponents_of,
+    liveliest,
+    section,
+)
+
+_TRANSIENT = 5_000.0
+_UNITS = 1_500
+# How often in a unit the displacements are renewed: those that shrink fast are lost soon.
+_PARTS = 16
+_ITERATES = 30_000
+_STROKES = 2_000
+_VOLUMES = 1_500
+_GOLDEN = (math.sqrt(5) - 1) / 2
+# Of a delay equation: steps and exponents, delays that are left out at least, delays that are measured.
+_DELAY_STEPS, _DELAY_EXPONENTS = 400, 5
+_DELAYS = (300, 2_000)
+_FORCINGS: tuple[tuple[re.Pattern[str], Callable[[Mapping[str, float]], float]], ...] = (
+    (re.compile(r"(?:cos|sin)\(+omega \*? ?t\)"), lambda p: 2 * math.pi / p["omega"]),
+    (re.compile(r"2 \* pi / ps \* t"), lambda p: p["ps"]),
+    (re.compile(r"2 \* pi \* lamb \* t"), lambda p: 1 / p["lamb"]),
+)
+
+
+def solve(words: SystemWords, values: Mapping[str, float], start: tuple[float, ...]) -> Solved:
+    """The facts of an instance. DataError where its equations cannot be read or the start does not fit them."""
+    notation = read_equations(words.equations, values)
+    if notation.has_delay:
+        return _delayed(notation, values, start[0])
+    n = len(notation.variables)
+    if len(start) != n:
+        raise DataError(f"{words.system_id}: a start of {len(start)} numbers for {n} variables")
+    state = np.array(start, dtype=np.float64)
+    if len(words.variables) == n and set(words.variables) == set(notation.variables):
+        # A start is stated in the order of the system's variables, the equations may have another.
+        state = np.array([start[words.variables.index(name)] for name in notation.variables])
+    plain, whole = program(notation, values, 0), program(notation, values, n)
+    orbit = _Orbit(_angles(words, notation), notation, plain, whole, _forcing(plain, notation, words, values))
+    return orbit.solved(state)
+
+
+def _forcing(plain: Program, notation: Notation, words: SystemWords, values: Mapping[str, float]) -> float | None:
+    """The period of a forcing that is there; None for equations in which time does not count."""
+    state = np.linspace(0.3, 0.7, plain.n)
+    probes = [plain.rate(t, state) for t in (0.0, 0.7, 1.3, 2.9)]
+    if notation.is_map or all(np.array_equal(probes[0], other) for other in probes[1:]):
+        return None
+    for pattern, period in _FORCINGS:
+        if pattern.search(words.equations):
+            return abs(float(period(values)))
+    raise DataError(f"{words.system_id}: time counts, and no period is seen")
+
+
+def _angles(words: SystemWords, notation: Notation) -> tuple[float, ...]:
+    """For each variable what it counts modulo; 0 for one that is no angle."""
+    if notation.turn is not None:
+        return (notation.turn,) * len(notation.variables)
+    every = "oordinates" in NOTES.get(words.system_id, "")
+    names = notation.variables
+    # A ring of pendulums writes its angles u1, u2, …
+    angles = [every or name.startswith("th") or (name[0] == "u" and name[1:].isdigit()) for name in names]
+    return tuple(2 * math.pi if is_angle else 0.0 for is_angle in angles)
+
+
+@dataclass(frozen=True, slots=True)
+class _Orbit:
+    turns: tuple[float, ...]
+    notation: Notation
+    plain: Program
+    whole: Program
+    forcing: float | None
+
+    def solved(self, start: Array) -> Solved:
+        """Settle, measure, decide."""
+        first = 1.0 if self.notation.is_map else self.forcing or 0.05
+        count = _ITERATES if self.notation.is_map else math.ceil(_TRANSIENT / first)
+        states, _, time, status = self.plain.follow(start, 0.0, first, count)
+        if status != DONE:
+            return _ended(status)
+        unit = self.forcing or (1.0 if self.notation.is_map else self._oscillation(states[len(states) // 2 :], first))
+        short = 0.0 if self.notation.is_map else 400 * unit - time
+        if short > 0:
+            states, _, time, status = self.plain.follow(states[-1], time, unit, math.ceil(short / unit))
+            if status != DONE:
+                return _ended(status)
+        base = self._unwound(states[-1], time)
+        parts, units = (1, _ITERATES) if self.notation.is_map else (_PARTS, _UNITS)
+        states, growth, _, status = self.whole.follow(base, time, unit / parts, parts * units)
+        if status != DONE:
+            return _ended(status)
+        exponents, errors = exponents_of(growth, unit / parts)
+        seen = self._seen(states)
+        is_strobed = self.notation.is_map or self.forcing is not None
+        points = seen[parts - 1 :: parts][-_STROKES:] if is_strobed else self._section(base, time, unit)
+        return decided(Motion(seen, points, exponents, errors, unit, is_strobed, self._volume(states, time)))
+
+    def _unwound(self, state: Array, time: float) -> Array:
+        """The state with angles near zero, where the equations do not mind: far from it digits are lost."""
+        turns = np.array(self.turns)
+        whole = np.floor(np.where(turns > 0, state / np.where(turns > 0, turns, 1.0), 0.0))
+        before = self.plain.rate(time, state)
+        # Each angle by itself; or all by the same number of turns, where neighbours are subtracted.
+        for shift in (whole, np.where(turns > 0, whole[0], 0.0)):
+            moved: Array = state - shift * turns
+            if np.allclose(self.plain.rate(time, moved), before, rtol=1e-7, atol=1e-9):
+                return moved
+        return state
+
+    def _oscillation(self, states: Array, interval: float) -> float:
+        """The mean time between rises of the liveliest variable through its middle; 1 where there are too few."""
+        above = liveliest(self._seen(states)) > 0
+        rises = np.count_nonzero(above[1:] & ~above[:-1])
+        return float(np.clip(len(states) * interval / rises, 0.01, 500.0)) if rises >= 3 else 1.0
+
+    def _seen(self, states: Array) -> Array:
+        """States with angles as sines and cosines."""
+        columns: list[Array] = []
+        for column, turn in zip(states.T, self.turns, strict=True):
+            angle = column * (2 * math.pi / turn) if turn else column
+            columns += [np.sin(angle), np.cos(angle)] if turn else [column]
+        return np.stack(columns, axis=1)
+
+    def _section(self, base: Array, time: float, unit: float) -> Array:
+        raw, _, _, status = self.plain.follow(base, time, unit / 60, 60 * 450)
+        return section(self._seen(raw)) if status == DONE else np.empty((0, 1))
+
+    def _volume(self, states: Array, time: float) -> float:
+        """The mean divergence, of a map the mean logarithm of |det J|, by differences of the right-hand side."""
+        n = self.plain.n
+        # By the golden section: a fixed stride would see the same point of a cycle again and again.
+        places = (np.arange(min(len(states), _VOLUMES)) * _GOLDEN % 1.0 * len(states)).astype(np.int64)
+        some = states[places]
+        step = 1e-7 * max(1e-2, float(np.abs(states).max()))
+        total = 0.0
+        for state in some:
+            slopes = [
+                (self.plain.rate(time, state + step * unit) - self.plain.rate(time, state - step * unit)) / (2 * step)
+                for unit in np.eye(n)
+            ]
+            jacobian = np.array(slopes)
+            total += float(np.linalg.slogdet(jacobian)[1]) if self.notation.is_map else float(np.trace(jacobian))
+        return total / len(some)
+
+
+def _ended(status: int) -> Solved:
+    return escaped() if status == ESCAPED else Solved({}, why="no step was small enough, or there were too many")
+
+
+def _delayed(notation: Notation, values: Mapping[str, float], start: float) -> Solved:
+    """The facts of a delay equation of one variable; its unit is the delay."""
+    lag = values.get("tau")
+    if lag is None or lag <= 0 or len(notation.variables) != 1:
+        raise DataError("a delay equation of one variable has a delay tau above zero")
+    skipped = max(_DELAYS[0], math.ceil(_TRANSIENT / lag))
+    run = program(notation, values, _DELAY_EXPONENTS)
+    signal, growth, status = run.delayed(start, lag, _DELAY_STEPS, (skipped, _DELAYS[1]))
+    if status != DONE:
+        return _ended(status)
+    exponents, errors = exponents_of(growth, lag)
+    third = _DELAY_STEPS // 3
+    seen = np.column_stack([signal[2 * third :], signal[third:-third], signal[: -2 * third]])
+    return decided(Motion(seen, section(seen), exponents, errors, lag, is_strobed=False, volume=-math.inf))
