@@ -58,7 +58,10 @@ def failed(records: list[Record]) -> set[str]:
     }
 
 
-FOREIGN = {"variants keep their fact", "labels from facts and rules"}
+FOREIGN = {
+    *("label balance by stratum", "label balance by kind", "strata and families", "definitions"),
+    *("variants keep their fact", "labels again by another way"),
+}
 """Gates that need what a set of other systems has not: they say that they cannot run, and fail."""
 
 
@@ -155,7 +158,8 @@ def test_the_command_prints_the_table_and_fails_with_it(tmp_path: Path) -> None:
     code, said = chaosbench("validate", "--data", tmp_path)
     assert code == 6
     assert "pass  near duplicates" in said
-    assert f"2 of 19 gates fail: {', '.join(sorted(FOREIGN, reverse=True))}" in said
+    assert f"{len(FOREIGN)} of " in said.splitlines()[-1]
+    assert all(f"FAIL  {name}" in said for name in FOREIGN)
     write_records(tmp_path / "b.jsonl", [record(1), record(1)])
     code, said = chaosbench("validate", "--data", tmp_path, "--json")
     assert code == 6

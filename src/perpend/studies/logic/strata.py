@@ -36,12 +36,13 @@ def in_order(name: str) -> tuple[int, str]:
 def pairs_right(predictions: Sequence[Prediction]) -> Estimate:
     """Of the pairs with a TRUE and a FALSE item that were asked: the share whose items are all answered right.
 
-    What is not valid counts as wrong; a pair with an item that got no reply is left out. `also` has what guessing
-    gives. Undefined without such a pair. Clustered by the group of the pair's first item.
+    A pair is what shares the tag `bundle`, where items have one within their pair, else `pair`. What is not valid
+    counts as wrong; a pair with an item that got no reply is left out. `also` has what guessing gives. Undefined
+    without such a pair. Clustered by the group of the pair's first item.
     """
     pairs: dict[str, list[Prediction]] = {}
     for prediction in predictions:
-        pairs.setdefault(prediction.tags.get("pair", ""), []).append(prediction)
+        pairs.setdefault(prediction.tags.get("bundle") or prediction.tags.get("pair", ""), []).append(prediction)
     whole = [
         rows
         for rows in pairs.values()

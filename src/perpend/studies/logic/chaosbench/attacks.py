@@ -31,6 +31,8 @@ LIMIT = 0.55
 """Balanced accuracy that nothing without understanding may exceed."""
 COUNTED = 200
 """Items from which a kind is counted."""
+FITTED = 100
+"""Items from which a form or a predicate of a kind is fitted for itself."""
 _KEYS = (("form", ("template", "polarity")), ("predicate", ("predicate", "polarity")))
 Fitted: TypeAlias = Callable[[IntArray, BoolArray, BoolArray], FloatArray]
 """The rows of a kind, which of them are learned from and which are answered → 1 or 0 for each of the latter."""
@@ -128,10 +130,12 @@ def _counted(name: str, answers: FloatArray, items: Attacked, rows: IntArray | N
 def _by_kind(items: Attacked, fitted: Fitted, tags: Sequence[str] = ()) -> FloatArray:
     """The answers of an attack that is fitted on each kind, each row by a fit that knows nothing of its owner.
 
-    With tags, each kind is cut further by their values.
+    With tags, each kind is cut further by their values; what is then too few to fit stays together.
     """
     answers = np.zeros(len(items.truth))
     units = ["|".join(values) for values in zip(items.kinds, *(items.tag(tag) for tag in tags), strict=True)]
+    sizes = Counter(units)
+    units = [unit if sizes[unit] >= FITTED else kind for unit, kind in zip(units, items.kinds, strict=True)]
     for rows in items.groups(units).values():
         for train, test in items.folds(rows):
             if test.any():

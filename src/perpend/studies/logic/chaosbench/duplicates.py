@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from perpend.canon import JSON
+from perpend.studies.logic.chaos.questions.plain import words_of
 from perpend.studies.logic.chaosbench.items import text_of
 from perpend.studies.logic.replies import GROUP_TAGS
 
@@ -16,14 +16,7 @@ THRESHOLD = 0.85
 """Word sets whose Jaccard index reaches this are nearly the same text."""
 INSTANCE_TAGS = ("system_id", "predicate", "polarity", "premises", "rules")
 """Tags that make two items different questions, however alike their words; and so do different numbers."""
-# A number keeps its point and sign: 3.71 and 37.1 are two instances. Other punctuation does not count.
-_TOKEN = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\w+")
 _CHUNK = 2000
-
-
-def words_of(record: Mapping[str, JSON]) -> list[str]:
-    """The question's words and numbers in lower case, without punctuation."""
-    return _TOKEN.findall(text_of(record, "question").lower())
 
 
 def exact_duplicates(records: Sequence[Mapping[str, JSON]]) -> list[tuple[str, str]]:
@@ -34,7 +27,7 @@ def exact_duplicates(records: Sequence[Mapping[str, JSON]]) -> list[tuple[str, s
     first: dict[str, str] = {}
     pairs = []
     for record in records:
-        text, name = " ".join(words_of(record)), text_of(record, "id")
+        text, name = " ".join(words_of(text_of(record, "question"))), text_of(record, "id")
         if text in first:
             pairs.append((first[text], name))
         first.setdefault(text, name)
@@ -45,21 +38,20 @@ def near_duplicates(records: Sequence[Mapping[str, JSON]]) -> list[tuple[str, st
     """Pairs of ids of one instance whose word sets have a Jaccard index of at least 0.85 but are not one text.
 
     All pairs of the whole set are covered: items of different system, predicate, polarity or numbers are different
-    questions by definition, and items of one base-fact group are variants that the set declares.
+    questions by definition, and items of one base-fact group or pair are variants that the set declares.
     """
     blocks: dict[tuple[str, ...], list[int]] = {}
-    words = [words_of(record) for record in records]
+    words = [words_of(text_of(record, "question")) for record in records]
     for row, record in enumerate(records):
         numbers = sorted(word for word in words[row] if word.lstrip("+-−")[0].isdigit())
         key = (*(text_of(record, tag) for tag in INSTANCE_TAGS), *numbers)
         blocks.setdefault(key, []).append(row)
-    groups = [next((text_of(record, tag) for tag in GROUP_TAGS if record.get(tag)), "") for record in records]
+    groups = [{text_of(record, tag) for tag in (*GROUP_TAGS, "pair")} - {""} for record in records]
     pairs = []
     for rows in blocks.values():
         for one, other in _alike([set(words[row]) for row in rows]):
             a, b = rows[one], rows[other]
-            declared = groups[a] != "" and groups[a] == groups[b]
-            if not declared and words[a] != words[b]:
+            if not groups[a] & groups[b] and words[a] != words[b]:
                 pairs.append((text_of(records[a], "id"), text_of(records[b], "id")))
     return pairs
 

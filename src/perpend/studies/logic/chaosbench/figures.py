@@ -30,8 +30,8 @@ def points(analysis: Analysis) -> list[Point]:
     """Every run, or each of its strata, and shortcut with a defined balanced accuracy, runs first."""
     shown = []
     for run in analysis.runs:
-        named = {f", {name}": one for name, one in run.strata.items()} or {"": run.measured}
-        for what, measured in named.items():
+        strata = [(f", {name}", one) for name, one in run.strata.items()]
+        for what, measured in strata or [("", run.measured)]:
             if measured is None or "balanced_accuracy" not in measured.estimates:
                 continue
             rates = (measured.value("tpr"), measured.value("tnr"))

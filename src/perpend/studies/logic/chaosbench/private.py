@@ -13,7 +13,8 @@ from pathlib import Path
 from perpend.canon import write_atomic
 from perpend.errors import SpecError, StoreError
 from perpend.studies.logic.chaos.questions.chance import Chance
-from perpend.studies.logic.chaos.questions.items import build, plain_text
+from perpend.studies.logic.chaos.questions.items import build
+from perpend.studies.logic.chaos.questions.plain import plain_text
 from perpend.studies.logic.chaos.questions.world import sources
 from perpend.studies.logic.chaosbench.items import Record, text_of
 from perpend.studies.logic.chaosbench.packaged import canonical_files

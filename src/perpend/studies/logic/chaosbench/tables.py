@@ -21,7 +21,6 @@ COLUMNS = (
     "balanced_accuracy", "mcc", "tpr", "tnr", "bias_score", "bias_verdict", "invalid_rate", "is_full_run", "run_id",
     "balanced_accuracy_lo", "balanced_accuracy_hi", "balanced_accuracy_invalid_as_wrong", "mcc_lo", "mcc_hi",
     "tpr_lo", "tpr_hi", "tnr_lo", "tnr_hi", "unfinished", "errors", "items", "accepted",
-    *STRATA,
 )  # fmt: skip
 FAMILY_COLUMNS = (
     "model", "provider", "run_id", "family", "total", "valid", "correct", "coverage", "accuracy_valid",
@@ -56,7 +55,9 @@ _TEX = str.maketrans(
 def write_tables(analysis: Analysis, out: Path) -> None:
     """baselines_table.csv, .md and .tex, and baselines_by_family.csv."""
     rows = table_rows(analysis)
-    write_atomic(out / "baselines_table.csv", _csv(rows, COLUMNS))
+    named = [name for name in STRATA if any(row.get(name) is not None for row in rows)]
+    strata = [f"{name}{end}" for name in named for end in ("", "_lo", "_hi")]
+    write_atomic(out / "baselines_table.csv", _csv(rows, (*COLUMNS[:-1], *strata, COLUMNS[-1])))
     write_atomic(out / "baselines_table.md", as_markdown(rows))
     write_atomic(out / "baselines_table.tex", as_latex(rows))
     write_atomic(out / "baselines_by_family.csv", _csv(family_rows(analysis.runs), FAMILY_COLUMNS))

@@ -61,7 +61,7 @@ def nearest(features: csr_matrix, truth: FloatArray, train: IntArray, test: IntA
     from scipy.sparse import diags
 
     counts = np.bincount(features.indices, minlength=features.shape[1])
-    rare = np.flatnonzero(counts <= max(2.0, _COMMON * features.shape[0]))
+    rare = np.flatnonzero((counts > 0) & (counts <= max(2.0, _COMMON * features.shape[0])))
     weighted = features[:, rare] @ diags(np.log(features.shape[0] / counts[rare]))
     norms = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
     weighted = (diags(1.0 / np.where(norms > 0.0, norms, 1.0)) @ weighted).tocsr()

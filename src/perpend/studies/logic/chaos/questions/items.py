@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from typing import TypeAlias
@@ -14,6 +13,7 @@ from perpend.studies.logic.chaos.questions.compute import bundles as compute
 from perpend.studies.logic.chaos.questions.data import bundles as data
 from perpend.studies.logic.chaos.questions.draft import FAMILIES, STRATA, Draft
 from perpend.studies.logic.chaos.questions.logic import bundles as logic
+from perpend.studies.logic.chaos.questions.plain import plain_text
 from perpend.studies.logic.chaos.questions.reason import bundles as reason
 from perpend.studies.logic.chaos.questions.splits import SPLITS, split_of, system_splits, without_excess
 from perpend.studies.logic.chaos.questions.textbook import bundles as textbook
@@ -35,13 +35,6 @@ SET = "2"
 """The version of the set, in every id."""
 CANARY = "chaos-logic set 2, not for training: canary 5d0b6f0e-7a35-4c0b-9a52-1f6c8e2d94b7"
 """Stands in every line, so that a corpus which holds one of the files can be told."""
-# A number keeps its point and sign: 3.71 and 37.1 are two questions. Other punctuation does not count.
-_TOKEN = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\w+")
-
-
-def words_of(question: str) -> list[str]:
-    """The words and numbers of a question in lower case, without punctuation."""
-    return _TOKEN.findall(question.lower())
 
 
 def build(
@@ -67,11 +60,6 @@ def build(
         for draft in chain.from_iterable(without_excess(bundles)):
             families.setdefault(draft.family, []).append((draft, split))
     return {family: _records(world, families[family]) for family in sorted(families)}
-
-
-def plain_text(question: str) -> str:
-    """A question up to case, punctuation and blanks."""
-    return " ".join(words_of(question))
 
 
 def _checked(bundle: Bundle) -> Bundle:

@@ -1,0 +1,18 @@
+"""A question's text without what does not make it another question."""
+
+from __future__ import annotations
+
+import re
+
+# A number keeps its point and sign: 3.71 and 37.1 are two questions. Other punctuation does not count.
+_TOKEN = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\w+")
+
+
+def words_of(question: str) -> list[str]:
+    """The words and numbers of a question in lower case, without punctuation."""
+    return _TOKEN.findall(question.lower())
+
+
+def plain_text(question: str) -> str:
+    """A question up to case, punctuation and blanks."""
+    return " ".join(words_of(question))
