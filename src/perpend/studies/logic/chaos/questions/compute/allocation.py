@@ -10,7 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from perpend.studies.logic.chaos.questions.compute.contrasts import Contrast, contrasts, couples
+from perpend.studies.logic.chaos.questions.compute.contrasts import (
+    Contrast,
+    contrasts,
+    counted_in,
+    couples,
+    wider_contrasts,
+)
 from perpend.studies.logic.chaos.questions.world import Sources
 from perpend.studies.logic.chaos.records import Record
 
@@ -25,7 +31,10 @@ ORDER = (
     "PositiveLargestLyapunov", "AttractingCycle", "Periodic",
 )  # fmt: skip
 """The predicates, those with few contrasts first: they have the first choice of instances."""
-MOST = 6
+WEIGHTS = {PLAIN: 1, LURE: 1, PARAPHRASE: 3, PERTURBATION: 5}
+"""Items about each instance of a contrast, by use."""
+MOST = {PLAIN: 5, KEPT: 6}
+"""How many plain items, and how many others, an instance may stand in."""
 OWN = {PLAIN: 3, KEPT: 2}
 """How often an instance may stand in the contrasts of one predicate."""
 
@@ -52,8 +61,7 @@ def is_kept(world: Sources, predicate: str, system_id: str) -> bool:
 def allocated(world: Sources, *uses: str) -> Iterator[Question]:
     """The questions for some of the uses, predicate by predicate.
 
-    No instance stands in more than MOST contrasts of plain questions, nor of those kept for variants; couples that
-    would exceed it are left out whole.
+    Couples that would bring an instance into more items than it may stand in are left out whole.
     """
     for room in (PLAIN, KEPT):
         if PLAIN in uses if room == PLAIN else set(uses) - {PLAIN}:
@@ -67,15 +75,15 @@ def _of(world: Sources, predicate: str, room: str, uses: tuple[str, ...], counts
         kept = is_kept(world, predicate, record.system_id)
         return None if kept is (room == PLAIN) else record.facts.get(predicate)
 
-    found = [one for one in contrasts(world, side) if askable(world, predicate, one)]
+    near, wide = contrasts(world, side), wider_contrasts(world, side, predicate)
+    found = [one for one in (*near, *wide) if askable(world, predicate, one)]
     place = 0
     for two in couples(world, found, OWN[room], predicate, room):
-        extra = Counter(record.id for contrast in two for record in contrast.both)
-        if any(counts[name] + count > MOST for name, count in extra.items()):
-            continue
-        counts.update(extra)
-        place += 1
         wanted = PLAIN if room == PLAIN else _TURNS[place % len(_TURNS)]
+        records = [record for contrast in two for record in contrast.both]
+        if not counted_in(counts, MOST[room], records, WEIGHTS[wanted]):
+            continue
+        place += 1
         if wanted in uses:
             yield from (Question(predicate, contrast, two[0].key) for contrast in two)
 

@@ -1,4 +1,4 @@
-"""Instances that go together: of one system, apart in one parameter, and on the two sides of a question.
+"""Instances that go together: of one system, apart in few parameters, and on the two sides of a question.
 
 Nothing that can be read off the numbers may tell the sides apart. So contrasts are taken in couples: for every contrast
 whose true instance has the larger value, lies nearer to the system's usual value, or has more digits, there is one for
@@ -10,19 +10,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.settings import decimals, is_plain
 from perpend.studies.logic.chaos.questions.world import Sources
 from perpend.studies.logic.chaos.records import Record
 
+WIDER = 4
+"""How many partners with several other values are looked at for an instance."""
 NEAR, FAR = 0.06, 0.35
 """Bounds of the bins of relative distance from a parameter's usual value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two instances that differ in one parameter: the question's answer is yes of `yes` and no of `no`."""
+    """Two instances of one system that start alike: the question's answer is yes of `yes` and no of `no`.
+
+    `parameter` is the one in which they differ; '' where they differ in several.
+    """
 
     parameter: str
     yes: Record
@@ -68,17 +74,24 @@ def _sign(one: float, other: float) -> int:
     return (one > other) - (one < other)
 
 
-def look(world: Sources, contrast: Contrast) -> tuple[tuple[str, str], tuple[int, int, int]]:
-    """What the numbers of a contrast show: both cells; larger, larger in size, and more digits for yes than for no."""
-    name = contrast.parameter
-    one, other = contrast.yes.parameters[name], contrast.no.parameters[name]
-    cells = (cell(world, contrast.yes, name), cell(world, contrast.no, name))
-    return cells, (_sign(one, other), _sign(abs(one), abs(other)), _sign(decimals(one), decimals(other)))
+Look: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], tuple[int, int, int]]
+"""Of the instance for yes and of that for no, where the values lie that differ; and three signs, see `look`."""
 
 
-def mirrored(
-    shown: tuple[tuple[str, str], tuple[int, int, int]],
-) -> tuple[tuple[str, str], tuple[int, int, int]]:
+def look(world: Sources, contrast: Contrast) -> Look:
+    """What the numbers of a contrast show: the cells of both; whether yes has the larger value, the value of larger
+    size, and more decimals. The first two are 0 where several parameters differ."""
+    one, other = contrast.yes.parameters, contrast.no.parameters
+    names = [name for name in one if one[name] != other[name]]
+    yes, no = (tuple(sorted(cell(world, record, name) for name in names)) for record in contrast.both)
+    digits = _sign(sum(decimals(one[name]) for name in names), sum(decimals(other[name]) for name in names))
+    if not contrast.parameter:
+        return (yes, no), (0, 0, digits)
+    value, against = one[contrast.parameter], other[contrast.parameter]
+    return (yes, no), (_sign(value, against), _sign(abs(value), abs(against)), digits)
+
+
+def mirrored(shown: Look) -> Look:
     """What a contrast shows whose yes and no are exchanged."""
     (yes, no), (larger, size, digits) = shown
     return (no, yes), (-larger, -size, -digits)
@@ -95,6 +108,28 @@ def contrasts(world: Sources, side: Callable[[Record], bool | None]) -> list[Con
     return found
 
 
+def wider_contrasts(world: Sources, side: Callable[[Record], bool | None], *key: str) -> list[Contrast]:
+    """Contrasts whose instances differ in several parameters: for every instance a few of the other side."""
+    cells: dict[tuple[str, str], tuple[list[Record], list[Record]]] = {}
+    for record in world.records.values():
+        holds = side(record)
+        if holds is not None and is_plain(record):
+            cells.setdefault((record.system_id, repr(record.start)), ([], []))[0 if holds else 1].append(record)
+    found: dict[str, Contrast] = {}
+    for yes, no in cells.values():
+        for own, others, turned in ((yes, no, False), (no, yes, True)):
+            for record in own:
+                fit = [other for other in others if _apart(record, other) > 1]
+                for other in world.chance.mixed(fit, lambda one: one.id, "wider", record.id, *key)[:WIDER]:
+                    contrast = Contrast("", other, record) if turned else Contrast("", record, other)
+                    found[contrast.key] = contrast
+    return list(found.values())
+
+
+def _apart(one: Record, other: Record) -> int:
+    return sum(value != other.parameters[name] for name, value in one.parameters.items())
+
+
 def in_turn(chance: Chance, found: Iterable[Contrast], *key: str) -> list[Contrast]:
     """The contrasts in the order that belongs to a name, system after system in turns."""
     places: Counter[str] = Counter()
@@ -109,7 +144,7 @@ def in_turn(chance: Chance, found: Iterable[Contrast], *key: str) -> list[Contra
 def couples(world: Sources, found: Sequence[Contrast], own: int, *key: str) -> Iterator[tuple[Contrast, Contrast]]:
     """Contrasts two by two, one the mirror image of the other in what its numbers show; each instance `own` times at
     most. Systems take turns, and the two of a couple may be of different systems."""
-    waiting: dict[object, list[Contrast]] = {}
+    waiting: dict[Look, list[Contrast]] = {}
     counts: Counter[str] = Counter()
     for contrast in in_turn(world.chance, found, *key):
         shown = look(world, contrast)
@@ -126,6 +161,16 @@ def couples(world: Sources, found: Sequence[Contrast], own: int, *key: str) -> I
         partners.remove(partner)
         counts.update(record.id for record in (*contrast.both, *partner.both))
         yield partner, contrast
+
+
+def counted_in(counts: Counter[str], most: int, records: Iterable[Record], weight: int = 1) -> bool:
+    """Whether so many items more about each of the instances keep all counts within `most`; if so they are counted."""
+    extra = Counter(record.id for record in records)
+    if any(counts[name] + weight * count > most for name, count in extra.items()):
+        return False
+    for name, count in extra.items():
+        counts[name] += weight * count
+    return True
 
 
 def _fits(counts: Counter[str], own: int, one: Contrast, other: Contrast) -> bool:

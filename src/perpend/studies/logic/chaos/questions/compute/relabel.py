@@ -32,8 +32,9 @@ _REGIMES = {
     "a stable state of rest": "FixedPointAttractor",
 }
 _PLACES = ("first", "second", "third")
-_ORDINAL = re.compile(r"\bthe (first|second|third)\b(?! and)")
+_ORDINAL = re.compile(r"\bthe (first|second|third)\b(?! time)")
 _QUADRATIC = re.compile(rf"x\[n\+1\] = ({NUMBER}) ([+-]) ({NUMBER}) x\[n\] ([+-]) ({NUMBER}) x\[n\]\^2")
+_OPEN_QUADRATIC = re.compile(rf"x\[n\+1\] = a ([+-]) ({NUMBER}) x\[n\] ([+-]) ({NUMBER}) x\[n\]\^2")
 _ABOVE = re.compile(rf"(?:greater than|above|exceeds?|larger than|>) ({NUMBER})")
 _BELOW = re.compile(rf"(?:less than|below|under|smaller than|<) ({NUMBER})")
 _STEP = re.compile(r"x\[(\d+)\] (?!=)|after (\d+) (?:steps|iterations)", re.IGNORECASE)
@@ -132,7 +133,25 @@ def _nouns(text: str) -> list[str]:
     return [_REGIMES[match.group().lower()] for match in pattern.finditer(text)]
 
 
+def _drawn(text: str, count: int) -> tuple[list[float], list[int], list[int]] | None:
+    """Of a map whose constant is left open: its values in the order of the text, the periods that belong to them, and
+    the periods that the text names; None where the text has no such map."""
+    found = _OPEN_QUADRATIC.search(text)
+    if not found:
+        return None
+    sign_b, b, sign_c, c = found.groups()
+    values = _numbers_of(text.replace(found.group(), " "), "a")[:count]
+    named = [int(n) for n in re.findall(r"cycle of least period (\d+)", text)]
+    if len(values) != count:
+        raise DataError(f"not {count} values in {text!r}")
+    linear, square, start = float(f"{sign_b}{b}"), float(f"{sign_c}{c}"), _stated(text, "x")
+    return values, [_cycle(a, linear, square, start) for a in values], named
+
+
 def _transition(text: str, world: Sources) -> tuple[bool, tuple[str, ...]]:
+    drawn = _drawn(text, 2)
+    if drawn:
+        return drawn[1] == drawn[2], ()
     system, rest, name, fixed, start = _varied(text, world)
     numbers, nouns = _numbers_of(rest, name), _nouns(rest)
     if len(numbers) != 2 or len(nouns) != 2:
@@ -142,6 +161,12 @@ def _transition(text: str, world: Sources) -> tuple[bool, tuple[str, ...]]:
 
 
 def _three(text: str, world: Sources) -> tuple[bool, tuple[str, ...]]:
+    drawn = _drawn(text, 3)
+    if drawn:
+        fits = [period in drawn[2] for period in drawn[1]]
+        if sum(fits) != 1 or len(drawn[2]) != 1:
+            raise DataError(f"not exactly one of the three in {text!r}")
+        return fits[_asked_place(text, text, "a", drawn[0])], ()
     system, rest, name, fixed, start = _varied(text, world)
     numbers, nouns = _numbers_of(rest, name)[:3], _nouns(rest)
     if len(numbers) != 3 or len(nouns) != 1:

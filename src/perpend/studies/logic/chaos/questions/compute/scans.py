@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations
 from typing import TypeAlias
 
-from perpend.studies.logic.chaos.questions.compute.contrasts import contrasts, couples, lines
+from perpend.studies.logic.chaos.questions.compute.contrasts import contrasts, counted_in, couples, lines
 from perpend.studies.logic.chaos.questions.draft import Draft
 from perpend.studies.logic.chaos.questions.frames import Statement, layout
 from perpend.studies.logic.chaos.questions.settings import (
@@ -69,6 +69,8 @@ ONES = (
 PLACES = ("first", "second", "third")
 OWN = {TRANSITION: 3, THREE: 3}
 """How often an instance may stand in the transitions of one pair of regimes, and in triples of one regime."""
+MOST = {TRANSITION: 3, THREE: 3}
+"""The same over all pairs of regimes, and over all regimes; each gives two items."""
 
 
 REACH = 9
@@ -113,9 +115,12 @@ def _side(one: str, other: str, record: Record) -> bool | None:
 
 def transition_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
     """'A at p = v and B at p = w', and the same with v and w exchanged."""
+    counts: Counter[str] = Counter()
     for one, other in combinations(REGIMES, 2):
         found = contrasts(world, partial(_side, one, other))
         for two in couples(world, found, OWN[TRANSITION], TRANSITION, one, other):
+            if not counted_in(counts, MOST[TRANSITION], [record for contrast in two for record in contrast.both]):
+                continue
             # Which regime is named first belongs to the couple: so it is unrelated to what the numbers show.
             turned = world.chance.share("turned", TRANSITION, two[0].key) < 0.5
             for contrast in two:
@@ -145,8 +150,11 @@ def _transition(
 
 def three_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
     """'Just one of three values gives A. Is it the second?' of the right one, and of one of the others."""
+    counts: Counter[str] = Counter()
     for regime in REGIMES:
         for trio in trios(world, regime):
+            if not counted_in(counts, MOST[THREE], [record for _, records, _ in trio for record in records]):
+                continue
             # Each place is right once and asked in vain once, and so is each rank of the values.
             key = (THREE, regime, *(record.id for _, records, _ in trio for record in records))
             places = world.chance.mixed(range(3), str, "places", *key)

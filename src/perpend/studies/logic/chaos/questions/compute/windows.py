@@ -1,4 +1,4 @@
-"""Periods of quadratic maps with drawn coefficients: more of kind `period`, with nothing measured.
+"""Periods of quadratic maps with drawn coefficients: more of the kinds that ask for regimes, with nothing measured.
 
 Every map x -> a + b x - c x^2 is y -> m - y^2 in other coordinates, with m = a c + b^2 / 4 - b / 2; it has at most one
 attractor. The coefficients hide m, so that a period cannot be told from the size of a number.
@@ -7,15 +7,18 @@ attractor. The coefficients hide m, so that a period cannot be told from the siz
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.compute.period import CLAIMS, COUNTED, KIND
+from perpend.studies.logic.chaos.questions.compute.scans import AMONG, CHANGES, ONES, PLACES, THREE, TRANSITION
 from perpend.studies.logic.chaos.questions.draft import Draft
 from perpend.studies.logic.chaos.questions.frames import Statement, layout
 from perpend.studies.logic.chaos.questions.settings import plain_number
 from perpend.studies.logic.chaos.questions.world import Sources
 
-BUNDLES = 165
+BUNDLES = {KIND: 165, TRANSITION: 110, THREE: 165}
+CYCLE = "an attracting cycle of least period {n}"
 ATTEMPTS = 60
 PERIODS = (3, 4, 5, 6, 7, 8)
 GRID = 2400
@@ -68,57 +71,117 @@ def windows() -> Mapping[int, Sequence[float]]:
 
 
 def window_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
-    """Two values of a and the periods that belong to them: each period is asked at each value."""
+    """Questions about drawn maps: periods, transitions, and which of three values."""
     seen = windows()
-    for place in map(str, range(BUNDLES)):
-        found = _search(world.chance, seen, place)
-        if found is not None:
-            yield _bundle(world.chance, *found, place)
+    for kind, count in BUNDLES.items():
+        for place in range(count):
+            found = _search(world.chance, seen, 3 if kind == THREE else 2, (kind, str(place)))
+            if found is not None:
+                maker = {KIND: _period, TRANSITION: _transition, THREE: _three}[kind]
+                yield maker(world.chance, found, (kind, "windows", str(place)))
 
 
-def _search(
-    chance: Chance, seen: Mapping[int, Sequence[float]], place: str
-) -> tuple[tuple[float, float], tuple[int, int], tuple[float, float, float]] | None:
-    """Two values of a, their periods, and b, c and the start. Which of the values has the longer period is drawn before
-    anything is computed."""
-    key = (KIND, "windows", place)
-    periods = chance.mixed(PERIODS, str, "periods", *key)[:2]
-    rising = chance.share("rising", *key) < 0.5
+@dataclass(frozen=True, slots=True)
+class DrawnMap:
+    """x -> a + b x - c x^2 with several values of a, each with the period that belongs to it."""
+
+    values: tuple[float, ...]
+    periods: tuple[int, ...]
+    b: float
+    c: float
+    start: float
+
+    def text(self, a: str) -> str:
+        """The recursion with a number or a letter for a."""
+        return f"x[n+1] = {a} {_term(self.b, 'x[n]')} {_term(-self.c, 'x[n]^2')}"
+
+    def setting(self, chance: Chance, a: str, *key: str) -> str:
+        """The sentence that states the recursion and its start."""
+        intro = chance.pick(SETTINGS, "setting", *key)
+        return intro.format(map=self.text(a), start=f"x[0] = {plain_number(self.start, 2)}")
+
+    @property
+    def grade(self) -> int:
+        """2, and 3 where a period is above four."""
+        return 3 if max(self.periods) > 4 else 2
+
+
+def _search(chance: Chance, seen: Mapping[int, Sequence[float]], count: int, names: tuple[str, ...]) -> DrawnMap | None:
+    """A map with so many values of a; None where ATTEMPTS have none. The periods, and which comes with the largest
+    value, are drawn before anything is computed."""
+    key = ("windows", *names)
+    periods = tuple(chance.mixed(PERIODS, str, "periods", *key)[:count])
+    largest = chance.below(count, "largest", *key)
     for attempt in map(str, range(ATTEMPTS)):
         b = round(-1.2 + 0.1 * chance.below(30, "b", *key, attempt) + 0.03, 2)
         c = round(0.4 + 0.1 * chance.below(18, "c", *key, attempt) + 0.07, 2)
-        x = (b / 2 + round(-0.9 + 0.1 * chance.below(18, "start", *key, attempt), 1)) / c
-        start = round(x, 2)
-        values = [round((chance.pick(seen[n], "m", str(n), *key, attempt) - b * b / 4 + b / 2) / c, 4) for n in periods]
-        if (values[0] < values[1]) is rising and all(
+        c = c if chance.share("sign", *key, attempt) < 0.5 else -c
+        start = round((b / 2 - 0.9 + 0.1 * chance.below(18, "start", *key, attempt)) / c, 2)
+        values = tuple(
+            round((chance.pick(seen[n], "m", str(n), *key, attempt) - b * b / 4 + b / 2) / c, 4) for n in periods
+        )
+        if values.index(max(values)) == largest and all(
             least_period(a, b, c, start) == n for a, n in zip(values, periods, strict=True)
         ):
-            return (values[0], values[1]), (periods[0], periods[1]), (b, c, start)
+            return DrawnMap(values, periods, b, c, start)
     return None
 
 
-def _bundle(
-    chance: Chance, values: tuple[float, float], periods: tuple[int, int], rest: tuple[float, float, float], place: str
-) -> tuple[Draft, ...]:
-    """Grade: 2, and 3 where one of the periods is above four."""
-    key = (KIND, "windows", place)
-    b, c, start = rest
-    intro = chance.pick(SETTINGS, "setting", *key)
-    claim, asks = chance.pick(CLAIMS, "claim", *key)
+def _draft(
+    found: DrawnMap, key: tuple[str, ...], told: tuple[str, str], label: bool, extra: Mapping[str, str]
+) -> Draft:
+    form, question = told
+    return Draft(
+        stratum="compute", family="regime_transition", kind=key[0], form=form, question=question, label=label,
+        pair="|".join(key), grade=found.grade, predicate="LeastPeriod", extra=extra,
+    )  # fmt: skip
+
+
+def _period(chance: Chance, found: DrawnMap, key: tuple[str, ...]) -> tuple[Draft, ...]:
+    """Each of two periods asked at each of two values."""
+    claims = chance.pick(CLAIMS, "claim", *key)
     definition = chance.pick(COUNTED["map"], "counted", *key)
     drafts = []
-    for a, own in zip(values, periods, strict=True):
-        text = f"x[n+1] = {plain_number(a, 4)} {_term(b, 'x[n]')} {_term(-c, 'x[n]^2')}"
-        setting = intro.format(map=text, start=f"x[0] = {plain_number(start, 2)}")
-        for n in sorted(periods):
-            form, question = layout(chance, key, Statement(claim.format(n=n), asks.format(n=n)), setting, definition)
-            drafts.append(
-                Draft(
-                    stratum="compute", family="regime_transition", kind=KIND, form=form, question=question,
-                    label=n == own, pair="|".join(key), grade=3 if max(periods) > 4 else 2, predicate="LeastPeriod",
-                    extra={"period": str(n)},
-                )
-            )  # fmt: skip
+    for a, own in zip(found.values, found.periods, strict=True):
+        setting = found.setting(chance, plain_number(a, 4), *key)
+        for n in sorted(found.periods):
+            claim, asks = (text.format(n=n) for text in claims)
+            told = layout(chance, key, Statement(claim, asks), setting, definition)
+            drafts.append(_draft(found, key, told, n == own, {"period": str(n)}))
+    return tuple(drafts)
+
+
+def _transition(chance: Chance, found: DrawnMap, key: tuple[str, ...]) -> tuple[Draft, ...]:
+    """'Period n at a = v and period m at a = w', and the same with v and w exchanged."""
+    claim = chance.pick(CHANGES, "change", *key)
+    definition = chance.pick(COUNTED["map"], "counted", *key)
+    before, after = (CYCLE.format(n=n) for n in found.periods)
+    figures = [plain_number(a, 4) for a in found.values]
+    drafts = []
+    for v, w in (figures, figures[::-1]):
+        statement = Statement(claim.format(p="a", v=v, w=w, before=before, after=after))
+        told = layout(chance, key, statement, found.setting(chance, "a", *key), definition)
+        drafts.append(_draft(found, key, told, v == figures[0], {}))
+    return tuple(drafts)
+
+
+def _three(chance: Chance, found: DrawnMap, key: tuple[str, ...]) -> tuple[Draft, ...]:
+    """'Just one of three values has period n. Is it the second?' of the right one, and of one of the others."""
+    order = chance.mixed(range(3), str, "order", *key)
+    right, vain = chance.mixed(range(3), str, "asked", *key)[:2]
+    figures = [plain_number(found.values[n], 4) for n in order]
+    period = found.periods[order[right]]
+    among = chance.pick(AMONG, "among", *key).format(
+        p="a", u=figures[0], v=figures[1], w=figures[2], regime=CYCLE.format(n=period)
+    )
+    setting = f"{found.setting(chance, 'a', *key)} {among}"
+    claims = chance.pick(ONES, "one", *key)
+    definition = chance.pick(COUNTED["map"], "counted", *key)
+    drafts = []
+    for at in (right, vain):
+        claim, asks = (text.format(p="a", x=figures[at], place=PLACES[at]) for text in claims)
+        told = layout(chance, key, Statement(claim, asks), setting, definition)
+        drafts.append(_draft(found, key, told, at == right, {"place": PLACES[at]}))
     return tuple(drafts)
 
 
