@@ -21,6 +21,7 @@ from perpend.studies.logic.chaos.questions.reason.named import read_polynomials
 from perpend.studies.logic.chaos.questions.reason.poly import Poly, plain
 from perpend.studies.logic.chaos.questions.reason.reading import read_system
 from perpend.studies.logic.chaos.questions.reason.relabel import clause_truth, relabel, text_truth
+from perpend.studies.logic.chaos.questions.reason.remarks import DENIALS
 from perpend.studies.logic.chaos.questions.reason.stability import verdict
 from perpend.studies.logic.chaos.questions.world import Sources, sources
 from perpend.studies.logic.chaosbench.boosting import binned, boosted
@@ -228,6 +229,16 @@ def test_every_wording_of_a_base_fact_is_decided_by_its_text(facts: list[BaseFac
             assert clause_truth(fact.setting, clause) is fact.label, clause
         for clause in fact.denies:
             assert clause_truth(fact.setting, clause) is not fact.label, clause
+
+
+def test_a_wording_that_denies_has_one_word_of_denial_and_a_wording_that_says_has_none(facts: list[BaseFact]) -> None:
+    for fact in facts:
+        assert [clause for clause in fact.says if _denials(clause) != 0] == []
+        assert [clause for clause in fact.denies if _denials(clause) != 1] == []
+
+
+def _denials(clause: str) -> int:
+    return sum(word in DENIALS for word in re.findall(r"[a-z]+", clause))
 
 
 def test_another_key_gives_other_questions_and_the_same_key_the_same(
