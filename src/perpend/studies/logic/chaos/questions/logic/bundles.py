@@ -28,6 +28,7 @@ from perpend.studies.logic.chaos.questions.logic.frames import (
     CLAIMS,
     ENDINGS,
     FACT_LEADS,
+    FURTHER_LEADS,
     INVENTED_NOTES,
     LAB_FACT_LEADS,
     LAB_OPENINGS,
@@ -75,13 +76,8 @@ def grade(made: ArgumentBundle) -> int:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a system's name can stand in a list of two without doubt where it ends."""
-    words = re.split("[ –-]", name)
-    return (
-        words[0] == "the"
-        and not set(words) & {"and", "of", "with"}
-        and all(re.fullmatch(r"\w[^\WA-Z]*|\d+", word) for word in words)
-    )
+    """Whether a name says itself that it is a system's, and can stand in a list of two."""
+    return re.fullmatch(r"the (?:[A-ZÀ-Þ][^\WA-Z]*[ –-])+system", name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +155,9 @@ class _Worded:
         """One sentence for all facts of an object, or one for each."""
         if not facts:
             return []
-        leads = (*FACT_LEADS, *LAB_FACT_LEADS) if self.look.vocabulary == LAB else FACT_LEADS
+        leads: tuple[str, ...] = (*FACT_LEADS, *LAB_FACT_LEADS) if self.look.vocabulary == LAB else FACT_LEADS
+        if self.look.layout != "rules first":
+            leads = tuple(form for form in leads if form not in FURTHER_LEADS)
         lead = self._pick(leads, "lead", tag)
         order = self.chance.mixed(range(len(facts)), str, *self.spot, "fact order", tag)
         facts = tuple(facts[at] for at in order)

@@ -59,16 +59,17 @@ NAMED_NOTES = (
     "What you know of {who} does not count here.",
     "Leave aside all that is known in fact of {who}.",
 )
+FURTHER_LEADS = ("Suppose further that {who} {facts}.", "In addition, {who} {facts}.")
+"""For facts that come after the rules."""
 FACT_LEADS = (
+    *FURTHER_LEADS,
     "{who} {facts}.",
     "{who} {facts}.",
     "It is given that {who} {facts}.",
     "It is known that {who} {facts}.",
     "We are told that {who} {facts}.",
-    "Suppose further that {who} {facts}.",
     "Of {who} it is known that it {facts}.",
     "It has been checked that {who} {facts}.",
-    "In addition, {who} {facts}.",
     "It is agreed that {who} {facts}.",
 )
 LAB_FACT_LEADS = (
