@@ -159,11 +159,11 @@ def measure(system: System, instance: Instance, oscillating: tuple[float, int]) 
     if not alike(home, again):
         return replace(blank, others=(again.end,))
     home = both(home, again)
-    close = [orbit(system, values, start, timing, short, min(m, 1)) for start in near[1:]]
+    close = [orbit(system, values, start, timing, short, min(m, 2)) for start in near[1:]]
     wide: list[Orbit] = []
     if home.end != "escaped":
         starts = wide_starts(system, home, len(instance.start), WIDE_STARTS)
-        wide = [orbit(system, values, start, timing, short, min(m, 1)) for start in starts]
+        wide = [orbit(system, values, start, timing, short, min(m, 2)) for start in starts]
     else:
         # Of an orbit that left no box is known: starts around the stated one, off by up to half of it.
         shifts = 2 * fractions(WIDE_STARTS, len(instance.start)) - 1

@@ -31,6 +31,11 @@ LEAST_RATE = 3e-3
 AT_REST = 1e-7
 CLOSED = 2e-6
 OPEN = 3e-3
+# Where the exponents show that the orbit is drawn in, nothing but a cycle closes so far: kinks in the equations leave
+# no integrator more digits.
+DRAWN_CLOSED = 3e-4
+# Rate of change times T over size, of a state that is an equilibrium.
+_EQUILIBRIUM = 1e-9
 # Logarithm of the whole stretching over a run along a direction that structure makes neutral: on a cycle it is the
 # ratio of two speeds, on a torus it grows with the logarithm of time.
 NEUTRAL_CYCLE = 12.0
@@ -38,7 +43,7 @@ NEUTRAL_TORUS = 4.0
 LONGEST_PERIOD = 256
 _REGULAR_K = 0.2
 # Steps of one call; a stiff orbit that needs more stays unclear.
-MOST_STEPS = 12_000_000
+MOST_STEPS = 6_000_000
 # The exponents must add up to the mean divergence to within this share of the largest of them.
 SUM_TOLERANCE = 0.02
 
@@ -50,6 +55,7 @@ class Lengths:
     transient: float
     units: int
     tolerance: float
+    steps: int = MOST_STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +154,12 @@ def returns(points: Array, span: float) -> Array:
     return np.array([np.abs(points[p:] - points[:-p]).max() for p in range(1, longest + 1)]) / span
 
 
-def least_period(distances: Array) -> int | None:
+def least_period(distances: Array, closed: float = CLOSED) -> int | None:
     """The least p whose distance closes, if no smaller one comes near. None: nothing closes, or it is not clear."""
-    closed = np.nonzero(distances <= CLOSED)[0]
-    if not len(closed):
+    places = np.nonzero(distances <= closed)[0]
+    if not len(places):
         return None
-    at = int(closed[0])
+    at = int(places[0])
     return at + 1 if (distances[:at] > OPEN).all() else None
 
 
@@ -185,7 +191,7 @@ def orbit(
         0.0,
         timing.whole(lengths.transient),
         lengths.tolerance,
-        cap=MOST_STEPS,
+        cap=lengths.steps,
     )
     if reached.status != "ok":
         return Orbit("escaped" if reached.status == "escaped" else "unclear", reached.status)
@@ -197,8 +203,11 @@ def measured(
 ) -> Orbit:
     """The numbers of an orbit that has settled, from a state and a time on."""
     engine = machine(system, values)
+    still = _equilibrium(system, values, at, timing)
+    if still is not None:
+        return still
     length = timing.unit * lengths.units
-    run = engine.follow(values, at[0], at[1], length, timing.interval, lengths.tolerance, exponents, cap=MOST_STEPS)
+    run = engine.follow(values, at[0], at[1], length, timing.interval, lengths.tolerance, exponents, cap=lengths.steps)
     if run.status != "ok":
         return Orbit("escaped" if run.status == "escaped" else "unclear", run.status)
     if not (run.growth < np.inf).all():
@@ -227,6 +236,40 @@ def measured(
     return _ended(system, values, found, states, timing, lengths)
 
 
+def _equilibrium(system: System, values: Values, at: tuple[Array, float], timing: Clock) -> Orbit | None:
+    """An orbit that has come to rest: its exponents are those of the Jacobian. None where it moves."""
+    if system.is_forced(values) or system.is_delayed(values):
+        return None
+    state = at[0]
+    rate, jacobian = machine(system, values).probe(values, state, at[1])
+    moved = (rate - state if system.kind == "map" else rate) * timing.unit
+    for i in system.angles if system.kind == "map" else ():
+        moved[i] -= system.turn * np.round(moved[i] / system.turn)
+    if not (
+        np.abs(moved).max() <= _EQUILIBRIUM * max(float(np.abs(state).max()), 1e-2) and np.isfinite(jacobian).all()
+    ):
+        return None
+    roots = np.linalg.eigvals(jacobian)
+    with np.errstate(divide="ignore"):
+        rates = np.log(np.abs(roots)) if system.kind == "map" else roots.real
+    rates = np.maximum(-np.sort(-rates), -700.0 / timing.unit)
+    seen = observed(system, state[None])[0]
+    found = Orbit(
+        "unclear",
+        "an equilibrium that does not attract",
+        rates,
+        np.full(len(rates), 1e-6 / timing.unit),
+        float(rates.sum()),
+        low=seen,
+        high=seen,
+        mean=seen,
+        state=state,
+        time=at[1],
+        complete=True,
+    )
+    return replace(found, end="rest", why="") if signs(found, timing.unit)[0] == -1 else found
+
+
 def _ended(system: System, values: Values, found: Orbit, states: Array, timing: Clock, lengths: Lengths) -> Orbit:
     sign = signs(found, timing.unit)
     if found.span <= AT_REST * max(float(np.abs(states).max()), 1e-2):
@@ -242,11 +285,13 @@ def _ended(system: System, values: Values, found: Orbit, states: Array, timing: 
     if not len(distances):
         # No plane of section: chaos shows in its exponents, nothing else can be told.
         return replace(found, end="chaos") if sign[0] == 1 else replace(found, why="too few returns")
-    if distances.min() <= CLOSED:
+    drawn = sign[0 if strobed else min(1, len(sign) - 1)] == -1
+    closed = DRAWN_CLOSED if drawn else CLOSED
+    if distances.min() <= closed:
         level = sign[0] == -1 or stretched[0] <= NEUTRAL_CYCLE if strobed else stretched[0] <= NEUTRAL_CYCLE
         if not level:
             return replace(found, why="closed, but its exponents are not a cycle's")
-        period = least_period(distances)
+        period = least_period(distances, closed)
         lap = timing.unit * period if period is not None else None
         if times is not None and period is not None:
             lap = float((times[period:] - times[:-period]).mean())

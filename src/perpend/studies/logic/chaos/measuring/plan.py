@@ -28,6 +28,7 @@ _MOST_PARAMETERS = 6
 _FINE = 30
 _COARSE_UNITS = 150
 _COARSE_TOLERANCE = 1e-8
+_COARSE_STEPS = 300_000
 # Terms of the cost of a pair, in units of the distance that its partners differ by.
 _OTHER_LINE, _SAME_REGIME, _CROWDED, _ONE_SIDED, _ESCAPE = 0.5, 0.1, 0.3, 0.05, 0.15
 _NEAR = 0.03
@@ -181,7 +182,7 @@ def _look(system: System, line: str, instance: Instance, oscillating: tuple[floa
     values = instance.values
     timing = clock(system, values, *oscillating)
     units = 2_000 if system.kind == "map" else _COARSE_UNITS
-    lengths = Lengths(2 * units * timing.unit, units, _COARSE_TOLERANCE)
+    lengths = Lengths(2 * units * timing.unit, units, _COARSE_TOLERANCE, _COARSE_STEPS)
     found: Orbit = orbit(system, values, instance.start, timing, lengths, min(2, followed(system, values)))
     name = line.partition("|")[0]
     offset = _offset(system, values, name) if name in values else 0.0
