@@ -9,7 +9,6 @@ from typing import Final
 
 from perpend.studies.logic.chaos.system import System, Values
 
-
 # On decimals the orbits of these maps are exactly periodic, or end at rest by rounding: they start from roots.
 _ROOTS: Final = (("sqrt(2) - 1", math.sqrt(2) - 1), ("sqrt(3) - 1", math.sqrt(3) - 1))
 _FROM_ROOTS: Final[Mapping[str, int]] = {

@@ -146,7 +146,7 @@ def _measured(system: System, instance: Instance, piece: Piece) -> dict[str, JSO
 
 
 def read_work(path: Path) -> dict[str, dict[str, Any]]:
-    """The finished pieces of a work file by name. A line that a kill cut short is left out; DataError for other code."""
+    """The finished pieces of a work file by name. A line cut short is left out; DataError for other code."""
     found: dict[str, dict[str, Any]] = {}
     if not path.exists():
         return found

@@ -41,7 +41,8 @@ def second_start(instance: Instance) -> Array:
     x = np.array(instance.start, dtype=np.float64)
     size = np.maximum(np.abs(x), 0.1 * max(float(np.abs(x).max()), 0.1))
     signs = np.array([1.0 if i % 2 == 0 else -1.0 for i in range(len(x))])
-    return x + _AWAY * size * signs
+    moved: Array = x + _AWAY * size * signs
+    return moved
 
 
 def second_look(
@@ -99,7 +100,7 @@ def closes(points: Array, period: int, span: float) -> bool:
     return distances[-1] <= _CLOSES and all(d > _PARTS for d in distances[:-1])
 
 
-def denials(system: System, record: Record, seen: Mapping[str, Any]) -> list[str]:
+def denials(record: Record, seen: Mapping[str, Any]) -> list[str]:
     """What the second method contradicts: facts with the other sign, and exponents out of tolerance."""
     reading = Reading.of(seen)
     lines: list[str] = []
@@ -144,5 +145,5 @@ def check(records: Iterable[Record], systems: Mapping[str, System]) -> tuple[int
             continue
         first = {"end": "cycle" if record.facts.get("Periodic") else "", **record.numbers}
         unit = float(str(record.numbers["unit"]))
-        lines += denials(system, record, second_look(system, record.instance, (unit, 0), first))
+        lines += denials(record, second_look(system, record.instance, (unit, 0), first))
     return compared, lines

@@ -270,7 +270,7 @@ def _equilibrium(system: System, values: Values, at: tuple[Array, float], timing
     return replace(found, end="rest", why="") if signs(found, timing.unit)[0] == -1 else found
 
 
-def _ended(system: System, values: Values, found: Orbit, states: Array, timing: Clock, lengths: Lengths) -> Orbit:
+def _ended(system: System, values: Values, found: Orbit, states: Array, timing: Clock, lengths: Lengths) -> Orbit:  # noqa: PLR0911  one return for each end
     sign = signs(found, timing.unit)
     if found.span <= AT_REST * max(float(np.abs(states).max()), 1e-2):
         return replace(found, end="rest") if sign[0] == -1 else replace(found, why="at rest, yet nothing contracts")

@@ -61,7 +61,7 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The planned instances of a system, in order of choice, the time of one oscillation, and the variable that shows it."""
+    """The planned instances in order of choice, the time of one oscillation, and the variable that shows it."""
 
     unit: float
     watched: int
@@ -242,7 +242,7 @@ def _spread(rest: Sequence[Sighting], count: int) -> list[Sighting]:
 
 
 def choose(sightings: Sequence[Sighting], limits: Quota) -> list[Sighting]:
-    """Landmarks, then pairs of a chaotic and another candidate at like distances, then a spread of what one side has."""
+    """Landmarks, then pairs of a chaotic and another candidate at like distances, then a spread of what is left."""
     marks = [one for one in sightings if one.line == "landmark"]
     wild = [one for one in sightings if one.end == "chaos" and one not in marks]
     calm = [one for one in sightings if one.end not in ("chaos", "unclear") and one not in marks]
