@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +22,21 @@ settings.load_profile("perpend")
 os.environ["COLUMNS"] = "100"
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def load_benchmark(name: str) -> ModuleType:
+    """A script of benchmarks/ as a module, by its path: one is called as a package is, and the folder is none."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))  # for those that import a neighbour
+    try:
+        spec = importlib.util.spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # dataclasses look their module up
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module
 
 
 @pytest.fixture

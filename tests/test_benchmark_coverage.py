@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from types import ModuleType
 
 import pytest
 
 from perpend.types import Caution
-from tests.conftest import ROOT
+from tests.conftest import load_benchmark
 
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    """Loaded by path: `coverage` is also the name of a package."""
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    spec = importlib.util.spec_from_file_location("coverage_benchmark", ROOT / "benchmarks" / "coverage.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["coverage_benchmark"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_benchmark("coverage")
 
 
 def test_a_design_has_a_share_its_error_and_its_cautions(benchmark: ModuleType) -> None:

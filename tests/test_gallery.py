@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import statistics
-import sys
 from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from tests import plain_source, source_files
-from tests.conftest import ROOT
+from tests.conftest import ROOT, load_benchmark
 
-
-def _gallery() -> ModuleType:
-    path = ROOT / "benchmarks" / "gallery.py"
-    spec = importlib.util.spec_from_file_location("benchmark_gallery", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-gallery = _gallery()
+gallery = load_benchmark("gallery")
 PUBLIC = ROOT / ".." / "shared" / "data" / "public"
 PAGES = ROOT / "docs" / "audits"
 MOTIVES = re.compile(

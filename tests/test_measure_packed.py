@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from perpend.measure.packed import Packed, narrow
+from perpend.canon import dumps
+from perpend.errors import StoreError
+from perpend.ledger.items import stored_item
+from perpend.measure.packed import Packed, PackedItems, narrow
 from perpend.measure.table import joined, match, replicates
+from perpend.types import Item
 
 ODD = np.array([0.0, -0.0, 1.0, np.nan, -np.nan, 0.1, np.inf, 5e-324])
 
@@ -48,3 +54,35 @@ def test_replicates_count_the_rows_before_with_the_same_key() -> None:
     for keys in ([3, 1, 2], [5, 5, 1, 5, 1], [7, 7_000_000], [], [4] * 300):
         expected = [keys[:at].count(key) for at, key in enumerate(keys)]
         assert replicates(np.array(keys, dtype=np.int64)).tolist() == expected
+
+
+def _line(number: int, words: int) -> str:
+    prompt = f"{number}: " + " ".join(f"word{number * 31 % 997}é" for _ in range(words))
+    return dumps(Item(f"q{number}", prompt, "TRUE", tags={"part": str(number % 3)}).as_json())
+
+
+def test_many_long_items_are_read_as_they_were_put() -> None:
+    lines = [_line(number, 12_000) for number in range(400)]
+    assert sum(map(len, lines)) > 2 * 16 << 20, "so that some are kept compressed and a block is left open"
+    items, plain = PackedItems(lines), [stored_item(line) for line in lines]
+    assert len(items) == len(plain)
+    assert list(items) == plain
+    assert [items[place] for place in (0, 399, -1, 250, 120, 121)] == [plain[n] for n in (0, 399, -1, 250, 120, 121)]
+    assert items[120:400:40] == tuple(plain[120:400:40])
+    with pytest.raises(IndexError, match="there are 400 items, and none at 400"):
+        items[400]
+
+
+def test_what_is_no_item_is_refused_when_it_is_put() -> None:
+    with pytest.raises(StoreError, match="an item"):
+        PackedItems().append('{"id": 3}\0')
+
+
+def test_many_long_items_take_a_part_of_their_text() -> None:
+    lines = (_line(number, 400) for number in range(12_000))
+    tracemalloc.start()
+    items = PackedItems(lines)
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    text = sum(len(item.prompt) for item in items)
+    assert size < 0.7 * text, f"{size} bytes for {text} characters"

@@ -6,29 +6,15 @@ The runner is run by hand (docs/explanation/mutants.md).
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
-import sys
 import tomllib
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, load_benchmark
 
-
-def benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("mutations", ROOT / "benchmarks" / "mutations.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["mutations"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-MUTATIONS = benchmark()
+MUTATIONS = load_benchmark("mutations")
 
 
 def changed(source: str) -> set[str]:

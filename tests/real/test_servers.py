@@ -70,7 +70,8 @@ def test_openai_s_plain_completions_are_the_engine_s(plain: Engine, llama_server
 
 
 def test_llama_server_scores_choices_as_the_engine_does(plain: Engine, llama_server: str) -> None:
-    """Token for token; the server computes in larger batches, which moves a log-probability by some hundredths."""
+    """Token for token; the server computes in larger batches, which may move a log-probability by hundredths
+    (here they are the same to the last digit)."""
     options = {"base_url": f"{llama_server}/v1", "endpoint": "completions"}
     asked = openai.model("any", server="llama.cpp", **options)  # type: ignore[arg-type]  # a test passes what it likes
     for text, choices in (("The capital of France is", (" Paris", " Rome")), ("She ___ hard.", ("works", "worked"))):
@@ -81,7 +82,7 @@ def test_llama_server_scores_choices_as_the_engine_does(plain: Engine, llama_ser
         assert there.text == here.text
         assert [score.tokens for score in there.choice_logprobs] == [score.tokens for score in here.choice_logprobs]
         totals = [[score.total for score in scores] for scores in (there.choice_logprobs, here.choice_logprobs)]
-        assert totals[0] == pytest.approx(totals[1], abs=0.3)
+        assert totals[0] == pytest.approx(totals[1], abs=0.05)
     facts = asked.fingerprint()
     assert facts["quantization"] == "Q4_1"
     assert facts["server"].startswith("llama.cpp ")

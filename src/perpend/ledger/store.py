@@ -188,8 +188,11 @@ class Store:
 
     def items(self) -> Iterator[Item]:
         """Every item of the plan, in order."""
-        for (body,) in self._rows("SELECT body FROM item ORDER BY item"):
-            yield stored_item(str(body))
+        return map(stored_item, self.item_lines())
+
+    def item_lines(self) -> Iterator[str]:
+        """The same as they are stored, a line of JSON each."""
+        return (str(body) for (body,) in self._rows("SELECT body FROM item ORDER BY item"))
 
     def cells(self) -> list[Cell]:
         """Every cell of the plan with its counts."""

@@ -1,9 +1,16 @@
-"""Columns of many rows in little memory: a byte for each row where there are few different values."""
+"""Columns of many rows, and many items, in little memory."""
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
 import numpy as np
 import numpy.typing as npt
+
+from perpend.ledger.items import stored_item
+from perpend.types import Item
 
 _FIRST = np.array([0.0, 1.0, np.nan])
 _ZERO, _ONE, _NONE = _FIRST.view(np.int64).tolist()
@@ -11,7 +18,10 @@ _MOST = 256
 
 
 class Packed:
-    """One value for each row; NaN where nothing was put. What comes out has the bits of what was put in."""
+    """One value for each row, a byte each where there are few different ones; NaN where nothing was put.
+
+    What comes out has the bits of what was put in.
+    """
 
     __slots__ = ("_codes", "_known", "_whole")
 
@@ -60,3 +70,68 @@ def narrow(codes: npt.NDArray[np.integer], values: int) -> npt.NDArray[np.intege
     """Codes from 0 to below `values` in the fewest bytes that hold them and the number of values."""
     kind = next(kind for kind in (np.int8, np.int16, np.int32, np.int64) if values <= np.iinfo(kind).max)
     return codes.astype(kind, copy=False)
+
+
+_PLAIN = 16 << 20
+_BLOCK = 128
+# No JSON holds it unescaped.
+_BETWEEN = "\0"
+
+
+class PackedItems(Sequence[Item]):
+    """Items in their order. Beyond the first 16 MB of text they are kept compressed and read when they are asked for.
+
+    Made of the lines that a ledger stores. What is read in order is decompressed once.
+    """
+
+    __slots__ = ("_blocks", "_count", "_last", "_open", "_plain", "_room")
+
+    def __init__(self, lines: Iterable[str] = ()) -> None:
+        self._plain: list[Item] = []
+        self._room = _PLAIN
+        self._blocks: list[bytes] = []
+        self._open: list[str] = []
+        self._last: tuple[int, list[Item]] = (-1, [])
+        self._count = 0
+        for line in lines:
+            self.append(line)
+
+    def append(self, line: str) -> Item:
+        """Put a stored item at the end, and say which it is. What is no item is a StoreError."""
+        item = stored_item(line)
+        self._count += 1
+        if self._room > 0:
+            self._room -= len(line)
+            self._plain.append(item)
+            return item
+        self._open.append(line)
+        if len(self._open) == _BLOCK:
+            self._blocks.append(zlib.compress(_BETWEEN.join(self._open).encode(), 1))
+            self._open = []
+        return item
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
+        if isinstance(place, slice):
+            return tuple(self[n] for n in range(*place.indices(self._count)))
+        if not -self._count <= place < self._count:
+            raise IndexError(f"there are {self._count} items, and none at {place}")
+        place %= self._count
+        if place < len(self._plain):
+            return self._plain[place]
+        block, within = divmod(place - len(self._plain), _BLOCK)
+        if block == len(self._blocks):
+            return stored_item(self._open[within])
+        if self._last[0] != block:
+            lines = zlib.decompress(self._blocks[block]).decode().split(_BETWEEN)
+            self._last = block, [stored_item(line) for line in lines]
+        return self._last[1][within]
+
+    def __iter__(self) -> Iterator[Item]:
+        return (self[n] for n in range(self._count))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from itertools import chain
 from typing import TypeAlias
@@ -14,11 +15,11 @@ from perpend.ledger.manifest import Manifest
 from perpend.ledger.raw import last_trial, plan_batches
 from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
-from perpend.measure.packed import narrow
+from perpend.measure.packed import PackedItems, narrow
 from perpend.measure.table import Codes
 from perpend.types import Item
 
-RunPlan: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[str, ...]], list[Item]]
+RunPlan: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[str, ...]], Sequence[Item]]
 """The codes of each key, trial by trial; what they stand for; the items."""
 _PLANNED = ("item", "condition", "model", "sampling", "repeat")
 _FIRST = np.array([[1], [1], [1], [1], [0]])
@@ -39,17 +40,26 @@ def plan_of(manifest: Manifest, store: Store) -> RunPlan:
     """The plan of one run: codes and names of its keys, and its items. Items after a stop are not part of it."""
     refuse_shard(store)
     conditions, models, samplings = store.plan_names()
-    items = list(store.items())
     due = due_items(manifest, store)
-    sizes = (len(items), len(conditions), len(models), len(samplings), last_trial(store))
+    items, ids, tags, count = PackedItems(), list[str](), dict[str, list[str]](), 0
+    for line in store.item_lines():
+        count += 1
+        if due is None or count <= due:
+            item = items.append(line)
+            ids.append(item.id)
+            for tag, value in item.tags.items():
+                own = tags.setdefault(tag, [])
+                own += [""] * (len(ids) - 1 - len(own))
+                own.append(sys.intern(value))
+    sizes = (count, len(conditions), len(models), len(samplings), last_trial(store))
     codes = dict(zip(_PLANNED, _codes(store, sizes), strict=True))
     if due is not None:
-        n, items = due * len(conditions) * manifest.repeats, items[:due]
+        n = due * len(conditions) * manifest.repeats
         codes = {key: own[:n] for key, own in codes.items()}
         if n and int(codes["item"].max(initial=0)) >= due:
             raise _lost(store)
     names: dict[str, tuple[str, ...]] = {
-        "item": tuple(entry.id for entry in items),
+        "item": tuple(ids),
         "condition": tuple(conditions),
         "model": tuple(models),
         "sampling": tuple(dumps(entry.as_json()) for entry in samplings),
@@ -57,8 +67,9 @@ def plan_of(manifest: Manifest, store: Store) -> RunPlan:
     }
     codes["repeat"] = narrow(codes["repeat"], len(names["repeat"]))
     codes["temperature"], names["temperature"] = _coded([f"{s.temperature:g}" for s in samplings], codes["sampling"])
-    for tag in sorted({tag for entry in items for tag in entry.tags} - {*names}):
-        codes[tag], names[tag] = _coded([entry.tags.get(tag, "") for entry in items], codes["item"])
+    for tag in sorted(tags.keys() - names.keys()):
+        whole = tags[tag] + [""] * (len(ids) - len(tags[tag]))
+        codes[tag], names[tag] = _coded(whole, codes["item"])
     return codes, names, items
 
 

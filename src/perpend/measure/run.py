@@ -213,9 +213,8 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
             parts.append(np.isin(plan["item"], sorted(_unfit(run, wanted) if seen is None else seen)))
         return np.unique(codes["item"][np.concatenate(parts)])
 
-    ordered = tuple(items[name] for name in names["item"])
     named = tuple(run.name for run in runs)
-    return Table(named, codes, names, ordered, scorers, values, answers, judgements, replies, unfit)
+    return Table(named, codes, names, items, scorers, values, answers, judgements, replies, unfit)
 
 
 def _check(runs: Sequence[Run]) -> None:
@@ -240,7 +239,10 @@ def _plan(run: Run) -> RunPlan:
         return plan_of(run.manifest, store)
 
 
-def _catalogue(runs: Sequence[Run], items: Sequence[Sequence[Item]]) -> dict[str, Item]:
+def _catalogue(runs: Sequence[Run], items: Sequence[Sequence[Item]]) -> Sequence[Item]:
+    """The items of all runs, each id once, in the order in which they first occur."""
+    if len(runs) == 1:
+        return items[0]
     catalogue: dict[str, Item] = {}
     for run, own in zip(runs, items, strict=True):
         for item in own:
@@ -249,7 +251,7 @@ def _catalogue(runs: Sequence[Run], items: Sequence[Sequence[Item]]) -> dict[str
                     f"{run.name}: item {item.id!r} differs from the one of that id in another run; "
                     "analyse runs over different items apart"
                 )
-    return catalogue
+    return tuple(catalogue.values())
 
 
 def _shared_scorers(runs: Sequence[Run]) -> tuple[str, ...]:

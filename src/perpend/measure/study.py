@@ -265,7 +265,7 @@ class Section:
 
 
 ANSWER_LINES = 5
-"""So many sentences are an answer; more are a report."""
+"""The most sentences that an answer has; more are a report."""
 
 
 @dataclass(frozen=True, slots=True)

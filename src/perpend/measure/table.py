@@ -101,7 +101,7 @@ class Table:
     runs: tuple[str, ...]
     codes: Mapping[str, Codes]
     names: Mapping[str, tuple[str, ...]]
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     """The items, by their code."""
     scorers: tuple[str, ...] = ()
     read_values: Callable[[Sequence[str]], Mapping[str, FloatArray | Packed]] = field(

@@ -108,6 +108,20 @@ class SourceComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnRule:
+    """A rule of ours beside a column of stored verdicts: `agree` of `n` trials that have both are alike."""
+
+    rule: str
+    column: str
+    disagreement: Estimate
+    agree: int
+
+    def as_json(self) -> dict[str, JSON]:
+        """The entry of the outcome as JSON."""
+        return {"rule": self.rule, "column": self.column, "disagreement": self.disagreement.as_json()}
+
+
+@dataclass(frozen=True, slots=True)
 class SourceAudit:
     """What an audit of one source came to."""
 
@@ -115,7 +129,7 @@ class SourceAudit:
     format: str
     shape: Mapping[str, int]
     rules: Sequence[SourceRule] = ()
-    ours: Sequence[tuple[str, str, Estimate]] = ()
+    ours: Sequence[OwnRule] = ()
     numbers: Sequence[CheckedNumber] = ()
     given: Sequence[GivenNumber] = ()
     unfit: Sequence[UnfitVerdicts] = ()
@@ -138,7 +152,11 @@ class SourceAudit:
     @property
     def rounded(self) -> list[CheckedNumber]:
         """The stated numbers that follow only when what was computed is rounded to fewer than three decimals."""
-        return [one for one in self.numbers if one.agrees and abs((one.value or 0.0) - one.stated.value) > _ROUNDED]
+        return [
+            one
+            for one in self.numbers
+            if one.agrees and one.value is not None and abs(one.value - one.stated.value) > _ROUNDED
+        ]
 
     def as_json(self) -> dict[str, JSON]:
         """The outcome as JSON."""
@@ -149,7 +167,7 @@ class SourceAudit:
             "files": [dict(one) for one in self.files],
             "found": dict(self.shape),
             "rules": [rule.as_json() for rule in self.rules],
-            "our_rules": [{"rule": a, "column": b, "disagreement": c.as_json()} for a, b, c in self.ours],
+            "our_rules": [one.as_json() for one in self.ours],
             "numbers": [one.as_json() for one in self.numbers],
             "given": [one.as_json() for one in self.given],
             "verdicts_without_an_answer": [one.as_json() for one in self.unfit],
@@ -213,7 +231,7 @@ def _numbers(table: Table, stated: Sequence[SourceNumber]) -> Iterator[CheckedNu
             yield number
 
 
-def _ours(table: Table, verdicts: Mapping[str, Column]) -> Iterator[tuple[str, str, Estimate]]:
+def _ours(table: Table, verdicts: Mapping[str, Column]) -> Iterator[OwnRule]:
     """How often our rule of what is correct differs from a stored verdict of 0 or 1."""
     if not table.has(_OURS):
         return
@@ -222,7 +240,7 @@ def _ours(table: Table, verdicts: Mapping[str, Column]) -> Iterator[tuple[str, s
         if is_binary(column):
             differ = column.disagreement(ours)
             if differ.value is not None:
-                yield ours.name, name, differ
+                yield OwnRule(ours.name, name, differ, differ.n - round(differ.value * differ.n))
 
 
 def _unfit(run: Run, verdicts: Mapping[str, Column]) -> list[UnfitVerdicts]:

@@ -73,9 +73,9 @@ def _rules(audit: SourceAudit) -> Iterator[str]:
         yield f"  {one_line(rule.what)}: {rule.checked - rule.differ:,} of {rule.checked:,}"
         for place in rule.examples[:_LINES]:
             yield f"    not at {one_line(place)}"
-    for ours, column, differ in audit.ours[:_LINES]:
-        agree = differ.n - round((differ.value or 0) * differ.n)
-        yield f"  {one_line(ours)}, a rule of ours, against {_short(column)}: {agree:,} of {differ.n:,}"
+    for ours in audit.ours[:_LINES]:
+        counts = f"{ours.agree:,} of {ours.disagreement.n:,}"
+        yield f"  {one_line(ours.rule)}, a rule of ours, against {_short(ours.column)}: {counts}"
     yield from _more(len(audit.ours))
     if not audit.rules and not audit.ours:
         yield "  none: no rule is known for these verdicts"

@@ -164,9 +164,9 @@ def _rules(audit: SourceAudit) -> tuple[Sequence[str], _Table]:
               "; ".join(map(one_line, rule.examples))], bool(rule.differ))
         for rule in audit.rules
     ]  # fmt: skip
-    for ours, column, differ in audit.ours:
-        agree = differ.n - round((differ.value or 0) * differ.n)
-        rows.append(_Row([f"{one_line(ours)} against {_short(column)}", "ours", f"{agree:,} of {differ.n:,}", ""]))
+    for ours in audit.ours:
+        counts = f"{ours.agree:,} of {ours.disagreement.n:,}"
+        rows.append(_Row([f"{one_line(ours.rule)} against {_short(ours.column)}", "ours", counts, ""]))
     table = _table(("Rule", "Whose", "Gives again#", "First places where not"), rows)
     return _or_line(table, "None: no rule is known for these verdicts.")
 

@@ -3,7 +3,7 @@
 A node of a grove sees stretches of nodes, so torch's kernel for texts of different lengths computes it, once for each
 level of the trees, and what the levels give is put together by their weights. Nothing is computed that a mask would
 hide. A cache is read where it is: transformers copies it, once per query head of a group, in every layer and for every
-token, because torch's kernels that take a mask know no groups. Here the heads of a group stand as so many queries of
+token, because torch's kernels that take a mask know no groups. Here the heads of a group stand as that many queries of
 one head: the same numbers without the copy. Where torch's kernel for different lengths can be used, it is, and reads
 only what is filled.
 """
@@ -122,7 +122,7 @@ def attention(
 
 
 def _folded(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float | None) -> Tensor:
-    """One token per row, each group of heads as so many queries of one head; rows × 1 × heads × size."""
+    """One token per row, the heads of a group as the queries of one head; rows × 1 × heads × size."""
     rows, heads, _, size = query.shape
     groups = heads // key.shape[1]
     grouped, mask = query.reshape(rows, -1, groups, size), mask.expand(-1, -1, groups, -1)

@@ -205,7 +205,7 @@ class Places:
         return self._draw(logits, torch.arange(rows, device=logits.device), is_warm=is_warm)
 
     def rows_for(self, rows: int) -> int:
-        """The fewest rows that a step is made for and that hold so many: all places, half of them, and so on."""
+        """The fewest rows that a step is made for and that hold the wanted ones: all places, half of them, and on."""
         halves = takewhile(lambda count: count >= max(rows, self.fewest), (self.count >> n for n in range(64)))
         return min(halves, default=self.count)
 
@@ -286,12 +286,12 @@ class Places:
 
 
 def rounded(length: int) -> int:
-    """A cache length that holds so many tokens."""
+    """The length of a cache that holds the given number of tokens."""
     return -(-length // _ROUND) * _ROUND
 
 
 def _cut(length: int) -> int:
-    """As much of the cache as a step reads for so many tokens: 64, 96 and their doubles, rounded."""
+    """How much of the cache a step reads for the given number of tokens: 64, 96 and their doubles, rounded."""
     top = 1 << (max(length, _ROUND) - 1).bit_length()
     return rounded(top * 3 // 4 if length <= top * 3 // 4 else top)
 

@@ -123,7 +123,10 @@ def place(function: str, column: Column, name: str, key: str, best: str | float)
     values: FloatArray = column.all_values[rows]
     ranking = rank(by_item(values, labels, table.codes["item"][rows]), lowest_first=best == "lowest")
     one = next(model for model in ranking.models if model.name == name)
+    place = one.tier if function == "tier" else one.rank
+    if place is None:
+        return Estimate(None, ranking.n_items, note=f"{name} has no score to be ranked by")
     if function == "tier":
-        return Estimate(float(one.tier or 0), ranking.n_items, method="tier of models told apart by their items")
+        return Estimate(float(place), ranking.n_items, method="tier of models told apart by their items")
     ends = float(one.lowest), float(one.highest)
-    return Estimate(float(one.rank or 0), ranking.n_items, *ends, method="rank of the mean over items")
+    return Estimate(float(place), ranking.n_items, *ends, method="rank of the mean over items")

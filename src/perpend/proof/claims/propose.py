@@ -183,7 +183,8 @@ def _numbers_of(table: Table, notes: list[str]) -> tuple[list[Candidate], list[s
         candidates += _of_slice(table, column, slice_of)
     for text in ("trials()", "items()"):
         value = evaluate(parse(text), table, Scope()).value
-        candidates.append(Candidate(text, value or 0.0, (), "count"))
+        if value is not None:
+            candidates.append(Candidate(text, value, (), "count"))
     return candidates, notes
 
 
@@ -216,12 +217,14 @@ def _of_slice(table: Table, column: Column, slice_of: Mapping[str, str]) -> Iter
             continue
         if estimate.value is not None:
             spread = evaluate(parse(f"se({text})"), table, Scope()).value if text is calls[0] else None
-            yield from _of_estimate(text, estimate, spread, tuple(slice_of.values()))
+            yield from _of_estimate(text, estimate, estimate.value, spread, tuple(slice_of.values()))
 
 
-def _of_estimate(text: str, estimate: Estimate, spread: float | None, names: tuple[str, ...]) -> Iterator[Candidate]:
+def _of_estimate(
+    text: str, estimate: Estimate, value: float, spread: float | None, names: tuple[str, ...]
+) -> Iterator[Candidate]:
     """What may be printed of one estimate: itself, its counts, the ends and half the width of its interval, its se."""
-    value, lo, hi, k = estimate.value or 0.0, estimate.lo, estimate.hi, estimate.also.get("k")
+    lo, hi, k = estimate.lo, estimate.hi, estimate.also.get("k")
     yield Candidate(text, value, names)
     if text.startswith("difference") and value:
         yield Candidate(f"-{text}", -value, names)
