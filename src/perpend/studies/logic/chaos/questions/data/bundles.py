@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from perpend.errors import DataError
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.data import agreement, bifurcation, orbit, series, spectrum, table
 from perpend.studies.logic.chaos.questions.data.layouts import COUNT, laid_out
@@ -47,7 +48,9 @@ def bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
 
 def _drafts(chance: Chance, sheet: Sheet, ask: Callable[[Dice], Square | None], pair: str) -> tuple[Draft, ...]:
     tries = (ask(Dice(chance, pair, attempt)) for attempt in range(TRIES))
-    square = next(square for square in tries if square is not None)
+    square = next((square for square in tries if square is not None), None)
+    if square is None:
+        raise DataError(f"{TRIES} draws of {pair} gave no square")
     layout = chance.below(COUNT, pair, "layout")
     return tuple(
         Draft(

@@ -214,10 +214,10 @@ def median_k(dice: Dice) -> Square | None:
         f"A run is called chaotic if the median of its K values is above {shown(limit, decimals)}, and regular if it is"
         " below."
     )
-    chaotic = dice.coin()
+    word = dice.pick(("chaotic", "regular"))
     said = {
-        "A": f"run {'A' if chaotic else 'B'}|is|{'chaotic' if chaotic else 'regular'} by this rule",
-        "B": f"run {'B' if chaotic else 'A'}|is|{'chaotic' if chaotic else 'regular'} by this rule",
+        name: f"run {name if word == 'chaotic' else other}|is|{word} by this rule"
+        for name, other in (("A", "B"), ("B", "A"))
     }
     setting = dice.pick(VALUES_OF_K)
     texts = [listed(first, decimals), listed(second, decimals)]
@@ -233,17 +233,14 @@ def settled(dice: Dice) -> Square | None:
     wide = [centre + value for value in dice.apart(4, -200, 200, 60) if abs(value) > 45]
     bound = dice.between(55, 60)
     data = []
-    calm, busy = close[:part], [*close[: part - 1], *wide[:1]]
-    rest = [close[part:] + wide, [*close[part - 1 :], *wide[1:]]]
-    for inner, outer in ((calm, rest[0]), (busy, rest[1])):
+    busy = [*close[: part - 1], *wide[:1]]
+    for inner, outer in ((close[:part], close[part:] + wide), (busy, close[part - 1 :] + wide[1:])):
         parts = [dice.mixed(outer), dice.mixed(inner)]
         data.append([value for part_values in (parts if last else parts[::-1]) for value in part_values])
     if dice.coin():
         data.reverse()
-    ranges = []
-    for values in data:
-        kept = values[-part:] if last else values[:part]
-        ranges.append(max(kept) - min(kept))
+    kept = [values[-part:] if last else values[:part] for values in data]
+    ranges = [max(values) - min(values) for values in kept]
     if min(abs(size - bound) for size in ranges) < 3:
         return None
     found = ["below" if size < bound else "above" for size in ranges]

@@ -93,8 +93,8 @@ class Square:
 
     @property
     def grade(self) -> int:
-        """1, and 1 more for each that holds: over 3 entries, over 9 entries, over 1 step, over 2 steps."""
-        return 1 + (self.entries > 3) + (self.entries > 9) + (self.steps > 1) + (self.steps > 2)
+        """1, and 1 more for each that holds: over 5 entries, over 10 entries, over 2 steps, over 3 steps."""
+        return 1 + (self.entries > 5) + (self.entries > 10) + (self.steps > 2) + (self.steps > 3)
 
 
 def squared(

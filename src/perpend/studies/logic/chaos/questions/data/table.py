@@ -15,7 +15,7 @@ Ask = Callable[[Dice], Square | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class IndicatorColumn:
     """An indicator as a column: its name, the whole numbers it takes, its decimals, and where its limit may lie."""
 
     name: str
@@ -31,11 +31,11 @@ class Column:
 
 
 COLUMNS = (
-    Column("exponent", -420, 560, 3, (10, 60)),
-    Column("K", 2, 99, 2, (40, 80)),
-    Column("entropy", 120, 960, 3, (450, 700)),
-    Column("MEGNO", 18, 260, 1, (40, 120)),
-    Column("flatness", 3, 88, 2, (20, 60)),
+    IndicatorColumn("exponent", -420, 560, 3, (10, 60)),
+    IndicatorColumn("K", 2, 99, 2, (40, 80)),
+    IndicatorColumn("entropy", 120, 960, 3, (450, 700)),
+    IndicatorColumn("MEGNO", 18, 260, 1, (40, 120)),
+    IndicatorColumn("flatness", 3, 88, 2, (20, 60)),
 )
 OPENINGS = (
     "A parameter scan gave the following table: {}.",
@@ -58,13 +58,13 @@ ROWS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class IndicatorTable:
     """A parameter with its values, two columns with their limits, and the first column's values."""
 
     parameter: str
     at: list[int]
-    first: Column
-    second: Column
+    first: IndicatorColumn
+    second: IndicatorColumn
     limits: tuple[int, int]
     values: list[int]
 
@@ -218,7 +218,7 @@ ASKS: tuple[Ask, ...] = (
 )  # fmt: skip
 
 
-def _drawn(dice: Dice) -> tuple[Table, list[list[int]]]:
+def _drawn(dice: Dice) -> tuple[IndicatorTable, list[list[int]]]:
     """A table, and two orders of its second column."""
     first, second = dice.mixed(COLUMNS)[:2]
     count = dice.between(5, 7)
@@ -227,11 +227,11 @@ def _drawn(dice: Dice) -> tuple[Table, list[list[int]]]:
     at = [start + step * row for row in range(count)]
     values = _column(dice, first, limits[0], count)
     column = _column(dice, second, limits[1], count)
-    table = Table(dice.pick("bcrpqks"), at, first, second, limits, values)
+    table = IndicatorTable(dice.pick("bcrpqs"), at, first, second, limits, values)
     return table, [column, dice.mixed(column)]
 
 
-def _column(dice: Dice, column: Column, limit: int, count: int) -> list[int]:
+def _column(dice: Dice, column: IndicatorColumn, limit: int, count: int) -> list[int]:
     """Different values, two or more on each side of the limit, none too close to it."""
     while True:
         values = dice.apart(count, column.low, column.high, 3)
@@ -240,7 +240,7 @@ def _column(dice: Dice, column: Column, limit: int, count: int) -> list[int]:
             return values
 
 
-def _rule(dice: Dice, table: Table) -> str:
+def _rule(dice: Dice, table: IndicatorTable) -> str:
     """The criteria of both indicators."""
     first, second = table.first.noun, table.second.noun
     one, two = (
@@ -267,7 +267,7 @@ def _rule(dice: Dice, table: Table) -> str:
     )
 
 
-def _texts(dice: Dice, table: Table, columns: Sequence[Sequence[int]]) -> list[str]:
+def _texts(dice: Dice, table: IndicatorTable, columns: Sequence[Sequence[int]]) -> list[str]:
     opening, style, whole = dice.pick(OPENINGS), dice.pick(ROWS), dice.below(4) == 0
     texts = []
     for column in columns:
