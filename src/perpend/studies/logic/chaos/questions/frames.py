@@ -135,6 +135,12 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def begins_sentence(claim: str) -> bool:
+    """Whether a claim can begin a sentence: its first word is no symbol, of which a capital would make another one."""
+    first, _, rest = claim.partition(" ")
+    return first.replace("-", "").isalpha() and (len(first) > 1 or first == "a") and rest[:1] not in ("=", "<", ">")
+
+
 def layout(
     chance: Chance,
     key: Sequence[str],
@@ -157,12 +163,10 @@ def layout(
 
 
 def _fitting(statement: Statement) -> list[str]:
-    # A claim that begins with a symbol cannot begin a sentence.
-    symbol = statement.claim.split(" ")[0].endswith("]") or " = " in " ".join(statement.claim.split(" ")[:2]) + " "
     after = [
         name
         for name, form in AFTER.items()
-        if (statement.asks or "sks}" not in form) and not (symbol and "{Claim}" in form)
+        if (statement.asks or "sks}" not in form) and (begins_sentence(statement.claim) or "{Claim}" not in form)
     ]
     before = [name for name, form in BEFORE.items() if statement.far_asks or "sks}" not in form]
     return after + (before if statement.far else [])

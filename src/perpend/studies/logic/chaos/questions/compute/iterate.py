@@ -10,10 +10,12 @@ from typing import TypeAlias
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.draft import Draft
 from perpend.studies.logic.chaos.questions.frames import Statement, layout
+from perpend.studies.logic.chaos.questions.settings import listed
 from perpend.studies.logic.chaos.questions.world import Sources
 
 KIND = "iterate"
-BUNDLES = 480
+BUNDLES = {"narrow": 480, "wide": 70}
+"""Bundles of maps of one or two variables, and of four."""
 ATTEMPTS = 400
 """Settings that are tried for a bundle before it is given up."""
 LAST_STEP = 8
@@ -86,6 +88,17 @@ MAPS: Mapping[str, StatedMap] = {
         "x[n+1] = {a} x[n] (1 - y[n]), y[n+1] = x[n]", lambda s, a, _b: (a * s[0] * (_ONE - s[1]), s[0]),
         (181, 217), (0, 0), (11, 79), (30, 75), Decimal(1), ("x", "y"),
     ),
+    "delayed_square": StatedMap(
+        "p[n+1] = {a} - r[n]^2 - {b} s[n], q[n+1] = p[n], r[n+1] = q[n], s[n+1] = r[n]",
+        lambda s, a, b: (a - s[2] * s[2] - b * s[3], s[0], s[1], s[2]), (131, 177), (3, 14), (-79, 79), (-20, 90),
+        Decimal(3), ("p", "q", "r", "s"),
+    ),
+    "ring": StatedMap(
+        "p[n+1] = 1 - {a} p[n]^2 + {b} q[n], q[n+1] = 1 - {a} q[n]^2 + {b} r[n], r[n+1] = 1 - {a} r[n]^2 + {b} s[n], "
+        "s[n+1] = 1 - {a} s[n]^2 + {b} p[n]",
+        lambda s, a, b: tuple(_ONE - a * s[n] * s[n] + b * s[(n + 1) % 4] for n in range(4)), (121, 157), (3, 14),
+        (-79, 79), (-20, 80), Decimal(2), ("p", "q", "r", "s"),
+    ),
 }  # fmt: skip
 SETTINGS = (
     "Iterate {equations} from {start}.",
@@ -102,18 +115,18 @@ SETTINGS = (
     "With {start}, follow the orbit of {equations}.",
 )
 CLAIMS: tuple[tuple[str, str, bool], ...] = (
-    ("x[{k}] is greater than {c}", "is x[{k}] greater than {c}", True),
-    ("x[{k}] lies above {c}", "does x[{k}] lie above {c}", True),
-    ("x[{k}] exceeds {c}", "does x[{k}] exceed {c}", True),
-    ("after {k} steps x is larger than {c}", "", True),
-    ("the value of x after {k} iterations is above {c}", "is the value of x after {k} iterations above {c}", True),
-    ("x[{k}] > {c}", "", True),
-    ("x[{k}] is less than {c}", "is x[{k}] less than {c}", False),
-    ("x[{k}] lies below {c}", "does x[{k}] lie below {c}", False),
-    ("x[{k}] stays under {c}", "does x[{k}] stay under {c}", False),
-    ("after {k} steps x is smaller than {c}", "", False),
-    ("the value of x after {k} iterations is below {c}", "is the value of x after {k} iterations below {c}", False),
-    ("x[{k}] < {c}", "", False),
+    ("{x}[{k}] is greater than {c}", "is {x}[{k}] greater than {c}", True),
+    ("{x}[{k}] lies above {c}", "does {x}[{k}] lie above {c}", True),
+    ("{x}[{k}] exceeds {c}", "does {x}[{k}] exceed {c}", True),
+    ("after {k} steps {x} is larger than {c}", "", True),
+    ("the value of {x} after {k} iterations is above {c}", "is the value of {x} after {k} iterations above {c}", True),
+    ("{x}[{k}] > {c}", "", True),
+    ("{x}[{k}] is less than {c}", "is {x}[{k}] less than {c}", False),
+    ("{x}[{k}] lies below {c}", "does {x}[{k}] lie below {c}", False),
+    ("{x}[{k}] stays under {c}", "does {x}[{k}] stay under {c}", False),
+    ("after {k} steps {x} is smaller than {c}", "", False),
+    ("the value of {x} after {k} iterations is below {c}", "is the value of {x} after {k} iterations below {c}", False),
+    ("{x}[{k}] < {c}", "", False),
 )
 """Claims about a step and a threshold, their questions ('' for none), and whether they say 'above'."""
 
@@ -134,10 +147,12 @@ class Steps:
 def iterate_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
     """Four questions each: two starts by two steps, so that a start, a step, a threshold and a side are right as often
     as wrong."""
-    for place in range(BUNDLES):
-        steps = crossing(world.chance, str(place))
-        if steps is not None:
-            yield _bundle(world.chance, steps, str(place))
+    for size, count in BUNDLES.items():
+        for place in range(count):
+            name = f"{size} {place}"
+            steps = crossing(world.chance, name, wide=size == "wide")
+            if steps is not None:
+                yield _bundle(world.chance, steps, name)
 
 
 def orbit(chosen: StatedMap, start: State, a: Decimal, b: Decimal) -> list[State]:
@@ -149,13 +164,13 @@ def orbit(chosen: StatedMap, start: State, a: Decimal, b: Decimal) -> list[State
     return states
 
 
-def crossing(chance: Chance, place: str) -> Steps | None:
+def crossing(chance: Chance, place: str, *, wide: bool = False) -> Steps | None:
     """The first setting of a bundle in which both starts cross over; None where ATTEMPTS have none.
 
     The steps, the threshold and which of the starts is the larger are drawn before anything is computed.
     """
     key = (KIND, place)
-    name = chance.pick(sorted(MAPS), "map", *key)
+    name = chance.pick(sorted(n for n in MAPS if (len(MAPS[n].variables) > 2) is wide), "map", *key)
     chosen = MAPS[name]
     first = 2 + chance.below(5, "first", *key)
     second = first + 1 + chance.below(min(3, LAST_STEP - first), "second", *key)
@@ -202,15 +217,16 @@ def _bundle(chance: Chance, found: Steps, place: str) -> tuple[Draft, ...]:
     equations = chosen.equations.format(a=found.a, b=found.b)
     intro = chance.pick(SETTINGS, "setting", *key)
     claim, asks, above = chance.pick(CLAIMS, "claim", *key)
+    family = "extended_systems" if len(chosen.variables) > 3 else "atomic"
     drafts = []
     for start, at_first in zip(found.starts, (True, False), strict=True):
         setting = intro.format(equations=equations, start=start_text(chosen.variables, start))
         for step, is_above in zip(found.steps, (at_first, not at_first), strict=True):
-            words = {"k": str(step), "c": str(found.threshold)}
+            words = {"x": chosen.variables[0], "k": str(step), "c": str(found.threshold)}
             form, text = layout(chance, key, Statement(claim.format(**words), asks.format(**words)), setting)
             drafts.append(
                 Draft(
-                    stratum="compute", family="atomic", kind=KIND, form=form, question=text,
+                    stratum="compute", family=family, kind=KIND, form=form, question=text,
                     label=is_above is above, pair="|".join(key), grade=grade_of(step, len(chosen.variables)),
                     predicate="IterateAbove", polarity=above,
                 )
@@ -220,9 +236,9 @@ def _bundle(chance: Chance, found: Steps, place: str) -> tuple[Draft, ...]:
 
 def start_text(variables: Sequence[str], start: State) -> str:
     """'x[0] = 0.31', 'x[0] = 0.31 and y[0] = -0.12'."""
-    return " and ".join(f"{name}[0] = {value}" for name, value in zip(variables, start, strict=True))
+    return listed([f"{name}[0] = {value}" for name, value in zip(variables, start, strict=True)])
 
 
 def grade_of(step: int, variables: int) -> int:
-    """Half the number of steps, rounded up, and one more for two variables; 1 to 5."""
+    """Half the number of steps, rounded up, and one more for each variable beyond the first; 1 to 5."""
     return min(5, (step + 1) // 2 + variables - 1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from perpend.errors import DataError
 from perpend.studies.logic.chaos.questions.settings import NOTES
@@ -102,6 +103,18 @@ def claims_in(text: str) -> list[tuple[str, bool]]:
 
     Longer phrases are read first and blanked out, so that none is found within another.
     """
+    found: list[tuple[int, tuple[str, bool]]] = []
+    for pattern, claim in _lexicon():
+        matches = list(pattern.finditer(text))
+        if matches:
+            found += [(match.start(), claim) for match in matches]
+            text = pattern.sub(lambda match: "#" * len(match.group()), text)
+    return [claim for _, claim in sorted(found)]
+
+
+@cache
+def _lexicon() -> tuple[tuple[re.Pattern[str], tuple[str, bool]], ...]:
+    """What asserts, denies or asks for a predicate: statements before questions, the longest first."""
     phrases: dict[str, tuple[str, bool]] = {}
     asked: dict[str, tuple[str, bool]] = {}
     for predicate, wordings in WORDINGS.items():
@@ -111,13 +124,11 @@ def claims_in(text: str) -> list[tuple[str, bool]]:
             verb, _, rest = wording.says.partition(" ")
             opening, ending = (r"\bis ", rest) if verb == "is" else (r"\bdoes ", wording.base)
             asked[rf"{opening}(?:[^.?:;]|\.\d)*?\b{re.escape(ending)}"] = (predicate, True)
-    found: list[tuple[int, tuple[str, bool]]] = []
-    for lexicon in (phrases, asked):
-        for phrase in sorted(lexicon, key=lambda one: (-len(one), one)):
-            pattern = re.compile(rf"{phrase}(?![\w-])", re.IGNORECASE)
-            found += [(match.start(), lexicon[phrase]) for match in pattern.finditer(text)]
-            text = pattern.sub(lambda match: "#" * len(match.group()), text)
-    return [claim for _, claim in sorted(found)]
+    return tuple(
+        (re.compile(rf"{phrase}(?![\w-])", re.IGNORECASE), lexicon[phrase])
+        for lexicon in (phrases, asked)
+        for phrase in sorted(lexicon, key=lambda one: (-len(one), one))
+    )
 
 
 def claim_in(text: str) -> tuple[str, bool]:

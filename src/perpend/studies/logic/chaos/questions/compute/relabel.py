@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from perpend.canon import JSON
 from perpend.errors import DataError
@@ -37,20 +38,28 @@ _QUADRATIC = re.compile(rf"x\[n\+1\] = ({NUMBER}) ([+-]) ({NUMBER}) x\[n\] ([+-]
 _OPEN_QUADRATIC = re.compile(rf"x\[n\+1\] = a ([+-]) ({NUMBER}) x\[n\] ([+-]) ({NUMBER}) x\[n\]\^2")
 _ABOVE = re.compile(rf"(?:greater than|above|exceeds?|larger than|>) ({NUMBER})")
 _BELOW = re.compile(rf"(?:less than|below|under|smaller than|<) ({NUMBER})")
-_STEP = re.compile(r"x\[(\d+)\] (?!=)|after (\d+) (?:steps|iterations)", re.IGNORECASE)
-_MAPS: tuple[tuple[str, Callable[[float, float, Sequence[float]], tuple[float, float]]], ...] = (
-    (rf"x\[n\+1\] = ({NUMBER}) x\[n\] \(1 - x\[n\]\)", lambda x, _y, p: (p[0] * x * (1 - x), 0.0)),
-    (rf"x\[n\+1\] = ({NUMBER}) - x\[n\]\^2", lambda x, _y, p: (p[0] - x**2, 0.0)),
-    (rf"x\[n\+1\] = 1 - ({NUMBER}) x\[n\]\^2 \+ y\[n\], y\[n\+1\] = ({NUMBER}) x\[n\]",
-     lambda x, y, p: (1 - p[0] * x**2 + y, p[1] * x)),
-    (rf"x\[n\+1\] = 1 - ({NUMBER}) x\[n\]\^2(?! \+)", lambda x, _y, p: (1 - p[0] * x**2, 0.0)),
-    (rf"x\[n\+1\] = ({NUMBER}) min\(x\[n\], 1 - x\[n\]\)", lambda x, _y, p: (p[0] * min(x, 1 - x), 0.0)),
-    (rf"x\[n\+1\] = ({NUMBER}) x\[n\] - x\[n\]\^3", lambda x, _y, p: (p[0] * x - x**3, 0.0)),
-    (rf"x\[n\+1\] = ({NUMBER}) x\[n\] modulo 1", lambda x, _y, p: (p[0] * x % 1, 0.0)),
-    (rf"x\[n\+1\] = 1 - ({NUMBER}) \|x\[n\]\| \+ y\[n\], y\[n\+1\] = ({NUMBER}) x\[n\]",
-     lambda x, y, p: (1 - p[0] * abs(x) + y, p[1] * x)),
-    (rf"x\[n\+1\] = ({NUMBER}) x\[n\] \(1 - y\[n\]\), y\[n\+1\] = x\[n\]", lambda x, y, p: (p[0] * x * (1 - y), x)),
+_STEP = re.compile(r"[xp]\[([1-9]\d*)\] |after (\d+) (?:steps|iterations)", re.IGNORECASE)
+_Rule: TypeAlias = Callable[[Sequence[float], Sequence[float]], Sequence[float]]
+_MAPS: tuple[tuple[str, str, _Rule], ...] = (
+    ("x", rf"x\[n\+1\] = ({NUMBER}) x\[n\] \(1 - x\[n\]\)", lambda s, p: (p[0] * s[0] * (1 - s[0]),)),
+    ("x", rf"x\[n\+1\] = ({NUMBER}) - x\[n\]\^2", lambda s, p: (p[0] - s[0] ** 2,)),
+    ("xy", rf"x\[n\+1\] = 1 - ({NUMBER}) x\[n\]\^2 \+ y\[n\], y\[n\+1\] = ({NUMBER}) x\[n\]",
+     lambda s, p: (1 - p[0] * s[0] ** 2 + s[1], p[1] * s[0])),
+    ("x", rf"x\[n\+1\] = 1 - ({NUMBER}) x\[n\]\^2(?! \+)", lambda s, p: (1 - p[0] * s[0] ** 2,)),
+    ("x", rf"x\[n\+1\] = ({NUMBER}) min\(x\[n\], 1 - x\[n\]\)", lambda s, p: (p[0] * min(s[0], 1 - s[0]),)),
+    ("x", rf"x\[n\+1\] = ({NUMBER}) x\[n\] - x\[n\]\^3", lambda s, p: (p[0] * s[0] - s[0] ** 3,)),
+    ("x", rf"x\[n\+1\] = ({NUMBER}) x\[n\] modulo 1", lambda s, p: (p[0] * s[0] % 1,)),
+    ("xy", rf"x\[n\+1\] = 1 - ({NUMBER}) \|x\[n\]\| \+ y\[n\], y\[n\+1\] = ({NUMBER}) x\[n\]",
+     lambda s, p: (1 - p[0] * abs(s[0]) + s[1], p[1] * s[0])),
+    ("xy", rf"x\[n\+1\] = ({NUMBER}) x\[n\] \(1 - y\[n\]\), y\[n\+1\] = x\[n\]",
+     lambda s, p: (p[0] * s[0] * (1 - s[1]), s[0])),
+    ("pqrs", rf"p\[n\+1\] = ({NUMBER}) - r\[n\]\^2 - ({NUMBER}) s\[n\], q\[n\+1\] = p\[n\], r\[n\+1\] = q\[n\]",
+     lambda s, p: (p[0] - s[2] ** 2 - p[1] * s[3], s[0], s[1], s[2])),
+    ("pqrs", ", ".join(rf"{one}\[n\+1\] = 1 - ({NUMBER}) {one}\[n\]\^2 \+ ({NUMBER}) {other}\[n\]"
+                       for one, other in ("pq", "qr", "rs", "sp")),
+     lambda s, p: [1 - p[2 * n] * s[n] ** 2 + p[2 * n + 1] * s[(n + 1) % 4] for n in range(4)]),
 )  # fmt: skip
+"""Variables, text with its coefficients, and the map."""
 _ROOM = 1e-3
 """An iterate nearer than this to its threshold is not decided."""
 
@@ -224,13 +233,14 @@ def _stated(text: str, name: str) -> float:
 
 def _iterate(text: str) -> bool:
     step, above, below = _STEP.search(text), _ABOVE.search(text), _BELOW.search(text)
-    found = [(match, rule) for pattern, rule in _MAPS if (match := re.search(pattern, text))]
+    found = [(match, names, rule) for names, pattern, rule in _MAPS if (match := re.search(pattern, text))]
     if not step or (above is None) is (below is None) or len(found) != 1:
         raise DataError(f"no step, no threshold or no map in {text!r}")
-    match, rule = found[0]
-    x, y = _stated(text, "x"), _stated(text, "y") if "y[0]" in text else 0.0
+    match, names, rule = found[0]
+    state: Sequence[float] = [_stated(text, name) for name in names]
     for _ in range(int(step.group(1) or step.group(2))):
-        x, y = rule(x, y, [float(group) for group in match.groups()])
+        state = rule(state, [float(group) for group in match.groups()])
+    x = state[0]
     threshold = above or below
     assert threshold is not None
     if abs(x - float(threshold.group(1))) < _ROOM:

@@ -116,7 +116,7 @@ def _orbits(world: Sources, steps: iterate.Steps, name: str) -> Iterator[Variant
     for start, at_first in zip(steps.starts, (True, False), strict=True):
         setting = intro.format(equations=equations, start=iterate.start_text(chosen.variables, start))
         for step, above in zip(steps.steps, (at_first, not at_first), strict=True):
-            words = {"k": str(step), "c": str(steps.threshold)}
+            words = {"x": chosen.variables[0], "k": str(step), "c": str(steps.threshold)}
             said = {
                 side: tuple(
                     Statement(claim.format(**words), asks.format(**words))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.compute.allocation import LURE, PARAPHRASE, PERTURBATION
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import AFTER, Statement, capital, layout
+from perpend.studies.logic.chaos.questions.frames import AFTER, Statement, begins_sentence, capital, layout
 from perpend.studies.logic.chaos.questions.variants.base import VariantFact, groups
 from perpend.studies.logic.chaos.questions.variants.voices import (
     AGAINST,
@@ -110,8 +110,7 @@ def _distracted(chance: Chance, fact: VariantFact) -> str:
 
 
 def _formatted(chance: Chance, fact: VariantFact, statement: Statement) -> str:
-    symbol = statement.claim.split(" ")[0].endswith("]")
-    forms = [form for form in FORMATS if not (symbol and "{Claim}" in form)]
+    forms = [form for form in FORMATS if begins_sentence(statement.claim) or "{Claim}" not in form]
     form = chance.pick(forms, "format", fact.draft.pair)
     return form.format(setting=_block(fact), claim=statement.claim, Claim=capital(statement.claim))
 

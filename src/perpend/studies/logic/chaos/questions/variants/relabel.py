@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from perpend.canon import JSON
 from perpend.errors import DataError
@@ -101,18 +102,26 @@ def unframed(text: str) -> tuple[str, str]:
     Of the layouts that fit, the one with the most words of its own is taken. DataError where none fits.
     """
     best: tuple[int, str, str] | None = None
-    for form in (*AFTER.values(), *VOICES, *AGAINST, *(_tail(form) for form in FORMATS)):
-        if "sks}" in form:
-            continue
-        pattern = re.escape(form).replace(r"\{claim\}", "(?P<claim>.+?)").replace(r"\{Claim\}", "(?P<claim>[A-Z].+?)")
-        pattern = pattern.replace(r"\{opposite\}", ".+?")
-        match = re.search(rf"(?:^|(?<=[.:*] )){pattern}$", text)
-        if match and (best is None or len(form) > best[0]):
-            best = len(form), text[: match.start()].strip(), match["claim"]
+    for length, pattern in _layouts():
+        match = pattern.search(text)
+        if match and (best is None or length > best[0]):
+            best = length, text[: match.start()].strip(), match["claim"]
     if best is None:
         raise DataError(f"no known layout: {text!r}")
     claim = best[2]
     return best[1], claim[:1].lower() + claim[1:]
+
+
+@cache
+def _layouts() -> tuple[tuple[int, re.Pattern[str]], ...]:
+    """The length of every layout that is not a direct question, and what it looks like at the end of a text."""
+    found = []
+    for form in (*AFTER.values(), *VOICES, *AGAINST, *(_tail(form) for form in FORMATS)):
+        if "sks}" not in form:
+            text = re.escape(form).replace(r"\{opposite\}", ".+?").replace(r"\{claim\}", "(?P<claim>.+?)")
+            text = text.replace(r"\{Claim\}", "(?P<claim>[A-Z].+?)")
+            found.append((len(form), re.compile(rf"(?:^|(?<=[.:*] )){text}$")))
+    return tuple(found)
 
 
 def _tail(form: str) -> str:
