@@ -83,12 +83,14 @@ def main(*, checking: bool, size: int | None, seed: int, only: str, target: Path
 def _report(systems: Mapping[str, System], size: int | None, seed: int) -> None:
     records = [record for record in load_records() if record.system_id in systems]
     picks = records if size is None else sample(records, size, seed)
-    compared, lines = check(picks, systems)
-    for line in lines:
+    done = check(picks, systems)
+    for line in done.lines:
         say(line, err=True)
-    if lines:
-        raise AuditFailure(f"{len(lines)} differences in {compared} facts; the lines above name them")
-    say(f"{compared} facts of {len(picks)} instances measured again: no difference")
+    if done.lines:
+        raise AuditFailure(f"{len(done.lines)} differences in {done.compared} comparisons; the lines above name them")
+    say(f"{done.compared} facts and exponents of {done.instances} instances measured again: no difference")
+    if done.instances < len(picks):
+        say(f"{len(picks) - done.instances} instances with noise or of exact maps are known without measuring")
 
 
 if __name__ == "__main__":

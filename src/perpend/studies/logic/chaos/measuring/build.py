@@ -28,7 +28,7 @@ from perpend.studies.logic.chaos.instances import Instance
 from perpend.studies.logic.chaos.measuring import check, decide, endure, numbers, plan
 from perpend.studies.logic.chaos.measuring.engine import machine
 from perpend.studies.logic.chaos.predicates import PREDICATES
-from perpend.studies.logic.chaos.records import FACTS_FILE, SYSTEMS_FILE, Record, as_lines, instance_id
+from perpend.studies.logic.chaos.records import FACTS_FILE, FOLDER, SYSTEMS_FILE, Record, as_lines, instance_id
 from perpend.studies.logic.chaos.rules import consequences
 from perpend.studies.logic.chaos.system import System
 from perpend.studies.logic.chaos.systems import CORE_FILE, core_systems
@@ -146,13 +146,12 @@ def _measured(system: System, instance: Instance, piece: Piece) -> dict[str, JSO
 
 
 def read_work(path: Path) -> dict[str, dict[str, Any]]:
-    """The finished pieces of a work file by name. A line cut short is left out; DataError for other code."""
+    """The finished pieces of a work file by name. A last line cut short is left out; DataError for other code."""
     found: dict[str, dict[str, Any]] = {}
     if not path.exists():
         return found
     lines = path.read_text(encoding="utf-8").split("\n")
-    head = json.loads(lines[0])
-    if head.get("digest") != code_digest():
+    if lines[0] != dumps({"digest": code_digest()}):
         raise DataError(f"{path.name} was measured by other code; build into a new file")
     for line in lines[1:-1]:
         body = json.loads(line)
@@ -249,7 +248,7 @@ def record_of(
         system.system_id,
         instance.values,
         instance.start,
-        one is not None and decide.start_matters(one, facts),
+        one is not None and decide.start_matters(system, instance, one, facts),
         dict(sorted({**decided, **implied}.items())),
         {**{name: method for name, (_, method) in facts.items()}, **dict.fromkeys(implied, "rule")},
         shown,
@@ -280,7 +279,7 @@ def collected(done: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[System, l
         yield system, kept(records, plan.quota(system))
 
 
-def collect(path: Path) -> tuple[int, int]:
+def collect(path: Path, folder: Path = FOLDER) -> tuple[int, int]:
     """Freeze what is finished in a work file into facts.jsonl and systems.jsonl: (systems, instances)."""
     systems: list[System] = []
     rows: list[Record] = []
@@ -288,6 +287,6 @@ def collect(path: Path) -> tuple[int, int]:
         if records:
             systems.append(system)
             rows += records
-    write_atomic(SYSTEMS_FILE, as_lines(system.as_json() for system in systems))
-    write_atomic(FACTS_FILE, as_lines(row.as_json() for row in sorted(rows, key=lambda row: row.id)))
+    write_atomic(folder / SYSTEMS_FILE.name, as_lines(system.as_json() for system in systems))
+    write_atomic(folder / FACTS_FILE.name, as_lines(row.as_json() for row in sorted(rows, key=lambda row: row.id)))
     return len(systems), len(rows)

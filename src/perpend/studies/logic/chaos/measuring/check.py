@@ -7,16 +7,15 @@ near the stated one, and exponents come from displaced orbits (second.py).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from perpend.canon import JSON
 from perpend.studies.logic.chaos.instances import Instance
-from perpend.studies.logic.chaos.measuring.decide import Reading
+from perpend.studies.logic.chaos.measuring.decide import Reading, apart
 from perpend.studies.logic.chaos.measuring.numbers import averages, clock, followed, observed, stroboscopic
-from perpend.studies.logic.chaos.measuring.plan import able
 from perpend.studies.logic.chaos.measuring.second import SecondMachine
 from perpend.studies.logic.chaos.records import Record
 from perpend.studies.logic.chaos.system import Array, System
@@ -30,8 +29,6 @@ _PARTS_OF_UNIT = 16
 _AT_REST = 1e-6
 # Distance over extent within which a period closes and above which a smaller one does not.
 _CLOSES, _PARTS = 1e-4, 1e-3
-# Tolerance of an exponent: errors of both methods, and a rate in 1 / T.
-_SIGMAS, _LEAST_GAP = 8.0, 0.02
 # The second start is off by this share of the stated one.
 _AWAY = 7e-4
 
@@ -100,50 +97,70 @@ def closes(points: Array, period: int, span: float) -> bool:
     return distances[-1] <= _CLOSES and all(d > _PARTS for d in distances[:-1])
 
 
-def denials(record: Record, seen: Mapping[str, Any]) -> list[str]:
-    """What the second method contradicts: facts with the other sign, and exponents out of tolerance."""
-    reading = Reading.of(seen)
-    lines: list[str] = []
-
-    def held(name: str, found: bool | None) -> None:
-        if found is not None and record.facts.get(name, found) is not found:
-            lines.append(f"{record.id}: {name} was {record.facts[name]}, the second method says {found}")
-
+def verdicts(reading: Reading) -> dict[str, bool]:
+    """What the second method alone says of an instance; a predicate that it leaves open is absent."""
     if reading.end == "unclear":
-        return lines
-    held("Bounded", reading.end != "escaped")
+        return {}
     if reading.end == "escaped":
-        return lines
+        return {"Bounded": False}
+    found = {"Bounded": True}
     largest, second = reading.sign(0), reading.sign(1)
-    held("PositiveLargestLyapunov", None if largest is None else largest == 1)
-    held("Chaotic", None if largest is None else largest == 1)
-    held("Hyperchaotic", True if second == 1 else False if second == -1 else None)
+    if largest is not None:
+        found |= {"PositiveLargestLyapunov": largest == 1, "Chaotic": largest == 1}
+    if second is not None:
+        found["Hyperchaotic"] = second == 1
     if largest == -1:
-        held("FixedPointAttractor", reading.end == "rest")
+        found["FixedPointAttractor"] = reading.end == "rest"
     if reading.end == "rest":
-        held("Periodic", found=False)
-    if seen.get("period_agrees") is False:
-        lines.append(f"{record.id}: the period {record.numbers['period']} does not close by the second method")
+        found["Periodic"] = False
+    return found
+
+
+def denials(record: Record, seen: Mapping[str, Any]) -> tuple[int, list[str]]:
+    """How many facts and exponents were compared; those facts that are otherwise, and exponents out of tolerance."""
+    reading = Reading.of(seen)
+    both = {name: value for name, value in verdicts(reading).items() if name in record.facts}
+    compared = len(both)
+    lines = [
+        f"{record.id}: {name} was {record.facts[name]}, the second method says {value}"
+        for name, value in both.items()
+        if record.facts[name] is not value
+    ]
+    if "period_agrees" in seen:
+        compared += 1
+        if not seen["period_agrees"]:
+            lines.append(f"{record.id}: the period {record.numbers['period']} does not close by the second method")
     before, errors = record.numbers.get("lyapunov"), record.numbers.get("lyapunov_error")
     if isinstance(before, list) and isinstance(errors, list):
         for i, (x, y) in enumerate(zip(before, reading.exponents, strict=False)):
-            if abs(x - y) > _SIGMAS * (errors[i] + reading.errors[i]) + 0.05 * abs(x) + _LEAST_GAP / reading.unit:
+            compared += 1
+            if apart(x, errors[i], reading, i):
                 lines.append(f"{record.id}: Lyapunov exponent {i + 1} was {x} ± {errors[i]}, is {y:.6g}")
-    return lines
+    return compared, lines
 
 
-def check(records: Iterable[Record], systems: Mapping[str, System]) -> tuple[int, list[str]]:
-    """Look at records of these systems by the second method, leaving out others: the facts compared, every denial."""
-    compared, lines = 0, []
+@dataclass(frozen=True, slots=True)
+class CheckedFacts:
+    """What a check looked at: instances measured, facts and exponents compared, and a line for each difference."""
+
+    instances: int
+    compared: int
+    lines: tuple[str, ...]
+
+
+def check(records: Iterable[Record], systems: Mapping[str, System]) -> CheckedFacts:
+    """Look at records of these systems by the second method.
+
+    Left out are other systems, noise, and exact maps, which arithmetic knows and a machine's numbers cannot follow.
+    """
+    instances, compared, lines = 0, 0, list[str]()
     for record in records:
         system = systems.get(record.system_id)
-        if system is None or not able(system, record.parameters):
-            continue
-        compared += len(record.facts)
-        # Exact maps are known by arithmetic; a machine's numbers cannot follow them.
-        if "theorem" in record.methods.values():
+        if system is None or "theorem" in record.methods.values() or system.is_noisy(record.parameters):
             continue
         first = {"end": "cycle" if record.facts.get("Periodic") else "", **record.numbers}
         unit = float(str(record.numbers["unit"]))
-        lines += denials(record, second_look(system, record.instance, (unit, 0), first))
-    return compared, lines
+        seen = second_look(system, record.instance, (unit, 0), first)
+        count, found = denials(record, seen)
+        instances, compared, lines = instances + 1, compared + count, [*lines, *found]
+    return CheckedFacts(instances, compared, tuple(lines))

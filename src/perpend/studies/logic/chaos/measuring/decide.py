@@ -27,6 +27,8 @@ _NO_VOLUME, _SOME_VOLUME = 1e-9, 1e-3
 _LEAST_DIVERGENCE = 0.01
 # A flow's own direction is neutral to within this rate, in 1 / T, or three errors.
 _NEUTRAL = 0.02
+# Two methods' exponents are apart beyond so many errors of both, this share of them, and this rate in 1 / T.
+_SIGMAS, _SHARE, _LEAST_GAP = 8.0, 0.05, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,25 +146,45 @@ def decide(system: System, instance: Instance, first: Reading | None, second: Re
         ledger.put("equation", DimensionAboveTwo=False)
         _conclude(ledger)
         return ledger.facts
-    if second is not None and agreed(system, instance, first, second):
+    if second is not None and doubt(system, instance, first, second) is None:
         _regime(ledger, system, instance, first, second)
         _conclude(ledger)
     return ledger.facts
 
 
-def agreed(system: System, instance: Instance, first: Reading, second: Reading) -> bool:
-    """Whether the first method's end is clear, robust and resolved, and the second method's numbers bear it out."""
-    if not first.body["robust"] or first.end == "unclear":
-        return False
+def doubt(system: System, instance: Instance, first: Reading, second: Reading) -> str | None:
+    """Why the regime stays undecided; None where the first method is clear and the second bears it out."""
+    if first.end == "unclear":
+        return f"unclear: {first.body['why']}"
+    if not first.body["robust"]:
+        return "near starts or the other tolerance end elsewhere"
     if first.end == "escaped" or second.end == "escaped":
-        return first.end == second.end
-    if second.end == "unclear" or not resolved(system, instance, first):
+        return None if first.end == second.end else "only one method escapes"
+    if not resolved(system, instance, first):
+        return "the exponents do not add up, or none is neutral"
+    if first.end == "chaos" and (first.body["endured"] is None or first.sign(0) != 1):
+        return "the chaos did not last"
+    return None if borne_out(first, second) else "the second method disagrees"
+
+
+def borne_out(first: Reading, second: Reading) -> bool:
+    """Whether the second method's end and exponents fit a bounded end of the first."""
+    pairs = zip(first.exponents, first.errors, strict=True)
+    if second.end == "unclear" or any(apart(x, error, second, i) for i, (x, error) in enumerate(pairs)):
         return False
     if first.end == "chaos":
-        return first.body["endured"] is not None and first.sign(0) == 1 and second.sign(0) == 1
+        return second.sign(0) == 1
     if first.end == "rest":
         return second.end == "rest" and second.sign(0) == -1
     return second.end == "moves" and second.sign(0) != 1 and second.body.get("period_agrees") is not False
+
+
+def apart(exponent: float, error: float, second: Reading, i: int) -> bool:
+    """Whether an exponent is not the second method's i-th; False where that followed fewer."""
+    if i >= len(second.exponents):
+        return False
+    gap = abs(exponent - second.exponents[i])
+    return gap > _SIGMAS * (error + second.errors[i]) + _SHARE * abs(exponent) + _LEAST_GAP / second.unit
 
 
 def resolved(system: System, instance: Instance, first: Reading) -> bool:
@@ -245,11 +267,25 @@ def _conclude(ledger: Ledger) -> None:
     ledger.put("definition", where=ledger.fails("Chaotic"), Hyperchaotic=False)
 
 
-def start_matters(first: Reading, facts: Facts) -> bool:
-    """Whether a question must state the start: other starts end otherwise, or nothing draws orbits together."""
+def start_matters(system: System, instance: Instance, first: Reading, facts: Facts) -> bool:
+    """Whether a question must state the start: not all other starts ended alike, or nothing draws orbits together.
+
+    A start that escaped, or whose short run left its end unclear, did not end alike. A theorem is about the stated
+    start, and other numbers have other orbits.
+    """
+    if any(method == "theorem" for _, method in facts.values()):
+        return True
+    if first.body["start_matters"] or any(end != first.end for end in first.body.get("others", ())):
+        return True
+    if (system.dimension(instance.values) or 2) < 2 or first.end == "escaped":
+        return False
     known = {name: value for name, (value, _) in facts.items()}
-    loose = known.get("VolumePreserving", False) or (known.get("Periodic") and not known.get("AttractingCycle"))
-    return bool(first.body["start_matters"] or (loose and known.get("DimensionAtLeast2")))
+    if known.get("Periodic") and not known.get("AttractingCycle"):
+        return True
+    across = 1 if stroboscopic(system, instance.values) else 2
+    if known.get("QuasiPeriodic") and first.sign(across) != -1:
+        return True
+    return not known.get("Dissipative", False)
 
 
 def dimension_error(reading: Reading) -> float:
