@@ -128,19 +128,20 @@ def analyze(
     is left out of the results unless `include_failed`.
     """
     folders = _folders(runs_dir)
-    freeze = freeze_of(selector)
     files = {path: load_records([locate(path)]) for path in items}
     known = {text_of(record, "id"): record for records in files.values() for record in records}
-    editions: dict[str, Freeze] = {}
+    held: dict[str, Freeze] = {}
 
     def held_to(manifest: Mapping[str, JSON]) -> Freeze:
         """The freeze of a run, opened once for all runs of one set."""
         digest = str(manifest.get("dataset_global_sha256"))
-        if digest not in editions:
-            editions[digest] = freeze_for(manifest, freeze, selector)
-        return editions[digest]
+        if digest not in held:
+            held[digest] = freeze_for(manifest, selector)
+        return held[digest]
 
     everything = [_run(folder, held_to, known) for folder in folders]
+    # Of runs with one older set that set's freeze is told, else the selected files'.
+    freeze = next(iter(held.values())) if len(held) == 1 else freeze_of(selector)
     everything.sort(key=lambda run: (-_balanced(run), run.run_id))
     runs = [run for run in everything if include_failed or not run.failed]
     pool = list(known.values())

@@ -31,6 +31,8 @@ LIMIT = 0.55
 """Balanced accuracy that nothing without understanding may exceed."""
 COUNTED = 200
 """Items from which a kind is counted."""
+COUNTED_IN_SPLIT = 1000
+"""Items from which a stratum is counted within one split."""
 FITTED = 100
 """Items from which a form or a predicate of a kind is fitted for itself."""
 _KEYS = (("form", ("template", "polarity")), ("predicate", ("predicate", "polarity")))
@@ -109,9 +111,14 @@ def attacks(records: Sequence[Mapping[str, JSON]], systems: Mapping[str, Mapping
     yield from memorisers(items)
 
 
-def _counted(name: str, answers: FloatArray, items: Attacked, rows: IntArray | None = None, what: str = "") -> Attack:
-    """The attack's numbers; `rows` None counts by stratum and kind, else these rows are all."""
+def _counted(name: str, answers: FloatArray, items: Attacked, rows: IntArray | None = None) -> Attack:
+    """The attack's numbers, by stratum and by kind.
+
+    With `rows`, which are a split, by stratum only and where there are more items: what a memoriser has of one kind in
+    one split is too few to tell 0.55 from chance.
+    """
     clusters = np.array(items.clusters)
+    everything = np.arange(len(answers)) if rows is None else rows
 
     def estimate(some: IntArray) -> Estimate:
         metrics = binary_metrics(items.truth[some], answers[some], clusters[some])
@@ -119,12 +126,13 @@ def _counted(name: str, answers: FloatArray, items: Attacked, rows: IntArray | N
         return replace(balanced, also={**metrics["accuracy_valid"].also, **balanced.also})
 
     parts: dict[str, Estimate] = {}
-    for part, keys in (("stratum", items.tag("stratum")), ("kind", items.kinds)):
+    cuts = {"stratum": items.tag("stratum")} | ({"kind": items.kinds} if rows is None else {})
+    for part, keys in cuts.items():
         for key, own in items.groups(keys).items():
-            some = own if rows is None else own[np.isin(own, rows)]
-            if key and len(some) >= COUNTED:
+            some = np.intersect1d(own, everything)
+            if key and len(some) >= (COUNTED if rows is None else COUNTED_IN_SPLIT):
                 parts[f"{part} {key}"] = estimate(some)
-    return Attack(name + what, estimate(np.arange(len(answers)) if rows is None else rows), parts)
+    return Attack(name, estimate(everything), parts)
 
 
 def _by_kind(items: Attacked, fitted: Fitted, tags: Sequence[str] = ()) -> FloatArray:
@@ -216,9 +224,9 @@ def memorisers(items: Attacked) -> Iterator[Attack]:
                 places = np.searchsorted(rows, others), np.searchsorted(rows, own)
                 alike[own] = nearest(table[rows], items.truth[rows], *places)
         where = f", split {split}"
-        yield _counted("memoriser: nearest question", alike, items, test, where)
-        yield _counted("memoriser: opposite of the nearest question", 1.0 - alike, items, test, where)
-        yield _counted("memoriser: the same instance or system", _seen(items, known, test), items, test, where)
+        yield _counted(f"memoriser: nearest question{where}", alike, items, test)
+        yield _counted(f"memoriser: opposite of the nearest question{where}", 1.0 - alike, items, test)
+        yield _counted(f"memoriser: the same instance or system{where}", _seen(items, known, test), items, test)
 
 
 def _seen(items: Attacked, known: IntArray, test: IntArray) -> FloatArray:

@@ -28,8 +28,8 @@ from perpend.studies.logic.chaosbench.sources import (
     SELECTOR,
     MissingDataError,
     Selector,
+    older_selector,
     read_selector,
-    selector_of,
 )
 from perpend.types import Item
 
@@ -89,16 +89,13 @@ def freeze_of(selector: Path) -> Freeze:
     return Freeze(opened, tuple(opened.digests()))
 
 
-def freeze_for(manifest: Mapping[str, JSON], freeze: Freeze, selector: Path) -> Freeze:
-    """The freeze that a run is held to: the given one, or an older set of the package where the run was made with it.
+def freeze_for(manifest: Mapping[str, JSON], selector: Path) -> Freeze:
+    """The freeze that a run is held to: the selected files, or an older set of the package if the run was made with it.
 
     Only the default selector gives way: who names another one means that set.
     """
-    stored = str(manifest.get("dataset_global_sha256"))
-    if selector != SELECTOR or (not freeze.missing and stored == freeze.sha256):
-        return freeze
-    older = selector_of(stored)
-    return freeze if older is None else freeze_of(older)
+    older = older_selector(str(manifest.get("dataset_global_sha256"))) if selector == SELECTOR else None
+    return freeze_of(selector if older is None else older)
 
 
 def criteria(run: Examined, freeze: Freeze, numbers: Mapping[str, JSON]) -> list[Gate]:
@@ -119,7 +116,7 @@ def integrity(run: Examined, freeze: Freeze) -> list[Gate]:
 def acceptance(run: Path, selector: Path) -> list[Gate]:
     """The acceptance table of a run folder, and that all it states follows from its texts."""
     examined = examine(run)
-    freeze = freeze_for(examined.manifest, freeze_of(selector), selector)
+    freeze = freeze_for(examined.manifest, selector)
     return [*criteria(examined, freeze, examined.stored), *integrity(examined, freeze)]
 
 

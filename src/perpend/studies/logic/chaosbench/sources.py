@@ -72,10 +72,10 @@ def locate(path: Path, edition: str | None = None) -> Path:
     return packaged if packaged.exists() else path
 
 
-def selector_of(digest: str) -> Path | None:
-    """The selector of the packaged set with that digest, however old it is; None where no set has it."""
+def older_selector(digest: str) -> Path | None:
+    """The selector of the older packaged set with that digest; None for the present set and for no set."""
     edition = edition_of(digest)
-    return None if edition is None else set_root(edition) / SELECTOR
+    return None if edition in (None, PRESENT) else set_root(edition) / SELECTOR
 
 
 def read_selector(path: Path = SELECTOR) -> Selector:

@@ -136,7 +136,7 @@ CONVENTIONS: Mapping[str, tuple[re.Pattern[str], tuple[str, ...]]] = {
     "chaos": (re.compile(r"\b(?:hyper)?chao(?:s|tic|tically)\b"), ("exponent", "indicator", "test")),
     "hyperchaos": (re.compile(r"\bhyperchao(?:s|tic)\b"), ("two",)),
     "periodic motion": (
-        re.compile(r"(?<!quasi-)(?<!quasi)(?<!a)\bperiodic (?:motion|orbit)\b"),
+        re.compile(r"(?<![Qq]uasi-)\bperiodic (?:motion|orbit)\b"),
         ("repeat", "return", "two points"),
     ),
     "quasi-periodic": (re.compile(r"\bquasi-?periodic"), ("torus", "closed curve", "incommensurate", "never repeat")),
