@@ -15,7 +15,6 @@ SETTINGS = (
     "A sensor was read at equal intervals of time, with the result {}.",
     "These values of a signal follow each other in time: {}.",
     "The time series of a model run begins {}.",
-    "In a classroom exercise the series is {}.",
     "A signal, sampled once a second, gave {}.",
     "The samples, in the order of time, are {}.",
     "An excerpt from a longer record reads {}.",
