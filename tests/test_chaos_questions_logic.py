@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from perpend.canon import JSON
 from perpend.errors import DataError
 from perpend.studies.logic.chaos.families.grammar import mistake
 from perpend.studies.logic.chaos.questions.chance import Chance
@@ -47,8 +48,8 @@ def items(made: list[tuple[Draft, ...]]) -> list[Draft]:
     return [draft for bundle in made for draft in bundle]
 
 
-def record(draft: Draft) -> dict[str, object]:
-    return dict(draft.as_record("logic-0", "test"))
+def record(draft: Draft) -> dict[str, JSON]:
+    return draft.as_record("logic-0", "test")
 
 
 def test_families_kinds_and_grades_are_well_filled(items: list[Draft]) -> None:
@@ -242,7 +243,9 @@ def test_labels_do_not_depend_on_how_unless_is_read() -> None:
     seen = 0
     for number in range(40):
         found = argument(Chance("unless"), f"test:{number}", KINDS[number % 4], 1 + number % 3)
-        for case in found.cases if found else ():
+        if found is None:
+            continue
+        for case in found.cases:
             rules = found.rules[case.rules]
             seen += any(rule.unless for rule in rules)
             known = case.others if case.of_other else (*case.premises, *found.facts)
