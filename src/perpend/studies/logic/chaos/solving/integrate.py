@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from perpend.studies.logic.chaos.records import SystemWords
 from perpend.studies.logic.chaos.solving.notation import Notation, read_equations
 from perpend.studies.logic.chaos.solving.program import DONE, ESCAPED, Array, Program, program
 from perpend.studies.logic.chaos.solving.regime import (
+    SECTIONS,
     Motion,
     Solved,
     decided,
@@ -29,16 +30,21 @@ from perpend.studies.logic.chaos.solving.regime import (
 )
 
 _TRANSIENT = 5_000.0
+# Of a flow: how long it is looked at first, and how finely.
+_FIRST, _SAMPLED = 250.0, 0.05
 _UNITS = 1_500
 # How often in a unit the displacements are renewed: those that shrink fast are lost soon.
 _PARTS = 16
 _ITERATES = 30_000
 _STROKES = 2_000
 _VOLUMES = 1_500
+# A divergence below this is none.
+_NO_VOLUME = 1e-6
 _GOLDEN = (math.sqrt(5) - 1) / 2
 # Of a delay equation: steps and exponents, delays that are left out at least, delays that are measured.
 _DELAY_STEPS, _DELAY_EXPONENTS = 400, 5
 _DELAYS = (300, 2_000)
+_NOISY = re.compile(r"d(?P<name>\w+) = (?P<drift>.+) dt \+ (?P<amplitude>\w+) dW")
 _FORCINGS: tuple[tuple[re.Pattern[str], Callable[[Mapping[str, float]], float]], ...] = (
     (re.compile(r"(?:cos|sin)\(+omega \*? ?t\)"), lambda p: 2 * math.pi / p["omega"]),
     (re.compile(r"2 \* pi / ps \* t"), lambda p: p["ps"]),
@@ -48,7 +54,14 @@ _FORCINGS: tuple[tuple[re.Pattern[str], Callable[[Mapping[str, float]], float]],
 
 def solve(words: SystemWords, values: Mapping[str, float], start: tuple[float, ...]) -> Solved:
     """The facts of an instance. DataError where its equations cannot be read or the start does not fit them."""
-    notation = read_equations(words.equations, values)
+    text = words.equations
+    noise = _NOISY.fullmatch(text)
+    if noise is not None:
+        if values[noise["amplitude"]] != 0:
+            # Gaussian noise drives a path beyond every bound, and it repeats nothing.
+            return escaped()
+        text = f"d{noise['name']}/dt = {noise['drift']}"
+    notation = read_equations(text, values)
     if notation.has_delay:
         return _delayed(notation, values, start[0])
     n = len(notation.variables)
@@ -96,27 +109,45 @@ class _Orbit:
 
     def solved(self, start: Array) -> Solved:
         """Settle, measure, decide."""
-        first = 1.0 if self.notation.is_map else self.forcing or 0.05
-        count = _ITERATES if self.notation.is_map else math.ceil(_TRANSIENT / first)
-        states, _, time, status = self.plain.follow(start, 0.0, first, count)
+        states, time, unit, status = self._settled(start)
         if status != DONE:
-            return _ended(status)
-        unit = self.forcing or (1.0 if self.notation.is_map else self._oscillation(states[len(states) // 2 :], first))
-        short = 0.0 if self.notation.is_map else 400 * unit - time
-        if short > 0:
-            states, _, time, status = self.plain.follow(states[-1], time, unit, math.ceil(short / unit))
-            if status != DONE:
-                return _ended(status)
+            return self._ended(status, np.vstack([start, states]))
         base = self._unwound(states[-1], time)
         parts, units = (1, _ITERATES) if self.notation.is_map else (_PARTS, _UNITS)
         states, growth, _, status = self.whole.follow(base, time, unit / parts, parts * units)
         if status != DONE:
-            return _ended(status)
+            return self._ended(status, states)
         exponents, errors = exponents_of(growth, unit / parts)
         seen = self._seen(states)
         is_strobed = self.notation.is_map or self.forcing is not None
         points = seen[parts - 1 :: parts][-_STROKES:] if is_strobed else self._section(base, time, unit)
-        return decided(Motion(seen, points, exponents, errors, unit, is_strobed, self._volume(states, time)))
+        volume = float(np.mean(self._volumes(states, time)))
+        return decided(Motion(seen, points, exponents, errors, unit, is_strobed, volume))
+
+    def _settled(self, start: Array) -> tuple[Array, float, float, int]:
+        """The states of the transient's last part, the time, the unit of time, and why it ended.
+
+        A transient is 5,000 units of time, of a fast motion 20,000 oscillations, of a slow one 400.
+        """
+        unit = 1.0 if self.notation.is_map else self.forcing
+        if unit is not None:
+            count = _ITERATES if self.notation.is_map else math.ceil(max(400.0, _TRANSIENT / unit))
+            states, _, time, status = self.plain.follow(start, 0.0, unit, count)
+            return states, time, unit, status
+        states, _, time, status = self.plain.follow(start, 0.0, _SAMPLED, math.ceil(_FIRST / _SAMPLED))
+        if status != DONE:
+            return states, time, 1.0, status
+        unit = self._oscillation(states, _SAMPLED)
+        span = max(400 * unit, min(_TRANSIENT, 20_000 * unit))
+        fine = min(unit / 20, max(_SAMPLED, span / 200_000))
+        states, _, time, status = self.plain.follow(states[-1], time, fine, math.ceil(span / fine))
+        return states, time, self._oscillation(states[len(states) // 2 :], fine) if status == DONE else 1.0, status
+
+    def _ended(self, status: int, states: Array) -> Solved:
+        """An orbit that runs away has no mean; but equations that keep volume everywhere are not dissipative."""
+        if status != ESCAPED or not len(states) or np.abs(self._volumes(states, 0.0)).max() > _NO_VOLUME:
+            return _ended(status)
+        return replace(escaped(), facts={**escaped().facts, "Dissipative": False})
 
     def _unwound(self, state: Array, time: float) -> Array:
         """The state with angles near zero, where the equations do not mind: far from it digits are lost."""
@@ -132,7 +163,9 @@ class _Orbit:
 
     def _oscillation(self, states: Array, interval: float) -> float:
         """The mean time between rises of the liveliest variable through its middle; 1 where there are too few."""
-        above = liveliest(self._seen(states)) > 0
+        seen = self._seen(states)
+        column, middle = liveliest(seen)
+        above = seen[:, column] > middle
         rises = np.count_nonzero(above[1:] & ~above[:-1])
         return float(np.clip(len(states) * interval / rises, 0.01, 500.0)) if rises >= 3 else 1.0
 
@@ -145,25 +178,58 @@ class _Orbit:
         return np.stack(columns, axis=1)
 
     def _section(self, base: Array, time: float, unit: float) -> Array:
-        raw, _, _, status = self.plain.follow(base, time, unit / 60, 60 * 450)
-        return section(self._seen(raw)) if status == DONE else np.empty((0, 1))
+        """Where the orbit rises through the middle of its liveliest column: found between samples by integrating."""
+        fine = unit / 60
+        raw, _, _, status = self.plain.follow(base, time, fine, 60 * 450)
+        if status != DONE:
+            return np.empty((0, 1))
+        seen = self._seen(raw)
+        column, middle = liveliest(seen)
+        signal = seen[:, column] - middle
+        rises = np.nonzero((signal[:-1] < 0) & (signal[1:] >= 0))[0]
+        return np.array([self._risen(raw[k], fine, column, middle) for k in rises[-SECTIONS:].tolist()])
 
-    def _volume(self, states: Array, time: float) -> float:
-        """The mean divergence, of a map the mean logarithm of |det J|, by differences of the right-hand side."""
-        n = self.plain.n
+    def _risen(self, state: Array, fine: float, column: int, middle: float) -> Array:
+        """The point of a rise within a time of `fine` after a state, by halving and false position in turn."""
+        low, high = 0.0, fine
+        ends = [self._point(state, at)[column] - middle for at in (low, high)]
+        point = self._point(state, high)
+        for k in range(24):
+            at = (
+                (low + high) / 2
+                if k % 3 == 2 or ends[1] <= ends[0]
+                else low - ends[0] * (high - low) / (ends[1] - ends[0])
+            )
+            point = self._point(state, at)
+            height = float(point[column]) - middle
+            if abs(height) <= 1e-9 * (1e-2 + abs(middle)) or high - low < 1e-13 * (1.0 + fine):
+                break
+            if height < 0:
+                low, ends[0] = at, height
+            else:
+                high, ends[1] = at, height
+        return point
+
+    def _point(self, state: Array, at: float) -> Array:
+        """What is seen some time after a state of an autonomous flow."""
+        states = self.plain.follow(state, 0.0, at, 1)[0] if at > 0 else state[np.newaxis]
+        found: Array = self._seen(states)[-1]
+        return found
+
+    def _volumes(self, states: Array, time: float) -> Array:
+        """The divergence at some states, of a map the logarithm of |det J|, by differences of the right-hand side."""
         # By the golden section: a fixed stride would see the same point of a cycle again and again.
         places = (np.arange(min(len(states), _VOLUMES)) * _GOLDEN % 1.0 * len(states)).astype(np.int64)
-        some = states[places]
-        step = 1e-7 * max(1e-2, float(np.abs(states).max()))
-        total = 0.0
-        for state in some:
+        found = []
+        for state in states[places]:
+            step = 1e-6 * max(1e-2, float(np.abs(state).max()))
             slopes = [
                 (self.plain.rate(time, state + step * unit) - self.plain.rate(time, state - step * unit)) / (2 * step)
-                for unit in np.eye(n)
+                for unit in np.eye(self.plain.n)
             ]
             jacobian = np.array(slopes)
-            total += float(np.linalg.slogdet(jacobian)[1]) if self.notation.is_map else float(np.trace(jacobian))
-        return total / len(some)
+            found.append(float(np.linalg.slogdet(jacobian)[1] if self.notation.is_map else np.trace(jacobian)))
+        return np.array(found)
 
 
 def _ended(status: int) -> Solved:

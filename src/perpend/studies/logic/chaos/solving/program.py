@@ -28,7 +28,7 @@ _TOLERANCE = 1e-10
 _BOUND = 1e6
 # In units of the orbit's size: far above the integrator's error, far below its bends.
 _DISPLACED = 1e-6
-_MOST_STEPS = 12_000_000
+_MOST_STEPS = 20_000_000
 _HEAD = """
 #include <math.h>
 #define N {n}

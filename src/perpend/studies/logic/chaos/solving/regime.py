@@ -15,7 +15,8 @@ _CLOSED, _REST = 1e-4, 1e-6
 # Largest exponent times the unit of time that still counts as none.
 _NONE = 2.5e-3
 _LONGEST = 128
-_SECTIONS = 400
+SECTIONS = 400
+"""Points of a section that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +63,20 @@ def exponents_of(growth: Array, interval: float) -> tuple[Array, Array]:
     return blocks.mean(axis=0)[order], (blocks.std(axis=0, ddof=1) / 4)[order]
 
 
-def liveliest(seen: Array) -> Array:
-    """The column that moves most against its own size, its middle taken off."""
-    column = seen[:, int(np.argmax(np.ptp(seen, axis=0) / (1e-12 + np.abs(seen).max(axis=0))))]
-    middled: Array = column - (column.max() + column.min()) / 2
-    return middled
+def liveliest(seen: Array) -> tuple[int, float]:
+    """The column that moves most against its own size, and its middle."""
+    column = int(np.argmax(np.ptp(seen, axis=0) / (1e-12 + np.abs(seen).max(axis=0))))
+    return column, float(seen[:, column].max() + seen[:, column].min()) / 2
 
 
 def section(seen: Array) -> Array:
-    """Where an orbit rises through the middle of its liveliest column, by a polynomial between samples."""
-    signal = liveliest(seen)
+    """Where a finely sampled orbit rises through the middle of its liveliest column, by a polynomial in between."""
+    column, middle = liveliest(seen)
+    signal = seen[:, column] - middle
     rises = np.nonzero((signal[2:-3] < 0) & (signal[3:-2] >= 0))[0] + 2
     grid = np.arange(-2.0, 4.0)
     points = []
-    for k in rises[-_SECTIONS:].tolist():
+    for k in rises[-SECTIONS:].tolist():
         curve = np.polyfit(grid, np.column_stack([signal[k - 2 : k + 4], seen[k - 2 : k + 4]]), 5)
         slope = np.polyder(curve[:, 0])
         root = -signal[k] / (signal[k + 1] - signal[k])
@@ -93,6 +94,8 @@ def decided(motion: Motion) -> Solved:
     positive = bool(exponents[0] * unit > _NONE and exponents[0] > 3 * errors[0])
     facts = {"Bounded": True, "PositiveLargestLyapunov": positive, "Dissipative": motion.volume * unit < -_NONE}
     numbers = (tuple(exponents.tolist()), tuple(errors.tolist()), unit)
+    below = 0 if motion.is_strobed else 1
+    drawn = below >= len(exponents) or bool(exponents[below] * unit < -_NONE and exponents[below] < -3 * errors[below])
     period: int | None = None
     if span <= _REST * size:
         if exponents[0] >= 0:
@@ -102,10 +105,10 @@ def decided(motion: Motion) -> Solved:
         kind = "Chaotic"
     else:
         period = _period(motion.points, span)
-        kind = "QuasiPeriodic" if period is None else "Periodic"
+        # On a torus two directions are neutral, of strokes or iterates one; so an orbit that is drawn in repeats.
+        kind = "QuasiPeriodic" if period is None and not drawn else "Periodic"
     facts |= {name: name == kind for name in REGIMES}
-    below = exponents[0] if motion.is_strobed else exponents[1] if len(exponents) > 1 else -1.0
-    facts["AttractingCycle"] = bool(kind == "Periodic" and below * unit < -_NONE)
+    facts["AttractingCycle"] = kind == "Periodic" and drawn
     second = len(exponents) > 1 and exponents[1] * unit > _NONE and exponents[1] > 3 * errors[1]
     facts["Hyperchaotic"] = kind == "Chaotic" and bool(second)
     facts["DimensionAboveTwo"] = _dimension(exponents, kind) > 2
