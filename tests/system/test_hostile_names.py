@@ -307,6 +307,9 @@ def test_every_verb_of_chaosbench(perpend: Verb, folder: Path) -> None:
     assert bench("subset", "--size", "4", "--source", items, "--out", f"subset{NAME}.jsonl")[0] == 0
     assert bench("publish-run", "--run", run, "--selector", selector)[0] == 6
     assert bench("prompt")[0] == 0
+    assert bench("private", "--key-file", f"none{NAME}")[0] == 2
+    (data / f"key{NAME}").write_text("short")
+    assert bench("private", "--key-file", data / f"key{NAME}", "--out", f"private{NAME}")[0] == 2
     assert bench("validate", "--data", data)[0] in {0, 6}
     _, out, _ = bench("validate", "--data", data, "--json")
     assert isinstance(json.loads(out), list)

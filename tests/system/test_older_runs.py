@@ -74,7 +74,7 @@ def test_the_known_digests_are_unchanged() -> None:
 
     text = json.dumps(DIGESTS)
     for path in (
-        committed() / "files.json",
+        committed("1") / "files.json",
         committed().parents[2] / "conformity" / "items" / "freeze.json",
         VERBS / "freeze.json",
     ):

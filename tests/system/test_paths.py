@@ -60,6 +60,7 @@ NEEDS = {
     "chaosbench subset": "--size 2 --source honest/chaos/data/few.jsonl",
     "chaosbench freeze": "--selector honest/chaos/data/canonical_v2_files.json",
     "chaosbench analyze-runs": "--runs-dir honest/chaos/runs --out-dir out/new",
+    "chaosbench private": "--key-file honest/key.txt",
 }
 WITHOUT = {
     ("perpend eval", "spec_file"): "--quiet",
@@ -81,6 +82,7 @@ WITHOUT = {
     ("chaosbench freeze", "selector"): "",
     ("chaosbench analyze-runs", "runs_dir"): "--out-dir out/new",
     ("chaosbench analyze-runs", "out_dir"): "--runs-dir honest/chaos/runs",
+    ("chaosbench private", "key_file"): "",
 }
 """What else is given where the parameter that is tried takes the place of what `NEEDS` gives; '|' parts two ways."""
 NAMES = {
@@ -105,6 +107,7 @@ SLOW = {
     ("perpend variants", "out"),
     ("perpend checkpoint", "out"),
     ("perpend checkpoint", "corpus"),
+    ("chaosbench private", "out"),
 }
 """Where a path that can be used begins minutes of work: only those that cannot are tried."""
 
@@ -174,6 +177,7 @@ def build(root: Path) -> None:
     (honest / "run.toml").write_text('task = "questions"\nitems = ["items.jsonl"]\n[[model]]\nname = "mock/true"\n')
     (honest / "claims.toml").write_text('[[claim]]\nnumber = "rate(correct)"\nexpect = 1.0\nwithin = 1\n')
     (honest / "paper.tex").write_text("We ran 12 trials.\n")
+    (honest / "key.txt").write_text("no secret: the key of a test set" * 2)
     _lines(honest / "predictions.jsonl", [{"id": f"p{n}", "confidence": 0.9, "correct": n % 2 == 0} for n in range(12)])
     names = {
         "trial_id": "t",

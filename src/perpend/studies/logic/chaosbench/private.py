@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from perpend.canon import write_atomic
+from perpend.canon import read_text, write_atomic
 from perpend.errors import SpecError, StoreError
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.items import build
@@ -20,7 +20,7 @@ from perpend.studies.logic.chaosbench.items import Record, text_of
 from perpend.studies.logic.chaosbench.packaged import canonical_files
 
 KEY_ENV = "CHAOSBENCH_PRIVATE_KEY"
-SHORTEST_KEY = 32
+SHORTEST_KEY, _LONGEST_KEY = 32, 4096
 SPLIT = "private"
 _TEST = "test"
 
@@ -33,10 +33,7 @@ def read_key(path: Path | None) -> str:
     if path is None:
         key, where = os.environ.get(KEY_ENV, ""), f"${KEY_ENV}"
     else:
-        try:
-            key, where = path.read_text(encoding="utf-8"), str(path)
-        except (OSError, UnicodeDecodeError) as error:
-            raise SpecError(f"{path}: the key cannot be read ({type(error).__name__}); give a text file") from None
+        key, where = read_text(path, SpecError, "give a text file with the key", longest=_LONGEST_KEY), str(path)
     key = key.strip()
     if len(key) < SHORTEST_KEY:
         hint = "for example 'openssl rand -hex 32'" if key else f"give --key-file, or set {KEY_ENV}"
@@ -61,6 +58,8 @@ def write_private(key: str, out: Path | None) -> tuple[str, dict[str, int]]:
 
     A folder that holds anything else than the same files is refused.
     """
+    if out is not None:
+        _make(out)  # before the set, which takes a minute
     families = private_families(key)
     texts, digest = canonical_files(families)
     if out is not None:
@@ -70,10 +69,17 @@ def write_private(key: str, out: Path | None) -> tuple[str, dict[str, int]]:
     return digest, {family: len(records) for family, records in families.items()}
 
 
+def _make(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{out}: cannot be made a folder: {error.strerror}; choose another --out") from None
+    if not os.access(out, os.W_OK):
+        raise StoreError(f"{out}: cannot be written to; choose another --out")
+
+
 def _refuse_others(out: Path, texts: Mapping[str, str]) -> None:
-    if out.exists() and not out.is_dir():
-        raise StoreError(f"{out}: is not a folder; choose another --out")
-    strange = [path for path in sorted(out.rglob("*")) if path.is_file()]
-    others = [path for path in strange if path.relative_to(out).as_posix() not in texts]
+    present = [path for path in sorted(out.rglob("*")) if path.is_file()]
+    others = [path for path in present if path.relative_to(out).as_posix() not in texts]
     if others:
         raise StoreError(f"{out}: holds {others[0].name}, which is not of this set; choose an empty folder")

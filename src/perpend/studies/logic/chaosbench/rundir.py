@@ -22,6 +22,7 @@ from perpend.studies.logic.chaosbench.predictions import as_lines
 from perpend.studies.logic.design import OLDER, PARSERS
 from perpend.studies.logic.metrics import CONFUSION, SUMMARY, seed_names
 from perpend.studies.logic.replies import Prediction, predictions_of
+from perpend.studies.logic.strata import in_order
 
 RUN_MANIFEST = "run_manifest.json"
 METRICS = "metrics.json"
@@ -187,7 +188,7 @@ def _strata(manifest: Mapping[str, JSON], strata: Mapping[str, JSON]) -> list[st
     if not strata:
         return []
     rows = []
-    for name in strata:
+    for name in sorted(strata, key=in_order):
         body = object_of(strata, name, "metrics")
         estimates = object_of(body, "estimates", name)
         worth = as_object(as_object(estimates.get("accuracy_valid")).get("also")).get("n_effective")
@@ -226,7 +227,10 @@ def index_row(name: str, manifest: Mapping[str, JSON], metrics: Mapping[str, JSO
     numbers = [_plain(manifest, metrics, key, 4) for key in ("accuracy_valid", "balanced_accuracy", "mcc")]
     strata = as_object(metrics.get("per_stratum"))
     if strata:
-        each = (f"{name} {_plain(manifest, as_object(strata[name]), 'balanced_accuracy')}" for name in strata)
+        each = (
+            f"{name} {_plain(manifest, as_object(strata[name]), 'balanced_accuracy')}"
+            for name in sorted(strata, key=in_order)
+        )
         numbers = ["by stratum", ", ".join(each), "by stratum"]
     run, provider = f"[{markdown(name)}]({name})", markdown(str(manifest.get("provider")))
     row = (run, provider, str(metrics.get("total")), *numbers, str(manifest.get("created_utc"))[:10])
