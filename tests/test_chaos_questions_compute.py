@@ -22,7 +22,7 @@ from perpend.studies.logic.chaos.questions.compute.allocation import (
 )
 from perpend.studies.logic.chaos.questions.compute.bundles import bundles
 from perpend.studies.logic.chaos.questions.compute.contrasts import look, mirrored
-from perpend.studies.logic.chaos.questions.compute.iterate import MAPS, orbit
+from perpend.studies.logic.chaos.questions.compute.iterate import MAPS, iterate_bundles, orbit
 from perpend.studies.logic.chaos.questions.compute.relabel import relabel
 from perpend.studies.logic.chaos.questions.compute.windows import least_period
 from perpend.studies.logic.chaos.questions.draft import Draft
@@ -224,8 +224,8 @@ def test_a_turned_fact_turns_the_label(world: Sources, drafts: list[Draft]) -> N
 
 
 def test_another_key_makes_other_questions(world: Sources, drafts: list[Draft]) -> None:
-    other = bundles(Sources(world.records, world.systems, Chance("another")))
-    fresh = {draft.question for bundle in other for draft in bundle if draft.kind == "iterate"}
+    other = iterate_bundles(Sources(world.records, world.systems, Chance("another")))
+    fresh = {draft.question for bundle in other for draft in bundle}
     assert not fresh & {draft.question for draft in drafts}
 
 
