@@ -139,9 +139,7 @@ def _numbers(draft: Draft, world: Sources) -> list[float]:
     numbers = [text for text in texts if text.lstrip("-").replace(".", "", 1).isdigit()]
     values = [float(text) for text in numbers]
     row = [*(values[:4] + [np.nan] * 4)[:4], *([np.nan] * 3 + values[-3:])[-3:], float(len(values))]
-    row += [
-        float(len(text.partition(".")[2])) for text in ([*numbers[:1], "0"][0], [*numbers, "0"][-1 if numbers else 0])
-    ]
+    row += [float(len(text.partition(".")[2])) for text in (numbers or ["0"])[:1] + (numbers or ["0"])[-1:]]
     usual = world.systems[draft.system_id].parameters if draft.system_id in world.systems else {}
     changes = []
     for part in str(record.get("parameters", "")).split(" > ")[:2]:
