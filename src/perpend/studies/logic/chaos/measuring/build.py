@@ -256,14 +256,18 @@ def record_of(
 
 
 def kept(records: Sequence[Record], limits: plan.Quota) -> list[Record]:
-    """As many chaotic as other records of a system, in the order of the plan; a few where one side is lacking."""
+    """As many chaotic as other records of a system, in the order of the plan; a few where one side is lacking.
+
+    Those with noise, which chaos is not asked of, are kept besides.
+    """
     known = [(regime(record), record) for record in records]
     wild = [record for kind, record in known if kind == "Chaotic"]
-    calm = [record for kind, record in known if kind not in (None, "Chaotic")]
+    calm = [record for kind, record in known if kind not in (None, "Chaotic", "Noise")]
+    noisy = [record for kind, record in known if kind == "Noise"]
     share = min(len(wild), len(calm), limits.kept // 2)
     if share == 0:
-        return (wild or calm)[: limits.least]
-    return wild[:share] + calm[:share]
+        return (wild or calm)[: limits.least] + noisy
+    return wild[:share] + calm[:share] + noisy
 
 
 def collected(done: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[System, list[Record]]]:

@@ -27,6 +27,8 @@ _NO_VOLUME, _SOME_VOLUME = 1e-9, 1e-3
 _LEAST_DIVERGENCE = 0.01
 # A flow's own direction is neutral to within this rate, in 1 / T, or three errors.
 _NEUTRAL = 0.02
+# |divergence| T of a cycle that draws nothing in.
+_CENTRE = 3e-4
 # Two methods' exponents are apart beyond so many errors of both, this share of them, and this rate in 1 / T.
 _SIGMAS, _SHARE, _LEAST_GAP = 8.0, 0.05, 0.02
 
@@ -232,8 +234,18 @@ def _regime(ledger: Ledger, system: System, instance: Instance, first: Reading, 
         drawn = first.sign(0 if strobed else 1)
         ledger.put("spectrum", where=drawn == -1, AttractingCycle=True)
         ledger.put("equation", where=ledger.holds("VolumePreserving"), AttractingCycle=False)
-        ledger.put("orbit", where=drawn is None and first.body["spreads"], AttractingCycle=False)
+        ledger.put("orbit", where=_centre(first), AttractingCycle=False)
         ledger.put("definition", where=ledger.holds("AttractingCycle"), DimensionAboveTwo=False)
+
+
+def _centre(first: Reading) -> bool:
+    """Whether a cycle is one of many side by side: near starts end on others, and nothing contracts on average.
+
+    Other cycles alone do not show it: the extremes of a weakly attracting one are reached slowly.
+    """
+    divergence = first.body["divergence"]
+    calm = all(first.sign(i) is None for i in range(len(first.exponents)))
+    return bool(calm and first.body["spreads"] and divergence is not None and abs(divergence) * first.unit < _CENTRE)
 
 
 def _volume(ledger: Ledger, first: Reading) -> None:
