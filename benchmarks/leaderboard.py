@@ -44,8 +44,11 @@ from perpend.types import Estimate, Item, Message, Request, Response, Sampling
 
 Record = Mapping[str, JSON]
 MODEL = "smollm2"
+REPLY_TOKENS = 16
 AIM = 0.998
 """Share of decided facts on which the third program is to agree."""
+QUICK = 6
+"""Computed items of a quick board; there are twice as many bundles of each stratum."""
 SHOWN = 100
 """Disagreements that a page lists."""
 
@@ -127,29 +130,35 @@ def model_row(records: Sequence[Record], each: int, work: Path | None, workers: 
     known = _replies(work)
     names = [digest([str(record["question"]), MODEL, USER]) for record in chosen]
     missing = [k for k, name in enumerate(names) if name not in known]
-    if missing:
-        try:
-            asked = local_model(MODEL, workers=workers)
-        except PerpendError as error:
-            tell(f"the embedded model is not asked: {error}")
-            return None
-        requests = (
-            (k, Request((Message("user", USER.format(question=chosen[k]["question"])),), Sampling(max_tokens=8)))
-            for k in missing
-        )
-        done, progress = 0, Progress()
-        for batch in asked.answer(requests, Budget()):
-            for k, response in batch:
-                known[names[k]] = (response.text, response.finish)
-                if work is not None:
-                    with work.open("a", encoding="utf-8") as file:
-                        file.write(dumps({"name": names[k], "text": response.text, "finish": response.finish}) + "\n")
-            done += len(batch)
-            progress(f"replies of {MODEL}", done, len(missing))
-    read = reader(PARSERS[0])
-    outcomes = [read(Item("any", "any", "TRUE"), Response(*known[name][:1], finish=known[name][1])) for name in names]
-    answers = [{"VALID_TRUE": True, "VALID_FALSE": False}.get(outcome) for outcome, _ in outcomes]
+    try:
+        for k, response in asked([str(chosen[k]["question"]) for k in missing], workers):
+            name = names[missing[k]]
+            known[name] = (response.text, response.finish)
+            if work is not None:
+                with work.open("a", encoding="utf-8") as file:
+                    file.write(dumps({"name": name, "text": response.text, "finish": response.finish}) + "\n")
+    except PerpendError as error:
+        tell(f"the embedded model is not asked: {error}")
+        return None
+    read, anything = reader(PARSERS[0]), Item("any", "any", "TRUE")
+    outcomes = [read(anything, Response(text=known[name][0], finish=known[name][1]))[0] for name in names]
+    answers = [{"VALID_TRUE": True, "VALID_FALSE": False}.get(outcome) for outcome in outcomes]
     return row(f"local/{MODEL}, the embedded model", "none", chosen, answers)
+
+
+def asked(questions: Sequence[str], workers: int) -> Iterator[tuple[int, Response]]:
+    """The model's reply to each question, as they come, with the question's place."""
+    if not questions:
+        return
+    requests = (
+        (k, Request((Message("user", USER.format(question=text)),), Sampling(max_tokens=REPLY_TOKENS)))
+        for k, text in enumerate(questions)
+    )
+    done, progress = 0, Progress()
+    for batch in local_model(MODEL, workers=workers).answer(requests, Budget()):
+        yield from batch
+        done += len(batch)
+        progress(f"replies of {MODEL}", done, len(questions))
 
 
 def _replies(work: Path | None) -> dict[str, tuple[str | None, str | None]]:
@@ -274,7 +283,7 @@ def page(rows: Sequence[Row], facts: Sequence[Comparison], records: Sequence[Rec
         "Written by `python benchmarks/leaderboard.py --into docs/reference`; every number is computed. There is one",
         "column for each stratum and never one number for all. A cell is balanced accuracy with its 95% interval,",
         "clustered by the instance or pair that items share, then the number of items and, in brackets, what they are",
-        "worth as independent ones. A missing answer counts as wrong; — means: not asked.",
+        "worth as independent ones. A missing answer counts as wrong; — means: not asked, or too few items to tell.",
         "",
         f"{len(records)} items: {listed}. Digest of ids: `{digest([str(record['id']) for record in records])[:16]}`.",
         "",
@@ -308,12 +317,12 @@ def main() -> int:
     parser.add_argument("--into", type=Path, metavar="FOLDER", help="write leaderboard.md into this folder")
     given = parser.parse_args()
     world = sources()
-    solve = 12 if given.quick and given.solve is None else given.solve
-    records = [] if given.facts else items(world, 12 if given.quick else None)
+    solve = QUICK if given.quick and given.solve is None else given.solve
+    records = [] if given.facts else items(world, 2 * QUICK if given.quick else None)
     rows: list[Row] = []
     if given.facts:
         known = [{"id": one.id, "system_id": one.system_id} for one in world.records.values()]
-        ids = [str(one["id"]) for one in spread(known, 6 if given.quick and given.solve is None else given.solve)]
+        ids = [str(one["id"]) for one in spread(known, solve)]
     else:
         solved = spread([one for one in records if one["stratum"] == "compute"], solve)
         ids = instances_of(solved)
