@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,8 +15,10 @@ from perpend.studies.logic.chaos.records import Record, SystemWords
 FIXED_BY_NAME = frozenset(("henon", "logistic", "lorenz63", "lorenz96", "ricker_map", "rossler", "standard_map"))
 """Systems whose name and parameter names fix the equations by universal convention: half of their questions give no
 equations."""
-MOST_DECIMALS = 5
+MOST_DECIMALS = 7
 """An instance with a value that needs more decimals is not asked about: the value could not be printed plainly."""
+IRRATIONAL = {math.sqrt(2) - 1: "sqrt(2) - 1", math.sqrt(3) - 1: "sqrt(3) - 1"}
+"""Starts of maps that are exact in binary arithmetic, as a question writes them."""
 NOTES = {
     "damped_driven_pendulum": "The angle counts modulo a full turn.",
     "double_pendulum": "Angles count modulo a full turn.",
@@ -158,7 +161,8 @@ def decimals(value: float) -> int:
 
 def is_plain(record: Record) -> bool:
     """Whether all values and the start of an instance can be printed plainly."""
-    return all(decimals(value) <= MOST_DECIMALS for value in (*record.parameters.values(), *record.start))
+    starts = [value for value in record.start if value not in IRRATIONAL]
+    return all(decimals(value) <= MOST_DECIMALS for value in (*record.parameters.values(), *starts))
 
 
 def time_of(system: SystemWords) -> str:
@@ -235,7 +239,7 @@ def values_of(record: Record, manner: Manner, without: str = "") -> str:
 
 def start_of(system: SystemWords, record: Record) -> str:
     """'x = 0.1', '(x, y) = (0.1, 0.2)', or the bare numbers of a long state."""
-    figures = [plain_number(value) for value in record.start]
+    figures = [IRRATIONAL.get(value) or plain_number(value) for value in record.start]
     if len(figures) == 1 or system.kind == "delay":
         return f"{system.variables[0]} = {figures[0]}"
     if len(figures) == len(system.variables):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from perpend.errors import DataError
-from perpend.studies.logic.chaos.questions.settings import NOTES
+from perpend.studies.logic.chaos.questions.settings import IRRATIONAL, NOTES
 from perpend.studies.logic.chaos.questions.wordings import WORDINGS, all_definitions
 from perpend.studies.logic.chaos.questions.world import Sources
 from perpend.studies.logic.chaos.records import Record, SystemWords
@@ -54,6 +54,8 @@ def values_in(text: str, names: Sequence[str]) -> dict[str, list[float]]:
 
 def start_in(text: str, system: SystemWords) -> tuple[float, ...] | None:
     """The initial state that a text states; None where it states none."""
+    for value, written in IRRATIONAL.items():
+        text = text.replace(written, repr(value))
     found = _TUPLE.search(text)
     if found:
         return tuple(float(n) for n in found.group(1).split(", "))
