@@ -162,11 +162,19 @@ def doubt(system: System, instance: Instance, first: Reading, second: Reading) -
         return "near starts or the other tolerance end elsewhere"
     if first.end == "escaped" or second.end == "escaped":
         return None if first.end == second.end else "only one method escapes"
+    weak = weakness(system, instance, first)
+    return weak or (None if borne_out(first, second) else "the second method disagrees")
+
+
+def weakness(system: System, instance: Instance, first: Reading) -> str | None:
+    """What the first method's own numbers leave open of an orbit that stays; None: nothing."""
     if not resolved(system, instance, first):
         return "the exponents do not add up, or none is neutral"
     if first.end == "chaos" and (first.body["endured"] is None or first.sign(0) != 1):
         return "the chaos did not last"
-    return None if borne_out(first, second) else "the second method disagrees"
+    if first.end == "cycle" and _drawn(system, instance, first) != -1 and not _centre(first):
+        return "a closed orbit that is not seen to attract, nor to be one of many"
+    return None
 
 
 def borne_out(first: Reading, second: Reading) -> bool:
@@ -231,11 +239,15 @@ def _regime(ledger: Ledger, system: System, instance: Instance, first: Reading, 
         ledger.put("orbit", QuasiPeriodic=True)
     else:
         ledger.put("orbit", Periodic=True)
-        drawn = first.sign(0 if strobed else 1)
-        ledger.put("spectrum", where=drawn == -1, AttractingCycle=True)
+        ledger.put("spectrum", where=_drawn(system, instance, first) == -1, AttractingCycle=True)
         ledger.put("equation", where=ledger.holds("VolumePreserving"), AttractingCycle=False)
         ledger.put("orbit", where=_centre(first), AttractingCycle=False)
         ledger.put("definition", where=ledger.holds("AttractingCycle"), DimensionAboveTwo=False)
+
+
+def _drawn(system: System, instance: Instance, first: Reading) -> int | None:
+    """The sign of the exponent that says whether a cycle attracts: the first besides the flow's own direction."""
+    return first.sign(0 if stroboscopic(system, instance.values) else 1)
 
 
 def _centre(first: Reading) -> bool:
