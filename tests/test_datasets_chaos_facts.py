@@ -1,9 +1,11 @@
-"""The frozen facts: their form, their counts, and facts that the reference benchmark has wrong."""
+"""The frozen facts: their form, their counts, and facts that the reference benchmark or set 1 had wrong."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -44,7 +46,7 @@ def test_there_are_enough_systems_and_instances() -> None:
     assert set(core_systems()) <= set(SYSTEMS)
     assert len(SYSTEMS) - len(dysts) >= 30
     assert len(dysts) >= 100
-    assert len(RECORDS) >= 1500
+    assert len(RECORDS) >= 900
 
 
 def test_all_thirty_systems_of_the_reference_are_covered() -> None:
@@ -75,9 +77,38 @@ def test_nothing_is_in_two_regimes_and_chaos_has_its_numbers() -> None:
     for record in RECORDS:
         assert sum(record.facts.get(name, False) for name in REGIMES) <= 1, record.id
         if record.facts.get("Chaotic"):
-            exponents = record.numbers["lyapunov"]
+            exponents, errors = record.numbers["lyapunov"], record.numbers["lyapunov_error"]
             assert isinstance(exponents, list), record.id
-            assert exponents[0] * float(str(record.numbers["unit"])) > 0.02, record.id
+            assert isinstance(errors, list), record.id
+            assert exponents[0] > 2.9 * errors[0], record.id  # three errors, before rounding
+            assert "theorem" in record.methods.values() or "endured" in record.numbers, record.id
+
+
+def test_every_orbit_settled_for_long_before_it_was_measured() -> None:
+    for record in RECORDS:
+        if record.facts["Stochastic"]:
+            continue
+        unit, settled = float(str(record.numbers["unit"])), float(str(record.numbers["transient"]))
+        if record.facts["DiscreteTime"]:
+            assert settled >= 20_000, record.id
+        else:
+            assert settled >= min(5_000, 30_000 * unit) * (1 - 1e-6), record.id
+
+
+def test_where_no_start_is_stated_all_twelve_ended_alike() -> None:
+    looked = 0
+    for record in RECORDS:
+        starts = record.numbers.get("starts")
+        if isinstance(starts, dict) and not record.start_matters:
+            assert starts == {"same": 11}, record.id
+            looked += 1
+    assert looked >= 200
+
+
+def test_no_regime_is_undecided_and_cycles_attract_or_are_centres() -> None:
+    for record in RECORDS:
+        assert "Chaotic" in record.facts, record.id
+        assert not record.facts["Periodic"] or "AttractingCycle" in record.facts, record.id
 
 
 def test_knowing_the_system_does_not_give_the_regime() -> None:
@@ -95,8 +126,9 @@ def test_knowing_the_system_does_not_give_the_regime() -> None:
 def test_each_predicate_is_true_of_some_instances_and_false_of_others() -> None:
     counts = Counter((name, value) for record in RECORDS for name, value in record.facts.items())
     for name in PREDICATES:
-        assert counts[name, True] >= 15, name
-        assert counts[name, False] >= 15, name
+        # One system has noise; the plan measures the first of its settings.
+        least = 6 if name in ("Deterministic", "Stochastic") else 15
+        assert min(counts[name, True], counts[name, False]) >= least, name
 
 
 def test_what_the_reference_has_wrong_is_right_here() -> None:
@@ -110,8 +142,42 @@ def test_what_the_reference_has_wrong_is_right_here() -> None:
     assert all(r.facts["Bounded"] is False for r in RECORDS if r.facts["Stochastic"])
     energy = [r for r in RECORDS if r.system_id in ("dysts_henonheiles", "shm", "standard_map")]
     assert all(r.facts["VolumePreserving"] for r in energy)
-    assert not any(r.facts.get("StrangeAttractor") or r.facts.get("Dissipative") for r in energy)
+    assert not any(r.facts.get("Dissipative") for r in energy)
     assert "dysts_torus" not in SYSTEMS
+
+
+def test_named_faults_of_set_1_are_right_or_gone() -> None:
+    """Settings that an independent measurement found wrong, and multistable ones that did not state their start."""
+    regimes = (
+        ("lotka_volterra", {"k": 0.0}, "Periodic"), ("rossler", {"c": 6.0}, "Chaotic"),
+        ("dysts_jerkcircuit", {"eps": 1.91e-9}, "Chaotic"), ("dysts_hastingspowell", {"b2": 2.38}, "Chaotic"),
+        ("dysts_luchen", {"c": 18.7}, "Periodic"), ("chua_circuit", {"alpha": 14.1}, "Periodic"),
+        ("dysts_burkeshaw", {"n": 26.1}, "Periodic"), ("lorenz84", {"F": 8.8}, "Periodic"),
+        ("dysts_thomas", {"a": 0.346}, "Periodic"),
+    )  # fmt: skip
+    several = (
+        ("ikeda_map", {"u": 0.899}), ("dysts_aizawa", {}), ("henon", {"a": 1.07}), ("duffing", {"gamma": 0.68}),
+        ("circle_map", {"Omega": 0.7, "K": 2.7}), ("arnold_cat_map", {}),
+    )  # fmt: skip
+    for system_id, values, kind in regimes:
+        for record in like(system_id, values):
+            assert record.facts[kind], record.id
+    for system_id, values in several:
+        for record in like(system_id, values):
+            assert record.start_matters, record.id
+    assert not any(r.facts["AttractingCycle"] for r in like("lotka_volterra", {"k": 0.0}))
+    assert not any(r.facts["Bounded"] for r in like("dysts_halvorsen", {"b": 4.54}))
+    roots = [r for r in RECORDS if r.system_id in ("arnold_cat_map", "dysts_gingerbreadman_map")]
+    assert roots
+    assert all(r.numbers["start_words"] and r.start[0] == math.sqrt(2) - 1 for r in roots)
+
+
+def like(system_id: str, values: Mapping[str, float]) -> list[Record]:
+    """Frozen instances at these values and the system's own for all others; none, where it was not decided."""
+    if system_id not in SYSTEMS:
+        return []
+    wanted = {**SYSTEMS[system_id].parameters, **values}
+    return [r for r in RECORDS if r.system_id == system_id and r.parameters == wanted]
 
 
 def test_a_delay_is_a_matter_of_its_value_not_of_a_letter() -> None:
