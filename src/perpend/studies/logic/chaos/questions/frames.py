@@ -154,22 +154,23 @@ def layout(
     `setting` and `definition` are whole sentences; either may be ''. The definition stands after the setting, at times
     before it. `only` restricts the forms; where none of it fits, every form that fits may be used.
     """
-    fit = [name for name in AFTER if name in _fitting(statement)]
-    if setting and statement.far and chance.share("claim first", *key) < FIRST_SHARE:
-        fit = [name for name in BEFORE if name in _fitting(statement)]
-    wanted = [name for name in _fitting(statement) if name in only and (setting or name in AFTER)]
-    form = chance.pick(wanted or fit, "layout", *key)
+    after, before = _fitting(statement)
+    first = bool(setting) and bool(before) and chance.share("claim first", *key) < FIRST_SHARE
+    wanted = [name for name in (*after, *(before if setting else ())) if name in only]
+    form = chance.pick(wanted or (before if first else after), "layout", *key)
     return form, laid_out(chance, key, form, statement, (setting, definition))
 
 
-def _fitting(statement: Statement) -> list[str]:
+def _fitting(statement: Statement) -> tuple[list[str], list[str]]:
+    """The forms for a place after the setting and for one before it."""
+    begins = begins_sentence(statement.claim)
     after = [
         name
         for name, form in AFTER.items()
-        if (statement.asks or "sks}" not in form) and (begins_sentence(statement.claim) or "{Claim}" not in form)
+        if (statement.asks or "sks}" not in form) and (begins or "{Claim}" not in form)
     ]
     before = [name for name, form in BEFORE.items() if statement.far_asks or "sks}" not in form]
-    return after + (before if statement.far else [])
+    return after, before if statement.far else []
 
 
 def laid_out(chance: Chance, key: Sequence[str], form: str, statement: Statement, context: tuple[str, str]) -> str:

@@ -30,7 +30,7 @@ from perpend.studies.logic.chaos.questions.variants.voices import BOUNDED, ELSEW
 from perpend.studies.logic.chaos.questions.wordings import WORDINGS
 from perpend.studies.logic.chaos.questions.world import Sources
 
-ORBITS = {PARAPHRASE: 34, PERTURBATION: 28, LURE: 70}
+ORBITS = {PARAPHRASE: 34, PERTURBATION: 28, LURE: 110}
 """How many squares of short orbits are kept for each use."""
 _TURNS = (PARAPHRASE, LURE, PERTURBATION, PARAPHRASE, LURE, PERTURBATION, PARAPHRASE, LURE, PERTURBATION, PARAPHRASE)
 """What the squares of facts from equations are for, in turn."""
