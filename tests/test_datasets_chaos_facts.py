@@ -155,7 +155,7 @@ def test_named_faults_of_set_1_are_right_or_gone() -> None:
         ("dysts_burkeshaw", {"n": 26.1}, "Periodic"), ("lorenz84", {"F": 8.8}, "Periodic"),
         ("dysts_thomas", {"a": 0.346}, "Periodic"),
     )  # fmt: skip
-    several = (
+    several: tuple[tuple[str, dict[str, float]], ...] = (
         ("ikeda_map", {"u": 0.899}), ("dysts_aizawa", {}), ("henon", {"a": 1.07}), ("duffing", {"gamma": 0.68}),
         ("circle_map", {"Omega": 0.7, "K": 2.7}), ("arnold_cat_map", {}),
     )  # fmt: skip

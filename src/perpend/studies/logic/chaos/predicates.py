@@ -2,7 +2,7 @@
 
 An instance is a system with all parameter values stated; 'the orbit' is the one from the stated initial state (any
 start near it, where none is stated) after its transient. λ is a Lyapunov exponent, T the instance's unit of time: one
-iterate, one forcing period, one delay, or one oscillation. What decides a predicate is in measuring/decide.py.
+iterate, one forcing period, or one oscillation. What decides a predicate is in measuring/decide.py.
 """
 
 from __future__ import annotations

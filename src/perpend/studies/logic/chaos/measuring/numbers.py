@@ -1,7 +1,7 @@
 """The numbers of one orbit: exponents with error bars, whether it came to rest, closed, or stayed open.
 
 Everything is measured with the engine's adaptive integrator. Times are in the system's own time; T is the instance's
-unit: one iterate, one forcing period, one delay, or one oscillation.
+unit: one iterate, one forcing period, or one oscillation.
 """
 
 from __future__ import annotations
