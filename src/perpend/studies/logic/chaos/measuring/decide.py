@@ -330,10 +330,12 @@ def rounded(value: float, error: float) -> float:
 def numbers_of(system: System, instance: Instance, first: Reading, facts: Facts) -> dict[str, JSON]:
     """The measured numbers with their errors, of an instance whose regime was decided; of another nothing."""
     body: dict[str, JSON] = {"unit": float(f"{first.unit:.6g}"), "transient": float(f"{first.body['transient']:.6g}")}
+    if words := start_words(system.system_id):
+        body["start_words"] = list(words)
     _, exact = by_theorem(system, instance)
     if exact:
         body["lyapunov"], body["lyapunov_error"] = [round(x, 6) + 0.0 for x in exact], [0.0, 0.0]
-        return {**body, "lyapunov_complete": True, "start_words": list(start_words(system.system_id))}
+        return {**body, "lyapunov_complete": True}
     if first.end == "escaped" or not any(facts.get(name, (False, ""))[0] for name in REGIMES):
         return body
     pairs = list(zip(first.exponents, first.errors, strict=True))
@@ -353,8 +355,6 @@ def numbers_of(system: System, instance: Instance, first: Reading, facts: Facts)
         if stroboscopic(system, instance.values):
             body["period"] = first.body["period"]
         body["period_time"] = float(f"{first.body['period_time']:.4g}")
-    if words := start_words(system.system_id):
-        body["start_words"] = list(words)
     body["starts"] = _counted(["same" if first.end == end else end for end in first.body["others"]])
     return body
 
