@@ -79,9 +79,9 @@ def test_a_run_with_set_1_is_asked_resumed_published_and_analysed(tmp_path: Path
     assert chaosbench("eval", "--resume", run)[0] == 0
     code, said = chaosbench("publish-run", "--run", run)
     assert code == 0, said
-    assert f"pass  dataset SHA equals the freeze    {SET_1}" in said
-    assert "pass  items are the canonical ones" in said
-    assert "30 items, drawn again" in said
+    lines = {" ".join(line.split()) for line in said.splitlines()}
+    assert f"pass dataset SHA equals the freeze {SET_1}" in lines
+    assert "pass items are the canonical ones 30 items, drawn again" in lines
     code, said = chaosbench("analyze-runs", "--runs-dir", "published_results/runs", "--out-dir", "out")
     assert code == 0, said
     assert "1 run, 0 not accepted, 0 errors" in said

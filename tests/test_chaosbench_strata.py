@@ -92,7 +92,7 @@ def test_the_headline_is_the_strata_and_no_page_has_one_number(run: Path, tmp_pa
     if mixed not in each:
         assert f"balanced accuracy {mixed}" not in report
     assert "## Strata" in summary
-    assert "| Balanced accuracy |" not in summary
+    assert "\n| Balanced accuracy |" not in summary
     assert "Effective n" in summary
     assert "whole pairs right" in report
     code, said = chaosbench("publish-run", "--run", run)
