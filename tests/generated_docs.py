@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from perpend.cli import cli
-from tests import floor_plan
+from tests import chaos_page, floor_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -62,11 +62,17 @@ def mutants_page() -> str:
     return f"{head}<!-- mutants -->\n{mutants.told()}\n<!-- /mutants -->{rest.partition('<!-- /mutants -->')[2]}"
 
 
+def items_page() -> str:
+    """The page on the logic items with counts and examples of the packaged set."""
+    return chaos_page.filled((ROOT / "docs" / "reference" / "items-chaos.md").read_text(encoding="utf-8"))
+
+
 PAGES = {
     "docs/explanation/architecture.md": architecture_page,
     "docs/explanation/mutants.md": mutants_page,
     "docs/figures/floor-plan.svg": floor_plan.picture,
     "docs/reference/cli.md": cli_page,
+    "docs/reference/items-chaos.md": items_page,
     "docs/reference/run-format.md": schema_page,
 }
 
