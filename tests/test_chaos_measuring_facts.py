@@ -94,6 +94,8 @@ def test_chaos_that_both_methods_see_is_chaos() -> None:
         (first("chaos", LORENZ), second("escaped", ()), "only one method"),
         (first("unclear", LORENZ, why="0–1 test"), second("moves", LORENZ), "0–1 test"),
         (first("rest", (-1.0, -1.0, -9.0)), second("moves", (-1.0, -1.0)), "second method"),
+        (first("torus", (0.0, 0.0, -9.0)), second("moves", (0.0, 0.02)), "second method"),
+        (first("cycle", (0.0, -1e-3, -9.0)), second("moves", (0.0, -1e-3)), "not seen to attract"),
     ],
 )
 def test_a_doubt_leaves_the_regime_undecided(one: dict[str, Any], two: dict[str, Any], why: str) -> None:

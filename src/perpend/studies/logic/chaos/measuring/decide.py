@@ -186,7 +186,8 @@ def borne_out(first: Reading, second: Reading) -> bool:
         return second.sign(0) == 1
     if first.end == "rest":
         return second.end == "rest" and second.sign(0) == -1
-    return second.end == "moves" and second.sign(0) != 1 and second.body.get("period_agrees") is not False
+    grows = any(second.sign(i) == 1 for i in range(len(second.exponents)))
+    return second.end == "moves" and not grows and second.body.get("period_agrees") is not False
 
 
 def apart(exponent: float, error: float, second: Reading, i: int) -> bool:
