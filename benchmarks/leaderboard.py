@@ -38,7 +38,7 @@ from perpend.studies.logic.chaos.solving.again import Comparison, compared, meas
 from perpend.studies.logic.chaos.solving.answers import answer, instances_of, spread
 from perpend.studies.logic.chaosbench.attacks import attacks
 from perpend.studies.logic.chaosbench.folds import Attacked
-from perpend.studies.logic.design import PARSERS, USER
+from perpend.studies.logic.design import PARSERS, USER, second_turn
 from perpend.studies.logic.replies import reader
 from perpend.types import Estimate, Item, Message, Request, Response, Sampling
 
@@ -147,18 +147,23 @@ def model_row(records: Sequence[Record], each: int, work: Path | None, workers: 
 
 
 def asked(questions: Sequence[str], workers: int) -> Iterator[tuple[int, Response]]:
-    """The model's reply to each question, as they come, with the question's place."""
+    """The model's reply to each question with the question's place; asked once more where a reply has no label."""
     if not questions:
         return
-    requests = (
-        (k, Request((Message("user", USER.format(question=text)),), Sampling(max_tokens=REPLY_TOKENS)))
-        for k, text in enumerate(questions)
-    )
-    done, progress = 0, Progress()
-    for batch in local_model(MODEL, workers=workers).answer(requests, Budget()):
-        yield from batch
-        done += len(batch)
-        progress(f"replies of {MODEL}", done, len(questions))
+    again, progress, done = second_turn(PARSERS[0]), Progress(), 0
+    model, anything = local_model(MODEL, workers=workers), Item("any", "any", "TRUE")
+    talks = {k: (Message("user", USER.format(question=text)),) for k, text in enumerate(questions)}
+    later: dict[int, tuple[Message, ...]] = {}
+    for turn in (talks, later):
+        requests = ((k, Request(messages, Sampling(max_tokens=REPLY_TOKENS))) for k, messages in turn.items())
+        for batch in model.answer(requests, Budget()) if turn else ():
+            for k, response in batch:
+                if turn is talks and again.wanted(anything, response):
+                    later[k] = again.render(talks[k], response)
+                else:
+                    done += 1
+                    yield k, response
+            progress(f"replies of {MODEL}", done, len(questions))
 
 
 def _replies(work: Path | None) -> dict[str, tuple[str | None, str | None]]:

@@ -27,12 +27,15 @@ from perpend.studies.logic.chaos.solving.regime import (
     exponents_of,
     liveliest,
     section,
+    unclear,
 )
 
 _TRANSIENT = 5_000.0
-# Of a flow: how long it is looked at first, and how finely.
-_FIRST, _SAMPLED = 250.0, 0.05
+# Of a flow: how long it is looked at first, and how finely then and later.
+_FIRST, _FINELY, _SAMPLED = 250.0, 0.01, 0.05
 _UNITS = 1_500
+# How much longer it is measured once more where signs are not clear.
+_LONGER = 6
 # How often in a unit the displacements are renewed: those that shrink fast are lost soon.
 _PARTS = 16
 _ITERATES = 30_000
@@ -113,13 +116,15 @@ class _Orbit:
         if status != DONE:
             return self._ended(status, np.vstack([start, states]))
         base = self._unwound(states[-1], time)
+        is_strobed = self.notation.is_map or self.forcing is not None
         parts, units = (1, _ITERATES) if self.notation.is_map else (_PARTS, _UNITS)
-        states, growth, _, status = self.whole.follow(base, time, unit / parts, parts * units)
+        states, growth, now, status = self.whole.follow(base, time, unit / parts, parts * units)
+        if status == DONE and unclear(*exponents_of(growth, unit / parts), unit, is_strobed=is_strobed):
+            states, growth, _, status = self.whole.follow(states[-1], now, unit / parts, parts * units * _LONGER)
         if status != DONE:
             return self._ended(status, states)
         exponents, errors = exponents_of(growth, unit / parts)
         seen = self._seen(states)
-        is_strobed = self.notation.is_map or self.forcing is not None
         points = seen[parts - 1 :: parts][-_STROKES:] if is_strobed else self._section(base, time, unit)
         volume = float(np.mean(self._volumes(states, time)))
         return decided(Motion(seen, points, exponents, errors, unit, is_strobed, volume))
@@ -134,10 +139,10 @@ class _Orbit:
             count = _ITERATES if self.notation.is_map else math.ceil(max(400.0, _TRANSIENT / unit))
             states, _, time, status = self.plain.follow(start, 0.0, unit, count)
             return states, time, unit, status
-        states, _, time, status = self.plain.follow(start, 0.0, _SAMPLED, math.ceil(_FIRST / _SAMPLED))
+        states, _, time, status = self.plain.follow(start, 0.0, _FINELY, math.ceil(_FIRST / _FINELY))
         if status != DONE:
             return states, time, 1.0, status
-        unit = self._oscillation(states, _SAMPLED)
+        unit = self._oscillation(states, _FINELY)
         span = max(400 * unit, min(_TRANSIENT, 20_000 * unit))
         fine = min(unit / 20, max(_SAMPLED, span / 200_000))
         states, _, time, status = self.plain.follow(states[-1], time, fine, math.ceil(span / fine))

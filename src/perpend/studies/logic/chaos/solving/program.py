@@ -25,10 +25,11 @@ DONE, ESCAPED = 0, 1
 """Why a run ended; any other number: no step was small enough, or there were too many."""
 _FOLDER = Path(__file__).parent
 _TOLERANCE = 1e-10
+# Beyond this, and a thousand times beyond the state that a run begins with, an orbit has left.
 _BOUND = 1e6
 # In units of the orbit's size: far above the integrator's error, far below its bends.
 _DISPLACED = 1e-6
-_MOST_STEPS = 20_000_000
+_MOST_STEPS = 40_000_000
 _HEAD = """
 #include <math.h>
 #define N {n}
@@ -68,7 +69,7 @@ class Program:
         size = max(1e-2, float(np.abs(state).max()))
         done = self.library.follow(
             _place(x), ctypes.byref(now), _place(self.parameters), ctypes.c_double(interval), ctypes.c_long(count),
-            ctypes.c_double(_DISPLACED * size), ctypes.c_double(_TOLERANCE), ctypes.c_double(_BOUND * max(1.0, size)),
+            ctypes.c_double(_DISPLACED * size), ctypes.c_double(_TOLERANCE), ctypes.c_double(max(_BOUND, 1e3 * size)),
             ctypes.c_long(_MOST_STEPS), _place(states), _place(growth), ctypes.byref(status),
         )  # fmt: skip
         return states[:done], growth[:done], now.value, status.value

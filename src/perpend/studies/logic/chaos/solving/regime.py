@@ -63,6 +63,14 @@ def exponents_of(growth: Array, interval: float) -> tuple[Array, Array]:
     return blocks.mean(axis=0)[order], (blocks.std(axis=0, ddof=1) / 4)[order]
 
 
+def unclear(exponents: Array, errors: Array, unit: float, *, is_strobed: bool) -> bool:
+    """Whether the sign of one of the two largest exponents is open: too large for none, and within three errors."""
+    # A chaotic flow of three variables has one positive exponent and its own direction.
+    count = 1 if exponents[0] > 3 * errors[0] and len(exponents) <= 3 and not is_strobed else 2
+    first, wrong = np.abs(exponents[:count]), errors[:count]
+    return bool(np.any((first * unit > _NONE) & (first <= 3 * wrong)))
+
+
 def liveliest(seen: Array) -> tuple[int, float]:
     """The column that moves most against its own size, and its middle."""
     column = int(np.argmax(np.ptp(seen, axis=0) / (1e-12 + np.abs(seen).max(axis=0))))
@@ -95,7 +103,8 @@ def decided(motion: Motion) -> Solved:
     facts = {"Bounded": True, "PositiveLargestLyapunov": positive, "Dissipative": motion.volume * unit < -_NONE}
     numbers = (tuple(exponents.tolist()), tuple(errors.tolist()), unit)
     below = 0 if motion.is_strobed else 1
-    drawn = below >= len(exponents) or bool(exponents[below] * unit < -_NONE and exponents[below] < -3 * errors[below])
+    falls = below >= len(exponents) or bool(exponents[below] * unit < -_NONE)
+    drawn = falls and (below >= len(exponents) or bool(exponents[below] < -3 * errors[below]))
     period: int | None = None
     if span <= _REST * size:
         if exponents[0] >= 0:
@@ -108,7 +117,7 @@ def decided(motion: Motion) -> Solved:
         # On a torus two directions are neutral, of strokes or iterates one; so an orbit that is drawn in repeats.
         kind = "QuasiPeriodic" if period is None and not drawn else "Periodic"
     facts |= {name: name == kind for name in REGIMES}
-    facts["AttractingCycle"] = kind == "Periodic" and drawn
+    facts["AttractingCycle"] = kind == "Periodic" and falls
     second = len(exponents) > 1 and exponents[1] * unit > _NONE and exponents[1] > 3 * errors[1]
     facts["Hyperchaotic"] = kind == "Chaotic" and bool(second)
     facts["DimensionAboveTwo"] = _dimension(exponents, kind) > 2
