@@ -67,9 +67,9 @@ ONES = (
     ("the right one is the {place}", "is the right one the {place}"),
 )
 PLACES = ("first", "second", "third")
-OWN = {TRANSITION: 3, THREE: 3}
+OWN = {TRANSITION: 2, THREE: 2}
 """How often an instance may stand in the transitions of one pair of regimes, and in triples of one regime."""
-MOST = {TRANSITION: 3, THREE: 3}
+MOST = {TRANSITION: 2, THREE: 2}
 """The same over all pairs of regimes, and over all regimes; each gives two items."""
 
 
