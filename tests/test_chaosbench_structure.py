@@ -180,6 +180,9 @@ def test_a_start_that_matters_is_stated() -> None:
     assert structure.starts([item(0, instance="s1:a=1")], needed).passed
     assert not structure.starts([{**stated, "question": "From (x, y) = (0.25, 1), is it so?"}], needed).passed
     assert not structure.starts([item(0, instance="s1:a=1 > s2:a=1")], needed).passed
+    root = {"s2:a=1": (2**0.5 - 1, 3**0.5 - 1)}
+    assert structure.starts([{**stated, "question": "From (sqrt(2) - 1, sqrt(3) - 1), is it so?"}], root).passed
+    assert not structure.starts([{**stated, "question": "From (sqrt(2) - 1, sqrt(5) - 1), is it so?"}], root).passed
 
 
 def test_facts_are_frozen_and_decided() -> None:

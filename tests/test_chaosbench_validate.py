@@ -240,3 +240,10 @@ def test_training_rows_of_one_class_give_that_class() -> None:
     train, test = np.array([True, True, False]), np.array([False, False, True])
     assert made.answers(np.array([1.0, 1.0, 0.0]), train, test).tolist() == [1.0]
     assert made.answers(np.array([1.0, 1.0, 0.0]), train & False, test).tolist() == [0.0]
+
+
+def test_a_sign_that_stands_alone_is_no_number() -> None:
+    one = record(1, question="Is x' = x - y so?")
+    other = record(2, question="Is x' = x + y so?", system_id=one["system_id"])
+    assert exact_duplicates([one, other]) == []
+    assert near_duplicates([one, other]) == []

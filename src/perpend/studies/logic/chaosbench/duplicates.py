@@ -43,7 +43,7 @@ def near_duplicates(records: Sequence[Mapping[str, JSON]]) -> list[tuple[str, st
     blocks: dict[tuple[str, ...], list[int]] = {}
     words = [words_of(text_of(record, "question")) for record in records]
     for row, record in enumerate(records):
-        numbers = sorted(word for word in words[row] if word.lstrip("+-−")[0].isdigit())
+        numbers = sorted(word for word in words[row] if word.lstrip("+-−")[:1].isdigit())
         key = (*(text_of(record, tag) for tag in INSTANCE_TAGS), *numbers)
         blocks.setdefault(key, []).append(row)
     groups = [{text_of(record, tag) for tag in (*GROUP_TAGS, "pair")} - {""} for record in records]

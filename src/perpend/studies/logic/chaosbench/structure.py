@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -147,7 +148,7 @@ CONVENTIONS: Mapping[str, tuple[re.Pattern[str], tuple[str, ...]]] = {
     ),
     "dissipative": (re.compile(r"\bdissipative\b"), ("volume", "divergence", "exponents", "determinant")),
     "conservative": (re.compile(r"\b(?:conservative|volume-preserving)\b"), ("volume", "divergence", "determinant")),
-    "least period": (re.compile(r"\bleast period\b"), ("smallest", "fewest", "different points")),
+    "least period": (re.compile(r"\bleast period\b"), ("smallest", "fewest", "different points", "for the first time")),
     "Kaplan–Yorke dimension": (re.compile(r"\bKaplan[–-]Yorke"), ("sum", "add", "L1 +")),
     "permutation entropy": (re.compile(r"\bpermutation entropy"), ("order", "pattern")),
     "sensitive dependence": (re.compile(r"\bsensitive(?:ly)? depend"), ("nearby", "close", "neighbour", "exponent")),
@@ -178,14 +179,25 @@ def definitions(records: Records) -> Gate:
     return Gate(name, not bad, first(bad, seen, "uses of a term that is a convention"))
 
 
+_ROOT = re.compile(r"\bsqrt\((\d+)\) ([-+]) (\d+)")
+_SAME = 1e-9
+
+
+def _stated(question: str) -> list[float]:
+    """The sizes of the numbers of a question, those written as a root less or more a whole number among them."""
+    roots = (math.sqrt(int(a)) + (int(b) if sign == "+" else -int(b)) for a, sign, b in _ROOT.findall(question))
+    return [abs(x) for x in (*map(float, numbers_in(question)), *roots)]
+
+
 def starts(records: Records, needed: Mapping[str, Sequence[float]]) -> Gate:
     """Where the start decides, the question states it: each of its numbers. `needed` has the start by instance."""
     bad, seen = [], 0
     for record in records:
-        numbers = {abs(float(text)) for text in numbers_in(text_of(record, "question"))}
+        numbers: list[float] | None = None
         for instance in text_of(record, "instance").split(" > "):
             if instance in needed:
                 seen += 1
-                if any(abs(x) not in numbers for x in needed[instance]):
+                numbers = _stated(text_of(record, "question")) if numbers is None else numbers
+                if not all(any(abs(abs(x) - y) <= _SAME for y in numbers) for x in needed[instance]):
                     bad.append(f"{text_of(record, 'id')}: the start of {instance} is not in it")
     return Gate("starts are stated", not bad, first(bad, seen, "uses of an instance whose start matters"))
