@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perpend.report.style import drawable
 from perpend.studies.logic.chaosbench.analyze import Analysis
+from perpend.studies.logic.metrics import Measured
 from perpend.types import Estimate
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def points(analysis: Analysis) -> list[Point]:
     """Every run, or each of its strata, and shortcut with a defined balanced accuracy, runs first."""
     shown = []
     for run in analysis.runs:
-        strata = [(f", {name}", one) for name, one in run.strata.items()]
+        strata: list[tuple[str, Measured | None]] = [(f", {name}", one) for name, one in run.strata.items()]
         for what, measured in strata or [("", run.measured)]:
             if measured is None or "balanced_accuracy" not in measured.estimates:
                 continue
