@@ -139,7 +139,7 @@ def test_an_orbit_that_leaves_by_both_methods_is_unbounded_and_nothing_else() ->
     assert "DimensionAboveTwo" not in record.facts
 
 
-@pytest.mark.parametrize("end", ["escaped", "unclear", "cycle"])
+@pytest.mark.parametrize("end", ["escaped", "unclear"])
 def test_one_start_that_ends_otherwise_makes_the_start_matter(end: str) -> None:
     one = first("chaos", LORENZ, others=["chaos"] * 10 + [end])
     record = lorenz(one, second("moves", LORENZ))
@@ -270,8 +270,8 @@ def both(place: Instance) -> Record:
     ("place", "kinds", "states_start"),
     [
         (instance("lotka_volterra", k=0.0), ("Periodic",), True),
-        (instance("ikeda_map", u=0.899), REGIMES, True),
-        (instance("henon", a=1.07), REGIMES, True),
+        (instance("ikeda_map", u=0.899), (*REGIMES, None), True),
+        (instance("henon", a=1.07), (*REGIMES, None), True),
         (instance("circle_map", Omega=0.7, K=2.7), REGIMES, True),
         (instance("henon", a=1.24), ("Periodic",), True),
         (instance("lorenz63", rho=8.13), ("FixedPointAttractor",), False),
@@ -398,3 +398,41 @@ def test_the_order_of_work_is_round_by_round() -> None:
     assert [piece.system_id for piece in todo] == ["logistic", "tent_map", "logistic", "tent_map"]
     assert {piece.stage for piece in todo} == {"first"}
     assert [piece.name for piece in building.pieces(("logistic",), {}, ("first",))] == ["plan logistic"]
+
+
+@pytest.mark.parametrize(
+    ("end", "exponents", "others"),
+    [
+        ("chaos", LORENZ, ["chaos"] * 10 + ["cycle"]),
+        ("cycle", (0.0, -0.2, -14.5), ["cycle"] * 10 + ["chaos"]),
+        ("cycle", (0.0, -0.2, -14.5), ["cycle"] * 5 + ["unclear"] * 6),
+    ],
+)
+def test_where_a_chaotic_transient_may_choose_the_attractor_nothing_is_decided(
+    end: str, exponents: Sequence[float], others: list[str]
+) -> None:
+    two = second("moves" if end == "chaos" else "closed", exponents)
+    assert "a transient decides" in str(
+        doubt(
+            CORE["lorenz63"],
+            instance("lorenz63"),
+            Reading.of(first(end, exponents, others=others)),
+            Reading.of(two),
+        )
+    )
+    assert regime(lorenz(first(end, exponents, others=others), two)) is None
+
+
+def test_the_dimension_of_a_forced_flow_is_a_convention() -> None:
+    forced = (0.1, -0.4)
+    record = record_of(CORE["duffing"], instance("duffing"), first("chaos", forced), second("moves", forced))
+    assert regime(record) == "Chaotic"
+    assert "DimensionAboveTwo" not in record.facts
+
+
+def test_a_cycle_that_was_reached_only_in_a_longer_run_is_undecided() -> None:
+    cycle = (0.0, -0.2, -14.5)
+    one, two = first("cycle", cycle, transient=40_000.0), second("closed", cycle)
+    assert doubt(CORE["lorenz63"], instance("lorenz63"), Reading.of(one), Reading.of(two)) == (
+        "it settled only in a longer run"
+    )

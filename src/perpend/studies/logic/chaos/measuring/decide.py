@@ -16,6 +16,13 @@ import numpy as np
 from perpend.canon import JSON
 from perpend.studies.logic.chaos.indicators import kaplan_yorke
 from perpend.studies.logic.chaos.instances import Instance, start_words
+from perpend.studies.logic.chaos.measuring.endure import (
+    DELAY_TRANSIENT_UNITS,
+    TRANSIENT_ITERATES,
+    TRANSIENT_MOST,
+    TRANSIENT_TIME,
+    TRANSIENT_UNITS,
+)
 from perpend.studies.logic.chaos.measuring.numbers import LEAST_RATE, SUM_TOLERANCE, stroboscopic
 from perpend.studies.logic.chaos.system import System
 
@@ -170,11 +177,40 @@ def weakness(system: System, instance: Instance, first: Reading) -> str | None:
     """What the first method's own numbers leave open of an orbit that stays; None: nothing."""
     if not resolved(system, instance, first):
         return "the exponents do not add up, or none is neutral"
+    if first.end != "chaos" and first.body["transient"] > 2 * _usual_transient(system, instance, first.unit):
+        return "it settled only in a longer run"
+    if _chosen_by_chaos(first):
+        return "chaos beside a calm attractor, or most starts unclear: which of them is reached, a transient decides"
     if first.end == "chaos" and (first.body["endured"] is None or first.sign(0) != 1):
         return "the chaos did not last"
     if first.end == "cycle" and _drawn(system, instance, first) != -1 and not _centre(first):
         return "a closed orbit that is not seen to attract, nor to be one of many"
     return None
+
+
+def _usual_transient(system: System, instance: Instance, unit: float) -> float:
+    """How long an orbit gets to settle before it is given longer."""
+    if system.kind == "map":
+        return TRANSIENT_ITERATES
+    if system.is_delayed(instance.values):
+        return max(TRANSIENT_TIME, DELAY_TRANSIENT_UNITS * unit)
+    return max(TRANSIENT_UNITS * unit, min(TRANSIENT_TIME, TRANSIENT_MOST * unit))
+
+
+def _chosen_by_chaos(first: Reading) -> bool:
+    """Whether a chaotic transient may decide where the orbit ends, so that another integrator may end elsewhere.
+
+    Of a motion that contracts: other starts end in chaos and this one does not, or the other way round; or half of the
+    other starts of a calm one had not settled. Where volume is kept, calm and chaotic orbits lie side by side for good.
+    """
+    others = tuple(first.body.get("others", ()))
+    volume = first.body["volume"]
+    if (volume is not None and volume < _SOME_VOLUME) or not others:
+        return False
+    calm = ("rest", "cycle", "torus")
+    if first.end == "chaos":
+        return any(end in calm for end in others)
+    return "chaos" in others or 2 * others.count("unclear") > len(others)
 
 
 def borne_out(first: Reading, second: Reading) -> bool:
@@ -223,13 +259,15 @@ def _regime(ledger: Ledger, system: System, instance: Instance, first: Reading, 
     _volume(ledger, first)
     strobed = stroboscopic(system, instance.values)
     dimension = system.dimension(instance.values)
-    ledger.put("equation", where=dimension is not None and dimension <= 2, DimensionAboveTwo=False)
+    # Whether time counts as a dimension of a forced flow is a convention.
+    counted = not system.is_forced(instance.values)
+    ledger.put("equation", where=counted and dimension is not None and dimension <= 2, DimensionAboveTwo=False)
     if first.end == "chaos":
         ledger.put("spectrum", PositiveLargestLyapunov=True)
         ledger.put("definition", Chaotic=True)
         _hyperchaos(ledger, first, second, strobed=strobed, dimension=dimension)
         whole = kaplan_yorke(np.array(first.exponents))
-        if ledger.holds("Dissipative") and whole is not None:
+        if counted and ledger.holds("Dissipative") and whole is not None:
             ledger.put("spectrum", where=abs(whole - 2) > 3 * dimension_error(first), DimensionAboveTwo=whole > 2)
         return
     ledger.put("spectrum", PositiveLargestLyapunov=False)

@@ -191,7 +191,8 @@ def tag_of(parameters: Mapping[str, float]) -> str:
 
 
 def fitting(system: SystemWords, forms: Sequence[str]) -> list[str]:
-    """The forms that suit a name: no second 'with' after it, no verb in the singular after a plural."""
+    """The forms that suit a system: no second 'with' after its name, no verb in the singular after a plural, no
+    'parameters' of a system that has one."""
     plural = system.name.endswith(("equations", "systems"))
     # A map is not integrated.
     verb = "integrates" if system.kind == "map" else "iterates"
@@ -200,6 +201,7 @@ def fitting(system: SystemWords, forms: Sequence[str]) -> list[str]:
         for form in forms
         if not (" with " in system.name and ("name} with {values}" in form))
         and not (plural and form.startswith("{Name}"))
+        and not (len(system.parameters) == 1 and "arameters" in form)
         and verb not in form
     ]
 
