@@ -34,6 +34,8 @@ _TRANSIENT = 5_000.0
 # Of a flow: how long it is looked at first, and how finely then and later.
 _FIRST, _FINELY, _SAMPLED = 250.0, 0.01, 0.05
 _UNITS = 1_500
+# How long chaos must last, in units of time or oscillations, whichever is less; and how exactly it is followed.
+_ENDURED, _LOOSE = 40_000.0, 1e-7
 # How much longer it is measured once more where signs are not clear.
 _LONGER = 6
 # How often in a unit the displacements are renewed: those that shrink fast are lost soon.
@@ -42,7 +44,7 @@ _ITERATES = 30_000
 _STROKES = 2_000
 _VOLUMES = 1_500
 # A divergence below this is none.
-_NO_VOLUME = 1e-6
+_NO_VOLUME, _NEAR = 1e-6, 20.0
 _GOLDEN = (math.sqrt(5) - 1) / 2
 # Of a delay equation: steps and exponents, delays that are left out at least, delays that are measured.
 _DELAY_STEPS, _DELAY_EXPONENTS = 400, 5
@@ -74,7 +76,7 @@ def solve(words: SystemWords, values: Mapping[str, float], start: tuple[float, .
     if len(words.variables) == n and set(words.variables) == set(notation.variables):
         # A start is stated in the order of the system's variables, the equations may have another.
         state = np.array([start[words.variables.index(name)] for name in notation.variables])
-    plain, whole = program(notation, values, 0), program(notation, values, n)
+    plain, whole = program(notation, values, 0, start), program(notation, values, n, start)
     orbit = _Orbit(_angles(words, notation), notation, plain, whole, _forcing(plain, notation, words, values))
     return orbit.solved(state)
 
@@ -111,11 +113,20 @@ class _Orbit:
     forcing: float | None
 
     def solved(self, start: Array) -> Solved:
-        """Settle, measure, decide."""
+        """Settle, measure, decide; what is chaotic is left alone for long and measured again, for chaos may end."""
         states, time, unit, status = self._settled(start)
         if status != DONE:
             return self._ended(status, np.vstack([start, states]))
-        base = self._unwound(states[-1], time)
+        found = self._measured(states[-1], time, unit)
+        if self.notation.is_map or not (found.facts.get("Chaotic") and found.facts["Dissipative"]):
+            return found
+        count = math.ceil(min(_ENDURED, _ENDURED / unit))
+        states, _, time, status = self.plain.follow(states[-1], time, unit, count, _LOOSE)
+        return self._measured(states[-1], time, unit) if status == DONE else self._ended(status, states)
+
+    def _measured(self, state: Array, time: float, unit: float) -> Solved:
+        """Exponents, points and volumes of an orbit from a state on."""
+        base = self._unwound(state, time)
         is_strobed = self.notation.is_map or self.forcing is not None
         parts, units = (1, _ITERATES) if self.notation.is_map else (_PARTS, _UNITS)
         states, growth, now, status = self.whole.follow(base, time, unit / parts, parts * units)
@@ -136,7 +147,7 @@ class _Orbit:
         """
         unit = 1.0 if self.notation.is_map else self.forcing
         if unit is not None:
-            count = _ITERATES if self.notation.is_map else math.ceil(max(400.0, _TRANSIENT / unit))
+            count = 10 * _ITERATES if self.notation.is_map else math.ceil(max(400.0, _TRANSIENT / unit))
             states, _, time, status = self.plain.follow(start, 0.0, unit, count)
             return states, time, unit, status
         states, _, time, status = self.plain.follow(start, 0.0, _FINELY, math.ceil(_FIRST / _FINELY))
@@ -150,7 +161,9 @@ class _Orbit:
 
     def _ended(self, status: int, states: Array) -> Solved:
         """An orbit that runs away has no mean; but equations that keep volume everywhere are not dissipative."""
-        if status != ESCAPED or not len(states) or np.abs(self._volumes(states, 0.0)).max() > _NO_VOLUME:
+        # Far out digits are lost.
+        near = states[np.abs(states).max(axis=1) < _NEAR]
+        if status != ESCAPED or not len(near) or np.abs(self._volumes(near, 0.0)).max() > _NO_VOLUME:
             return _ended(status)
         return replace(escaped(), facts={**escaped().facts, "Dissipative": False})
 
@@ -247,7 +260,7 @@ def _delayed(notation: Notation, values: Mapping[str, float], start: float) -> S
     if lag is None or lag <= 0 or len(notation.variables) != 1:
         raise DataError("a delay equation of one variable has a delay tau above zero")
     skipped = max(_DELAYS[0], math.ceil(_TRANSIENT / lag))
-    run = program(notation, values, _DELAY_EXPONENTS)
+    run = program(notation, values, _DELAY_EXPONENTS, (start,))
     signal, growth, status = run.delayed(start, lag, _DELAY_STEPS, (skipped, _DELAYS[1]))
     if status != DONE:
         return _ended(status)

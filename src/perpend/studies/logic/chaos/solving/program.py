@@ -9,7 +9,7 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,7 @@ DONE, ESCAPED = 0, 1
 """Why a run ended; any other number: no step was small enough, or there were too many."""
 _FOLDER = Path(__file__).parent
 _TOLERANCE = 1e-10
-# Beyond this, and a thousand times beyond the state that a run begins with, an orbit has left.
+# Beyond this, and a thousand times beyond the start, an orbit has left.
 _BOUND = 1e6
 # In units of the orbit's size: far above the integrator's error, far below its bends.
 _DISPLACED = 1e-6
@@ -53,6 +53,8 @@ class Program:
     parameters: Array
     n: int
     copies: int
+    bound: float = _BOUND
+    """Beyond it an orbit has left."""
 
     def rate(self, t: float, state: Array) -> Array:
         """The right-hand side at a state; of a delay equation, with this state in the past too."""
@@ -62,14 +64,16 @@ class Program:
         self.library.rate(ctypes.c_double(t), _place(state), _place(self.parameters), _place(out))
         return out
 
-    def follow(self, state: Array, t: float, interval: float, count: int) -> tuple[Array, Array, float, int]:
+    def follow(
+        self, state: Array, t: float, interval: float, count: int, tolerance: float = _TOLERANCE
+    ) -> tuple[Array, Array, float, int]:
         """States and growth of the displacements at the intervals' ends, the time, and why it ended."""
         states, growth = np.empty((count, self.n)), np.empty((count, max(1, self.copies)))
         now, status, x = ctypes.c_double(t), ctypes.c_int(0), np.array(state, dtype=np.float64)
         size = max(1e-2, float(np.abs(state).max()))
         done = self.library.follow(
             _place(x), ctypes.byref(now), _place(self.parameters), ctypes.c_double(interval), ctypes.c_long(count),
-            ctypes.c_double(_DISPLACED * size), ctypes.c_double(_TOLERANCE), ctypes.c_double(max(_BOUND, 1e3 * size)),
+            ctypes.c_double(_DISPLACED * size), ctypes.c_double(tolerance), ctypes.c_double(self.bound),
             ctypes.c_long(_MOST_STEPS), _place(states), _place(growth), ctypes.byref(status),
         )  # fmt: skip
         return states[:done], growth[:done], now.value, status.value
@@ -84,7 +88,7 @@ class Program:
         status = ctypes.c_int(0)
         self.library.delayed(
             ctypes.c_double(start), _place(self.parameters), ctypes.c_double(lag), ctypes.c_long(steps),
-            ctypes.c_long(skipped), ctypes.c_long(count), ctypes.c_double(_DISPLACED), ctypes.c_double(_BOUND),
+            ctypes.c_long(skipped), ctypes.c_long(count), ctypes.c_double(_DISPLACED), ctypes.c_double(self.bound),
             _place(values), _place(growth), ctypes.byref(status),
         )  # fmt: skip
         return values, growth, status.value
@@ -94,11 +98,11 @@ def _place(array: Array) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
-def program(notation: Notation, values: Mapping[str, float], copies: int) -> Program:
+def program(notation: Notation, values: Mapping[str, float], copies: int, start: Sequence[float]) -> Program:
     """The equations at parameter values, with so many displaced orbits; DataError where there is no compiler."""
-    n = len(notation.variables)
-    library = _compiled(notation, copies)
-    return Program(library, np.array(list(values.values()), dtype=np.float64), n, copies)
+    library, parameters = _compiled(notation, copies), np.array(list(values.values()), dtype=np.float64)
+    bound = max(_BOUND, 1e3 * max(map(abs, start)))
+    return Program(library, parameters, len(notation.variables), copies, bound)
 
 
 @cache
