@@ -5,8 +5,8 @@
     python benchmarks/read_items.py --json               one JSON object: how many were read, and how many were wrong
     python benchmarks/read_items.py --quick              5 of each stratum
 
-The draw goes by a digest of the ids, so that nobody chose them. A verdict is written down by a reader for an id; an item
-that is drawn and has no verdict is an error of the page.
+The draw goes by a digest of the ids, so that nobody chose them. A verdict is written down by a reader for an id; an
+item that is drawn and has no verdict is an error of the page.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ VERDICTS = Path(__file__).with_name("read_items.toml")
 PAGE = "items-chaos-read.md"
 _HEAD = """# Items that were read by hand
 
-200 items of set 2, {each} of each stratum, were drawn by a digest of their ids and read one by one; the answer was worked
-out again from the text: by hand, by a truth table, or by a short computation. {outcome}
+200 items of set 2, {each} of each stratum, were drawn by a digest of their ids and read one by one; the answer was
+worked out again from the text: by hand, by a truth table, or by a short computation. {outcome}
 
 The page is written by `benchmarks/read_items.py` from `benchmarks/read_items.toml`, which holds the verdicts.
 """

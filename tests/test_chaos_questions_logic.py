@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from perpend.canon import JSON
 from perpend.errors import DataError
-from perpend.studies.logic.chaos.questions.grammar import mistake
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.draft import Draft
+from perpend.studies.logic.chaos.questions.grammar import mistake
 from perpend.studies.logic.chaos.questions.logic.arguments import KINDS, argument
 from perpend.studies.logic.chaos.questions.logic.bundles import bundles
 from perpend.studies.logic.chaos.questions.logic.relabel import relabel
