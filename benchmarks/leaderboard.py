@@ -34,7 +34,7 @@ from perpend.studies.logic.chaos.questions.chance import text_name
 from perpend.studies.logic.chaos.questions.draft import STRATA
 from perpend.studies.logic.chaos.questions.items import MAKERS, Bundle, Maker, build
 from perpend.studies.logic.chaos.questions.world import Sources, sources
-from perpend.studies.logic.chaos.solving.again import Comparison, compared, measured_again, world_again
+from perpend.studies.logic.chaos.solving.again import FactComparison, compared, measured_again, world_again
 from perpend.studies.logic.chaos.solving.answers import answer, instances_of, spread
 from perpend.studies.logic.chaosbench.attacks import attacks
 from perpend.studies.logic.chaosbench.folds import Attacked
@@ -189,7 +189,7 @@ def tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def agreement(rows: Sequence[Comparison]) -> dict[str, Estimate]:
+def agreement(rows: Sequence[FactComparison]) -> dict[str, Estimate]:
     """The share of decided facts on which the third program agrees: all, and by predicate; clustered by instance."""
     parts = {"all": list(rows)}
     for one in rows:
@@ -201,7 +201,7 @@ def agreement(rows: Sequence[Comparison]) -> dict[str, Estimate]:
     }
 
 
-def disagreements(rows: Sequence[Comparison]) -> list[JSON]:
+def disagreements(rows: Sequence[FactComparison]) -> list[JSON]:
     """One entry for each instance with a disagreement: the predicates, and the numbers of both."""
     found: dict[str, dict[str, JSON]] = {}
     for one in rows:
@@ -242,7 +242,7 @@ def graded(rows: Sequence[Row]) -> Iterator[str]:
         yield f"| {one.name} | {one.tools} | {' | '.join(cell(one.grades.get(grade)) for grade in grades)} |"
 
 
-def agreed(rows: Sequence[Comparison]) -> Iterator[str]:
+def agreed(rows: Sequence[FactComparison]) -> Iterator[str]:
     """Agreement by predicate, and the disagreements."""
     shares = agreement(rows)
     whole = shares.get("all")
@@ -278,7 +278,7 @@ def _numbers(values: JSON, errors: JSON) -> str:
     return ", ".join(f"{x:.4g} ± {e:.1g}" for x, e in zip(values, errors, strict=False) if isinstance(x, int | float))
 
 
-def page(rows: Sequence[Row], facts: Sequence[Comparison], records: Sequence[Record]) -> str:
+def page(rows: Sequence[Row], facts: Sequence[FactComparison], records: Sequence[Record]) -> str:
     """leaderboard.md."""
     counts = Counter(str(record["stratum"]) for record in records)
     listed = ", ".join(f"{name} {counts[name]}" for name in STRATA)

@@ -18,7 +18,8 @@ from perpend.errors import DataError, SpecError
 from perpend.studies.logic.chaos.dysts_adapter import dysts_systems
 from perpend.studies.logic.chaos.measuring import engine
 from perpend.studies.logic.chaos.measuring.delay import history
-from perpend.studies.logic.chaos.measuring.engine import Machine, machine
+from perpend.studies.logic.chaos.measuring.engine import Machine
+from perpend.studies.logic.chaos.measuring.machines import machine
 from perpend.studies.logic.chaos.measuring.second import SecondMachine, sizes
 from perpend.studies.logic.chaos.measuring.source import text
 from perpend.studies.logic.chaos.measuring.trace import Derivatives, Tape, traced

@@ -21,7 +21,7 @@ from perpend.studies.logic.chaos.instances import Instance, default_start
 from perpend.studies.logic.chaos.measuring import build as building
 from perpend.studies.logic.chaos.measuring.build import build, collect, kept, read_work, record_of, regime
 from perpend.studies.logic.chaos.measuring.check import check, closes, second_look
-from perpend.studies.logic.chaos.measuring.decide import REGIMES, Reading, apart, doubt, rounded
+from perpend.studies.logic.chaos.measuring.decide import REGIMES, MethodReading, apart, doubt, rounded
 from perpend.studies.logic.chaos.measuring.endure import as_json, endurance, largest_divergence
 from perpend.studies.logic.chaos.measuring.endure import measure as measured
 from perpend.studies.logic.chaos.measuring.numbers import Clock, Orbit
@@ -99,7 +99,7 @@ def test_chaos_that_both_methods_see_is_chaos() -> None:
     ],
 )
 def test_a_doubt_leaves_the_regime_undecided(one: dict[str, Any], two: dict[str, Any], why: str) -> None:
-    said = doubt(CORE["lorenz63"], instance("lorenz63"), Reading.of(one), Reading.of(two))
+    said = doubt(CORE["lorenz63"], instance("lorenz63"), MethodReading.of(one), MethodReading.of(two))
     assert said is not None
     assert why in said
     record = lorenz(one, two)
@@ -203,7 +203,7 @@ def test_noise_is_neither_bounded_nor_in_a_regime() -> None:
 
 
 def test_exponents_are_apart_beyond_the_errors_of_both() -> None:
-    reading = Reading.of(second("moves", (1.0, 0.0)))
+    reading = MethodReading.of(second("moves", (1.0, 0.0)))
     assert not apart(1.03, 1e-3, reading, 0)
     assert apart(1.2, 1e-3, reading, 0)
     assert not apart(1.2, 0.05, reading, 0)
@@ -416,8 +416,8 @@ def test_where_a_chaotic_transient_may_choose_the_attractor_nothing_is_decided(
         doubt(
             CORE["lorenz63"],
             instance("lorenz63"),
-            Reading.of(first(end, exponents, others=others)),
-            Reading.of(two),
+            MethodReading.of(first(end, exponents, others=others)),
+            MethodReading.of(two),
         )
     )
     assert regime(lorenz(first(end, exponents, others=others), two)) is None
@@ -433,6 +433,6 @@ def test_the_dimension_of_a_forced_flow_is_a_convention() -> None:
 def test_a_cycle_that_was_reached_only_in_a_longer_run_is_undecided() -> None:
     cycle = (0.0, -0.2, -14.5)
     one, two = first("cycle", cycle, transient=40_000.0), second("closed", cycle)
-    assert doubt(CORE["lorenz63"], instance("lorenz63"), Reading.of(one), Reading.of(two)) == (
+    assert doubt(CORE["lorenz63"], instance("lorenz63"), MethodReading.of(one), MethodReading.of(two)) == (
         "it settled only in a longer run"
     )

@@ -26,7 +26,7 @@ from perpend.studies.logic.chaos.questions.compute.iterate import MAPS, iterate_
 from perpend.studies.logic.chaos.questions.compute.relabel import relabel
 from perpend.studies.logic.chaos.questions.compute.windows import least_period
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import AFTER, BEFORE, Statement, begins_sentence, layout
+from perpend.studies.logic.chaos.questions.frames import AFTER, BEFORE, AskedClaim, begins_sentence, layout
 from perpend.studies.logic.chaos.questions.grammar import mistake
 from perpend.studies.logic.chaos.questions.settings import IRRATIONAL, decimals, plain_number
 from perpend.studies.logic.chaos.questions.world import Sources, sources
@@ -249,6 +249,6 @@ def test_a_claim_that_begins_with_a_symbol_never_begins_a_sentence() -> None:
     assert begins_sentence("a stable fixed point is reached")
     assert not begins_sentence("x[3] lies above 0.2")
     assert not begins_sentence("r = 3.2 leads to chaos")
-    forms = {layout(Chance(), (str(n),), Statement("x[3] lies above 0.2"), "A setting.")[0] for n in range(900)}
+    forms = {layout(Chance(), (str(n),), AskedClaim("x[3] lies above 0.2"), "A setting.")[0] for n in range(900)}
     assert not forms & {"following_true", "true_or_false_mark"}
     assert len(forms) > 50

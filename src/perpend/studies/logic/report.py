@@ -42,8 +42,10 @@ def report(numbers: Numbers) -> Report:
     headline = [_headline(one, cell["model"], own) for (one, cell), own in zip(overall, strata, strict=True)]
     several = len({cell["model"] for cell in cells}) < len(cells)
     sentences = [_answer(one, cell, own, several=several) for (one, cell), own in zip(overall, strata, strict=True)]
-    told = [part for (one, _), own in zip(overall, strata, strict=True) for part in (own.values() if own else [one])]
-    cited = [estimate for one in told for key, estimate in one.estimates.items() if key in _CITED]
+    summaries = [
+        part for (one, _), own in zip(overall, strata, strict=True) for part in (own.values() if own else [one])
+    ]
+    cited = [estimate for one in summaries for key, estimate in one.estimates.items() if key in _CITED]
     lines = [*headline, f"Replies are read by {parser}. {covered(numbers)}", HOW_TO_READ]
     return Report(
         title=", ".join(markdown(name) for name in numbers.runs),
@@ -70,9 +72,11 @@ def _answer(overall: Measured, cell: dict[str, str], strata: dict[str, Measured]
     values, total = overall.estimates, overall.count("total")
     who = answer.name(cell["model"]) + (f", temperature {cell['temperature']}" if several else "")
     if strata and "balanced_accuracy" in values:
-        told = ", ".join(f"{name} {_share(one.estimates.get('balanced_accuracy'))}" for name, one in strata.items())
+        summaries = ", ".join(
+            f"{name} {_share(one.estimates.get('balanced_accuracy'))}" for name, one in strata.items()
+        )
         kept = f"{overall.count('valid')} of {answer.counted(total, 'item')}"
-        return f"{who}: balanced accuracy by stratum, on {kept} (50% is guessing): {told}."
+        return f"{who}: balanced accuracy by stratum, on {kept} (50% is guessing): {summaries}."
     balanced = values.get("balanced_accuracy")
     if balanced is None:
         return f"{who}: none of {answer.counted(total, 'item')} got a reply, so nothing can be measured."

@@ -52,6 +52,6 @@ def pairs_right(predictions: Sequence[Prediction]) -> Estimate:
         return Estimate(None, 0, note="no pair was asked as a whole")
     right = np.array([all(row.correct for row in rows) for rows in whole], dtype=np.float64)
     groups = [rows[0].cluster or rows[0].id for rows in whole]
-    found = proportion(right, groups)
+    share = proportion(right, groups)
     guessing: Number = float(np.mean([0.5 ** len(rows) for rows in whole]))
-    return replace(found, also={**found.also, "guessing": guessing})
+    return replace(share, also={**share.also, "guessing": guessing})

@@ -130,18 +130,18 @@ def analyze(
     folders = _folders(runs_dir)
     files = {path: load_records([locate(path)]) for path in items}
     known = {text_of(record, "id"): record for records in files.values() for record in records}
-    held: dict[str, Freeze] = {}
+    freezes: dict[str, Freeze] = {}
 
     def held_to(manifest: Mapping[str, JSON]) -> Freeze:
         """The freeze of a run, opened once for all runs of one set."""
         digest = str(manifest.get("dataset_global_sha256"))
-        if digest not in held:
-            held[digest] = freeze_for(manifest, selector)
-        return held[digest]
+        if digest not in freezes:
+            freezes[digest] = freeze_for(manifest, selector)
+        return freezes[digest]
 
     everything = [_run(folder, held_to, known) for folder in folders]
     # Of runs with one older set that set's freeze is told, else the selected files'.
-    freeze = next(iter(held.values())) if len(held) == 1 else freeze_of(selector)
+    freeze = next(iter(freezes.values())) if len(freezes) == 1 else freeze_of(selector)
     everything.sort(key=lambda run: (-_balanced(run), run.run_id))
     runs = [run for run in everything if include_failed or not run.failed]
     pool = list(known.values())

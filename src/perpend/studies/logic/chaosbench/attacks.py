@@ -64,8 +64,10 @@ class Attack:
         """Passes where nothing is over the limit; the detail has the number of items and the interval."""
         over = sorted(self.over.items(), key=lambda entry: -(entry[1].value or 0.0)) or [self.worst]
         listed = "; ".join(f"{name} {told(one)}" for name, one in over)
-        said = f"{len(self.over)} of {1 + len(self.parts)} parts above {LIMIT}" + (": " if self.over else "; highest: ")
-        return Gate(f"attack: {self.name}", not self.over, said + listed)
+        verdict = f"{len(self.over)} of {1 + len(self.parts)} parts above {LIMIT}" + (
+            ": " if self.over else "; highest: "
+        )
+        return Gate(f"attack: {self.name}", not self.over, verdict + listed)
 
     def as_json(self) -> dict[str, JSON]:
         """The numbers as JSON."""

@@ -58,11 +58,11 @@ def _digest_of(edition: str) -> str:
 
 def must_be_set(name: str) -> str:
     """`edition_of`; SpecError with the sets that there are where it is none of them."""
-    found = edition_of(name)
-    if found is None:
+    chosen_set = edition_of(name)
+    if chosen_set is None:
         known = ", ".join(f"{edition} ({_digest_of(edition)[:_SHORTEST]}…)" for edition in EDITIONS)
         raise SpecError(f"--set: no set {name!r}; there are {known}")
-    return found
+    return chosen_set
 
 
 @cache

@@ -81,9 +81,9 @@ def shares(records: Records) -> Gate:
         for split, (system, count) in highest.items()
         if count > LARGEST_SHARE * totals[split]
     ]
-    told = "; ".join(f"{split} {count / totals[split]:.3f} {system}" for split, (system, count) in highest.items())
+    figures = "; ".join(f"{split} {count / totals[split]:.3f} {system}" for split, (system, count) in highest.items())
     detail = (
-        f"{LARGEST_SHARE} allowed; largest: {told}" if large else f"no split has {SHARED} items about named systems"
+        f"{LARGEST_SHARE} allowed; largest: {figures}" if large else f"no split has {SHARED} items about named systems"
     )
     return Gate(name, not bad, first(bad, len(large), "splits") + f"; {detail}")
 
@@ -106,8 +106,8 @@ def strata(records: Records) -> Gate:
     bad += [f"grade {key!r} is none of 1 to 5" for key in grades if key not in {"1", "2", "3", "4", "5"}]
     uncited = sum(key == "textbook" and not record.get("cites") for key, record in zip(named, records, strict=True))
     bad += [f"{uncited} textbook items cite nothing"] if uncited else []
-    told = ", ".join(f"{key} {counts[key]}" for key in STRATA)
-    return Gate(name, not bad, first(bad, len(STRATA) + len(FAMILIES), "strata and families") + f"; {told}")
+    figures = ", ".join(f"{key} {counts[key]}" for key in STRATA)
+    return Gate(name, not bad, first(bad, len(STRATA) + len(FAMILIES), "strata and families") + f"; {figures}")
 
 
 def variants(records: Records) -> Gate:

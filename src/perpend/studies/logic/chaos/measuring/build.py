@@ -26,7 +26,7 @@ from perpend.inert import say
 from perpend.studies.logic.chaos.dysts_adapter import dysts_systems
 from perpend.studies.logic.chaos.instances import Instance
 from perpend.studies.logic.chaos.measuring import check, decide, endure, numbers, plan
-from perpend.studies.logic.chaos.measuring.engine import machine
+from perpend.studies.logic.chaos.measuring.machines import machine
 from perpend.studies.logic.chaos.predicates import PREDICATES
 from perpend.studies.logic.chaos.records import FACTS_FILE, FOLDER, SYSTEMS_FILE, Record, as_lines, instance_id
 from perpend.studies.logic.chaos.rules import consequences
@@ -138,8 +138,8 @@ def _measured(system: System, instance: Instance, piece: Piece) -> dict[str, JSO
     try:
         if piece.stage == "second":
             return check.second_look(system, instance, piece.oscillating, piece.first or {})
-        found = endure.measure(system, instance, piece.oscillating)
-        return endure.as_json(found, endure.largest_divergence(system, instance))
+        measured_of = endure.measure(system, instance, piece.oscillating)
+        return endure.as_json(measured_of, endure.largest_divergence(system, instance))
     except DataError as e:
         unknown: dict[str, JSON] = {"exponents": [], "errors": [], "unit": piece.oscillating[0], "volume": None}
         return {**unknown, "end": "unclear", "why": str(e), "robust": False, "start_matters": True}
@@ -147,9 +147,9 @@ def _measured(system: System, instance: Instance, piece: Piece) -> dict[str, JSO
 
 def read_work(path: Path) -> dict[str, dict[str, Any]]:
     """The finished pieces of a work file by name. A last line cut short is left out; DataError for other code."""
-    found: dict[str, dict[str, Any]] = {}
+    measured_of: dict[str, dict[str, Any]] = {}
     if not path.exists():
-        return found
+        return measured_of
     lines = path.read_text(encoding="utf-8").split("\n")
     if lines[0] != dumps({"digest": code_digest()}):
         raise DataError(f"{path.name} was measured by other code; build into a new file")
@@ -157,11 +157,11 @@ def read_work(path: Path) -> dict[str, dict[str, Any]]:
         body = json.loads(line)
         # A system of which nothing could be planned is tried again: the engine may take it now.
         if body.get("instances") != []:
-            found[body["piece"]] = body
-    for name, body in list(found.items()):
+            measured_of[body["piece"]] = body
+    for name, body in list(measured_of.items()):
         if name.startswith("plan ") and body["system"] != system_digest(_system(name[5:])):
             raise DataError(f"{path.name}: the equations or the scan of {name[5:]} changed; build into a new file")
-    return found
+    return measured_of
 
 
 def _instances(system_id: str, body: Mapping[str, Any]) -> list[Instance]:
@@ -205,14 +205,14 @@ def build(systems: Sequence[str], path: Path, stages: Sequence[Stage] = ("first"
     _mend(path)
     with multiprocessing.get_context("fork").Pool(PROCESSES) as pool, path.open("a", encoding="utf-8") as out:
         while todo := pieces(systems, done, stages):
-            began = said = time.monotonic()
+            began = reported = time.monotonic()
             for k, (name, line) in enumerate(pool.imap_unordered(work, todo), 1):
                 out.write(dumps(line) + "\n")
                 out.flush()
                 done[name] = line
-                if time.monotonic() - said > _SAY_EVERY or k == len(todo):
-                    said = time.monotonic()
-                    left = (said - began) / k * (len(todo) - k) / 60
+                if time.monotonic() - reported > _SAY_EVERY or k == len(todo):
+                    reported = time.monotonic()
+                    left = (reported - began) / k * (len(todo) - k) / 60
                     say(f"{todo[0].stage}: {k} of {len(todo)} pieces, about {left:.0f} min left")
 
 
@@ -236,8 +236,8 @@ def record_of(
     system: System, instance: Instance, first: Mapping[str, Any] | None, second: Mapping[str, Any] | None
 ) -> Record:
     """The record of an instance from what both methods left. None for both: a noisy one."""
-    one = decide.Reading.of(first) if first is not None else None
-    two = decide.Reading.of(second) if second is not None else None
+    one = decide.MethodReading.of(first) if first is not None else None
+    two = decide.MethodReading.of(second) if second is not None else None
     facts = decide.decide(system, instance, one, two)
     decided = {name: value for name, (value, _) in facts.items()}
     # Of an orbit that runs away, or of noise, no number was measured, and none is denied.

@@ -14,7 +14,7 @@ import numpy as np
 
 from perpend.canon import JSON
 from perpend.studies.logic.chaos.instances import Instance
-from perpend.studies.logic.chaos.measuring.decide import Reading, apart
+from perpend.studies.logic.chaos.measuring.decide import MethodReading, apart
 from perpend.studies.logic.chaos.measuring.numbers import averages, clock, followed, observed, stroboscopic
 from perpend.studies.logic.chaos.measuring.second import SecondMachine
 from perpend.studies.logic.chaos.records import Record
@@ -76,7 +76,7 @@ def second_look(
     states = observed(system, run.states)[len(run.states) // 2 :]
     span_seen = float(np.ptp(states, axis=0).max())
     still = span_seen <= _AT_REST * max(float(np.abs(states).max()), 1e-2)
-    found: dict[str, JSON] = {
+    again: dict[str, JSON] = {
         **blank,
         "end": "rest" if still else "moves",
         "exponents": rates.tolist(),
@@ -85,8 +85,8 @@ def second_look(
     period = first.get("period")
     if first.get("end") == "cycle" and period is not None and stroboscopic(system, values):
         # From the end of the run on whole units again.
-        found["period_agrees"] = closes(states[timing.parts - 1 :: timing.parts], int(period), span_seen)
-    return found
+        again["period_agrees"] = closes(states[timing.parts - 1 :: timing.parts], int(period), span_seen)
+    return again
 
 
 def closes(points: Array, period: int, span: float) -> bool:
@@ -97,28 +97,28 @@ def closes(points: Array, period: int, span: float) -> bool:
     return distances[-1] <= _CLOSES and all(d > _PARTS for d in distances[:-1])
 
 
-def verdicts(reading: Reading) -> dict[str, bool]:
+def verdicts(reading: MethodReading) -> dict[str, bool]:
     """What the second method alone says of an instance; a predicate that it leaves open is absent."""
     if reading.end == "unclear":
         return {}
     if reading.end == "escaped":
         return {"Bounded": False}
-    found = {"Bounded": True}
+    again = {"Bounded": True}
     largest, second = reading.sign(0), reading.sign(1)
     if largest is not None:
-        found |= {"PositiveLargestLyapunov": largest == 1, "Chaotic": largest == 1}
+        again |= {"PositiveLargestLyapunov": largest == 1, "Chaotic": largest == 1}
     if second is not None:
-        found["Hyperchaotic"] = second == 1
+        again["Hyperchaotic"] = second == 1
     if largest == -1:
-        found["FixedPointAttractor"] = reading.end == "rest"
+        again["FixedPointAttractor"] = reading.end == "rest"
     if reading.end == "rest":
-        found["Periodic"] = False
-    return found
+        again["Periodic"] = False
+    return again
 
 
 def denials(record: Record, seen: Mapping[str, Any]) -> tuple[int, list[str]]:
     """How many facts and exponents were compared; those facts that are otherwise, and exponents out of tolerance."""
-    reading = Reading.of(seen)
+    reading = MethodReading.of(seen)
     both = {name: value for name, value in verdicts(reading).items() if name in record.facts}
     compared = len(both)
     lines = [
@@ -161,6 +161,6 @@ def check(records: Iterable[Record], systems: Mapping[str, System]) -> CheckedFa
         first = {"end": "cycle" if record.facts.get("Periodic") else "", **record.numbers}
         unit = float(str(record.numbers["unit"]))
         seen = second_look(system, record.instance, (unit, 0), first)
-        count, found = denials(record, seen)
-        instances, compared, lines = instances + 1, compared + count, [*lines, *found]
+        count, again = denials(record, seen)
+        instances, compared, lines = instances + 1, compared + count, [*lines, *again]
     return CheckedFacts(instances, compared, tuple(lines))

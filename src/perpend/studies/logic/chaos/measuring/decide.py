@@ -41,7 +41,7 @@ _SIGMAS, _SHARE, _LEAST_GAP = 8.0, 0.05, 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MethodReading:
     """One method's numbers of an instance, read back from a work file."""
 
     end: str
@@ -51,9 +51,9 @@ class Reading:
     body: Mapping[str, Any]
 
     @staticmethod
-    def of(body: Mapping[str, Any]) -> Reading:
+    def of(body: Mapping[str, Any]) -> MethodReading:
         """From a line of a work file."""
-        return Reading(body["end"], tuple(body["exponents"]), tuple(body["errors"]), body["unit"], body)
+        return MethodReading(body["end"], tuple(body["exponents"]), tuple(body["errors"]), body["unit"], body)
 
     def sign(self, i: int) -> int | None:
         """1 or −1 where the i-th exponent is beyond three errors and the least rate; None where it is not."""
@@ -142,7 +142,7 @@ def by_theorem(system: System, instance: Instance) -> tuple[Facts, tuple[float, 
     return {}, ()
 
 
-def decide(system: System, instance: Instance, first: Reading | None, second: Reading | None) -> Facts:
+def decide(system: System, instance: Instance, first: MethodReading | None, second: MethodReading | None) -> Facts:
     """All facts of an instance. None for both: a noisy one, which is not integrated."""
     if system.is_noisy(instance.values):
         return {**by_form(system, instance, None), **by_noise()}
@@ -161,7 +161,7 @@ def decide(system: System, instance: Instance, first: Reading | None, second: Re
     return ledger.facts
 
 
-def doubt(system: System, instance: Instance, first: Reading, second: Reading) -> str | None:
+def doubt(system: System, instance: Instance, first: MethodReading, second: MethodReading) -> str | None:
     """Why the regime stays undecided; None where the first method is clear and the second bears it out."""
     if first.end == "unclear":
         return f"unclear: {first.body['why']}"
@@ -173,7 +173,7 @@ def doubt(system: System, instance: Instance, first: Reading, second: Reading) -
     return weak or (None if borne_out(first, second) else "the second method disagrees")
 
 
-def weakness(system: System, instance: Instance, first: Reading) -> str | None:
+def weakness(system: System, instance: Instance, first: MethodReading) -> str | None:
     """What the first method's own numbers leave open of an orbit that stays; None: nothing."""
     if not resolved(system, instance, first):
         return "the exponents do not add up, or none is neutral"
@@ -197,7 +197,7 @@ def _usual_transient(system: System, instance: Instance, unit: float) -> float:
     return max(TRANSIENT_UNITS * unit, min(TRANSIENT_TIME, TRANSIENT_MOST * unit))
 
 
-def _chosen_by_chaos(first: Reading) -> bool:
+def _chosen_by_chaos(first: MethodReading) -> bool:
     """Whether a chaotic transient may decide where the orbit ends, so that another integrator may end elsewhere.
 
     Of a motion that contracts: other starts end in chaos and this one does not, or the other way round; or half of the
@@ -213,7 +213,7 @@ def _chosen_by_chaos(first: Reading) -> bool:
     return "chaos" in others or 2 * others.count("unclear") > len(others)
 
 
-def borne_out(first: Reading, second: Reading) -> bool:
+def borne_out(first: MethodReading, second: MethodReading) -> bool:
     """Whether the second method's end and exponents fit a bounded end of the first."""
     pairs = zip(first.exponents, first.errors, strict=True)
     if second.end == "unclear" or any(apart(x, error, second, i) for i, (x, error) in enumerate(pairs)):
@@ -226,7 +226,7 @@ def borne_out(first: Reading, second: Reading) -> bool:
     return second.end == "moves" and not grows and second.body.get("period_agrees") is not False
 
 
-def apart(exponent: float, error: float, second: Reading, i: int) -> bool:
+def apart(exponent: float, error: float, second: MethodReading, i: int) -> bool:
     """Whether an exponent is not the second method's i-th; False where that followed fewer."""
     if i >= len(second.exponents):
         return False
@@ -234,7 +234,7 @@ def apart(exponent: float, error: float, second: Reading, i: int) -> bool:
     return gap > _SIGMAS * (error + second.errors[i]) + _SHARE * abs(exponent) + _LEAST_GAP / second.unit
 
 
-def resolved(system: System, instance: Instance, first: Reading) -> bool:
+def resolved(system: System, instance: Instance, first: MethodReading) -> bool:
     """Whether the exponents add up to the mean divergence, and a moving autonomous flow has a neutral direction."""
     divergence = first.body["divergence"]
     if first.body["complete"] and divergence is not None:
@@ -249,7 +249,7 @@ def resolved(system: System, instance: Instance, first: Reading) -> bool:
     return neutral or first.sign(len(first.exponents) - 1) == 1
 
 
-def _regime(ledger: Ledger, system: System, instance: Instance, first: Reading, second: Reading) -> None:
+def _regime(ledger: Ledger, system: System, instance: Instance, first: MethodReading, second: MethodReading) -> None:
     """What an agreed end says."""
     if first.end == "escaped":
         ledger.put("orbit", Bounded=False)
@@ -284,12 +284,12 @@ def _regime(ledger: Ledger, system: System, instance: Instance, first: Reading, 
         ledger.put("definition", where=ledger.holds("AttractingCycle"), DimensionAboveTwo=False)
 
 
-def _drawn(system: System, instance: Instance, first: Reading) -> int | None:
+def _drawn(system: System, instance: Instance, first: MethodReading) -> int | None:
     """The sign of the exponent that says whether a cycle attracts: the first besides the flow's own direction."""
     return first.sign(0 if stroboscopic(system, instance.values) else 1)
 
 
-def _centre(first: Reading) -> bool:
+def _centre(first: MethodReading) -> bool:
     """Whether a cycle is one of many side by side: near starts end on others, and nothing contracts on average.
 
     Other cycles alone do not show it: the extremes of a weakly attracting one are reached slowly.
@@ -299,7 +299,7 @@ def _centre(first: Reading) -> bool:
     return bool(calm and first.body["spreads"] and divergence is not None and abs(divergence) * first.unit < _CENTRE)
 
 
-def _volume(ledger: Ledger, first: Reading) -> None:
+def _volume(ledger: Ledger, first: MethodReading) -> None:
     """Whether small volumes shrink. Of a delay equation the exponents not followed are below the last."""
     ledger.put("equation", where=ledger.holds("VolumePreserving"), Dissipative=False)
     divergence = first.body["divergence"]
@@ -312,7 +312,9 @@ def _volume(ledger: Ledger, first: Reading) -> None:
     ledger.put("divergence", where=clear, Dissipative=divergence < 0)
 
 
-def _hyperchaos(ledger: Ledger, first: Reading, second: Reading, *, strobed: bool, dimension: int | None) -> None:
+def _hyperchaos(
+    ledger: Ledger, first: MethodReading, second: MethodReading, *, strobed: bool, dimension: int | None
+) -> None:
     """Two positive exponents by both methods; or so many negative ones that one at most is left besides the flow's."""
     ledger.put("equation", where=dimension == 1, Hyperchaotic=False)
     ledger.put("spectrum", where=first.sign(1) == 1 and second.sign(1) == 1, Hyperchaotic=True)
@@ -330,7 +332,7 @@ def _conclude(ledger: Ledger) -> None:
     ledger.put("definition", where=ledger.fails("Chaotic"), Hyperchaotic=False)
 
 
-def start_matters(system: System, instance: Instance, first: Reading, facts: Facts) -> bool:
+def start_matters(system: System, instance: Instance, first: MethodReading, facts: Facts) -> bool:
     """Whether a question must state the start: not all other starts ended alike, or nothing draws orbits together.
 
     A start that escaped, or whose short run left its end unclear, did not end alike. A theorem is about the stated
@@ -351,7 +353,7 @@ def start_matters(system: System, instance: Instance, first: Reading, facts: Fac
     return not known.get("Dissipative", False)
 
 
-def dimension_error(reading: Reading) -> float:
+def dimension_error(reading: MethodReading) -> float:
     """Error of the Kaplan–Yorke dimension: the summed exponents' errors over the exponent that closes the sum."""
     below = np.nonzero(np.cumsum(reading.exponents) < 0)[0]
     if not len(below):
@@ -366,7 +368,7 @@ def rounded(value: float, error: float) -> float:
     return round(value, places) + 0.0
 
 
-def numbers_of(system: System, instance: Instance, first: Reading, facts: Facts) -> dict[str, JSON]:
+def numbers_of(system: System, instance: Instance, first: MethodReading, facts: Facts) -> dict[str, JSON]:
     """The measured numbers with their errors, of an instance whose regime was decided; of another nothing."""
     body: dict[str, JSON] = {"unit": float(f"{first.unit:.6g}"), "transient": float(f"{first.body['transient']:.6g}")}
     if words := start_words(system.system_id):

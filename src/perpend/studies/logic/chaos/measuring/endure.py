@@ -9,7 +9,7 @@ import numpy as np
 
 from perpend.canon import JSON
 from perpend.studies.logic.chaos.instances import Instance
-from perpend.studies.logic.chaos.measuring.engine import machine
+from perpend.studies.logic.chaos.measuring.machines import machine
 from perpend.studies.logic.chaos.measuring.numbers import (
     ALIGN,
     MOST_STEPS,
@@ -175,7 +175,7 @@ def measure(system: System, instance: Instance, oscillating: tuple[float, int]) 
     spreads = home.end == "cycle" and any(
         one.end == "cycle" and float(np.abs(one.high - home.high).max()) > _APART * home.span for one in (again, *close)
     )
-    found = replace(
+    measurement = replace(
         blank,
         home=home,
         robust=all(alike(home, one) for one in close),
@@ -183,9 +183,9 @@ def measure(system: System, instance: Instance, oscillating: tuple[float, int]) 
         others=tuple(one.end for one in (again, *close, *wide)),
         spreads=spreads,
     )
-    if home.end == "chaos" and found.robust:
-        found = replace(found, endured=endurance(system, values, home, [instance.start, *near[1:]], timing))
-    return found
+    if home.end == "chaos" and measurement.robust:
+        measurement = replace(measurement, endured=endurance(system, values, home, [instance.start, *near[1:]], timing))
+    return measurement
 
 
 def largest_divergence(system: System, instance: Instance) -> float | None:
@@ -195,18 +195,18 @@ def largest_divergence(system: System, instance: Instance) -> float | None:
     engine = machine(system, instance.values)
     x = np.array(instance.start)
     size = np.maximum(np.abs(x), 0.5)
-    found = 0.0
+    measurement = 0.0
     with np.errstate(all="ignore"):
         for row in fractions(_VOLUME_STATES, len(x)):
             _, jacobian = engine.probe(instance.values, x + size * (2 * row - 1), 0.3)
             rate = np.log(abs(np.linalg.det(jacobian))) if system.kind == "map" else np.trace(jacobian)
-            found = max(found, abs(float(rate)))
-    return found if np.isfinite(found) else None
+            measurement = max(measurement, abs(float(rate)))
+    return measurement if np.isfinite(measurement) else None
 
 
-def as_json(found: Measurement, volume: float | None) -> dict[str, JSON]:
+def as_json(measurement: Measurement, volume: float | None) -> dict[str, JSON]:
     """What a work file keeps of a measurement: all that decisions need."""
-    home = found.home
+    home = measurement.home
     return {
         "end": home.end,
         "why": home.why,
@@ -216,13 +216,13 @@ def as_json(found: Measurement, volume: float | None) -> dict[str, JSON]:
         "complete": home.complete,
         "period": home.period,
         "period_time": home.period_time,
-        "unit": found.timing.unit,
-        "transient": found.transient,
-        "robust": found.robust,
-        "start_matters": found.start_matters,
-        "others": list(found.others),
-        "spreads": found.spreads,
-        "endured": found.endured,
+        "unit": measurement.timing.unit,
+        "transient": measurement.transient,
+        "robust": measurement.robust,
+        "start_matters": measurement.start_matters,
+        "others": list(measurement.others),
+        "spreads": measurement.spreads,
+        "endured": measurement.endured,
         "volume": volume,
     }
 

@@ -14,7 +14,7 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -34,16 +34,6 @@ STATUSES: Final[tuple[Status, ...]] = ("ok", "escaped", "unfinished", "failed")
 CAP: Final = 5_000_000
 FLAGS: Final = ("-O2", "-ffp-contract=off", "-fno-math-errno", "-std=gnu11", "-shared", "-fPIC")
 _FOLDER: Final = Path(__file__).parent
-
-
-@dataclass(frozen=True)
-class _Frozen:
-    """A system as a key: equal where the right-hand side is the same function."""
-
-    system_id: str
-    rate: Rate
-    parameters: tuple[str, ...]
-    system: System = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +67,10 @@ class Followed:
 
 def compiler() -> str:
     """The system's C compiler. DataError where there is none."""
-    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if found is None:
+    program = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if program is None:
         raise DataError("facts are measured with a C compiler; install one (cc, gcc or clang on the search path)")
-    return found
+    return program
 
 
 def _private_folder() -> Path:
@@ -228,13 +218,13 @@ class Machine:
         x = self._start(state)
         room = 1_000_000 // self.dimension
         times, points = np.zeros(room), np.zeros((room, self.dimension))
-        found, steps, passed = ctypes.c_long(), ctypes.c_long(), ctypes.c_double()
+        program, steps, passed = ctypes.c_long(), ctypes.c_long(), ctypes.c_double()
         self._library.section(
             pointer(self._vector(values)), pointer(x), *doubles(time, span, tolerance, longest(self.system, values)),
             ctypes.c_long(cap), ctypes.c_int(variable), ctypes.c_double(level), ctypes.c_long(room), pointer(times),
-            pointer(points), ctypes.byref(found), ctypes.byref(steps), ctypes.byref(passed),
+            pointer(points), ctypes.byref(program), ctypes.byref(steps), ctypes.byref(passed),
         )  # fmt: skip
-        return times[: found.value].copy(), points[: found.value].copy()
+        return times[: program.value].copy(), points[: program.value].copy()
 
     def probe(self, values: Mapping[str, float], state: Array, time: float) -> tuple[Array, Array]:
         """The rate of change (a map's next state) and the Jacobian at one state."""
@@ -269,21 +259,3 @@ def whole(system: System, span: float, interval: float) -> int:
 def lagging(system: System, values: Mapping[str, float]) -> Lag:
     """Whether the right-hand side takes a past state, and whether that is the present."""
     return "none" if system.lag is None else "some" if system.is_delayed(values) else "zero"
-
-
-@cache
-def _made(frozen: _Frozen, dimension: int, lag: Lag) -> Machine:
-    if lag == "some":
-        from perpend.studies.logic.chaos.measuring.delay import DelayMachine
-
-        return DelayMachine(frozen.system, system_text(frozen.system.rate, frozen.parameters, dimension, lag))
-    return Machine(frozen.system, dimension, system_text(frozen.system.rate, frozen.parameters, dimension, lag))
-
-
-def machine(system: System, values: Mapping[str, float]) -> Machine:
-    """The machine of a system at the dimension that the parameters give it. DataError for a noisy system."""
-    if system.is_noisy(values):
-        raise DataError(f"{system.system_id} with noise has no orbit to compute")
-    dimension = system.dimension(values)
-    frozen = _Frozen(system.system_id, system.rate, tuple(system.parameters), system)
-    return _made(frozen, len(system.variables) if dimension is None else dimension, lagging(system, values))

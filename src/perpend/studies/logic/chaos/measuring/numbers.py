@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from perpend.studies.logic.chaos.indicators import zero_one
-from perpend.studies.logic.chaos.measuring.engine import machine
+from perpend.studies.logic.chaos.measuring.machines import machine
 from perpend.studies.logic.chaos.system import Array, System, Values
 
 End: TypeAlias = Literal["rest", "cycle", "torus", "chaos", "escaped", "unclear"]
@@ -217,7 +217,7 @@ def measured(
     states = observed(system, run.states)
     half = len(states) // 2
     first, last = np.ptp(states[:half], axis=0).max(), np.ptp(states[half:], axis=0).max()
-    found = Orbit(
+    seen_orbit = Orbit(
         "unclear",
         "",
         rates,
@@ -232,8 +232,8 @@ def measured(
     )
     still = max(first, last) <= AT_REST * max(float(np.abs(states).max()), 1e-2)
     if not still and max(first, last) > 1.25 * min(first, last):
-        return replace(found, why="the orbit's extent still changes")
-    return _ended(system, values, found, states, timing, lengths)
+        return replace(seen_orbit, why="the orbit's extent still changes")
+    return _ended(system, values, seen_orbit, states, timing, lengths)
 
 
 def _equilibrium(system: System, values: Values, at: tuple[Array, float], timing: Clock) -> Orbit | None:
@@ -254,7 +254,7 @@ def _equilibrium(system: System, values: Values, at: tuple[Array, float], timing
         rates = np.log(np.abs(roots)) if system.kind == "map" else roots.real
     rates = np.maximum(-np.sort(-rates), -700.0 / timing.unit)
     seen = observed(system, state[None])[0]
-    found = Orbit(
+    seen_orbit = Orbit(
         "unclear",
         "an equilibrium that does not attract",
         rates,
@@ -267,64 +267,70 @@ def _equilibrium(system: System, values: Values, at: tuple[Array, float], timing
         time=at[1],
         complete=True,
     )
-    return replace(found, end="rest", why="") if signs(found, timing.unit)[0] == -1 else found
+    return replace(seen_orbit, end="rest", why="") if signs(seen_orbit, timing.unit)[0] == -1 else seen_orbit
 
 
-def _ended(system: System, values: Values, found: Orbit, states: Array, timing: Clock, lengths: Lengths) -> Orbit:  # noqa: PLR0911  one return for each end
-    sign = signs(found, timing.unit)
-    if found.span <= AT_REST * max(float(np.abs(states).max()), 1e-2):
-        return replace(found, end="rest") if sign[0] == -1 else replace(found, why="at rest, yet nothing contracts")
+def _ended(system: System, values: Values, seen_orbit: Orbit, states: Array, timing: Clock, lengths: Lengths) -> Orbit:  # noqa: PLR0911  one return for each end
+    sign = signs(seen_orbit, timing.unit)
+    if seen_orbit.span <= AT_REST * max(float(np.abs(states).max()), 1e-2):
+        return (
+            replace(seen_orbit, end="rest")
+            if sign[0] == -1
+            else replace(seen_orbit, why="at rest, yet nothing contracts")
+        )
     strobed = stroboscopic(system, values)
     if strobed:
         points = states[timing.parts - 1 :: timing.parts][-1500:]
         times = None
     else:
-        times, points = _crossings(system, values, found, timing, 250, lengths.tolerance)
-    distances = returns(points, found.span)
-    stretched = np.abs(found.exponents) * timing.unit * lengths.units
+        times, points = _crossings(system, values, seen_orbit, timing, 250, lengths.tolerance)
+    distances = returns(points, seen_orbit.span)
+    stretched = np.abs(seen_orbit.exponents) * timing.unit * lengths.units
     if not len(distances):
         # No plane of section: chaos shows in its exponents, nothing else can be told.
-        return replace(found, end="chaos") if sign[0] == 1 else replace(found, why="too few returns")
+        return replace(seen_orbit, end="chaos") if sign[0] == 1 else replace(seen_orbit, why="too few returns")
     drawn = sign[0 if strobed else min(1, len(sign) - 1)] == -1
     closed = DRAWN_CLOSED if drawn else CLOSED
     if distances.min() <= closed:
         level = sign[0] == -1 or stretched[0] <= NEUTRAL_CYCLE if strobed else stretched[0] <= NEUTRAL_CYCLE
         if not level:
-            return replace(found, why="closed, but its exponents are not a cycle's")
+            return replace(seen_orbit, why="closed, but its exponents are not a cycle's")
         period = least_period(distances, closed)
         lap = timing.unit * period if period is not None else None
         if times is not None and period is not None:
             lap = float((times[period:] - times[:-period]).mean())
-        return replace(found, end="cycle", period=period, period_time=lap)
+        return replace(seen_orbit, end="cycle", period=period, period_time=lap)
     if distances.min() < OPEN:
-        return replace(found, why="nearly closed")
+        return replace(seen_orbit, why="nearly closed")
     if sign[0] == 1:
-        return replace(found, end="chaos")
+        return replace(seen_orbit, end="chaos")
     needed = 1 if strobed else min(2, len(stretched))
     if (stretched[:needed] > NEUTRAL_TORUS).any():
-        return replace(found, why="open, and the largest exponent is not decided")
+        return replace(seen_orbit, why="open, and the largest exponent is not decided")
     if not strobed:
-        _, points = _crossings(system, values, found, timing, 800, lengths.tolerance)
+        _, points = _crossings(system, values, seen_orbit, timing, 800, lengths.tolerance)
     k = zero_one(points[-1500:, 0], np.random.default_rng(1))
-    return replace(found, end="torus") if k is not None and k < _REGULAR_K else replace(found, why="0–1 test")
+    return replace(seen_orbit, end="torus") if k is not None and k < _REGULAR_K else replace(seen_orbit, why="0–1 test")
 
 
 def _crossings(
-    system: System, values: Values, found: Orbit, timing: Clock, units: int, tolerance: float
+    system: System, values: Values, seen_orbit: Orbit, timing: Clock, units: int, tolerance: float
 ) -> tuple[Array, Array]:
     """Times and points at which the watched variable rises through its middle; another where that is at rest."""
     engine = machine(system, values)
     nothing = np.empty(0), np.empty((0, 1))
-    extent = {i: (found.low[at], found.high[at]) for i, at in _columns(system, engine.dimension).items()}
-    moving = [i for i in extent if i not in system.angles and extent[i][1] - extent[i][0] > 0.01 * found.span]
+    extent = {i: (seen_orbit.low[at], seen_orbit.high[at]) for i, at in _columns(system, engine.dimension).items()}
+    moving = [i for i in extent if i not in system.angles and extent[i][1] - extent[i][0] > 0.01 * seen_orbit.span]
     if not moving:
         return nothing
     variable = timing.watched if timing.watched in moving else moving[0]
     level = float(sum(extent[variable]) / 2)
-    times, points = engine.section(values, found.state, found.time, timing.unit * units, tolerance, variable, level)
+    times, points = engine.section(
+        values, seen_orbit.state, seen_orbit.time, timing.unit * units, tolerance, variable, level
+    )
     if system.is_delayed(values) and len(times) > 2:
         # The value at a passage is the level; what tells passages of a delay equation apart is the time between them.
-        laps = np.diff(times) / timing.unit * found.span
+        laps = np.diff(times) / timing.unit * seen_orbit.span
         return times[1:-1], np.stack([laps[:-1], laps[1:]], axis=1)
     return (times, observed(system, points)) if len(times) else nothing
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from perpend.errors import DataError
 from perpend.studies.logic.chaos.instances import Instance, default_start
-from perpend.studies.logic.chaos.measuring.engine import machine
+from perpend.studies.logic.chaos.measuring.machines import machine
 from perpend.studies.logic.chaos.measuring.numbers import End, Lengths, Orbit, clock, followed, orbit
 from perpend.studies.logic.chaos.system import System, Values
 from perpend.studies.logic.chaos.systems import CORE_FILE
@@ -60,7 +60,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PlannedInstances:
     """The planned instances in order of choice, the time of one oscillation, and the variable that shows it."""
 
     unit: float
@@ -107,7 +107,7 @@ def core_scan(system: System) -> tuple[tuple[str, Instance], ...]:
     for name, first, last, _, listed, *_rest in table["scan"]:
         own = system.parameters[name] or (first + last) / 2
         places.setdefault(name, 0 if listed == 0 else decimals(own))
-    found = {f"{mark.settings}|{mark.start}": ("landmark", mark) for mark in landmarks(system)}
+    candidates = {f"{mark.settings}|{mark.start}": ("landmark", mark) for mark in landmarks(system)}
     for name, first, last, count, listed, *rest in table["scan"]:
         fixed: Mapping[str, float] = rest[0] if rest else {}
         for value in np.linspace(first, last, count):
@@ -117,8 +117,8 @@ def core_scan(system: System) -> tuple[tuple[str, Instance], ...]:
             for k, start in enumerate(starts):
                 instance = Instance(system.system_id, values, tuple(start))
                 line = f"{name}|{sorted(fixed.items())}|{k}"
-                found.setdefault(f"{instance.settings}|{instance.start}", (line, instance))
-    return tuple(found.values())
+                candidates.setdefault(f"{instance.settings}|{instance.start}", (line, instance))
+    return tuple(candidates.values())
 
 
 def landmarks(system: System) -> tuple[Instance, ...]:
@@ -127,13 +127,13 @@ def landmarks(system: System) -> tuple[Instance, ...]:
         return (Instance(system.system_id, system.parameters, default_start(system, system.parameters)),)
     table = tomllib.loads(CORE_FILE.read_text(encoding="utf-8"))[system.system_id]
     marks = [{}, *table.get("landmarks", [])]
-    found: dict[str, Instance] = {}
+    candidates: dict[str, Instance] = {}
     for mark in marks:
         values = {**system.parameters, **mark}
         start = (table.get("starts") or [default_start(system, values)])[0]
         instance = Instance(system.system_id, values, tuple(start))
-        found.setdefault(f"{instance.settings}|{instance.start}", instance)
-    return tuple(found.values())
+        candidates.setdefault(f"{instance.settings}|{instance.start}", instance)
+    return tuple(candidates.values())
 
 
 def able(system: System, values: Values) -> bool:
@@ -165,15 +165,15 @@ def oscillation(system: System) -> tuple[float, int]:
         if run.status != "ok":
             return nothing
         extent = run.high - run.low
-        found = []
+        candidates = []
         for i in range(min(4, len(extent))):
             if i not in system.angles and extent[i] > max(1e-9, 0.01 * float(extent.max())):
                 level = float(run.high[i] + run.low[i]) / 2
                 times, _ = engine.section(values, run.state, run.time, span, _COARSE_TOLERANCE, i, level)
                 if len(times) >= 8:
-                    found.append((float(f"{np.diff(times).mean():.3g}"), i))
-        if found:
-            return min(found)
+                    candidates.append((float(f"{np.diff(times).mean():.3g}"), i))
+        if candidates:
+            return min(candidates)
     return nothing
 
 
@@ -183,10 +183,10 @@ def _look(system: System, line: str, instance: Instance, oscillating: tuple[floa
     timing = clock(system, values, *oscillating)
     units = 2_000 if system.kind == "map" else _COARSE_UNITS
     lengths = Lengths(2 * units * timing.unit, units, _COARSE_TOLERANCE, _COARSE_STEPS)
-    found: Orbit = orbit(system, values, instance.start, timing, lengths, min(2, followed(system, values)))
+    candidates: Orbit = orbit(system, values, instance.start, timing, lengths, min(2, followed(system, values)))
     name = line.partition("|")[0]
     offset = _offset(system, values, name) if name in values else 0.0
-    return Sighting(instance, line, offset, distance(system, values), found.end)
+    return Sighting(instance, line, offset, distance(system, values), candidates.end)
 
 
 def _scan(system: System, name: str, factors: Iterable[float]) -> list[Instance]:
@@ -207,8 +207,8 @@ def _dysts_sightings(system: System, oscillating: tuple[float, int]) -> list[Sig
         ends = [one.end for one in seen]
         calm = sum(end in ("rest", "cycle", "torus") for end in ends)
         scans.append((min(ends.count("chaos"), calm) + len(set(ends)) / 10, name, seen))
-    found = [_look(system, "landmark", instance, oscillating) for instance in landmarks(system)]
-    known = {one.instance.settings for one in found}
+    candidates = [_look(system, "landmark", instance, oscillating) for instance in landmarks(system)]
+    known = {one.instance.settings for one in candidates}
     for _, name, seen in sorted(scans, key=lambda scan: (-scan[0], scan[1]))[:2]:
         alive = [one.instance.values[name] / system.parameters[name] for one in seen if one.end != "escaped"] or [
             0.8,
@@ -219,8 +219,8 @@ def _dysts_sightings(system: System, oscillating: tuple[float, int]) -> list[Sig
         for one in (*seen, *fine):
             if one.instance.settings not in known:
                 known.add(one.instance.settings)
-                found.append(one)
-    return found
+                candidates.append(one)
+    return candidates
 
 
 def _pair_cost(pair: tuple[Sighting, Sighting], chosen: Sequence[tuple[Sighting, Sighting]]) -> float:
@@ -252,21 +252,21 @@ def choose(sightings: Sequence[Sighting], limits: Quota) -> list[Sighting]:
         picked.append(best)
         wild.remove(best[0])
         calm.remove(best[1])
-    found = [*marks, *(one for pair in picked for one in pair)]
+    candidates = [*marks, *(one for pair in picked for one in pair)]
     # Where one side is lacking there are no pairs; some of the other are still worth asking about.
     left = wild or calm
-    found += _spread(left, max(0, min(limits.least + 2, limits.measured) - len(found)))
-    return found
+    candidates += _spread(left, max(0, min(limits.least + 2, limits.measured) - len(candidates)))
+    return candidates
 
 
-def planned(system: System) -> Choice:
+def planned(system: System) -> PlannedInstances:
     """The instances of a system to measure. Those with noise are not integrated, so the first are as good as any."""
     oscillating = oscillation(system)
     if system.system_id.startswith("dysts_"):
-        return Choice(
+        return PlannedInstances(
             *oscillating, tuple(one.instance for one in choose(_dysts_sightings(system, oscillating), quota(system)))
         )
     scan = core_scan(system)
     noisy = [one for _, one in scan if system.is_noisy(one.values)][: CORE.least]
     seen = [_look(system, line, one, oscillating) for line, one in scan if able(system, one.values)]
-    return Choice(*oscillating, (*(one.instance for one in choose(seen, quota(system))), *noisy))
+    return PlannedInstances(*oscillating, (*(one.instance for one in choose(seen, quota(system))), *noisy))

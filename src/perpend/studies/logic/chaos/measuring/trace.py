@@ -250,15 +250,17 @@ class Derivatives:
             condition, a, b = arguments
             parts = sorted({*self._known[a], *self._known[b]})
             zero = tape.const(0)
-            made = {i: tape.select(condition, self._known[a].get(i, zero), self._known[b].get(i, zero)) for i in parts}
+            derived = {
+                i: tape.select(condition, self._known[a].get(i, zero), self._known[b].get(i, zero)) for i in parts
+            }
         else:
-            made = {}
+            derived = {}
             for argument, slope in zip(arguments, _slopes(tape, node), strict=False):
                 for i, inner in self._known[argument].items() if slope is not None else ():
                     assert slope is not None
                     term = tape.mul(slope, inner)
-                    made[i] = tape.add(made[i], term) if i in made else term
-        return {i: part for i, part in sorted(made.items()) if tape.value(part) != 0}
+                    derived[i] = tape.add(derived[i], term) if i in derived else term
+        return {i: part for i, part in sorted(derived.items()) if tape.value(part) != 0}
 
 
 def _slopes(tape: Tape, node: int) -> tuple[int | None, ...]:
@@ -279,7 +281,7 @@ def _slopes(tape: Tape, node: int) -> tuple[int | None, ...]:
     }
     if operation in binary:
         return binary[operation]()
-    made: Mapping[str, Callable[[], int]] = {
+    derived: Mapping[str, Callable[[], int]] = {
         "neg": lambda: tape.const(-1),
         "sin": lambda: tape.call("cos", a),
         "cos": lambda: tape.neg(tape.call("sin", a)),
@@ -298,7 +300,7 @@ def _slopes(tape: Tape, node: int) -> tuple[int | None, ...]:
         "arcsinh": lambda: tape.div(one, tape.call("sqrt", tape.add(one, tape.mul(a, a)))),
         "absolute": lambda: tape.call("sign", a),
     }
-    return (made[operation](),) if operation in made else (None,) * len(arguments)
+    return (derived[operation](),) if operation in derived else (None,) * len(arguments)
 
 
 def traced(rate: Rate, parameters: Sequence[str], dimension: int, past: Sequence[int] = ()) -> tuple[Tape, list[int]]:
@@ -314,8 +316,8 @@ def traced(rate: Rate, parameters: Sequence[str], dimension: int, past: Sequence
     params = {name: Expr(tape, tape.node("param", value=float(i))) for i, name in enumerate(parameters)}
     time = Expr(tape, tape.node("time"))
     # Symbols stand where the signature has arrays of numbers: the same operations are called on them.
-    made = rate(time, symbols.view(Symbols), params)  # type: ignore[arg-type]
-    outputs = [_node(tape, x) for x in np.asarray(made, dtype=object)]
+    derived = rate(time, symbols.view(Symbols), params)  # type: ignore[arg-type]
+    outputs = [_node(tape, x) for x in np.asarray(derived, dtype=object)]
     if not all(math.isfinite(value) for operation, _, value in tape.nodes if operation == "const"):
         raise DataError("a right-hand side has an infinite constant")
     return tape, outputs

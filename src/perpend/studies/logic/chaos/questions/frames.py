@@ -13,7 +13,7 @@ from perpend.studies.logic.chaos.questions.chance import Chance
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class AskedClaim:
     """What is asked, as clauses without capital and mark: 'the map is chaotic', 'is the map chaotic'.
 
     `asks` is '' for a denial, since 'is it not chaotic?' can be read in two ways, and wherever there is no such form.
@@ -144,7 +144,7 @@ def begins_sentence(claim: str) -> bool:
 def layout(
     chance: Chance,
     key: Sequence[str],
-    statement: Statement,
+    statement: AskedClaim,
     setting: str = "",
     definition: str = "",
     only: Sequence[str] = (),
@@ -161,7 +161,7 @@ def layout(
     return form, laid_out(chance, key, form, statement, (setting, definition))
 
 
-def _fitting(statement: Statement) -> tuple[list[str], list[str]]:
+def _fitting(statement: AskedClaim) -> tuple[list[str], list[str]]:
     """The forms for a place after the setting and for one before it."""
     begins = begins_sentence(statement.claim)
     after = [
@@ -173,7 +173,7 @@ def _fitting(statement: Statement) -> tuple[list[str], list[str]]:
     return after, before if statement.far else []
 
 
-def laid_out(chance: Chance, key: Sequence[str], form: str, statement: Statement, context: tuple[str, str]) -> str:
+def laid_out(chance: Chance, key: Sequence[str], form: str, statement: AskedClaim, context: tuple[str, str]) -> str:
     """The question in one form; `context` is the setting and the definition, either of which may be ''."""
     setting, definition = context
     parts = [part for part in (setting, definition) if part]
@@ -184,7 +184,7 @@ def laid_out(chance: Chance, key: Sequence[str], form: str, statement: Statement
         claim, asks = statement.far, statement.far_asks
         return BEFORE[form].format(claim=claim, asks=asks, Asks=capital(asks), setting=block)
     claim, asks = statement.claim, statement.asks
-    text = AFTER[form].format(claim=claim, Claim=capital(claim), asks=asks, Asks=capital(asks))
+    text = AFTER[form].format(claim=claim, AskedClaim=capital(claim), asks=asks, Asks=capital(asks))
     if not block:
         return text
     opening = chance.pick(OPENINGS, "opening", *key) if parts[0] == setting else ""

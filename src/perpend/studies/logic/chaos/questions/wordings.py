@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from perpend.studies.logic.chaos.questions.frames import Statement
+from perpend.studies.logic.chaos.questions.frames import AskedClaim
 
 SYSTEM, MOTION, ORBIT = "system", "motion", "orbit"
 
@@ -32,9 +32,9 @@ class FactWording:
             return f"is {subject} {self.says.removeprefix('is ')}"
         return f"does {subject} {self.base}"
 
-    def statement(self, subject: str, far: str, *, holds: bool) -> Statement:
+    def statement(self, subject: str, far: str, *, holds: bool) -> AskedClaim:
         """The statement for a layout; `far` is the subject before the setting, '' where it must not stand there."""
-        return Statement(
+        return AskedClaim(
             claim=self.claim(subject, holds),
             asks=self.asked(subject) if holds else "",
             far=self.claim(far, holds) if far else "",
@@ -230,6 +230,6 @@ def definitions(predicate: str, time: str) -> tuple[str, ...]:
 
 def all_definitions() -> list[str]:
     """Every defining sentence, the longest first."""
-    found = {text for texts in _ANY.values() for text in texts}
-    found |= {text for times in _BY_TIME.values() for texts in times.values() for text in texts}
-    return sorted(found - {""}, key=lambda text: (-len(text), text))
+    sentences = {text for texts in _ANY.values() for text in texts}
+    sentences |= {text for times in _BY_TIME.values() for texts in times.values() for text in texts}
+    return sorted(sentences - {""}, key=lambda text: (-len(text), text))

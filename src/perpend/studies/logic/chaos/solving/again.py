@@ -30,7 +30,7 @@ COMPARED = tuple(name for name, predicate in PREDICATES.items() if predicate.kin
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class FactComparison:
     """One decided fact beside what the third program found. `again` None: it found nothing clear."""
 
     instance: str
@@ -85,15 +85,15 @@ def measured_again(
     tasks = {name: (world.records[name], world.systems[world.records[name].system_id]) for name in wanted}
     keys = {name: _key(*task) for name, task in tasks.items()}
     known = _kept(path)
-    found = {name: known[key] for name, key in keys.items() if key in known}
-    left = [tasks[name] for name in wanted if name not in found]
+    solved_before = {name: known[key] for name, key in keys.items() if key in known}
+    left = [tasks[name] for name in wanted if name not in solved_before]
     for name, solved in _solutions(left, workers):
-        found[name] = solved
+        solved_before[name] = solved
         if path is not None:
             with path.open("a", encoding="utf-8") as file:
                 file.write(dumps({"key": keys[name], "id": name, **_as_json(solved)}) + "\n")
-        tell(len(found), len(wanted))
-    return {name: _record(world.records[name], found[name]) for name in wanted}
+        tell(len(solved_before), len(wanted))
+    return {name: _record(world.records[name], solved_before[name]) for name in wanted}
 
 
 def _solutions(tasks: Sequence[tuple[Record, SystemWords]], workers: int) -> Iterator[tuple[str, Solved]]:
@@ -112,18 +112,20 @@ def _as_json(solved: Solved) -> dict[str, JSON]:
 
 def _kept(path: Path | None) -> dict[str, Solved]:
     """What a work file holds; a line that was cut short is left out."""
-    found: dict[str, Solved] = {}
+    solved_before: dict[str, Solved] = {}
     if path is None or not path.exists():
-        return found
+        return solved_before
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
             body = json.loads(line)
             key = body.pop("key")
             del body["id"]
-            found[key] = Solved(**{**body, "exponents": tuple(body["exponents"]), "errors": tuple(body["errors"])})
+            solved_before[key] = Solved(
+                **{**body, "exponents": tuple(body["exponents"]), "errors": tuple(body["errors"])}
+            )
         except (json.JSONDecodeError, KeyError, TypeError):
             continue
-    return found
+    return solved_before
 
 
 def _record(record: Record, solved: Solved) -> Record:
@@ -142,7 +144,7 @@ def world_again(world: Sources, again: Mapping[str, Record]) -> Sources:
     return replace(world, records={**blank, **again})
 
 
-def compared(world: Sources, again: Mapping[str, Record]) -> list[Comparison]:
+def compared(world: Sources, again: Mapping[str, Record]) -> list[FactComparison]:
     """Every decided fact about an orbit beside the third program's."""
     rows = []
     for name, other in again.items():
@@ -157,7 +159,7 @@ def compared(world: Sources, again: Mapping[str, Record]) -> list[Comparison]:
             "why": other.numbers.get("why", ""),
         }
         rows += [
-            Comparison(name, predicate, fact, other.facts.get(predicate), numbers)
+            FactComparison(name, predicate, fact, other.facts.get(predicate), numbers)
             for predicate, fact in sorted(record.facts.items())
             if predicate in COMPARED
         ]

@@ -117,9 +117,9 @@ class _Orbit:
         states, time, unit, status = self._settled(start)
         if status != DONE:
             return self._ended(status, np.vstack([start, states]))
-        found = self._measured(states[-1], time, unit)
-        if self.notation.is_map or not (found.facts.get("Chaotic") and found.facts["Dissipative"]):
-            return found
+        looked_at = self._measured(states[-1], time, unit)
+        if self.notation.is_map or not (looked_at.facts.get("Chaotic") and looked_at.facts["Dissipative"]):
+            return looked_at
         count = math.ceil(min(_ENDURED, _ENDURED / unit))
         states, _, time, status = self.plain.follow(states[-1], time, unit, count, _LOOSE)
         return self._measured(states[-1], time, unit) if status == DONE else self._ended(status, states)
@@ -231,14 +231,14 @@ class _Orbit:
     def _point(self, state: Array, at: float) -> Array:
         """What is seen some time after a state of an autonomous flow."""
         states = self.plain.follow(state, 0.0, at, 1)[0] if at > 0 else state[np.newaxis]
-        found: Array = self._seen(states)[-1]
-        return found
+        looked_at: Array = self._seen(states)[-1]
+        return looked_at
 
     def _volumes(self, states: Array, time: float) -> Array:
         """The divergence at some states, of a map the logarithm of |det J|, by differences of the right-hand side."""
         # By the golden section: a fixed stride would see the same point of a cycle again and again.
         places = (np.arange(min(len(states), _VOLUMES)) * _GOLDEN % 1.0 * len(states)).astype(np.int64)
-        found = []
+        looked_at = []
         for state in states[places]:
             step = 1e-6 * max(1e-2, float(np.abs(state).max()))
             slopes = [
@@ -246,8 +246,8 @@ class _Orbit:
                 for unit in np.eye(self.plain.n)
             ]
             jacobian = np.array(slopes)
-            found.append(float(np.linalg.slogdet(jacobian)[1] if self.notation.is_map else np.trace(jacobian)))
-        return np.array(found)
+            looked_at.append(float(np.linalg.slogdet(jacobian)[1] if self.notation.is_map else np.trace(jacobian)))
+        return np.array(looked_at)
 
 
 def _ended(status: int) -> Solved:

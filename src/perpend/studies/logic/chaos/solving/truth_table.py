@@ -164,7 +164,7 @@ _OBJECT_CLAIM = re.compile(rf"(?P<who>.+?) (?P<t>{_THIRD}(?: or {_THIRD}, or bot
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ReadCondition:
     """What a rule asks of a case: all of `given` brings one of `then`.
 
     `any_given`: one of `given` does; `exact`: just one of `then` holds; `both_ways` adds the way back. With `witness`
@@ -183,7 +183,7 @@ class Condition:
 class ReadQuestion:
     """A question as it was read. `who` is None where it asks of every object with `premises`."""
 
-    rules: list[Condition] = field(default_factory=list)
+    rules: list[ReadCondition] = field(default_factory=list)
     facts: dict[str, list[Signed]] = field(default_factory=dict)
     kind: str = ""
     who: str | None = None
@@ -203,7 +203,7 @@ def answer(question: str) -> bool:
 
 def read(question: str) -> ReadQuestion:
     """The rules, the facts and what is asked."""
-    found = ReadQuestion()
+    matched = ReadQuestion()
     frames: list[str] = []
     claims: list[str] = []
     asked: list[tuple[str, str]] = []
@@ -221,29 +221,29 @@ def read(question: str) -> ReadQuestion:
         elif _FRAME.fullmatch(text.lower()):
             frames.append(text)
         elif rule := _rule(text):
-            found.rules.append(rule)
+            matched.rules.append(rule)
         else:
             who, facts = _fact(text)
-            found.facts.setdefault(who, []).extend(facts)
+            matched.facts.setdefault(who, []).extend(facts)
     if len(asked) != 1 or len(claims) != (asked[0][1] == "" and asked[0][0] != "together"):
         raise DataError("it is not clear what is asked")
-    found.kind = asked[0][0]
-    if found.kind != "together":
-        _claim(asked[0][1] or claims[0], found)
-    _check_frames(frames, found)
-    return found
+    matched.kind = asked[0][0]
+    if matched.kind != "together":
+        _claim(asked[0][1] or claims[0], matched)
+    _check_frames(frames, matched)
+    return matched
 
 
 _KIND_OF_STEM = {stem: kind for kind, stems in _STEMS.items() for stem in stems.split("|")}
 
 
-def _rule(text: str) -> Condition | None:
+def _rule(text: str) -> ReadCondition | None:
     """The rule that a sentence states; None where it is no rule."""
     for kind, pattern in _RULE_PATTERNS:
-        found = pattern.fullmatch(text)
-        if not found:
+        matched = pattern.fullmatch(text)
+        if not matched:
             continue
-        parts = found.groupdict()
+        parts = matched.groupdict()
         adjective = ((f"be {parts['a']}", True),) if parts.get("a") else ()
         given_text = parts.get("g") or parts.get("g2") or ""
         given = adjective or (_several(given_text) if given_text else ())
@@ -262,7 +262,9 @@ def _rule(text: str) -> Condition | None:
                 then = _denied(then)
             case "only":
                 given, then = then, given
-        return Condition(given, then, any_given, exact, both_ways=kind == "iff", witness=kind in ("some", "not all"))
+        return ReadCondition(
+            given, then, any_given, exact, both_ways=kind == "iff", witness=kind in ("some", "not all")
+        )
     return None
 
 
@@ -271,10 +273,10 @@ def _denied(literals: Iterable[Signed]) -> tuple[Signed, ...]:
 
 
 def _fact(text: str) -> tuple[str, tuple[Signed, ...]]:
-    found = _FACT_OF.fullmatch(text) or _FACT.fullmatch(text)
-    if not found:
+    matched = _FACT_OF.fullmatch(text) or _FACT.fullmatch(text)
+    if not matched:
         raise DataError(f"a sentence is not understood: {text!r}")
-    return _object(found["who"]), _several(found["facts"])
+    return _object(matched["who"]), _several(matched["facts"])
 
 
 def _object(who: str) -> str:
@@ -284,15 +286,15 @@ def _object(who: str) -> str:
     return who[:1].lower() + who[1:]
 
 
-def _claim(text: str, found: ReadQuestion) -> None:
+def _claim(text: str, matched: ReadQuestion) -> None:
     """What is asked: of every object of a sort, or of one object."""
     if universal := _UNIVERSAL.fullmatch(text):
-        found.premises = _several(universal["g"])
+        matched.premises = _several(universal["g"])
         then = _several(universal["t"])
-        found.claim = then if universal["word"] == "every" else _denied(then)
+        matched.claim = then if universal["word"] == "every" else _denied(then)
     elif single := _OBJECT_CLAIM.fullmatch(text):
-        found.who = _object(single["who"])
-        found.claim = _several(single["t"].removesuffix(", or both"))
+        matched.who = _object(single["who"])
+        matched.claim = _several(single["t"].removesuffix(", or both"))
     else:
         raise DataError(f"what is asked is not understood: {text!r}")
 
@@ -314,10 +316,10 @@ def _phrase(text: str) -> Signed:
     return f"{verb} {re.sub('^an? ', '', rest)}", holds
 
 
-def _check_frames(frames: Iterable[str], found: ReadQuestion) -> None:
+def _check_frames(frames: Iterable[str], matched: ReadQuestion) -> None:
     """A frame that names a property would be a statement that was not read."""
-    literals = [*found.claim, *found.premises, *(fact for facts in found.facts.values() for fact in facts)]
-    literals += [literal for rule in found.rules for literal in (*rule.given, *rule.then)]
+    literals = [*matched.claim, *matched.premises, *(fact for facts in matched.facts.values() for fact in facts)]
+    literals += [literal for rule in matched.rules for literal in (*rule.given, *rule.then)]
     for text in frames:
         for name, _ in literals:
             if re.search(rf"\b{re.escape(name.split(' ', 1)[1])}\b", text):
@@ -363,7 +365,7 @@ class _Table:
             lines |= self.lines(literal)
         return lines
 
-    def obeying(self, rule: Condition) -> int:
+    def obeying(self, rule: ReadCondition) -> int:
         """The lines that a rule allows."""
         given = self.one_of(rule.given) if rule.any_given else self.all_of(rule.given)
         then = self.one_of(rule.then)
@@ -373,23 +375,23 @@ class _Table:
         return lines & (given | ~then) if rule.both_ways else lines
 
 
-def decide(found: ReadQuestion) -> bool:
+def decide(matched: ReadQuestion) -> bool:
     """The answer to a question that was read; the cases in which it is undefined stand at `answer`."""
-    literals = [literal for rule in found.rules for literal in (*rule.given, *rule.then)]
-    literals += [fact for facts in found.facts.values() for fact in facts]
-    table = _Table(name for name, _ in (*literals, *found.premises, *found.claim))
+    literals = [literal for rule in matched.rules for literal in (*rule.given, *rule.then)]
+    literals += [fact for facts in matched.facts.values() for fact in facts]
+    table = _Table(name for name, _ in (*literals, *matched.premises, *matched.claim))
     allowed = table.every
-    for rule in found.rules:
+    for rule in matched.rules:
         if not rule.witness:
             allowed &= table.obeying(rule)
-    needed = [table.all_of(facts) for facts in found.facts.values()]
-    needed += [table.all_of((*rule.given, *rule.then)) for rule in found.rules if rule.witness]
+    needed = [table.all_of(facts) for facts in matched.facts.values()]
+    needed += [table.all_of((*rule.given, *rule.then)) for rule in matched.rules if rule.witness]
     consistent = bool(allowed) and all(lines & allowed for lines in needed)
-    if found.kind == "together":
+    if matched.kind == "together":
         return consistent
-    cases = allowed & table.all_of(found.premises if found.who is None else found.facts.get(found.who, ()))
+    cases = allowed & table.all_of(matched.premises if matched.who is None else matched.facts.get(matched.who, ()))
     if not consistent or not cases:
         raise DataError("the statements contradict each other")
-    claim = table.one_of(found.claim)
+    claim = table.one_of(matched.claim)
     always, never = not cases & ~claim, not cases & claim
-    return {"follows": always, "excluded": never, "consistent": not never, "decided": always or never}[found.kind]
+    return {"follows": always, "excluded": never, "consistent": not never, "decided": always or never}[matched.kind]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from perpend.studies.logic.chaos.questions.compute.contrasts import (
-    Contrast,
+    InstanceContrast,
     contrasts,
     counted_in,
     couples,
@@ -40,11 +40,11 @@ OWN = {PLAIN: 3, KEPT: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ContrastQuestion:
     """A contrast by one predicate. `couple` is shared with the contrast that mirrors its numbers."""
 
     predicate: str
-    contrast: Contrast
+    contrast: InstanceContrast
     couple: str
 
     @property
@@ -58,7 +58,7 @@ def is_kept(world: Sources, predicate: str, system_id: str) -> bool:
     return world.chance.share("kept", predicate, system_id) < VARIANT_SHARE
 
 
-def allocated(world: Sources, *uses: str) -> Iterator[Question]:
+def allocated(world: Sources, *uses: str) -> Iterator[ContrastQuestion]:
     """The questions for some of the uses, predicate by predicate.
 
     Couples that would bring an instance into more items than it may stand in are left out whole.
@@ -70,25 +70,27 @@ def allocated(world: Sources, *uses: str) -> Iterator[Question]:
                 yield from _of(world, predicate, room, uses, counts)
 
 
-def _of(world: Sources, predicate: str, room: str, uses: tuple[str, ...], counts: Counter[str]) -> Iterator[Question]:
+def _of(
+    world: Sources, predicate: str, room: str, uses: tuple[str, ...], counts: Counter[str]
+) -> Iterator[ContrastQuestion]:
     def side(record: Record) -> bool | None:
         kept = is_kept(world, predicate, record.system_id)
         return None if kept is (room == PLAIN) else record.facts.get(predicate)
 
     near, wide = contrasts(world, side), wider_contrasts(world, side, predicate)
-    found = [one for one in (*near, *wide) if askable(world, predicate, one)]
+    askables = [one for one in (*near, *wide) if askable(world, predicate, one)]
     place = 0
-    for two in couples(world, found, OWN[room], predicate, room):
+    for two in couples(world, askables, OWN[room], predicate, room):
         wanted = PLAIN if room == PLAIN else _TURNS[place % len(_TURNS)]
         records = [record for contrast in two for record in contrast.both]
         if not counted_in(counts, MOST[room], records, WEIGHTS[wanted]):
             continue
         place += 1
         if wanted in uses:
-            yield from (Question(predicate, contrast, two[0].key) for contrast in two)
+            yield from (ContrastQuestion(predicate, contrast, two[0].key) for contrast in two)
 
 
-def askable(world: Sources, predicate: str, contrast: Contrast) -> bool:
+def askable(world: Sources, predicate: str, contrast: InstanceContrast) -> bool:
     """Whether no convention stands between a fact and its answer: the dimension of a forced motion depends on whether
     time is counted."""
     return predicate != "DimensionAboveTwo" or world.systems[contrast.yes.system_id].kind != "forced flow"

@@ -24,7 +24,7 @@ NEAR, FAR = 0.06, 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class InstanceContrast:
     """Two instances of one system that start alike: the question's answer is yes of `yes` and no of `no`.
 
     `parameter` is the one in which they differ; '' where they differ in several.
@@ -78,7 +78,7 @@ Look: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], tuple[int, int,
 """Of the instance for yes and of that for no, where the values lie that differ; and three signs, see `look`."""
 
 
-def look(world: Sources, contrast: Contrast) -> Look:
+def look(world: Sources, contrast: InstanceContrast) -> Look:
     """What the numbers of a contrast show: the cells of both; whether yes has the larger value, the value of larger
     size, and more decimals. The first two are 0 where several parameters differ."""
     one, other = contrast.yes.parameters, contrast.no.parameters
@@ -97,56 +97,58 @@ def mirrored(shown: Look) -> Look:
     return (no, yes), (-larger, -size, -digits)
 
 
-def contrasts(world: Sources, side: Callable[[Record], bool | None]) -> list[Contrast]:
+def contrasts(world: Sources, side: Callable[[Record], bool | None]) -> list[InstanceContrast]:
     """All contrasts by a fact: `side` is its truth of an instance, None where it is not known."""
-    found: list[Contrast] = []
+    chosen_pairs: list[InstanceContrast] = []
     for name, records in lines(world):
         sides = [(record, side(record)) for record in records]
         yes = [record for record, holds in sides if holds is True]
         no = [record for record, holds in sides if holds is False]
-        found += [Contrast(name, one, other) for one in yes for other in no]
-    return found
+        chosen_pairs += [InstanceContrast(name, one, other) for one in yes for other in no]
+    return chosen_pairs
 
 
-def wider_contrasts(world: Sources, side: Callable[[Record], bool | None], *key: str) -> list[Contrast]:
+def wider_contrasts(world: Sources, side: Callable[[Record], bool | None], *key: str) -> list[InstanceContrast]:
     """Contrasts whose instances differ in several parameters: for every instance a few of the other side."""
     cells: dict[tuple[str, str], tuple[list[Record], list[Record]]] = {}
     for record in world.records.values():
         holds = side(record)
         if holds is not None and is_plain(record):
             cells.setdefault((record.system_id, repr(record.start)), ([], []))[0 if holds else 1].append(record)
-    found: dict[str, Contrast] = {}
+    chosen_pairs: dict[str, InstanceContrast] = {}
     for yes, no in cells.values():
         for own, others, turned in ((yes, no, False), (no, yes, True)):
             for record in own:
                 fit = [other for other in others if _apart(record, other) > 1]
                 for other in world.chance.mixed(fit, lambda one: one.id, "wider", record.id, *key)[:WIDER]:
-                    contrast = Contrast("", other, record) if turned else Contrast("", record, other)
-                    found[contrast.key] = contrast
-    return list(found.values())
+                    contrast = InstanceContrast("", other, record) if turned else InstanceContrast("", record, other)
+                    chosen_pairs[contrast.key] = contrast
+    return list(chosen_pairs.values())
 
 
 def _apart(one: Record, other: Record) -> int:
     return sum(value != other.parameters[name] for name, value in one.parameters.items())
 
 
-def in_turn(chance: Chance, found: Iterable[Contrast], *key: str) -> list[Contrast]:
+def in_turn(chance: Chance, chosen_pairs: Iterable[InstanceContrast], *key: str) -> list[InstanceContrast]:
     """The contrasts in the order that belongs to a name, system after system in turns."""
     places: Counter[str] = Counter()
     ranked = []
-    for contrast in chance.mixed(found, lambda one: one.key, "contrasts", *key):
+    for contrast in chance.mixed(chosen_pairs, lambda one: one.key, "contrasts", *key):
         system = contrast.yes.system_id
         ranked.append((places[system], chance.share("turn", system, *key), contrast.key, contrast))
         places[system] += 1
     return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:3])]
 
 
-def couples(world: Sources, found: Sequence[Contrast], own: int, *key: str) -> Iterator[tuple[Contrast, Contrast]]:
+def couples(
+    world: Sources, chosen_pairs: Sequence[InstanceContrast], own: int, *key: str
+) -> Iterator[tuple[InstanceContrast, InstanceContrast]]:
     """Contrasts two by two, one the mirror image of the other in what its numbers show; each instance `own` times at
     most. Systems take turns, and the two of a couple may be of different systems."""
-    waiting: dict[Look, list[Contrast]] = {}
+    waiting: dict[Look, list[InstanceContrast]] = {}
     counts: Counter[str] = Counter()
-    for contrast in in_turn(world.chance, found, *key):
+    for contrast in in_turn(world.chance, chosen_pairs, *key):
         shown = look(world, contrast)
         if any(counts[record.id] >= own for record in contrast.both):
             continue
@@ -173,6 +175,6 @@ def counted_in(counts: Counter[str], most: int, records: Iterable[Record], weigh
     return True
 
 
-def _fits(counts: Counter[str], own: int, one: Contrast, other: Contrast) -> bool:
+def _fits(counts: Counter[str], own: int, one: InstanceContrast, other: InstanceContrast) -> bool:
     extra = Counter(record.id for record in (*one.both, *other.both))
     return all(counts[name] + count <= own for name, count in extra.items())

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import Statement, layout
+from perpend.studies.logic.chaos.questions.frames import AskedClaim, layout
 from perpend.studies.logic.chaos.questions.settings import listed
 from perpend.studies.logic.chaos.questions.world import Sources
 
@@ -184,9 +184,9 @@ def crossing(chance: Chance, place: str, *, wide: bool = False) -> Steps | None:
             (_start(chance, chosen, *key, attempt, turn) for turn in ("one", "other")), reverse=not rising
         )
         steps = (second, first) if swapped else (first, second)
-        found = Steps(name, a, b, (one, other), steps, threshold)
-        if _crosses(chosen, found):
-            return found
+        drawn_steps = Steps(name, a, b, (one, other), steps, threshold)
+        if _crosses(chosen, drawn_steps):
+            return drawn_steps
     return None
 
 
@@ -200,30 +200,30 @@ def _start(chance: Chance, chosen: StatedMap, *key: str) -> State:
     return tuple(_two(_between(chance, chosen.start, "start", variable, *key)) for variable in chosen.variables)
 
 
-def _crosses(chosen: StatedMap, found: Steps) -> bool:
+def _crosses(chosen: StatedMap, drawn_steps: Steps) -> bool:
     margin = MARGIN * chosen.extent
-    for start, above in zip(found.starts, (True, False), strict=True):
-        states = orbit(chosen, start, found.a, found.b)
-        for step, sign in zip(found.steps, (above, not above), strict=True):
-            apart = states[step][0] - found.threshold
+    for start, above in zip(drawn_steps.starts, (True, False), strict=True):
+        states = orbit(chosen, start, drawn_steps.a, drawn_steps.b)
+        for step, sign in zip(drawn_steps.steps, (above, not above), strict=True):
+            apart = states[step][0] - drawn_steps.threshold
             if (apart if sign else -apart) < margin:
                 return False
     return True
 
 
-def _bundle(chance: Chance, found: Steps, place: str) -> tuple[Draft, ...]:
+def _bundle(chance: Chance, drawn_steps: Steps, place: str) -> tuple[Draft, ...]:
     key = (KIND, place)
-    chosen = MAPS[found.chosen]
-    equations = chosen.equations.format(a=found.a, b=found.b)
+    chosen = MAPS[drawn_steps.chosen]
+    equations = chosen.equations.format(a=drawn_steps.a, b=drawn_steps.b)
     intro = chance.pick(SETTINGS, "setting", *key)
     claim, asks, above = chance.pick(CLAIMS, "claim", *key)
     family = "extended_systems" if len(chosen.variables) > 3 else "atomic"
     drafts = []
-    for start, at_first in zip(found.starts, (True, False), strict=True):
+    for start, at_first in zip(drawn_steps.starts, (True, False), strict=True):
         setting = intro.format(equations=equations, start=start_text(chosen.variables, start))
-        for step, is_above in zip(found.steps, (at_first, not at_first), strict=True):
-            words = {"x": chosen.variables[0], "k": str(step), "c": str(found.threshold)}
-            form, text = layout(chance, key, Statement(claim.format(**words), asks.format(**words)), setting)
+        for step, is_above in zip(drawn_steps.steps, (at_first, not at_first), strict=True):
+            words = {"x": chosen.variables[0], "k": str(step), "c": str(drawn_steps.threshold)}
+            form, text = layout(chance, key, AskedClaim(claim.format(**words), asks.format(**words)), setting)
             drafts.append(
                 Draft(
                     stratum="compute", family=family, kind=KIND, form=form, question=text,

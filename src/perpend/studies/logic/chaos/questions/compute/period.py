@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perpend.studies.logic.chaos.questions.compute.contrasts import Contrast, couples, lines
+from perpend.studies.logic.chaos.questions.compute.contrasts import InstanceContrast, couples, lines
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import Statement, layout
+from perpend.studies.logic.chaos.questions.frames import AskedClaim, layout
 from perpend.studies.logic.chaos.questions.settings import NOTES, bare, manner_of, size_grade, stated, tag_of
 from perpend.studies.logic.chaos.questions.world import Sources
 from perpend.studies.logic.chaos.records import Record
@@ -52,18 +52,18 @@ def period_of(world: Sources, record: Record) -> int | None:
 def period_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
     """Two cycles and their two periods: each period is asked of each cycle, so that every number and every instance is
     right once and wrong once."""
-    found = []
+    by_period = []
     for name, records in lines(world):
         known = [(record, period_of(world, record)) for record in records]
         cycles = [(record, period) for record, period in known if period is not None]
         # The answer is yes of the shorter cycle only for the sake of the couples.
-        found += [Contrast(name, one, other) for one, n in cycles for other, m in cycles if n < m]
-    for two in couples(world, found, OWN, KIND):
+        by_period += [InstanceContrast(name, one, other) for one, n in cycles for other, m in cycles if n < m]
+    for two in couples(world, by_period, OWN, KIND):
         for contrast in two:
             yield _bundle(world, contrast)
 
 
-def _bundle(world: Sources, contrast: Contrast) -> tuple[Draft, ...]:
+def _bundle(world: Sources, contrast: InstanceContrast) -> tuple[Draft, ...]:
     """Grade: that of the system's size."""
     key = (KIND, contrast.key)
     chance, system = world.chance, world.systems[contrast.yes.system_id]
@@ -75,7 +75,7 @@ def _bundle(world: Sources, contrast: Contrast) -> tuple[Draft, ...]:
     for record in contrast.both:
         for n in (period_of(world, one) for one in contrast.both):
             form, text = layout(
-                chance, key, Statement(claim.format(n=n), asks.format(n=n)), stated(system, record, manner),
+                chance, key, AskedClaim(claim.format(n=n), asks.format(n=n)), stated(system, record, manner),
                 f"{definition} {note}".strip(),
             )  # fmt: skip
             drafts.append(

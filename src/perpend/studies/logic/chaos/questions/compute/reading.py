@@ -56,9 +56,9 @@ def start_in(text: str, system: SystemWords) -> tuple[float, ...] | None:
     """The initial state that a text states; None where it states none."""
     for value, written in IRRATIONAL.items():
         text = text.replace(written, repr(value))
-    found = _TUPLE.search(text)
-    if found:
-        return tuple(float(n) for n in found.group(1).split(", "))
+    readings = _TUPLE.search(text)
+    if readings:
+        return tuple(float(n) for n in readings.group(1).split(", "))
     if len(system.variables) > 1:
         return None
     single = re.search(rf"(?<![\w']){re.escape(system.variables[0])} = ({NUMBER})", text)
@@ -72,16 +72,16 @@ def record_in(
 
     DataError where there is none, or where several are left.
     """
-    found = [
+    readings = [
         record
         for record in world.records.values()
         if record.system_id == system.system_id
         and dict(record.parameters) == dict(values)
         and (not record.start_matters if start is None else _same_start(system, record.start, start))
     ]
-    if len(found) != 1:
-        raise DataError(f"{len(found)} instances of {system.system_id} have {dict(values)} and the start {start}")
-    return found[0]
+    if len(readings) != 1:
+        raise DataError(f"{len(readings)} instances of {system.system_id} have {dict(values)} and the start {start}")
+    return readings[0]
 
 
 def _same_start(system: SystemWords, own: Sequence[float], stated: Sequence[float]) -> bool:
@@ -105,13 +105,13 @@ def claims_in(text: str) -> list[tuple[str, bool]]:
 
     Longer phrases are read first and blanked out, so that none is found within another.
     """
-    found: list[tuple[int, tuple[str, bool]]] = []
+    readings: list[tuple[int, tuple[str, bool]]] = []
     for pattern, claim in _lexicon():
         matches = list(pattern.finditer(text))
         if matches:
-            found += [(match.start(), claim) for match in matches]
+            readings += [(match.start(), claim) for match in matches]
             text = pattern.sub(lambda match: "#" * len(match.group()), text)
-    return [claim for _, claim in sorted(found)]
+    return [claim for _, claim in sorted(readings)]
 
 
 @cache
@@ -135,10 +135,10 @@ def _lexicon() -> tuple[tuple[re.Pattern[str], tuple[str, bool]], ...]:
 
 def claim_in(text: str) -> tuple[str, bool]:
     """The one claim of a text; DataError where there is none or several."""
-    found = claims_in(bare_text(text))
-    if len(found) != 1:
-        raise DataError(f"{len(found)} claims are made in {text!r}")
-    return found[0]
+    readings = claims_in(bare_text(text))
+    if len(readings) != 1:
+        raise DataError(f"{len(readings)} claims are made in {text!r}")
+    return readings[0]
 
 
 def truth(record: Record, predicate: str) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from perpend.studies.logic.chaos.questions.compute.allocation import PLAIN, Question, allocated
+from perpend.studies.logic.chaos.questions.compute.allocation import PLAIN, ContrastQuestion, allocated
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import Statement, layout
+from perpend.studies.logic.chaos.questions.frames import AskedClaim, layout
 from perpend.studies.logic.chaos.questions.settings import (
     NOTES,
     Manner,
@@ -41,7 +41,7 @@ class Telling:
     """What the choices of subject belong to."""
 
 
-def telling_of(world: Sources, question: Question, *key: str, has_intro: bool = False) -> Telling:
+def telling_of(world: Sources, question: ContrastQuestion, *key: str, has_intro: bool = False) -> Telling:
     """The telling that belongs to a question and a key. The polarity is that of the couple."""
     chance, contrast = world.chance, question.contrast
     system, names = world.systems[contrast.yes.system_id], (question.key, *key)
@@ -62,7 +62,7 @@ def definition_of(world: Sources, system: SystemWords, predicate: str, *key: str
     return " ".join(part for part in (text, note) if part)
 
 
-def statement_of(world: Sources, record: Record, telling: Telling) -> Statement:
+def statement_of(world: Sources, record: Record, telling: Telling) -> AskedClaim:
     """The claim about one instance."""
     system, wording = world.systems[record.system_id], telling.wording
     subject, far = subjects(world.chance, system, record, telling.manner, (wording.subject, *telling.names))
@@ -74,7 +74,9 @@ def setting_of(world: Sources, record: Record, telling: Telling) -> str:
     return stated(world.systems[record.system_id], record, telling.manner)
 
 
-def fact_draft(world: Sources, question: Question, record: Record, polarity: bool, form: str, text: str) -> Draft:
+def fact_draft(
+    world: Sources, question: ContrastQuestion, record: Record, polarity: bool, form: str, text: str
+) -> Draft:
     """A plain item about one instance of a contrast; the label is the fact's, turned round by a denial.
 
     Grade: that of the system's size.

@@ -145,11 +145,11 @@ def _nouns(text: str) -> list[str]:
 def _drawn(text: str, count: int) -> tuple[list[float], list[int], list[int]] | None:
     """Of a map whose constant is left open: its values in the order of the text, the periods that belong to them, and
     the periods that the text names; None where the text has no such map."""
-    found = _OPEN_QUADRATIC.search(text)
-    if not found:
+    matched = _OPEN_QUADRATIC.search(text)
+    if not matched:
         return None
-    sign_b, b, sign_c, c = found.groups()
-    values = _numbers_of(text.replace(found.group(), " "), "a")[:count]
+    sign_b, b, sign_c, c = matched.groups()
+    values = _numbers_of(text.replace(matched.group(), " "), "a")[:count]
     named = [int(n) for n in re.findall(r"cycle of least period (\d+)", text)]
     if len(values) != count:
         raise DataError(f"not {count} values in {text!r}")
@@ -225,18 +225,18 @@ def _cycle(a: float, b: float, c: float, x: float) -> int:
 
 
 def _stated(text: str, name: str) -> float:
-    found = re.search(rf"{name}\[0\] = ({NUMBER})", text)
-    if not found:
+    matched = re.search(rf"{name}\[0\] = ({NUMBER})", text)
+    if not matched:
         raise DataError(f"no start of {name} in {text!r}")
-    return float(found.group(1))
+    return float(matched.group(1))
 
 
 def _iterate(text: str) -> bool:
     step, above, below = _STEP.search(text), _ABOVE.search(text), _BELOW.search(text)
-    found = [(match, names, rule) for names, pattern, rule in _MAPS if (match := re.search(pattern, text))]
-    if not step or (above is None) is (below is None) or len(found) != 1:
+    matched = [(match, names, rule) for names, pattern, rule in _MAPS if (match := re.search(pattern, text))]
+    if not step or (above is None) is (below is None) or len(matched) != 1:
         raise DataError(f"no step, no threshold or no map in {text!r}")
-    match, names, rule = found[0]
+    match, names, rule = matched[0]
     state: Sequence[float] = [_stated(text, name) for name in names]
     for _ in range(int(step.group(1) or step.group(2))):
         state = rule(state, [float(group) for group in match.groups()])

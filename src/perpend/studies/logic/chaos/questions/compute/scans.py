@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from perpend.studies.logic.chaos.questions.compute.contrasts import contrasts, counted_in, couples, lines
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import Statement, layout
+from perpend.studies.logic.chaos.questions.frames import AskedClaim, layout
 from perpend.studies.logic.chaos.questions.settings import (
     NOTES,
     Manner,
@@ -92,8 +92,8 @@ def _noun(world: Sources, record: Record, regime: str, *key: str) -> str:
 
 def _definition(world: Sources, record: Record, regimes: Sequence[str], *key: str) -> str:
     system = world.systems[record.system_id]
-    found = [world.chance.pick(definitions(name, time_of(system)), "definition", name, *key) for name in regimes]
-    return " ".join(text for text in (*found, NOTES.get(system.system_id, "")) if text)
+    candidates = [world.chance.pick(definitions(name, time_of(system)), "definition", name, *key) for name in regimes]
+    return " ".join(text for text in (*candidates, NOTES.get(system.system_id, "")) if text)
 
 
 def _draft(world: Sources, kind: str, records: Sequence[Record], form: str, text: str) -> Draft:
@@ -117,8 +117,8 @@ def transition_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
     """'A at p = v and B at p = w', and the same with v and w exchanged."""
     counts: Counter[str] = Counter()
     for one, other in combinations(REGIMES, 2):
-        found = contrasts(world, partial(_side, one, other))
-        for two in couples(world, found, OWN[TRANSITION], TRANSITION, one, other):
+        candidates = contrasts(world, partial(_side, one, other))
+        for two in couples(world, candidates, OWN[TRANSITION], TRANSITION, one, other):
             if not counted_in(counts, MOST[TRANSITION], [record for contrast in two for record in contrast.both]):
                 continue
             # Which regime is named first belongs to the couple: so it is unrelated to what the numbers show.
@@ -142,7 +142,7 @@ def _transition(
     for order in (records, records[::-1]):
         v, w = (plain_number(record.parameters[parameter], manner.places[parameter]) for record in order)
         words = {"p": parameter, "v": v, "w": w, "before": before, "after": after}
-        form, text = layout(chance, key, Statement(claim.format(**words)), setting, definition)
+        form, text = layout(chance, key, AskedClaim(claim.format(**words)), setting, definition)
         draft = _draft(world, TRANSITION, order, form, text)
         drafts.append(replace(draft, label=order is records, predicate=">".join(regimes), pair="|".join(key)))
     return tuple(drafts)
@@ -172,10 +172,10 @@ def trios(world: Sources, regime: str) -> Iterator[tuple[_Triple, ...]]:
     place of the wider gap.
     """
     looks: dict[tuple[object, ...], tuple[list[_Triple], ...]] = {}
-    found = [triple for name, records in lines(world) for triple in _on_line(regime, name, records)]
+    candidates = [triple for name, records in lines(world) for triple in _on_line(regime, name, records)]
     places: Counter[str] = Counter()
     ranked = []
-    for triple in world.chance.mixed(found, lambda entry: "|".join(r.id for r in entry[1]), THREE, regime):
+    for triple in world.chance.mixed(candidates, lambda entry: "|".join(r.id for r in entry[1]), THREE, regime):
         system = triple[1][0].system_id
         ranked.append((places[system], world.chance.share("turn", system, THREE, regime), triple))
         places[system] += 1
@@ -244,7 +244,7 @@ def _three(
     for at in (place, vain):
         words = {"p": parameter, "x": figures[at], "place": PLACES[at]}
         claim, asks = (text.format(**words) for text in claims)
-        form, text = layout(chance, key, Statement(claim, asks), setting, definition)
+        form, text = layout(chance, key, AskedClaim(claim, asks), setting, definition)
         draft = _draft(world, THREE, order, form, text)
         extra = {"place": PLACES[at]}
         drafts.append(replace(draft, label=at == place, predicate=regime, pair="|".join(key), extra=extra))

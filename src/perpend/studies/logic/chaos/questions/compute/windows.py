@@ -13,7 +13,7 @@ from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.compute.period import CLAIMS, COUNTED, KIND
 from perpend.studies.logic.chaos.questions.compute.scans import AMONG, CHANGES, ONES, PLACES, THREE, TRANSITION
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import Statement, layout
+from perpend.studies.logic.chaos.questions.frames import AskedClaim, layout
 from perpend.studies.logic.chaos.questions.settings import plain_number
 from perpend.studies.logic.chaos.questions.world import Sources
 
@@ -61,13 +61,13 @@ def least_period(a: float, b: float, c: float, start: float) -> int | None:
 
 def windows() -> Mapping[int, Sequence[float]]:
     """For each period the values of m on a grid at which y -> m - y^2 has an attracting cycle of it."""
-    found: dict[int, list[float]] = {period: [] for period in PERIODS}
+    drawn_maps: dict[int, list[float]] = {period: [] for period in PERIODS}
     for place in range(GRID):
         m = 1.25 + 0.74 * place / GRID
         period = least_period(m, 0.0, 1.0, 0.1)
-        if period in found:
-            found[period].append(m)
-    return found
+        if period in drawn_maps:
+            drawn_maps[period].append(m)
+    return drawn_maps
 
 
 def window_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
@@ -75,10 +75,10 @@ def window_bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
     seen = windows()
     for kind, count in BUNDLES.items():
         for place in range(count):
-            found = _search(world.chance, seen, 3 if kind == THREE else 2, (kind, str(place)))
-            if found is not None:
+            drawn_maps = _search(world.chance, seen, 3 if kind == THREE else 2, (kind, str(place)))
+            if drawn_maps is not None:
                 maker = {KIND: _period, TRANSITION: _transition, THREE: _three}[kind]
-                yield maker(world.chance, found, (kind, "windows", str(place)))
+                yield maker(world.chance, drawn_maps, (kind, "windows", str(place)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,60 +128,60 @@ def _search(chance: Chance, seen: Mapping[int, Sequence[float]], count: int, nam
 
 
 def _draft(
-    found: DrawnMap, key: tuple[str, ...], told: tuple[str, str], label: bool, extra: Mapping[str, str]
+    drawn_maps: DrawnMap, key: tuple[str, ...], laid: tuple[str, str], label: bool, extra: Mapping[str, str]
 ) -> Draft:
-    form, question = told
+    form, question = laid
     return Draft(
         stratum="compute", family="regime_transition", kind=key[0], form=form, question=question, label=label,
-        pair="|".join(key), grade=found.grade, predicate="LeastPeriod", extra=extra,
+        pair="|".join(key), grade=drawn_maps.grade, predicate="LeastPeriod", extra=extra,
     )  # fmt: skip
 
 
-def _period(chance: Chance, found: DrawnMap, key: tuple[str, ...]) -> tuple[Draft, ...]:
+def _period(chance: Chance, drawn_maps: DrawnMap, key: tuple[str, ...]) -> tuple[Draft, ...]:
     """Each of two periods asked at each of two values."""
     claims = chance.pick(CLAIMS, "claim", *key)
     definition = chance.pick(COUNTED["map"], "counted", *key)
     drafts = []
-    for a, own in zip(found.values, found.periods, strict=True):
-        setting = found.setting(chance, plain_number(a, 4), *key)
-        for n in sorted(found.periods):
+    for a, own in zip(drawn_maps.values, drawn_maps.periods, strict=True):
+        setting = drawn_maps.setting(chance, plain_number(a, 4), *key)
+        for n in sorted(drawn_maps.periods):
             claim, asks = (text.format(n=n) for text in claims)
-            told = layout(chance, key, Statement(claim, asks), setting, definition)
-            drafts.append(_draft(found, key, told, n == own, {"period": str(n)}))
+            laid = layout(chance, key, AskedClaim(claim, asks), setting, definition)
+            drafts.append(_draft(drawn_maps, key, laid, n == own, {"period": str(n)}))
     return tuple(drafts)
 
 
-def _transition(chance: Chance, found: DrawnMap, key: tuple[str, ...]) -> tuple[Draft, ...]:
+def _transition(chance: Chance, drawn_maps: DrawnMap, key: tuple[str, ...]) -> tuple[Draft, ...]:
     """'Period n at a = v and period m at a = w', and the same with v and w exchanged."""
     claim = chance.pick(CHANGES, "change", *key)
     definition = chance.pick(COUNTED["map"], "counted", *key)
-    before, after = (CYCLE.format(n=n) for n in found.periods)
-    figures = [plain_number(a, 4) for a in found.values]
+    before, after = (CYCLE.format(n=n) for n in drawn_maps.periods)
+    figures = [plain_number(a, 4) for a in drawn_maps.values]
     drafts = []
     for v, w in (figures, figures[::-1]):
-        statement = Statement(claim.format(p="a", v=v, w=w, before=before, after=after))
-        told = layout(chance, key, statement, found.setting(chance, "a", *key), definition)
-        drafts.append(_draft(found, key, told, v == figures[0], {}))
+        statement = AskedClaim(claim.format(p="a", v=v, w=w, before=before, after=after))
+        laid = layout(chance, key, statement, drawn_maps.setting(chance, "a", *key), definition)
+        drafts.append(_draft(drawn_maps, key, laid, v == figures[0], {}))
     return tuple(drafts)
 
 
-def _three(chance: Chance, found: DrawnMap, key: tuple[str, ...]) -> tuple[Draft, ...]:
+def _three(chance: Chance, drawn_maps: DrawnMap, key: tuple[str, ...]) -> tuple[Draft, ...]:
     """'Just one of three values has period n. Is it the second?' of the right one, and of one of the others."""
     order = chance.mixed(range(3), str, "order", *key)
     right, vain = chance.mixed(range(3), str, "asked", *key)[:2]
-    figures = [plain_number(found.values[n], 4) for n in order]
-    period = found.periods[order[right]]
+    figures = [plain_number(drawn_maps.values[n], 4) for n in order]
+    period = drawn_maps.periods[order[right]]
     among = chance.pick(AMONG, "among", *key).format(
         p="a", u=figures[0], v=figures[1], w=figures[2], regime=CYCLE.format(n=period)
     )
-    setting = f"{found.setting(chance, 'a', *key)} {among}"
+    setting = f"{drawn_maps.setting(chance, 'a', *key)} {among}"
     claims = chance.pick(ONES, "one", *key)
     definition = chance.pick(COUNTED["map"], "counted", *key)
     drafts = []
     for at in (right, vain):
         claim, asks = (text.format(p="a", x=figures[at], place=PLACES[at]) for text in claims)
-        told = layout(chance, key, Statement(claim, asks), setting, definition)
-        drafts.append(_draft(found, key, told, at == right, {"place": PLACES[at]}))
+        laid = layout(chance, key, AskedClaim(claim, asks), setting, definition)
+        drafts.append(_draft(drawn_maps, key, laid, at == right, {"place": PLACES[at]}))
     return tuple(drafts)
 
 

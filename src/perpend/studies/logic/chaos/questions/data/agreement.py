@@ -197,11 +197,11 @@ WITNESSES = (exponents, zero_one, twins, megno, maxima, rises)
 def agree(dice: Dice) -> Square | None:
     """Whether two indicators agree."""
     bits = [dice.pick(((True, True), (False, False))), dice.pick(((True, False), (False, True)))]
-    said = {
+    claim_of = {
         "same": dice.pick(("the two verdicts|agree|", "the two indicators|agree|with each other")),
         "other": dice.pick(("the two verdicts|contradict|each other", "the two indicators|disagree|with each other")),
     }
-    return _square(dice, "agree", bits, ["same", "other"], said)
+    return _square(dice, "agree", bits, ["same", "other"], claim_of)
 
 
 def either(dice: Dice) -> Square | None:
@@ -209,11 +209,11 @@ def either(dice: Dice) -> Square | None:
     word, other = dice.pick((("chaotic", "regular"), ("regular", "chaotic")))
     chaos = word == "chaotic"
     some = dice.pick(((chaos, not chaos), (not chaos, chaos), (not chaos, chaos), (chaos, chaos)))
-    said = {
+    claim_of = {
         "some": f"at least one of the two indicators|says|{word}",
         "none": f"both of the indicators|say|{other}",
     }
-    return _square(dice, "either", [some, (not chaos, not chaos)], ["some", "none"], said)
+    return _square(dice, "either", [some, (not chaos, not chaos)], ["some", "none"], claim_of)
 
 
 def alone(dice: Dice) -> Square | None:
@@ -227,14 +227,14 @@ def alone(dice: Dice) -> Square | None:
 
 def majority(dice: Dice) -> Square | None:
     """What two or more of three indicators say."""
-    found = ["chaotic", "regular"]
+    answers = ["chaotic", "regular"]
     bits = []
-    for word in found:
+    for word in answers:
         value = word == "chaotic"
         odd = dice.below(4)
         bits.append(tuple(value if place != odd else not value for place in range(3)))
-    said = {word: f"the majority of the three indicators|says|{word}" for word in found}
-    return _square(dice, "majority", bits, found, said)
+    claim_of = {word: f"the majority of the three indicators|says|{word}" for word in answers}
+    return _square(dice, "majority", bits, answers, claim_of)
 
 
 def how_many(dice: Dice) -> Square | None:
@@ -250,38 +250,38 @@ def how_many(dice: Dice) -> Square | None:
         2: "exactly two of the three indicators|say",
         3: "all three indicators|say",
     }
-    said = {count: f"{subjects[count]}|{word}" for count in counts}
-    return _square(dice, "how_many", bits, counts, said)
+    claim_of = {count: f"{subjects[count]}|{word}" for count in counts}
+    return _square(dice, "how_many", bits, counts, claim_of)
 
 
 def odd_one(dice: Dice) -> Square | None:
     """Which of three indicators stands against the two others."""
     rest = dice.coin()
-    found = dice.mixed(range(3))[:2]
-    bits = [tuple(not rest if place == odd else rest for place in range(3)) for odd in found]
+    answers = dice.mixed(range(3))[:2]
+    bits = [tuple(not rest if place == odd else rest for place in range(3)) for odd in answers]
     say = dice.pick(
         ("the indicator that stands alone against the two others|is|{}", "the odd one out among the three|is|{}")
     )
-    said = {odd: say.format(f"{{{odd}}}") for odd in found}
-    return _square(dice, "odd_one", bits, found, said)
+    claim_of = {odd: say.format(f"{{{odd}}}") for odd in answers}
+    return _square(dice, "odd_one", bits, answers, claim_of)
 
 
 ASKS: tuple[Ask, ...] = (agree, either, alone, majority, how_many, odd_one)
 
 
 def _square(
-    dice: Dice, ask: str, bits: Sequence[Sequence[bool]], found: Sequence[T], said: Mapping[T, str]
+    dice: Dice, ask: str, bits: Sequence[Sequence[bool]], answers: Sequence[T], claim_of: Mapping[T, str]
 ) -> Square | None:
     """The square of the verdicts in `bits`; a claim may name the indicators as {0}, {1}, {2}."""
     size = len(bits[0])
     witnesses = [make(dice) for make in dice.mixed(WITNESSES)[:size]]
     nouns = [witness.noun for witness in witnesses]
     opening = dice.pick(OPENINGS)
-    claims = {key: claim.format(*nouns) for key, claim in said.items()}
+    claims = {key: claim.format(*nouns) for key, claim in claim_of.items()}
     data = [
         opening + " ".join(witness.text(bit) for witness, bit in zip(witnesses, verdicts, strict=True))
         for verdicts in bits
     ]
     rule = " ".join(upper(witness.rule) for witness in witnesses)
     entries = sum(witness.entries for witness in witnesses)
-    return squared(f"{ask}_indicators", data, rule, claims, list(found), (entries, size + 1))
+    return squared(f"{ask}_indicators", data, rule, claims, list(answers), (entries, size + 1))

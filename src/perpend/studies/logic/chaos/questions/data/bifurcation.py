@@ -44,10 +44,10 @@ def regime_at(dice: Dice) -> Square | None:
     name, cuts, regimes, other = _regimes(dice)
     row = dice.below(len(regimes))
     value = _inside(dice, cuts, row)
-    found = [regimes[row], other[row]]
+    answers = [regimes[row], other[row]]
     say = dice.pick((f"the regime at {name} = {value}|is|{{}}", f"{name} = {value}|belongs|to an interval with {{}}"))
-    said = {regime: say.format(regime) for regime in found}
-    return squared("regime_at", _interval_texts(dice, name, cuts, (regimes, other)), "", said, found, (3, 2))
+    claims = {regime: say.format(regime) for regime in answers}
+    return squared("regime_at", _interval_texts(dice, name, cuts, (regimes, other)), "", claims, answers, (3, 2))
 
 
 def windows(dice: Dice) -> Square | None:
@@ -62,7 +62,7 @@ def windows(dice: Dice) -> Square | None:
             for place in range(low + 1, high)
         )
 
-    found = [inside(regimes), inside(other)]
+    answers = [inside(regimes), inside(other)]
     span = f"between {name} = {bounds[0]} and {name} = {bounds[1]}"
     rule = dice.pick(
         (
@@ -70,12 +70,12 @@ def windows(dice: Dice) -> Square | None:
             "Here a periodic window means a periodic interval whose two neighbours are both chaotic.",
         )
     )
-    said = {
+    claims = {
         True: f"there|is|a periodic window that lies wholly {span}",
         False: f"there|is|no periodic window that lies wholly {span}",
     }
     texts = _interval_texts(dice, name, cuts, (regimes, other))
-    return squared("windows", texts, rule, said, found, (high - low + 3, 3))
+    return squared("windows", texts, rule, claims, answers, (high - low + 3, 3))
 
 
 def chaos_share(dice: Dice) -> Square | None:
@@ -88,10 +88,12 @@ def chaos_share(dice: Dice) -> Square | None:
         shares.append(part * total - (cuts[-1] - cuts[0]))
     if min(map(abs, shares)) < 10:
         return None
-    found = ["more" if share > 0 else "less" for share in shares]
-    said = {word: f"the chaotic intervals together|take|up {word} than {words} of the listed range" for word in found}
+    answers = ["more" if share > 0 else "less" for share in shares]
+    claims = {
+        word: f"the chaotic intervals together|take|up {word} than {words} of the listed range" for word in answers
+    }
     texts = _interval_texts(dice, name, cuts, (regimes, other))
-    return squared("chaos_share", texts, "", said, found, (len(regimes) + 4, 4))
+    return squared("chaos_share", texts, "", claims, answers, (len(regimes) + 4, 4))
 
 
 def before_chaos(dice: Dice) -> Square | None:
@@ -106,7 +108,7 @@ def before_chaos(dice: Dice) -> Square | None:
             return "by way of a torus"
         return "direct" if last in ("a steady state", "period 1") else "by way of cycles"
 
-    found = [route(regimes), route(other)]
+    answers = [route(regimes), route(other)]
     rule = dice.pick(
         (
             (
@@ -121,9 +123,9 @@ def before_chaos(dice: Dice) -> Square | None:
             ),
         )
     )
-    said = {route_name: f"the route to chaos|is|{route_name} in this sense" for route_name in found}
+    claims = {route_name: f"the route to chaos|is|{route_name} in this sense" for route_name in answers}
     texts = _interval_texts(dice, name, cuts, (regimes, other))
-    return squared("before_chaos", texts, rule, said, found, (len(regimes), 3))
+    return squared("before_chaos", texts, rule, claims, answers, (len(regimes), 3))
 
 
 def doublings(dice: Dice) -> Square | None:
@@ -133,19 +135,19 @@ def doublings(dice: Dice) -> Square | None:
     events = ["the onset of chaos", sort, sort, sort, *(dice.pick(others) for _ in range(dice.between(2, 4)))]
     events, other = dice.mixed(events), dice.mixed(events)
     side = dice.pick(("before", "after"))
-    found = []
+    answers = []
     for row in (events, other):
         onset = row.index("the onset of chaos")
-        found.append((row[:onset] if side == "before" else row[onset:]).count(sort))
+        answers.append((row[:onset] if side == "before" else row[onset:]).count(sort))
     say = dice.pick(
         (
             f"exactly {{}} {many}|come|{side} the onset of chaos",
             f"there|are|exactly {{}} {many} {side} the onset of chaos",
         )
     )
-    said = {count: say.format(COUNTS[count]) for count in found if count > 1}
+    claims = {count: say.format(COUNTS[count]) for count in answers if count > 1}
     texts = _event_texts(dice, dice.pick(PARAMETERS), (events, other))
-    return squared("doublings", texts, "", said, found, (len(events), 3))
+    return squared("doublings", texts, "", claims, answers, (len(events), 3))
 
 
 def period_after(dice: Dice) -> Square | None:
@@ -156,11 +158,11 @@ def period_after(dice: Dice) -> Square | None:
     other = dice.mixed(events)
     name, at = dice.pick(PARAMETERS), _cuts(dice, count)
     row = dice.between(1, count - 2)
-    found = []
+    answers = []
     for entries in (events, other):
         ups = sum(1 if event == "a period doubling" else -1 for event in entries[: row + 1])
-        found.append(Fraction(start) * Fraction(2) ** ups)
-    if any(value.denominator > 1 for value in found):
+        answers.append(Fraction(start) * Fraction(2) ** ups)
+    if any(value.denominator > 1 for value in answers):
         return None
     value = _inside(dice, at, row)
     rule = dice.pick(
@@ -177,9 +179,9 @@ def period_after(dice: Dice) -> Square | None:
             ),
         )
     )
-    said = {period: f"the period at {name} = {value}|equals|{period}" for period in found}
+    claims = {period: f"the period at {name} = {value}|equals|{period}" for period in answers}
     texts = _event_texts(dice, name, (events, other), at)
-    return squared("period_after", texts, rule, said, found, (row + 3, 4))
+    return squared("period_after", texts, rule, claims, answers, (row + 3, 4))
 
 
 def ratio(dice: Dice) -> Square | None:
@@ -198,7 +200,7 @@ def ratio(dice: Dice) -> Square | None:
     level = Fraction(dice.between(int(low * 10) + 2, max(int(low * 10) + 2, int(high * 10) - 1)), 10)
     if high - level < Fraction(1, 5):
         return None
-    found = ["above" if value > level else "below" for value in ratios]
+    answers = ["above" if value > level else "below" for value in ratios]
     rule = dice.pick(
         (
             (
@@ -221,8 +223,8 @@ def ratio(dice: Dice) -> Square | None:
         )
     )
     texts = [setting.format(", ".join(shown(value, 3) for value in values), p=name) for values in sets]
-    said = {side: f"the {ordinal(which)} ratio|is|{side} {shown(int(level * 10), 1)}" for side in ("above", "below")}
-    return squared("ratio", texts, rule, said, found, (4, 4))
+    claims = {side: f"the {ordinal(which)} ratio|is|{side} {shown(int(level * 10), 1)}" for side in ("above", "below")}
+    return squared("ratio", texts, rule, claims, answers, (4, 4))
 
 
 def hysteresis(dice: Dice) -> Square | None:
@@ -233,7 +235,7 @@ def hysteresis(dice: Dice) -> Square | None:
     pool = dice.mixed(("cycle", "chaos", "torus", "rest"))[: dice.pick((2, 3))]
     up = [dice.pick(pool) for _ in range(count)]
     downs = [dice.mixed(up), dice.mixed(up)]
-    found = [sum(a != b for a, b in zip(up, down, strict=True)) for down in downs]
+    answers = [sum(a != b for a, b in zip(up, down, strict=True)) for down in downs]
     setting = dice.pick(
         (
             "At {p} = {} an upward scan saw {} in this order; a downward scan, listed at the same values, saw {}.",
@@ -251,21 +253,21 @@ def hysteresis(dice: Dice) -> Square | None:
             "the two scans|show|different states at exactly {} of the listed values",
         )
     )
-    said = {number: say.format(COUNTS[number]) for number in range(2, 9)}
-    return squared("hysteresis", texts, "", said, found, (2 * count, 3))
+    claims = {number: say.format(COUNTS[number]) for number in range(2, 9)}
+    return squared("hysteresis", texts, "", claims, answers, (2 * count, 3))
 
 
 def sign_changes(dice: Dice) -> Square | None:
     """How often the exponent changes sign along the scan."""
     name, at, values = _exponents(dice)
     other = dice.mixed(values)
-    found = [sum((a > 0) != (b > 0) for a, b in pairwise(row)) for row in (values, other)]
+    answers = [sum((a > 0) != (b > 0) for a, b in pairwise(row)) for row in (values, other)]
     say = dice.pick(
         ("the exponent|changes|sign exactly {} times along the scan", "exactly {} sign changes|occur|along the scan")
     )
-    said = {count: say.format(COUNTS[count]) for count in range(2, 9)}
+    claims = {count: say.format(COUNTS[count]) for count in range(2, 9)}
     texts = _exponent_texts(dice, name, at, (values, other))
-    return squared("sign_changes", texts, "", said, found, (len(values), 2))
+    return squared("sign_changes", texts, "", claims, answers, (len(values), 2))
 
 
 def first_crossing(dice: Dice) -> Square | None:
@@ -280,15 +282,15 @@ def first_crossing(dice: Dice) -> Square | None:
     if not all(rows):
         return None
     last = dice.coin()
-    found = [places[-1 if last else 0] for places in rows]
+    answers = [places[-1 if last else 0] for places in rows]
     words = "from negative to positive" if up else "from positive to negative"
     end = "last" if last else "first"
-    said = {
+    claims = {
         row: f"the {end} change {words}|lies|between {name} = {shown(at[row], 2)} and {name} = {shown(at[row + 1], 2)}"
-        for row in found
+        for row in answers
     }
     texts = _exponent_texts(dice, name, at, (values, other))
-    return squared("first_crossing", texts, "", said, found, (len(values), 3))
+    return squared("first_crossing", texts, "", claims, answers, (len(values), 3))
 
 
 def zero_between(dice: Dice) -> Square | None:
@@ -306,7 +308,7 @@ def zero_between(dice: Dice) -> Square | None:
         sides.append(zero - level)
     if min(abs(side) for side in sides) < 5:
         return None
-    found = ["above" if side > 0 else "below" for side in sides]
+    answers = ["above" if side > 0 else "below" for side in sides]
     rule = dice.pick(
         (
             (
@@ -316,9 +318,9 @@ def zero_between(dice: Dice) -> Square | None:
             "Linear interpolation between the two rows with different signs gives the zero of the exponent.",
         )
     )
-    said = {side: f"the zero found in this way|lies|{side} {name} = {shown(level, 3)}" for side in ("above", "below")}
+    claims = {side: f"the zero found in this way|lies|{side} {name} = {shown(level, 3)}" for side in ("above", "below")}
     texts = _exponent_texts(dice, name, at, (values, other))
-    return squared("zero_between", texts, rule, said, found, (len(values) + 1, 4))
+    return squared("zero_between", texts, rule, claims, answers, (len(values) + 1, 4))
 
 
 ASKS: tuple[Ask, ...] = (

@@ -64,9 +64,9 @@ def period(dice: Dice) -> Square | None:
         )
     )
     say = dice.pick(("the list|has|least period {}", "the least period of the list|is|{}"))
-    found = _both(lists, least_period)
-    said = {value: say.format(value) for value in found}
-    return squared("period", _texts(dice, lists, decimals), rule, said, found, (length, 3))
+    answers = _both(lists, least_period)
+    claims = {value: say.format(value) for value in answers}
+    return squared("period", _texts(dice, lists, decimals), rule, claims, answers, (length, 3))
 
 
 def larger_of_two(dice: Dice) -> Square | None:
@@ -75,11 +75,13 @@ def larger_of_two(dice: Dice) -> Square | None:
     high, low = dice.apart(2, 0, len(values) - 1)
     other = list(values)
     other[high], other[low] = values[low], values[high]
-    found = _both((values, other), lambda entries: "more" if entries[high] > entries[low] else "less")
+    answers = _both((values, other), lambda entries: "more" if entries[high] > entries[low] else "less")
     noun = dice.pick(("entry", "value"))
     words = {"more": dice.pick(("larger", "higher", "greater")), "less": dice.pick(("smaller", "lower"))}
-    said = {key: f"the {ordinal(high + 1)} {noun}|is|{word} than the {ordinal(low + 1)}" for key, word in words.items()}
-    return squared("larger_of_two", _texts(dice, (values, other), decimals), "", said, found, (2, 1))
+    claims = {
+        key: f"the {ordinal(high + 1)} {noun}|is|{word} than the {ordinal(low + 1)}" for key, word in words.items()
+    }
+    return squared("larger_of_two", _texts(dice, (values, other), decimals), "", claims, answers, (2, 1))
 
 
 def largest_step(dice: Dice) -> Square | None:
@@ -88,11 +90,11 @@ def largest_step(dice: Dice) -> Square | None:
         values, decimals = _values(dice, dice.between(8, 12), 4)
         other = values[::-1] if dice.coin() else dice.mixed(values)
         sizes = [sorted(_steps(entries), reverse=True) for entries in (values, other)]
-        found = _both((values, other), lambda entries: _steps(entries).index(max(_steps(entries))) + 1)
-        if found[0] != found[1] and all(size[0] > size[1] for size in sizes):
+        answers = _both((values, other), lambda entries: _steps(entries).index(max(_steps(entries))) + 1)
+        if answers[0] != answers[1] and all(size[0] > size[1] for size in sizes):
             break
     noun = dice.pick(("entry", "value"))
-    words = {place: f"from the {ordinal(place)} {noun} to the {ordinal(place + 1)}" for place in found}
+    words = {place: f"from the {ordinal(place)} {noun} to the {ordinal(place + 1)}" for place in answers}
     say = dice.pick(("the largest change between neighbours|is|the one {}", "the biggest step|is|the one {}"))
     rule = dice.pick(
         (
@@ -100,8 +102,8 @@ def largest_step(dice: Dice) -> Square | None:
             "Changes between neighbours are compared by their size, whether up or down.",
         )
     )
-    said = {place: say.format(word) for place, word in words.items()}
-    return squared("largest_step", _texts(dice, (values, other), decimals), rule, said, found, (len(values), 3))
+    claims = {place: say.format(word) for place, word in words.items()}
+    return squared("largest_step", _texts(dice, (values, other), decimals), rule, claims, answers, (len(values), 3))
 
 
 def maxima(dice: Dice) -> Square | None:
@@ -124,11 +126,11 @@ def maxima(dice: Dice) -> Square | None:
             sign * b > sign * a and sign * b > sign * c for a, b, c in zip(values, values[1:], values[2:], strict=False)
         )
 
-    lists, decimals, found = _permuted(dice, (9, 14), turns, 2)
+    lists, decimals, answers = _permuted(dice, (9, 14), turns, 2)
     plural = "maxima" if top else "minima"
     say = dice.pick((f"the list|has|exactly {{}} local {plural}", f"there|are|exactly {{}} local {plural}"))
-    said = {count: say.format(COUNTS[count]) for count in found}
-    return squared("maxima", _texts(dice, lists, decimals), rule, said, found, (len(lists[0]), 3))
+    claims = {count: say.format(COUNTS[count]) for count in answers}
+    return squared("maxima", _texts(dice, lists, decimals), rule, claims, answers, (len(lists[0]), 3))
 
 
 def approach(dice: Dice) -> Square | None:
@@ -143,13 +145,13 @@ def approach(dice: Dice) -> Square | None:
     other = list(values)
     other[place], other[far] = values[far], values[place]
     lists = (values, other) if dice.coin() else (other, values)
-    found = _both(lists, lambda v: all(abs(a - target) > abs(b - target) for a, b in pairwise(v)))
+    answers = _both(lists, lambda v: all(abs(a - target) > abs(b - target) for a, b in pairwise(v)))
     aim = shown(target, decimals)
     words = {
         True: f"every entry after the first|is|closer to {aim} than the one before it",
         False: f"at least one entry after the first|is|no closer to {aim} than the one before it",
     }
-    return squared("approach", _texts(dice, lists, decimals), "", words, found, (count + 1, 3))
+    return squared("approach", _texts(dice, lists, decimals), "", words, answers, (count + 1, 3))
 
 
 def late_bounds(dice: Dice) -> Square | None:
@@ -165,13 +167,13 @@ def late_bounds(dice: Dice) -> Square | None:
         head, tail = inner[: cut - 2 + late], inner[cut - 2 + late :]
         outside = [far] if late else [far, near]
         lists.append(dice.mixed(head + outside) + dice.mixed(tail + ([near] if late else [])))
-    found = _both(lists, lambda values: all(low < value < high for value in values[cut:]))
+    answers = _both(lists, lambda values: all(low < value < high for value in values[cut:]))
     span = f"between {shown(low, decimals)} and {shown(high, decimals)}"
     words = {
         True: f"all entries after the {ordinal(cut)}|lie|{span}",
         False: f"at least one entry after the {ordinal(cut)}|lies|outside the range {span}",
     }
-    return squared("late_bounds", _texts(dice, lists, decimals), "", words, found, (count - cut, 2))
+    return squared("late_bounds", _texts(dice, lists, decimals), "", words, answers, (count - cut, 2))
 
 
 def zigzag(dice: Dice) -> Square | None:
@@ -194,8 +196,8 @@ def zigzag(dice: Dice) -> Square | None:
         False: "there|are|two rises in a row or two falls in a row somewhere in the list",
     }
     rule = "A step to a larger value is a rise, a step to a smaller one a fall."
-    found = _both(lists, takes_turns)
-    return squared("zigzag", _texts(dice, lists, decimals), rule, words, found, (len(values), 3))
+    answers = _both(lists, takes_turns)
+    return squared("zigzag", _texts(dice, lists, decimals), rule, words, answers, (len(values), 3))
 
 
 def early_count(dice: Dice) -> Square | None:
@@ -208,23 +210,23 @@ def early_count(dice: Dice) -> Square | None:
         kept = values[:part] if first else values[-part:]
         return sum((value > level) == above for value in kept)
 
-    lists, decimals, found = _permuted(dice, (10, 14), counted, 2, level)
+    lists, decimals, answers = _permuted(dice, (10, 14), counted, 2, level)
     say = (
         f"exactly {{}} of the {'first' if first else 'last'} {COUNTS[part]} entries|lie|"
         f"{'above' if above else 'below'} {shown(level, decimals)}"
     )
-    said = {count: say.format(COUNTS[count]) for count in found}
-    return squared("early_count", _texts(dice, lists, decimals), "", said, found, (part, 2))
+    claims = {count: say.format(COUNTS[count]) for count in answers}
+    return squared("early_count", _texts(dice, lists, decimals), "", claims, answers, (part, 2))
 
 
 def extreme_place(dice: Dice) -> Square | None:
     """At which place the largest, second largest or smallest entry stands."""
     rank, name = dice.pick(((0, "smallest"), (-1, "largest"), (-2, "second largest"), (1, "second smallest")))
-    lists, decimals, found = _permuted(dice, (8, 14), lambda values: values.index(sorted(values)[rank]) + 1)
+    lists, decimals, answers = _permuted(dice, (8, 14), lambda values: values.index(sorted(values)[rank]) + 1)
     noun = dice.pick(("entry", "value"))
     say = dice.pick((f"the {name} {noun}|stands|at the {{}} place", f"the {name} {noun}|is|the {{}} one in the list"))
-    said = {place: say.format(ordinal(place)) for place in found}
-    return squared("extreme_place", _texts(dice, lists, decimals), "", said, found, (len(lists[0]), 2))
+    claims = {place: say.format(ordinal(place)) for place in answers}
+    return squared("extreme_place", _texts(dice, lists, decimals), "", claims, answers, (len(lists[0]), 2))
 
 
 def word_inside(dice: Dice) -> Square | None:
@@ -238,14 +240,14 @@ def word_inside(dice: Dice) -> Square | None:
         own = [sorted(blocks[0] - blocks[1]), sorted(blocks[1] - blocks[0])]
         if all(own):
             break
-    found = (dice.pick(own[0]), dice.pick(own[1]))
+    answers = (dice.pick(own[0]), dice.pick(own[1]))
     rule = (
         f"Write L for an entry below {shown(level, decimals)} and R for an entry above it; a block is found where its"
         " letters stand next to each other in this order."
     )
     say = dice.pick(("the block {}|is|found in the resulting word", "the coded list|contains|the block {}"))
-    said = {block: say.format(block) for block in found}
-    return squared("word_inside", _texts(dice, (values, other), decimals), rule, said, found, (len(values), 4))
+    claims = {block: say.format(block) for block in answers}
+    return squared("word_inside", _texts(dice, (values, other), decimals), rule, claims, answers, (len(values), 4))
 
 
 def single_valued(dice: Dice) -> Square | None:
@@ -272,8 +274,8 @@ def single_valued(dice: Dice) -> Square | None:
             "By the successor of an entry we mean the next one in the list; the last has no successor.",
         )
     )
-    found = _both(lists, unique)
-    return squared("single_valued", _texts(dice, lists, decimals), rule, words, found, (length, 3))
+    answers = _both(lists, unique)
+    return squared("single_valued", _texts(dice, lists, decimals), rule, words, answers, (length, 3))
 
 
 def after_transient(dice: Dice) -> Square | None:
@@ -295,15 +297,15 @@ def after_transient(dice: Dice) -> Square | None:
             s + 1 for s in range(count) if all(a == b for a, b in zip(entries[s:], entries[s + size :], strict=False))
         )
 
-    found = _both(lists, start_of)
+    answers = _both(lists, start_of)
     every = "second" if size == 2 else "third"
     rule = (
         f"Repeating from a place on means that each entry from that place on equals the {every} one after it, if any."
     )
     say = dice.pick(("the repeating part|begins|with the {} entry", "the {} entry|is|where the repeating part begins"))
     rule += " The repeating part begins at the earliest such place."
-    said = {place: say.format(ordinal(place)) for place in found}
-    return squared("after_transient", _texts(dice, lists, decimals), rule, said, found, (count, 4))
+    claims = {place: say.format(ordinal(place)) for place in answers}
+    return squared("after_transient", _texts(dice, lists, decimals), rule, claims, answers, (count, 4))
 
 
 ASKS: tuple[Callable[[Dice], Square | None], ...] = (
@@ -327,9 +329,9 @@ def _permuted(
     while True:
         values, decimals = _values(dice, dice.between(*sizes), 4, level)
         other = dice.mixed(values)
-        found = value(values), value(other)
-        if found[0] != found[1] and min(found) >= least:
-            return (values, other), decimals, found
+        answers = value(values), value(other)
+        if answers[0] != answers[1] and min(answers) >= least:
+            return (values, other), decimals, answers
 
 
 def _both(lists: Sequence[list[int]], value: Callable[[list[int]], T]) -> tuple[T, T]:

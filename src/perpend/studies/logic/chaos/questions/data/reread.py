@@ -53,15 +53,15 @@ def judged(text: str, readers: Sequence[Reader]) -> bool:
 
 def lists(text: str) -> list[list[Decimal]]:
     """All lists of two or more printed numbers with commas between them, in the order of the text."""
-    return [[Decimal(entry) for entry in found.split(", ")] for found in _LIST.findall(text)]
+    return [[Decimal(entry) for entry in matched.split(", ")] for matched in _LIST.findall(text)]
 
 
 def one_list(text: str) -> list[Decimal]:
     """The only list of three or more numbers. A DataError where there is none, or a second one."""
-    found = [entries for entries in lists(text) if len(entries) > 2]
-    if len(found) != 1:
-        raise DataError(f"{len(found)} lists are found in: {text}")
-    return found[0]
+    matched = [entries for entries in lists(text) if len(entries) > 2]
+    if len(matched) != 1:
+        raise DataError(f"{len(matched)} lists are found in: {text}")
+    return matched[0]
 
 
 def whole(word: str) -> int:
@@ -80,10 +80,10 @@ def place(word: str) -> int:
 
 def stated(pattern: str, text: str) -> str:
     """The first group of a pattern that must stand in the text. A DataError where it does not."""
-    found = re.search(pattern, text)
-    if found is None:
+    matched = re.search(pattern, text)
+    if matched is None:
         raise DataError(f"nothing like {pattern} in: {text}")
-    return next(group for group in found.groups() if group is not None)
+    return next(group for group in matched.groups() if group is not None)
 
 
 def groups(match: re.Match[str]) -> list[str]:

@@ -36,19 +36,21 @@ def _zero_one(text: str) -> bool:
 
 def _twins(text: str) -> bool:
     factor = int(stated(r"grown by more than a factor of (\d+)|distance is more than (\d+) times", text))
-    found = re.search(rf"went from ({NUMBER}) to ({NUMBER})|were ({NUMBER}) apart at first and ({NUMBER}) apart", text)
-    if found is None:
+    verdicts = re.search(
+        rf"went from ({NUMBER}) to ({NUMBER})|were ({NUMBER}) apart at first and ({NUMBER}) apart", text
+    )
+    if verdicts is None:
         raise DataError(f"no twin distances in: {text}")
-    early, late = map(Decimal, groups(found))
+    early, late = map(Decimal, groups(verdicts))
     return late > factor * early
 
 
 def _megno(text: str) -> bool:
     limit = Fraction(stated(rf"(?:between the two times|elapsed time) is above ({NUMBER})", text))
-    found = re.search(rf"MEGNO (?:was|=) ({NUMBER}) at t = (\d+) and (?:MEGNO = )?({NUMBER}) at t = (\d+)", text)
-    if found is None:
+    verdicts = re.search(rf"MEGNO (?:was|=) ({NUMBER}) at t = (\d+) and (?:MEGNO = )?({NUMBER}) at t = (\d+)", text)
+    if verdicts is None:
         raise DataError(f"no MEGNO values in: {text}")
-    before, early, after, late = map(Fraction, found.groups())
+    before, early, after, late = map(Fraction, verdicts.groups())
     return (after - before) / (late - early) > limit
 
 
@@ -76,10 +78,10 @@ _VERDICTS: dict[str, tuple[str, Callable[[str], bool]]] = {
 
 def _chaotic(text: str, size: int) -> dict[str, bool]:
     """Whether each indicator of the text says chaotic. A DataError where there are not `size` of them."""
-    found = {name: judge(text) for name, (mark, judge) in _VERDICTS.items() if re.search(mark, text)}
-    if len(found) != size:
-        raise DataError(f"{len(found)} indicators are found in: {text}")
-    return found
+    verdicts = {name: judge(text) for name, (mark, judge) in _VERDICTS.items() if re.search(mark, text)}
+    if len(verdicts) != size:
+        raise DataError(f"{len(verdicts)} indicators are found in: {text}")
+    return verdicts
 
 
 def _agree(match: re.Match[str], text: str) -> bool:
@@ -96,8 +98,8 @@ def _each(match: re.Match[str], text: str) -> bool:
 
 
 def _alone(match: re.Match[str], text: str) -> bool:
-    found = _chaotic(text, 2)
-    named = [name for name, chaotic in found.items() if chaotic == (match[2] == "chaotic")]
+    verdicts = _chaotic(text, 2)
+    named = [name for name, chaotic in verdicts.items() if chaotic == (match[2] == "chaotic")]
     return [name.lower() for name in named] == [match[1].lower()]
 
 
@@ -110,8 +112,8 @@ def _number(match: re.Match[str], text: str) -> bool:
 
 
 def _odd(match: re.Match[str], text: str) -> bool:
-    found = _chaotic(text, 3)
-    return [*found.values()].count(found[match[1]]) == 1
+    verdicts = _chaotic(text, 3)
+    return [*verdicts.values()].count(verdicts[match[1]]) == 1
 
 
 _READERS: tuple[Reader, ...] = tuple(

@@ -44,27 +44,27 @@ def relabel_bifurcation(text: str) -> bool:
 def _intervals(text: str) -> list[tuple[Decimal, Decimal, str]]:
     """Ends and regimes in rising order. A DataError where the intervals do not join."""
     for style in _INTERVALS:
-        found = [(Decimal(m["a"]), Decimal(m["b"]), m["g"]) for m in style.finditer(text)]
-        if len(found) > 2:
-            if any(a[1] != b[0] for a, b in pairwise(found)):
+        listed_rows = [(Decimal(m["a"]), Decimal(m["b"]), m["g"]) for m in style.finditer(text)]
+        if len(listed_rows) > 2:
+            if any(a[1] != b[0] for a, b in pairwise(listed_rows)):
                 raise DataError(f"the intervals do not join in: {text}")
-            return found
+            return listed_rows
     raise DataError(f"no intervals are found in: {text}")
 
 
 def _events(text: str) -> list[tuple[Decimal, str]]:
     for style in _EVENTS:
-        found = [(Decimal(m["x"]), m["e"]) for m in style.finditer(text)]
-        if len(found) > 2:
-            return sorted(found)
+        listed_rows = [(Decimal(m["x"]), m["e"]) for m in style.finditer(text)]
+        if len(listed_rows) > 2:
+            return sorted(listed_rows)
     raise DataError(f"no events are found in: {text}")
 
 
 def _rows(text: str) -> list[tuple[Decimal, Decimal]]:
-    found = [(Decimal(late or early), Decimal(one or two)) for one, late, early, two in _ROW.findall(text)]
-    if len(found) < 4:
+    listed_rows = [(Decimal(late or early), Decimal(one or two)) for one, late, early, two in _ROW.findall(text)]
+    if len(listed_rows) < 4:
         raise DataError(f"no exponents are found in: {text}")
-    return sorted(found)
+    return sorted(listed_rows)
 
 
 def _at(match: re.Match[str], text: str) -> bool:
@@ -124,10 +124,10 @@ def _ratio(match: re.Match[str], text: str) -> bool:
 
 
 def _scans(match: re.Match[str], text: str) -> bool:
-    found = [states.split(", ") for states in _STATES.findall(text)]
-    if len(found) != 2:
-        raise DataError(f"{len(found)} scans are found in: {text}")
-    return len([1 for up, down in zip(*found, strict=True) if up != down]) == whole(match[1])
+    listed_rows = [states.split(", ") for states in _STATES.findall(text)]
+    if len(listed_rows) != 2:
+        raise DataError(f"{len(listed_rows)} scans are found in: {text}")
+    return len([1 for up, down in zip(*listed_rows, strict=True) if up != down]) == whole(match[1])
 
 
 def _signs(match: re.Match[str], text: str) -> bool:

@@ -31,10 +31,10 @@ def relabel_series(text: str) -> bool:
 
 def _timed(text: str) -> dict[int, Decimal]:
     """Values by their times, in rising order of time. A DataError where fewer than four are found."""
-    found = {int(late or early): Decimal(one or two) for one, late, early, two in _TIMED.findall(text)}
-    if len(found) < 4:
+    numbers = {int(late or early): Decimal(one or two) for one, late, early, two in _TIMED.findall(text)}
+    if len(numbers) < 4:
         raise DataError(f"no values with times in: {text}")
-    return dict(sorted(found.items()))
+    return dict(sorted(numbers.items()))
 
 
 def _patterns(match: re.Match[str], text: str) -> bool:
@@ -66,31 +66,31 @@ def _first(match: re.Match[str], text: str) -> bool:
 
 
 def _factor(match: re.Match[str], text: str) -> bool:
-    found = _timed(text)
+    numbers = _timed(text)
     parts = groups(match)
     if parts[0] in ("more", "less"):
         word, level, early, late = parts
     else:
         early, late, word, level = parts
-    growth = Fraction(found[int(late)]) / Fraction(found[int(early)])
+    growth = Fraction(numbers[int(late)]) / Fraction(numbers[int(early)])
     return growth > int(level) if word == "more" else growth < int(level)
 
 
 def _megno(match: re.Match[str], text: str) -> bool:
-    found = _timed(text)
+    numbers = _timed(text)
     early = int(stated(r"MEGNO from t = (\d+) to", text))
     late = int(stated(r"MEGNO from t = \d+ to t = (\d+)", text))
     limit = Fraction(stated(rf"slope above ({NUMBER}) is read|elapsed time: above ({NUMBER}) the orbit", text))
-    slope = Fraction(found[late] - found[early]) / (late - early)
+    slope = Fraction(numbers[late] - numbers[early]) / (late - early)
     return (slope > limit) == (match[1] == "chaotic")
 
 
 def _median(match: re.Match[str], text: str) -> bool:
     limit = Decimal(stated(rf"K values is above ({NUMBER})", text))
-    found = [entries for entries in lists(text) if len(entries) > 2]
-    if len(found) != 2:
-        raise DataError(f"{len(found)} runs are found in: {text}")
-    return (median(found["AB".index(match[1])]) > limit) == (match[2] == "chaotic")
+    numbers = [entries for entries in lists(text) if len(entries) > 2]
+    if len(numbers) != 2:
+        raise DataError(f"{len(numbers)} runs are found in: {text}")
+    return (median(numbers["AB".index(match[1])]) > limit) == (match[2] == "chaotic")
 
 
 def _range(match: re.Match[str], text: str) -> bool:
@@ -102,10 +102,10 @@ def _range(match: re.Match[str], text: str) -> bool:
 
 def _mean(match: re.Match[str], text: str) -> bool:
     drop = whole(stated(r"the first (\w+) (?:is|are) (?:left out|dropped)", text))
-    found = [entries[drop:] for entries in lists(text) if len(entries) > 2]
-    if len(found) != 2:
-        raise DataError(f"{len(found)} orbits are found in: {text}")
-    means = [sum(map(Fraction, kept)) / len(kept) for kept in found]
+    numbers = [entries[drop:] for entries in lists(text) if len(entries) > 2]
+    if len(numbers) != 2:
+        raise DataError(f"{len(numbers)} orbits are found in: {text}")
+    means = [sum(map(Fraction, kept)) / len(kept) for kept in numbers]
     one, other = (means["AB".index(name)] for name in (match[2], match[3]))
     return one > other if match[1] == "larger" else one < other
 

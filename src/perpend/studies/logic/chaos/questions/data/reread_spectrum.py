@@ -63,10 +63,10 @@ def _between(match: re.Match[str], text: str) -> bool:
 
 
 def _two(text: str) -> dict[str, list[Decimal]]:
-    found = [entries for entries in lists(text) if len(entries) > 2]
-    if len(found) != 2:
-        raise DataError(f"{len(found)} spectra are found in: {text}")
-    return {"A": found[0], "B": found[1]}
+    long_lists = [entries for entries in lists(text) if len(entries) > 2]
+    if len(long_lists) != 2:
+        raise DataError(f"{len(long_lists)} spectra are found in: {text}")
+    return {"A": long_lists[0], "B": long_lists[1]}
 
 
 def _larger(match: re.Match[str], text: str) -> bool:
@@ -83,7 +83,11 @@ def _more(match: re.Match[str], text: str) -> bool:
 
 def _partners(match: re.Match[str], text: str) -> bool:
     counts = {name: Counter(entries) for name, entries in _two(text).items()}
-    whole_ones = [name for name, found in counts.items() if found == Counter({-entry: n for entry, n in found.items()})]
+    whole_ones = [
+        name
+        for name, long_lists in counts.items()
+        if long_lists == Counter({-entry: n for entry, n in long_lists.items()})
+    ]
     return len(whole_ones) == 1 and (whole_ones == [match[1]]) == (match[2] == "in which every")
 
 

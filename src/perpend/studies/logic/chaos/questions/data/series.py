@@ -58,7 +58,7 @@ VALUES_OF_K = (
 def patterns(dice: Dice) -> Square | None:
     """The number of different orders among three neighbours."""
     data, decimals = _orders(dice, 7, 10)
-    found = [len({_order(values[place : place + 3]) for place in range(len(values) - 2)}) for values in data]
+    answers = [len({_order(values[place : place + 3]) for place in range(len(values) - 2)}) for values in data]
     rule = dice.pick(
         (
             (
@@ -79,8 +79,8 @@ def patterns(dice: Dice) -> Square | None:
             "the series|shows|exactly {} different ordinal patterns",
         )
     )
-    said = {count: say.format(COUNTS[count]) for count in range(2, 7)}
-    return squared("patterns", _texts(dice, SETTINGS, data, decimals), rule, said, found, (len(data[0]), 4))
+    claims = {count: say.format(COUNTS[count]) for count in range(2, 7)}
+    return squared("patterns", _texts(dice, SETTINGS, data, decimals), rule, claims, answers, (len(data[0]), 4))
 
 
 def rises(dice: Dice) -> Square | None:
@@ -92,15 +92,15 @@ def rises(dice: Dice) -> Square | None:
         return None
     if (data[1][-1] > data[1][0]) == (data[0][-1] > data[0][0]):
         return None
-    found = ["rises" if count > 0 else "falls" for count in counts]
+    answers = ["rises" if count > 0 else "falls" for count in counts]
     rule = dice.pick(
         (
             "For ordinal patterns of order two, a step up counts as a rise and a step down as a fall.",
             "Each step to the next value is a rise or a fall.",
         )
     )
-    said = {"rises": "rises|outnumber|falls in the series", "falls": "falls|outnumber|rises in the series"}
-    return squared("rises", _texts(dice, SETTINGS, data, decimals), rule, said, found, (len(data[0]), 3))
+    claims = {"rises": "rises|outnumber|falls in the series", "falls": "falls|outnumber|rises in the series"}
+    return squared("rises", _texts(dice, SETTINGS, data, decimals), rule, claims, answers, (len(data[0]), 3))
 
 
 def pattern_present(dice: Dice) -> Square | None:
@@ -113,17 +113,17 @@ def pattern_present(dice: Dice) -> Square | None:
         steps = [(b < a) == down for a, b in pairwise(values)]
         return any(all(steps[place : place + size - 1]) for place in range(len(steps) - size + 2))
 
-    found = [runs(values) for values in data]
+    answers = [runs(values) for values in data]
     shape = "falling" if down else "rising"
     rule = (
         f"A {shape} run of {COUNTS[size]} means {COUNTS[size]} values in a row, each {'smaller' if down else 'larger'}"
         " than the one before."
     )
-    said = {
+    claims = {
         True: f"the series|contains|a {shape} run of {COUNTS[size]}",
         False: f"the series|is|free of {shape} runs of {COUNTS[size]}",
     }
-    return squared("pattern_present", _texts(dice, SETTINGS, data, decimals), rule, said, found, (len(data[0]), 3))
+    return squared("pattern_present", _texts(dice, SETTINGS, data, decimals), rule, claims, answers, (len(data[0]), 3))
 
 
 def first_beyond(dice: Dice) -> Square | None:
@@ -132,7 +132,9 @@ def first_beyond(dice: Dice) -> Square | None:
     level = dice.between(min(sizes) + 5, max(sizes) - 5)
     if min(abs(size - level) for size in sizes) < 3:
         return None
-    found = [next(time for time, size in zip(times, values, strict=True) if size > level) for values in (sizes, other)]
+    answers = [
+        next(time for time, size in zip(times, values, strict=True) if size > level) for values in (sizes, other)
+    ]
     bound = shown(level, decimals)
     say = dice.pick(
         (
@@ -140,9 +142,9 @@ def first_beyond(dice: Dice) -> Square | None:
             f"t = {{}}|is|the first listed time with a distance above {bound}",
         )
     )
-    said = {time: say.format(time) for time in found}
+    claims = {time: say.format(time) for time in answers}
     data = _timed(dice, TWINS, times, (sizes, other), decimals)
-    return squared("first_beyond", data, "", said, found, (len(times) + 1, 2))
+    return squared("first_beyond", data, "", claims, answers, (len(times) + 1, 2))
 
 
 def growth_factor(dice: Dice) -> Square | None:
@@ -153,13 +155,13 @@ def growth_factor(dice: Dice) -> Square | None:
     rests = [values[late] - factor * values[early] for values in (sizes, other)]
     if min(map(abs, rests)) < 10 or min(sizes) < 10:
         return None
-    found = ["more" if rest > 0 else "less" for rest in rests]
+    answers = ["more" if rest > 0 else "less" for rest in rests]
     span = f"between t = {times[early]} and t = {times[late]}"
     say = dice.pick(("the distance|grows|by a factor of {} than {} {}", "the factor of growth {2}|is|{0} than {1}"))
-    said = {word: say.format(word, factor, span) for word in ("more", "less")}
+    claims = {word: say.format(word, factor, span) for word in ("more", "less")}
     rule = "A factor of growth is the later distance divided by the earlier one."
     data = _timed(dice, TWINS, times, (sizes, other), decimals)
-    return squared("growth_factor", data, rule, said, found, (3, 3))
+    return squared("growth_factor", data, rule, claims, answers, (3, 3))
 
 
 def megno_slope(dice: Dice) -> Square | None:
@@ -176,7 +178,7 @@ def megno_slope(dice: Dice) -> Square | None:
     rests = [(entries[late] - entries[early]) * unit - limit * span for entries in (values, other)]
     if min(map(abs, rests)) < 10 * unit:
         return None
-    found = ["chaotic" if rest > 0 else "regular" for rest in rests]
+    answers = ["chaotic" if rest > 0 else "regular" for rest in rests]
     rule = dice.pick(
         (
             (
@@ -190,9 +192,9 @@ def megno_slope(dice: Dice) -> Square | None:
             ),
         )
     )
-    said = {word: f"the orbit|is|{word} by this criterion" for word in ("chaotic", "regular")}
+    claims = {word: f"the orbit|is|{word} by this criterion" for word in ("chaotic", "regular")}
     data = _timed(dice, MEGNO, times, (values, other), decimals)
-    return squared("megno_slope", data, rule, said, found, (5, 4))
+    return squared("megno_slope", data, rule, claims, answers, (5, 4))
 
 
 def median_k(dice: Dice) -> Square | None:
@@ -208,20 +210,20 @@ def median_k(dice: Dice) -> Square | None:
     # The run with the larger mean is the chaotic one in half of the squares only.
     if not dice.fair(mean=(sum(first) > sum(second)) == (middles[0] > middles[1])):
         return None
-    found = ["A", "B"] if middles[0] > limit else ["B", "A"]
+    answers = ["A", "B"] if middles[0] > limit else ["B", "A"]
     rule = (
         f"A run is called chaotic if the median of its K values is above {shown(limit, decimals)}, and regular if it is"
         " below."
     )
     word = dice.pick(("chaotic", "regular"))
-    said = {
+    claims = {
         name: f"run {name if word == 'chaotic' else other}|is|{word} by this rule"
         for name, other in (("A", "B"), ("B", "A"))
     }
     setting = dice.pick(VALUES_OF_K)
     texts = [listed(first, decimals), listed(second, decimals)]
     data = [setting.format(*texts), setting.format(*reversed(texts))]
-    return squared("median_k", data, rule, said, found, (count + 1, 3))
+    return squared("median_k", data, rule, claims, answers, (count + 1, 3))
 
 
 def settled(dice: Dice) -> Square | None:
@@ -242,11 +244,11 @@ def settled(dice: Dice) -> Square | None:
     ranges = [max(values) - min(values) for values in kept]
     if min(abs(size - bound) for size in ranges) < 3:
         return None
-    found = ["below" if size < bound else "above" for size in ranges]
+    answers = ["below" if size < bound else "above" for size in ranges]
     rule = "The range of some values is the largest of them minus the smallest."
     span = f"the range of the {'last' if last else 'first'} {COUNTS[part]} values"
-    said = {side: f"{span}|is|{side} {shown(bound, decimals)}" for side in ("above", "below")}
-    return squared("settled", _texts(dice, SETTINGS, data, decimals), rule, said, found, (part + 1, 3))
+    claims = {side: f"{span}|is|{side} {shown(bound, decimals)}" for side in ("above", "below")}
+    return squared("settled", _texts(dice, SETTINGS, data, decimals), rule, claims, answers, (part + 1, 3))
 
 
 def mean_log(dice: Dice) -> Square | None:
@@ -261,7 +263,7 @@ def mean_log(dice: Dice) -> Square | None:
     # The mean of all entries points to the right orbit in half of the squares only.
     if not dice.fair(whole=(sum(first) > sum(second)) == (totals[0] > totals[1])):
         return None
-    found = ["A", "B"] if totals[0] > totals[1] else ["B", "A"]
+    answers = ["A", "B"] if totals[0] > totals[1] else ["B", "A"]
     first_ones = f"the first {COUNTS[drop]} {'is' if drop == 1 else 'are'}"
     rule = dice.pick(
         (
@@ -278,7 +280,7 @@ def mean_log(dice: Dice) -> Square | None:
         )
     )
     word = dice.pick(("larger", "smaller"))
-    said = {
+    claims = {
         name: f"the estimated exponent|is|{word} for {name if word == 'larger' else other} than for"
         f" {other if word == 'larger' else name}"
         for name, other in (("A", "B"), ("B", "A"))
@@ -286,7 +288,7 @@ def mean_log(dice: Dice) -> Square | None:
     setting = dice.pick(LOGS)
     texts = [listed(first, decimals), listed(second, decimals)]
     data = [setting.format(*texts), setting.format(*reversed(texts))]
-    return squared("mean_log", data, rule, said, found, (2 * (count - drop), 4))
+    return squared("mean_log", data, rule, claims, answers, (2 * (count - drop), 4))
 
 
 def sign_changes(dice: Dice) -> Square | None:
@@ -294,13 +296,13 @@ def sign_changes(dice: Dice) -> Square | None:
     decimals, count = dice.pick((1, 2)), dice.between(9, 13)
     values = [size * (1 if place % 2 else -1) for place, size in enumerate(dice.apart(count, 5, 95, 3))]
     data = [dice.mixed(values), dice.mixed(values)]
-    found = [sum((a > 0) != (b > 0) for a, b in pairwise(entries)) for entries in data]
-    if abs(found[0] - found[1]) > 2:
+    answers = [sum((a > 0) != (b > 0) for a, b in pairwise(entries)) for entries in data]
+    if abs(answers[0] - answers[1]) > 2:
         return None
     say = dice.pick(("the series|changes|sign exactly {} times", "exactly {} sign changes|occur|in the series"))
-    said = {number: say.format(COUNTS[number]) for number in range(3, 13)}
+    claims = {number: say.format(COUNTS[number]) for number in range(3, 13)}
     rule = "A sign change is a pair of neighbouring values with opposite signs."
-    return squared("sign_changes", _texts(dice, SIGNED, data, decimals), rule, said, found, (count, 2))
+    return squared("sign_changes", _texts(dice, SIGNED, data, decimals), rule, claims, answers, (count, 2))
 
 
 def recurrences(dice: Dice) -> Square | None:
@@ -312,14 +314,14 @@ def recurrences(dice: Dice) -> Square | None:
     gaps = [[abs(a - b) for a, b in zip(entries, entries[lag:], strict=False)] for entries in data]
     if len({*values}) < len(values) or min(abs(gap - near) for row in gaps for gap in row) < 2:
         return None
-    found = [sum(gap < near for gap in row) for row in gaps]
+    answers = [sum(gap < near for gap in row) for row in gaps]
     rule = (
         f"A recurrence is counted whenever a value and the one {COUNTS[lag]} places later differ by less than"
         f" {shown(near, decimals)}."
     )
     say = dice.pick(("the series|has|exactly {} recurrences", "there|are|exactly {} recurrences"))
-    said = {number: say.format(COUNTS[number]) for number in range(2, 10)}
-    return squared("recurrences", _texts(dice, SETTINGS, data, decimals), rule, said, found, (len(values), 4))
+    claims = {number: say.format(COUNTS[number]) for number in range(2, 10)}
+    return squared("recurrences", _texts(dice, SETTINGS, data, decimals), rule, claims, answers, (len(values), 4))
 
 
 def even_peaks(dice: Dice) -> Square | None:
@@ -337,12 +339,12 @@ def even_peaks(dice: Dice) -> Square | None:
         spreads.append(max(gaps) - min(gaps))
     if bound in spreads:
         return None
-    found = ["even" if spread < bound else "uneven" for spread in spreads]
+    answers = ["even" if spread < bound else "uneven" for spread in spreads]
     rule = (
         f"The record is called even if the longest interval between successive peaks exceeds the shortest by less than"
         f" {shown(bound, decimals)}, and uneven otherwise."
     )
-    said = {word: f"the record|is|{word} by this rule" for word in ("even", "uneven")}
+    claims = {word: f"the record|is|{word} by this rule" for word in ("even", "uneven")}
     setting = dice.pick(
         (
             "The peaks of a signal were seen at the times {}.",
@@ -352,7 +354,7 @@ def even_peaks(dice: Dice) -> Square | None:
         )
     )
     texts = [setting.format(listed(values, decimals)) for values in data]
-    return squared("even_peaks", texts, rule, said, found, (count + 1, 4))
+    return squared("even_peaks", texts, rule, claims, answers, (count + 1, 4))
 
 
 ASKS: tuple[Ask, ...] = (

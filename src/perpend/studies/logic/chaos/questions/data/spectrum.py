@@ -68,13 +68,13 @@ def positives(dice: Dice) -> Square | None:
             f"Values of at most {shown(limit, decimals)} are not taken as positive, all larger ones are.",
         )
     )
-    found = [sum(value > limit for value in values) for values in data]
-    if not _fair(dice, data, [found[0] > found[1]]):
+    answers = [sum(value > limit for value in values) for values in data]
+    if not _fair(dice, data, [answers[0] > answers[1]]):
         return None
-    said = _counted(
+    claims = _counted(
         dice, ("the spectrum|has|exactly {} positive exponents", "exactly {} of the exponents|are|positive")
     )
-    return squared("positives", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 2))
+    return squared("positives", _texts(dice, data, decimals), rule, claims, answers, (len(data[0]), 2))
 
 
 def hyperchaos(dice: Dice) -> Square | None:
@@ -90,9 +90,9 @@ def hyperchaos(dice: Dice) -> Square | None:
     hyper = [sum(value > limit for value in values) >= 2 for values in data]
     if hyper[0] == hyper[1] or not _fair(dice, data, hyper, ("largest",)):
         return None
-    found = ["A", "B"] if hyper[0] else ["B", "A"]
-    said = {name: f"{name}|is|the hyperchaotic one of the two" for name in "AB"}
-    return squared("hyperchaos", _pairs(dice, data, decimals), rule, said, found, (2 * len(data[0]), 2))
+    answers = ["A", "B"] if hyper[0] else ["B", "A"]
+    claims = {name: f"{name}|is|the hyperchaotic one of the two" for name in "AB"}
+    return squared("hyperchaos", _pairs(dice, data, decimals), rule, claims, answers, (2 * len(data[0]), 2))
 
 
 def volumes(dice: Dice) -> Square | None:
@@ -111,26 +111,26 @@ def volumes(dice: Dice) -> Square | None:
             "The sum of all exponents is the mean rate at which the logarithm of a small volume changes.",
         )
     )
-    found = ["A", "B"] if sums[0] < sums[1] else ["B", "A"]
+    answers = ["A", "B"] if sums[0] < sums[1] else ["B", "A"]
     word = dice.pick(("faster", "more slowly"))
-    said = {
+    claims = {
         name: f"small volumes in phase space|shrink|{word} in {name if word == 'faster' else other} than in"
         f" {other if word == 'faster' else name}"
         for name, other in (("A", "B"), ("B", "A"))
     }
-    return squared("volumes", _pairs(dice, data, decimals), rule, said, found, (2 * len(data[0]), 3))
+    return squared("volumes", _pairs(dice, data, decimals), rule, claims, answers, (2 * len(data[0]), 3))
 
 
 def dimension(dice: Dice) -> Square | None:
     """The Kaplan–Yorke dimension against a number."""
     decimals, data = _attractors(dice)
     sizes = [kaplan_yorke(values) for values in data]
-    level, found = _level(dice, sizes, 2)
-    if level is None or not _fair(dice, data, [side == "above" for side in found]):
+    level, answers = _level(dice, sizes, 2)
+    if level is None or not _fair(dice, data, [side == "above" for side in answers]):
         return None
-    said = {side: f"the Kaplan–Yorke dimension|is|{side} {shown(level, 2)}" for side in ("above", "below")}
+    claims = {side: f"the Kaplan–Yorke dimension|is|{side} {shown(level, 2)}" for side in ("above", "below")}
     rule = dice.pick(KAPLAN_YORKE)
-    return squared("dimension", _texts(dice, data, decimals), rule, said, found, (len(data[0]) + 1, 4))
+    return squared("dimension", _texts(dice, data, decimals), rule, claims, answers, (len(data[0]) + 1, 4))
 
 
 def dimension_between(dice: Dice) -> Square | None:
@@ -140,9 +140,9 @@ def dimension_between(dice: Dice) -> Square | None:
     whole = [int(size) for size in sizes if size is not None and 0 < size - int(size) < 1]
     if len(whole) < 2 or whole[0] == whole[1] or not _fair(dice, data, [whole[0] > whole[1]]):
         return None
-    said = {size: f"the Kaplan–Yorke dimension|lies|between {size} and {size + 1}" for size in whole}
+    claims = {size: f"the Kaplan–Yorke dimension|lies|between {size} and {size + 1}" for size in whole}
     rule = dice.pick(KAPLAN_YORKE)
-    return squared("dimension_between", _texts(dice, data, decimals), rule, said, whole, (len(data[0]), 4))
+    return squared("dimension_between", _texts(dice, data, decimals), rule, claims, whole, (len(data[0]), 4))
 
 
 def larger_dimension(dice: Dice) -> Square | None:
@@ -153,15 +153,15 @@ def larger_dimension(dice: Dice) -> Square | None:
         return None
     if not _fair(dice, data, [sizes[0] > sizes[1]], ("largest",)):
         return None
-    found = ["A" if sizes[0] > sizes[1] else "B", "B" if sizes[0] > sizes[1] else "A"]
+    answers = ["A" if sizes[0] > sizes[1] else "B", "B" if sizes[0] > sizes[1] else "A"]
     word = dice.pick(("larger", "smaller"))
-    said = {
+    claims = {
         name: f"the Kaplan–Yorke dimension of {name if word == 'larger' else other}|is|{word} than that of"
         f" {other if word == 'larger' else name}"
         for name, other in (("A", "B"), ("B", "A"))
     }
     texts = _pairs(dice, data, decimals)
-    return squared("larger_dimension", texts, dice.pick(KAPLAN_YORKE), said, found, (2 * len(data[0]), 4))
+    return squared("larger_dimension", texts, dice.pick(KAPLAN_YORKE), claims, answers, (2 * len(data[0]), 4))
 
 
 def more_positive(dice: Dice) -> Square | None:
@@ -171,15 +171,15 @@ def more_positive(dice: Dice) -> Square | None:
     counts = [sum(value > limit for value in values) for values in data]
     if counts[0] == counts[1] or not _fair(dice, data, [counts[0] > counts[1]], ("largest",)):
         return None
-    found = ["A" if counts[0] > counts[1] else "B", "B" if counts[0] > counts[1] else "A"]
+    answers = ["A" if counts[0] > counts[1] else "B", "B" if counts[0] > counts[1] else "A"]
     rule = f"An exponent counts as positive only if it is above {shown(limit, decimals)}."
     word = dice.pick(("more", "fewer"))
-    said = {
+    claims = {
         name: f"{name if word == 'more' else other}|has|{word} positive exponents than"
         f" {other if word == 'more' else name}"
         for name, other in (("A", "B"), ("B", "A"))
     }
-    return squared("more_positive", _pairs(dice, data, decimals), rule, said, found, (2 * len(data[0]), 3))
+    return squared("more_positive", _pairs(dice, data, decimals), rule, claims, answers, (2 * len(data[0]), 3))
 
 
 def opposite_pairs(dice: Dice) -> Square | None:
@@ -193,16 +193,16 @@ def opposite_pairs(dice: Dice) -> Square | None:
     if dice.coin():
         data.reverse()
     whole = [all(values.count(value) == values.count(-value) for value in values) for values in data]
-    found = ["A", "B"] if whole[0] else ["B", "A"]
+    answers = ["A", "B"] if whole[0] else ["B", "A"]
     rule = "Two exponents of a spectrum are partners if they have the same size and opposite signs."
     without = dice.coin()
-    said = {
+    claims = {
         name: f"{other}|is|the one with an exponent that lacks a partner"
         if without
         else f"{name}|is|the one in which every exponent has a partner"
         for name, other in (("A", "B"), ("B", "A"))
     }
-    return squared("opposite_pairs", _pairs(dice, data, decimals), rule, said, found, (4 * count, 3))
+    return squared("opposite_pairs", _pairs(dice, data, decimals), rule, claims, answers, (4 * count, 3))
 
 
 def kind_of_motion(dice: Dice) -> Square | None:
@@ -210,9 +210,9 @@ def kind_of_motion(dice: Dice) -> Square | None:
     limit, decimals, count = dice.pick((10, 15, 20)), dice.pick((2, 3)), dice.between(4, 5)
     sizes, small = _sizes(dice, count, 2 * limit + 20), dice.apart(3, 1, limit - 4)
     zeros = {"steady": 0, "cycle": 1, "torus": dice.between(2, 3), "chaos": dice.between(0, 2)}
-    found = dice.mixed(list(zeros))[:2]
+    answers = dice.mixed(list(zeros))[:2]
     data = []
-    for key in found:
+    for key in answers:
         near = [value if dice.coin() else -value for value in small[: zeros[key]]]
         far = [-value for value in sizes[zeros[key] :]]
         data.append(dice.mixed(near + ([-far[0], *far[1:]] if key == "chaos" else far)))
@@ -235,8 +235,8 @@ def kind_of_motion(dice: Dice) -> Square | None:
     )
     names = {"chaos": "chaotic", "steady": "a steady state", "cycle": "a cycle", "torus": "a torus"}
     say = dice.pick(("the motion|is|{} by this rule", "the rule|calls|the motion {}"))
-    said = {key: say.format(name) for key, name in names.items()}
-    return squared("kind_of_motion", _texts(dice, data, decimals), rule, said, found, (len(data[0]), 3))
+    claims = {key: say.format(name) for key, name in names.items()}
+    return squared("kind_of_motion", _texts(dice, data, decimals), rule, claims, answers, (len(data[0]), 3))
 
 
 def lyapunov_time(dice: Dice) -> Square | None:
@@ -245,7 +245,7 @@ def lyapunov_time(dice: Dice) -> Square | None:
     tops = [max(values) for values in data]
     if min(tops) < 20:
         return None
-    level, found = _level(dice, [Fraction(10**decimals, top) for top in tops], 1)
+    level, answers = _level(dice, [Fraction(10**decimals, top) for top in tops], 1)
     if level is None or level < 3:
         return None
     rule = dice.pick(
@@ -255,8 +255,8 @@ def lyapunov_time(dice: Dice) -> Square | None:
         )
     )
     words = {"above": dice.pick(("longer", "larger")), "below": dice.pick(("shorter", "smaller"))}
-    said = {side: f"the Lyapunov time|is|{word} than {shown(level, 1)} time units" for side, word in words.items()}
-    return squared("lyapunov_time", _texts(dice, data, decimals), rule, said, found, (len(data[0]) + 1, 3))
+    claims = {side: f"the Lyapunov time|is|{word} than {shown(level, 1)} time units" for side, word in words.items()}
+    return squared("lyapunov_time", _texts(dice, data, decimals), rule, claims, answers, (len(data[0]) + 1, 3))
 
 
 def entropy_bound(dice: Dice) -> Square | None:
@@ -265,12 +265,12 @@ def entropy_bound(dice: Dice) -> Square | None:
     sums = [sum(value for value in values if value > 0) for values in data]
     if not _fair(dice, data, [sums[0] > sums[1]]):
         return None
-    level, found = _level(dice, [Fraction(total, 10**decimals) for total in sums], decimals)
+    level, answers = _level(dice, [Fraction(total, 10**decimals) for total in sums], decimals)
     if level is None:
         return None
     rule = "The entropy rate is estimated by the sum of the positive exponents."
-    said = {side: f"the estimated entropy rate|is|{side} {shown(level, decimals)}" for side in ("above", "below")}
-    return squared("entropy_bound", _texts(dice, data, decimals), rule, said, found, (len(data[0]) + 1, 3))
+    claims = {side: f"the estimated entropy rate|is|{side} {shown(level, decimals)}" for side in ("above", "below")}
+    return squared("entropy_bound", _texts(dice, data, decimals), rule, claims, answers, (len(data[0]) + 1, 3))
 
 
 ASKS: tuple[Ask, ...] = (

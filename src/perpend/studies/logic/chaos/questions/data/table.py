@@ -80,12 +80,12 @@ class IndicatorTable:
 def agree_count(dice: Dice) -> Square | None:
     """The number of rows in which the two agree."""
     table, columns = _drawn(dice)
-    found = [sum(a == b for a, b in table.chaotic(column)) for column in columns]
+    answers = [sum(a == b for a, b in table.chaotic(column)) for column in columns]
     word = dice.pick(("agree", "disagree"))
     say = f"the two indicators|{word}|in exactly {{}} rows"
     total = len(table.at)
-    said = {n: say.format(COUNTS[n if word == "agree" else total - n]) for n in range(2, total - 1)}
-    return squared("agree_count", _texts(dice, table, columns), _rule(dice, table), said, found, (2 * total, 4))
+    claims = {n: say.format(COUNTS[n if word == "agree" else total - n]) for n in range(2, total - 1)}
+    return squared("agree_count", _texts(dice, table, columns), _rule(dice, table), claims, answers, (2 * total, 4))
 
 
 def agree_row(dice: Dice) -> Square | None:
@@ -93,9 +93,9 @@ def agree_row(dice: Dice) -> Square | None:
     table, columns = _drawn(dice)
     row = dice.below(len(table.at))
     verdicts = [table.chaotic(column)[row] for column in columns]
-    found = ["agree" if a == b else "disagree" for a, b in verdicts]
-    said = {word: f"the two indicators|{word}|at {table.where(row)}" for word in ("agree", "disagree")}
-    return squared("agree_row", _texts(dice, table, columns), _rule(dice, table), said, found, (4, 2))
+    answers = ["agree" if a == b else "disagree" for a, b in verdicts]
+    claims = {word: f"the two indicators|{word}|at {table.where(row)}" for word in ("agree", "disagree")}
+    return squared("agree_row", _texts(dice, table, columns), _rule(dice, table), claims, answers, (4, 2))
 
 
 def odd_row(dice: Dice) -> Square | None:
@@ -105,13 +105,13 @@ def odd_row(dice: Dice) -> Square | None:
     rows = [[row for row, (a, b) in enumerate(table.chaotic(c)) if (a == b) == alike] for c in columns]
     if any(len(row) != 1 for row in rows):
         return None
-    found = [row[0] for row in rows]
+    answers = [row[0] for row in rows]
     word = "agree" if alike else "disagree"
     say = dice.pick(
         (f"the only row in which the two {word}|is|that at {{}}", f"{{}}|is|the only row in which the two {word}")
     )
-    said = {row: say.format(table.where(row)) for row in found}
-    return squared("odd_row", _texts(dice, table, columns), _rule(dice, table), said, found, (2 * len(table.at), 3))
+    claims = {row: say.format(table.where(row)) for row in answers}
+    return squared("odd_row", _texts(dice, table, columns), _rule(dice, table), claims, answers, (2 * len(table.at), 3))
 
 
 def implies(dice: Dice) -> Square | None:
@@ -120,13 +120,13 @@ def implies(dice: Dice) -> Square | None:
     turned = dice.coin()
     if not any(a > table.limits[0] for a in table.values) or not any(b > table.limits[1] for b in columns[0]):
         return None
-    found = [all(not (b if turned else a) or (a if turned else b) for a, b in table.chaotic(c)) for c in columns]
+    answers = [all(not (b if turned else a) or (a if turned else b) for a, b in table.chaotic(c)) for c in columns]
     given, other = (table.second.noun, table.first.noun) if turned else (table.first.noun, table.second.noun)
-    said = {
+    claims = {
         True: f"every row that is chaotic by {given}|is|chaotic by {other} too",
         False: f"at least one row that is chaotic by {given}|is|regular by {other}",
     }
-    return squared("implies", _texts(dice, table, columns), _rule(dice, table), said, found, (2 * len(table.at), 3))
+    return squared("implies", _texts(dice, table, columns), _rule(dice, table), claims, answers, (2 * len(table.at), 3))
 
 
 def first_both(dice: Dice) -> Square | None:
@@ -136,10 +136,12 @@ def first_both(dice: Dice) -> Square | None:
     rows = [[row for row, (a, b) in enumerate(table.chaotic(c)) if a == b == kind] for c in columns]
     if not all(rows):
         return None
-    found = [row[-1 if last else 0] for row in rows]
+    answers = [row[-1 if last else 0] for row in rows]
     word, end = "chaotic" if kind else "regular", "last" if last else "first"
-    said = {row: f"the {end} row that both indicators call {word}|is|that at {table.where(row)}" for row in found}
-    return squared("first_both", _texts(dice, table, columns), _rule(dice, table), said, found, (2 * len(table.at), 3))
+    claims = {row: f"the {end} row that both indicators call {word}|is|that at {table.where(row)}" for row in answers}
+    return squared(
+        "first_both", _texts(dice, table, columns), _rule(dice, table), claims, answers, (2 * len(table.at), 3)
+    )
 
 
 def same_peak(dice: Dice) -> Square | None:
@@ -147,10 +149,10 @@ def same_peak(dice: Dice) -> Square | None:
     table, columns = _drawn(dice)
     pick, word = dice.pick(((max, "largest"), (min, "smallest")))
     spot = table.values.index(pick(table.values))
-    found = ["same" if column.index(pick(column)) == spot else "different" for column in columns]
+    answers = ["same" if column.index(pick(column)) == spot else "different" for column in columns]
     subject = f"the {word} {table.first.name} and the {word} {table.second.name}"
-    said = {"same": f"{subject}|stand|in the same row", "different": f"{subject}|stand|in different rows"}
-    return squared("same_peak", _texts(dice, table, columns), "", said, found, (2 * len(table.at), 3))
+    claims = {"same": f"{subject}|stand|in the same row", "different": f"{subject}|stand|in different rows"}
+    return squared("same_peak", _texts(dice, table, columns), "", claims, answers, (2 * len(table.at), 3))
 
 
 def more_rows(dice: Dice) -> Square | None:
@@ -163,14 +165,14 @@ def more_rows(dice: Dice) -> Square | None:
         differences.append(sum(a for a, _ in kept) - sum(b for _, b in kept))
     if 0 in differences:
         return None
-    found = ["more" if difference > 0 else "fewer" for difference in differences]
+    answers = ["more" if difference > 0 else "fewer" for difference in differences]
     side = (
         f"with {table.parameter} {'above' if upper else 'below'} {shown((table.at[cut] + table.at[cut + 1]) // 2, 2)}"
     )
     ends = f"chaotic by {table.first.noun} than by {table.second.noun}"
-    said = {word: f"{word} of the rows {side}|are|{ends}" for word in ("more", "fewer")}
+    claims = {word: f"{word} of the rows {side}|are|{ends}" for word in ("more", "fewer")}
     entries = 2 * (len(table.at) - cut - 1 if upper else cut + 1)
-    return squared("more_rows", _texts(dice, table, columns), _rule(dice, table), said, found, (entries, 4))
+    return squared("more_rows", _texts(dice, table, columns), _rule(dice, table), claims, answers, (entries, 4))
 
 
 def same_direction(dice: Dice) -> Square | None:
@@ -189,13 +191,13 @@ def same_direction(dice: Dice) -> Square | None:
         first = [b > a for a, b in zip(table.values, table.values[1:], strict=False)]
         return first == [b > a for a, b in pairwise(column)]
 
-    found = [ways(column) for column in columns]
+    answers = [ways(column) for column in columns]
     names = f"{table.first.noun} and {table.second.noun}"
-    said = {
+    claims = {
         True: f"{names}|move|in the same direction at every step from row to row",
         False: f"{names}|move|in opposite directions at one step or more from row to row",
     }
-    return squared("same_direction", _texts(dice, table, columns), "", said, found, (2 * len(table.at), 3))
+    return squared("same_direction", _texts(dice, table, columns), "", claims, answers, (2 * len(table.at), 3))
 
 
 def ranked_row(dice: Dice) -> Square | None:
@@ -203,14 +205,14 @@ def ranked_row(dice: Dice) -> Square | None:
     table, columns = _drawn(dice)
     rank = dice.between(1, 3)
     rows = [sorted(column, reverse=True)[rank - 1] for column in columns]
-    found = []
+    answers = []
     for column, value in zip(columns, rows, strict=True):
-        found.append("chaotic" if table.values[column.index(value)] > table.limits[0] else "regular")
+        answers.append("chaotic" if table.values[column.index(value)] > table.limits[0] else "regular")
     place = "largest" if rank == 1 else f"{ordinal(rank)} largest"
     subject = f"the row with the {place} {table.second.name}"
-    said = {word: f"{subject}|is|{word} by {table.first.noun}" for word in ("chaotic", "regular")}
+    claims = {word: f"{subject}|is|{word} by {table.first.noun}" for word in ("chaotic", "regular")}
     texts = _texts(dice, table, columns)
-    return squared("ranked_row", texts, _rule(dice, table), said, found, (len(table.at) + 2, 3))
+    return squared("ranked_row", texts, _rule(dice, table), claims, answers, (len(table.at) + 2, 3))
 
 
 ASKS: tuple[Ask, ...] = (

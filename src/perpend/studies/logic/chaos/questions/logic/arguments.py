@@ -256,7 +256,7 @@ def _holds(kind: str, sketch: Sketch, plan: _Plan) -> bool:
     """Whether the labels are as planned, and every path needs just its own rules."""
     if not _labelled(kind, sketch.rules, sketch.facts, plan, turned=False):
         return False
-    said = [all_clauses((rule,)) for rule in sketch.rules]
+    rule_clauses = [all_clauses((rule,)) for rule in sketch.rules]
     for asked in plan.asked:
         known = (*(asked.others if asked.of_other else asked.premises), *sketch.facts)
         goal = _concluded(kind, asked.conclusion)
@@ -264,7 +264,7 @@ def _holds(kind: str, sketch: Sketch, plan: _Plan) -> bool:
             return False
         for at, rule in enumerate(sketch.rules):
             if any(rule is needed for needed in asked.needed):
-                without = [clause for n, clauses in enumerate(said) if n != at for clause in clauses]
+                without = [clause for n, clauses in enumerate(rule_clauses) if n != at for clause in clauses]
                 if entails(without, known, goal):
                     return False
     return True

@@ -62,16 +62,16 @@ def bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
             name = f"{family}:{number}"
             kind = world.chance.pick(KINDS_DRAWN, "logic", name, "kind")
             steps = world.chance.pick(STEPS[family], "logic", name, "steps")
-            made = argument(world.chance, name, kind, steps)
-            if made is not None:
-                drafts = _Worded(made, world.chance, names).drafts(family)
+            bundle = argument(world.chance, name, kind, steps)
+            if bundle is not None:
+                drafts = _Worded(bundle, world.chance, names).drafts(family)
                 items += len(drafts)
                 yield drafts
 
 
-def grade(made: ArgumentBundle) -> int:
+def grade(bundle: ArgumentBundle) -> int:
     """1 to 5: the formula stands at the head of this file."""
-    load = made.steps + made.distractors / 4 + made.negations / 6 + made.by_cases
+    load = bundle.steps + bundle.distractors / 4 + bundle.negations / 6 + bundle.by_cases
     return 1 + sum(load > limit for limit in GRADE_LIMITS)
 
 
@@ -101,11 +101,11 @@ class _Look:
 class _Worded:
     """A bundle in words: the choices belong to its name."""
 
-    def __init__(self, made: ArgumentBundle, chance: Chance, names: list[str]) -> None:
-        self.made, self.chance = made, chance
-        self.spot = ("logic", made.name)
+    def __init__(self, bundle: ArgumentBundle, chance: Chance, names: list[str]) -> None:
+        self.bundle, self.chance = bundle, chance
+        self.spot = ("logic", bundle.name)
         self.look = self._drawn(names)
-        self.rules = [self._rule_sentences(number) for number in range(len(made.rules))]
+        self.rules = [self._rule_sentences(number) for number in range(len(bundle.rules))]
 
     def _pick(self, options: tuple[str, ...], *spot: str) -> str:
         return self.chance.pick(options, *self.spot, *spot)
@@ -114,22 +114,26 @@ class _Worded:
         return self.chance.share(*self.spot, *spot)
 
     def _drawn(self, names: list[str]) -> _Look:
-        made, chance = self.made, self.chance
-        fitting = tuple(v for v in (INVENTED, INVENTED, LAB, LAB, TERMS, TERMS) if made.atoms <= ROOM[v])
+        bundle, chance = self.bundle, self.chance
+        fitting = tuple(v for v in (INVENTED, INVENTED, LAB, LAB, TERMS, TERMS) if bundle.atoms <= ROOM[v])
         vocabulary = self._pick(fitting, "vocabulary")
         noun = self._pick(NOUNS[vocabulary], "noun")
-        words = Wordlist(properties(vocabulary, made.atoms, chance, *self.spot, "words"), noun)
-        who = cast(vocabulary, noun, names, chance, *self.spot, two=made.form == "other")
-        single = all(len(case.premises) == len(case.shown) == 1 for case in made.cases)
+        words = Wordlist(properties(vocabulary, bundle.atoms, chance, *self.spot, "words"), noun)
+        who = cast(vocabulary, noun, names, chance, *self.spot, two=bundle.form == "other")
+        single = all(len(case.premises) == len(case.shown) == 1 for case in bundle.cases)
         every = (
-            made.kind == FOLLOWS and made.form != "other" and single and not made.facts and self._share("every") < 0.2
+            bundle.kind == FOLLOWS
+            and bundle.form != "other"
+            and single
+            and not bundle.facts
+            and self._share("every") < 0.2
         )
         opening = LAB_OPENINGS if vocabulary == LAB and self._share("lab opening") < 0.6 else OPENINGS
         note = self._pick(INVENTED_NOTES, "note") if vocabulary == INVENTED and self._share("noted") < 0.7 else ""
         style = self._share("style")
-        together = made.kind == CONSISTENT and style < 0.25
+        together = bundle.kind == CONSISTENT and style < 0.25
         ahead, claimed = style > 0.8, 0.6 < style <= 0.8
-        endings = TOGETHER if together else (AHEAD if ahead else CLAIM_ENDINGS if claimed else ENDINGS)[made.kind]
+        endings = TOGETHER if together else (AHEAD if ahead else CLAIM_ENDINGS if claimed else ENDINGS)[bundle.kind]
         return _Look(
             vocabulary,
             words,
@@ -147,7 +151,7 @@ class _Worded:
         mark = self._pick(MARKS, "mark")
         sentences = [
             rule_sentence(rule, self.look.words, self.chance, *self.spot, "rule", str(at))
-            for at, rule in enumerate(self.made.rules[number])
+            for at, rule in enumerate(self.bundle.rules[number])
         ]
         return [mark.format(n=at, sentence=sentence) for at, sentence in enumerate(sentences, 1)]
 
@@ -179,8 +183,10 @@ class _Worded:
             # 'Every … is not …' can be read as 'not every … is …'.
             word, said_of = ("every", case.shown[0]) if case.shown[0] > 0 else ("no", -case.shown[0])
             claim = f"{word} {words.noun} that {words.third(case.premises[0])} {words.third(said_of)}"
-        said = () if look.every else (*case.premises, *self.made.facts)
-        facts = self._facts(look.cast.who, (*said, *(case.shown if look.together and not case.of_other else ())), "own")
+        given = () if look.every else (*case.premises, *self.bundle.facts)
+        facts = self._facts(
+            look.cast.who, (*given, *(case.shown if look.together and not case.of_other else ())), "own"
+        )
         others = (*case.others, *(case.shown if look.together and case.of_other else ()))
         facts += self._facts(look.cast.other, others, "other")
         body = self._ordered(self.rules[case.rules], facts)
@@ -206,29 +212,29 @@ class _Worded:
 
     def drafts(self, family: str) -> tuple[Draft, ...]:
         """The items of the bundle."""
-        made, look = self.made, self.look
-        form = ":".join((made.kind, made.form, look.layout, look.ending.split("{")[0].rstrip(" ,")))
-        level = grade(made)
+        bundle, look = self.bundle, self.look
+        form = ":".join((bundle.kind, bundle.form, look.layout, look.ending.split("{")[0].rstrip(" ,")))
+        level = grade(bundle)
         extra = {
-            "hop_count": str(made.steps),
-            "distractors": str(made.distractors),
-            "negations": str(made.negations),
-            "shape": made.form,
-            "statements": str(len(made.rules[0])),
+            "hop_count": str(bundle.steps),
+            "distractors": str(bundle.distractors),
+            "negations": str(bundle.negations),
+            "shape": bundle.form,
+            "statements": str(len(bundle.rules[0])),
         }
         return tuple(
             Draft(
                 stratum="logic",
                 family=family,
-                kind=made.kind,
+                kind=bundle.kind,
                 form=form,
                 question=self.question(case),
                 label=case.label,
-                pair=f"logic:{made.name}",
+                pair=f"logic:{bundle.name}",
                 grade=level,
                 predicate=look.words.properties[abs(case.shown[0]) - 1].base(True),
                 polarity=case.shown[0] > 0,
                 extra=extra,
             )
-            for case in made.cases
+            for case in bundle.cases
         )

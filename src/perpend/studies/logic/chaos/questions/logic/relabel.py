@@ -18,9 +18,11 @@ def relabel(record: Mapping[str, JSON], world: Sources) -> bool:  # noqa: ARG001
     A DataError where the text cannot be read, asks another kind of question than the tag says, or does not have as many
     rules as the tag says.
     """
-    found = read(str(record["question"]))
-    if _ASKED_AS.get(found.kind, found.kind) != record["kind"]:
-        raise DataError(f"the question asks {found.kind!r}, the tag 'kind' is {record['kind']!r}")
-    if str(len(found.rules)) != record["statements"]:
-        raise DataError(f"the question has {len(found.rules)} rules, the tag 'statements' is {record['statements']!r}")
-    return decide(found)
+    question = read(str(record["question"]))
+    if _ASKED_AS.get(question.kind, question.kind) != record["kind"]:
+        raise DataError(f"the question asks {question.kind!r}, the tag 'kind' is {record['kind']!r}")
+    if str(len(question.rules)) != record["statements"]:
+        raise DataError(
+            f"the question has {len(question.rules)} rules, the tag 'statements' is {record['statements']!r}"
+        )
+    return decide(question)

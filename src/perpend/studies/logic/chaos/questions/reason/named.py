@@ -183,13 +183,13 @@ def _points(lots: Lots, words: SystemWords, sides: list[Poly]) -> Quartet | None
 def _candidates(words: SystemWords, sides: list[Poly]) -> list[list[Fraction]]:
     """Points of small whole numbers at which the equations without parameters leave the state alone."""
     bound = [i for i, side in enumerate(sides) if not side.names() & set(words.parameters)]
-    found = []
+    quartets = []
     for numbers in product((-2, -1, 0, 1, 2), repeat=len(words.variables)):
         where = {n: Fraction(v) for n, v in zip(words.variables, numbers, strict=True)}
         aim = numbers if words.kind == "map" else (0,) * len(numbers)
         if any(numbers) and all(sides[i].at(where) == aim[i] for i in bound):
-            found.append(list(where.values()))
-    return found
+            quartets.append(list(where.values()))
+    return quartets
 
 
 def _fitted(lots: Lots, words: SystemWords, sides: list[Poly], point: list[Fraction]) -> dict[str, Fraction] | None:

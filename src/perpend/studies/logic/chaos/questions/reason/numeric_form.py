@@ -84,10 +84,10 @@ def _mirror(system: ReadSystem, claim: str) -> tuple[NDArray[np.float64], bool] 
 
 
 def _symmetric(system: ReadSystem, claim: str) -> bool | None:
-    found = _mirror(system, claim)
-    if found is None:
+    mirror = _mirror(system, claim)
+    if mirror is None:
         return None
-    matrix, backwards = found
+    matrix, backwards = mirror
     sign = -1 if backwards else 1
     return all(_near(system.values(matrix @ p), sign * (matrix @ system.values(p))) for p in _samples(system))
 

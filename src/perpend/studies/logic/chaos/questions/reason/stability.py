@@ -69,7 +69,7 @@ def _blocks(lots: Lots, stem: Stem, recipe: str) -> Quartet | None:
     numbers = coefficients(lots, len(places), 2 if recipe == "map" else 9, tenths=True if recipe == "map" else None)
     signs = [1 if n > 0 else -1 for n in numbers]
     question = recipe if recipe == "map" else "flow" if recipe == "flow" else "turning"
-    found: dict[bool, Matrix] = {}
+    blocks: dict[bool, Matrix] = {}
     for _ in range(_TRIES):
         # Signs stay where they are and sizes change places: neither the signs nor the set of sizes tells the label.
         sizes = lots.shuffled([abs(n) for n in numbers])
@@ -79,15 +79,15 @@ def _blocks(lots: Lots, stem: Stem, recipe: str) -> Quartet | None:
         verdicts = [verdict([[matrix[i][j] for j in group] for i in group], question) for group in groups]
         if None in verdicts:
             continue
-        found.setdefault(any(verdicts) if question == "turning" else all(verdicts), matrix)
-        if len(found) == 2:
+        blocks.setdefault(any(verdicts) if question == "turning" else all(verdicts), matrix)
+        if len(blocks) == 2:
             break
-    if len(found) < 2:
+    if len(blocks) < 2:
         return None
     extra = _bends(lots, names)
     point = [Fraction(lots.whole(-2, 2)) if size < 4 and lots.pick((True, False)) else Fraction(0) for _ in names]
     discrete = recipe == "map"
-    systems = [_about(names, found[label], extra, point, discrete) for label in (True, False)]
+    systems = [_about(names, blocks[label], extra, point, discrete) for label in (True, False)]
     if any(abs(value) > _LARGEST for system in systems for side in system.sides for value in side.terms.values()):
         return None
     where = located(names, point)

@@ -125,19 +125,19 @@ def _pool(lots: Lots, names: tuple[str, ...], side: int, degree: int) -> list[Mo
 
 def _circle(mirrors: Sequence[Mirror], side: int, term: Monomial) -> list[tuple[int, Monomial, int]] | None:
     """All terms that the mirrors make of one, with their signs; None where they contradict each other."""
-    found = {(side, term): 1}
+    monomials = {(side, term): 1}
     open_ones = [(side, term)]
     while open_ones:
         here = open_ones.pop()
         for mirror in mirrors:
             target, new, sign = mirror.image(*here)
-            value = sign * found[here]
-            if (target, new) not in found:
-                found[target, new] = value
+            value = sign * monomials[here]
+            if (target, new) not in monomials:
+                monomials[target, new] = value
                 open_ones.append((target, new))
-            elif found[target, new] != value:
+            elif monomials[target, new] != value:
                 return None
-    return [(s, t, v) for (s, t), v in sorted(found.items())]
+    return [(s, t, v) for (s, t), v in sorted(monomials.items())]
 
 
 def _deciding(

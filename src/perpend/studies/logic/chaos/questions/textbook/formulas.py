@@ -15,11 +15,11 @@ import numpy as np
 
 def superstable(count: int) -> list[float]:
     """The parameters r at which the cycles of period 1, 2, 4, ... of the logistic map's first cascade hold x = 1/2."""
-    found = [2.0, 1 + math.sqrt(5)]
-    while len(found) < count:
-        guess = found[-1] + (found[-1] - found[-2]) / 4.7
-        found.append(critical_root(2 ** len(found), guess))
-    return found[:count]
+    known_terms = [2.0, 1 + math.sqrt(5)]
+    while len(known_terms) < count:
+        guess = known_terms[-1] + (known_terms[-1] - known_terms[-2]) / 4.7
+        known_terms.append(critical_root(2 ** len(known_terms), guess))
+    return known_terms[:count]
 
 
 def critical_root(period: int, guess: float) -> float:
@@ -122,10 +122,10 @@ def polynomial(equation: str) -> list[float]:
     right = equation.partition("=")[2].replace(" - ", " + -")
     powers = [0.0] * 7
     for term in right.split(" + "):
-        found = re.fullmatch(r"\s*(-?)(\d+)?\s*(x(?:\^(\d))?)?", term)
-        assert found is not None, term
-        power = 0 if found[3] is None else int(found[4] or 1)
-        powers[power] += (-1 if found[1] else 1) * float(found[2] or 1)
+        known_terms = re.fullmatch(r"\s*(-?)(\d+)?\s*(x(?:\^(\d))?)?", term)
+        assert known_terms is not None, term
+        power = 0 if known_terms[3] is None else int(known_terms[4] or 1)
+        powers[power] += (-1 if known_terms[1] else 1) * float(known_terms[2] or 1)
     return powers[::-1]
 
 

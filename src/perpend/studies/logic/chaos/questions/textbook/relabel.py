@@ -41,11 +41,11 @@ def _judged(question: str, table: ResultTable | None) -> tuple[bool, str]:
     if table is None or not question.startswith(table.lead):
         raise DataError(f"no table of results fits: {question}")
     rest = question[len(table.lead) :]
-    found = [pair for pair in _pairs(table) if _holds(pair[2], rest)]
+    matched = [pair for pair in _pairs(table) if _holds(pair[2], rest)]
     # A subject may be the beginning of another, and a value the end of one: the longest statements win.
-    found.sort(key=lambda pair: -len(pair[2]))
+    matched.sort(key=lambda pair: -len(pair[2]))
     judged = []
-    for subject, value, statement in found:
+    for subject, value, statement in matched:
         if _holds(statement, rest):
             rest = _without(statement, rest)
             judged.append(is_right(table, subject, value))
@@ -91,11 +91,11 @@ def _order(question: str) -> tuple[bool, str]:
     """Sharkovskii's order, by listing it up to the larger number."""
     for clause in sharkovskii.CLAUSES:
         pattern = re.escape(clause).replace(r"\{m\}", r"(?P<m>\d+)").replace(r"\{n\}", r"(?P<n>\d+)")
-        found = re.search(pattern, question, re.IGNORECASE)
-        if found:
-            m, n = int(found["m"]), int(found["n"])
+        matched = re.search(pattern, question, re.IGNORECASE)
+        if matched:
+            m, n = int(matched["m"]), int(matched["n"])
             order = listed_order(max(m, n))
-            return order.index(m) <= order.index(n), question.replace(found[0], "")
+            return order.index(m) <= order.index(n), question.replace(matched[0], "")
     raise DataError(f"no statement about Sharkovskii's order is in: {question}")
 
 

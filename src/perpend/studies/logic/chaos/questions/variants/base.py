@@ -11,7 +11,7 @@ from perpend.studies.logic.chaos.questions.compute.allocation import (
     LURE,
     PARAPHRASE,
     PERTURBATION,
-    Question,
+    ContrastQuestion,
     allocated,
 )
 from perpend.studies.logic.chaos.questions.compute.regime import (
@@ -22,7 +22,7 @@ from perpend.studies.logic.chaos.questions.compute.regime import (
     telling_of,
 )
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import Statement
+from perpend.studies.logic.chaos.questions.frames import AskedClaim
 from perpend.studies.logic.chaos.questions.reason.bundles import base_facts
 from perpend.studies.logic.chaos.questions.reason.facts import BaseFact
 from perpend.studies.logic.chaos.questions.settings import subjects
@@ -46,8 +46,8 @@ class VariantFact:
     holds: bool
     setting: str
     definition: str
-    says: tuple[Statement, ...]
-    denies: tuple[Statement, ...]
+    says: tuple[AskedClaim, ...]
+    denies: tuple[AskedClaim, ...]
     idle: str
     """A true sentence that is no help; the same for all of a group."""
 
@@ -67,12 +67,12 @@ def groups(world: Sources, use: str) -> Iterator[tuple[VariantFact, ...]]:
             yield tuple(_derived(world, fact) for fact in square)
 
 
-def _measured(world: Sources, question: Question) -> tuple[VariantFact, ...]:
+def _measured(world: Sources, question: ContrastQuestion) -> tuple[VariantFact, ...]:
     telling = telling_of(world, question, "variants", has_intro=True)
     facts = []
     for record in question.contrast.both:
         system = world.systems[record.system_id]
-        statements: dict[bool, list[Statement]] = {True: [], False: []}
+        statements: dict[bool, list[AskedClaim]] = {True: [], False: []}
         for wording in WORDINGS[question.predicate]:
             subject, far = subjects(world.chance, system, record, telling.manner, (wording.subject, *telling.names))
             for holds, found in statements.items():
@@ -91,7 +91,7 @@ def _measured(world: Sources, question: Question) -> tuple[VariantFact, ...]:
     return tuple(facts)
 
 
-def _idle(world: Sources, question: Question) -> str:
+def _idle(world: Sources, question: ContrastQuestion) -> str:
     """What holds of both instances, or of the system elsewhere, and decides nothing."""
     both, key = question.contrast.both, question.key
     own = [record for record in world.records.values() if record.system_id == both[0].system_id]
@@ -117,9 +117,9 @@ def _orbits(world: Sources, steps: iterate.Steps, name: str) -> Iterator[Variant
         setting = intro.format(equations=equations, start=iterate.start_text(chosen.variables, start))
         for step, above in zip(steps.steps, (at_first, not at_first), strict=True):
             words = {"x": chosen.variables[0], "k": str(step), "c": str(steps.threshold)}
-            said = {
+            by_polarity = {
                 side: tuple(
-                    Statement(claim.format(**words), asks.format(**words))
+                    AskedClaim(claim.format(**words), asks.format(**words))
                     for claim, asks, is_above in iterate.CLAIMS
                     if is_above is side
                 )
@@ -131,7 +131,7 @@ def _orbits(world: Sources, steps: iterate.Steps, name: str) -> Iterator[Variant
                 predicate="IterateAbove",
             )  # fmt: skip
             idle = world.chance.pick(GENERAL, "idle", *key)
-            yield VariantFact(draft, above, setting, "", said[True], said[False], idle)
+            yield VariantFact(draft, above, setting, "", by_polarity[True], by_polarity[False], idle)
 
 
 def _derived(world: Sources, fact: BaseFact) -> VariantFact:
@@ -144,7 +144,7 @@ def _derived(world: Sources, fact: BaseFact) -> VariantFact:
         holds=fact.label,
         setting=fact.setting,
         definition=fact.definition,
-        says=tuple(Statement(text) for text in fact.says),
-        denies=tuple(Statement(text) for text in fact.denies),
+        says=tuple(AskedClaim(text) for text in fact.says),
+        denies=tuple(AskedClaim(text) for text in fact.denies),
         idle=world.chance.pick(GENERAL, "idle", fact.pair),
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.compute.allocation import LURE, PARAPHRASE, PERTURBATION
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import AFTER, Statement, begins_sentence, capital, layout
+from perpend.studies.logic.chaos.questions.frames import AFTER, AskedClaim, begins_sentence, capital, layout
 from perpend.studies.logic.chaos.questions.variants.base import VariantFact, groups
 from perpend.studies.logic.chaos.questions.variants.voices import (
     AGAINST,
@@ -44,12 +44,12 @@ def _wordings(chance: Chance, group: Sequence[VariantFact], family: str) -> tupl
     return polarity, chance.mixed(range(min(count)), str, "wordings", family, pair, fact.draft.predicate)
 
 
-def _said(fact: VariantFact, place: int, *, polarity: bool) -> Statement:
+def _said(fact: VariantFact, place: int, *, polarity: bool) -> AskedClaim:
     return (fact.says if polarity else fact.denies)[place]
 
 
-def _item(fact: VariantFact, family: str, told: tuple[str, str], *, polarity: bool, variant: str = "") -> Draft:
-    form, question = told
+def _item(fact: VariantFact, family: str, laid: tuple[str, str], *, polarity: bool, variant: str = "") -> Draft:
+    form, question = laid
     return replace(
         fact.draft, family=family, form=form, question=question, label=fact.holds is polarity, polarity=polarity,
         variant=variant, pair=f"{family}|{fact.draft.pair}",
@@ -68,10 +68,10 @@ def _paraphrased(chance: Chance, group: Sequence[VariantFact]) -> Iterator[Draft
             key = (CONSISTENCY, fact.draft.pair, str(turn))
             if turn < 2:
                 statement = _said(fact, places[turn % len(places)], polarity=polarity)
-                told = layout(chance, key, statement, fact.setting, fact.definition)
+                laid = layout(chance, key, statement, fact.setting, fact.definition)
             else:
-                told = _doubled(chance, fact, places, polarity=polarity)
-            yield _item(fact, CONSISTENCY, told, polarity=polarity, variant=f"p{turn}")
+                laid = _doubled(chance, fact, places, polarity=polarity)
+            yield _item(fact, CONSISTENCY, laid, polarity=polarity, variant=f"p{turn}")
 
 
 def _doubled(chance: Chance, fact: VariantFact, places: Sequence[int], *, polarity: bool) -> tuple[str, str]:
@@ -92,14 +92,14 @@ def _perturbed(chance: Chance, group: Sequence[VariantFact]) -> Iterator[Draft]:
         base, other = (_said(fact, places[n % len(places)], polarity=polarity) for n in (0, 1))
         denial = _said(fact, places[0], polarity=not polarity)
         plain = (fact.setting, fact.definition)
-        told = {
+        laid = {
             "base": layout(chance, key, base, *plain, only=forms[:8]),
             "paraphrase": layout(chance, key, other, *plain, only=forms[8:16]),
             "negation": layout(chance, key, denial, *plain, only=forms[:8]),
             "distractor": layout(chance, key, base, _distracted(chance, fact), fact.definition, only=forms[:8]),
             "format": ("format", _formatted(chance, fact, base)),
         }
-        for variant, text in told.items():
+        for variant, text in laid.items():
             turned = variant == "negation"
             yield _item(fact, ROBUSTNESS, text, polarity=polarity is not turned, variant=variant)
 
@@ -109,10 +109,10 @@ def _distracted(chance: Chance, fact: VariantFact) -> str:
     return f"{fact.setting} {chance.pick(DISTRACTORS, 'distractor', fact.draft.pair)}"
 
 
-def _formatted(chance: Chance, fact: VariantFact, statement: Statement) -> str:
+def _formatted(chance: Chance, fact: VariantFact, statement: AskedClaim) -> str:
     forms = [form for form in FORMATS if begins_sentence(statement.claim) or "{Claim}" not in form]
     form = chance.pick(forms, "format", fact.draft.pair)
-    return form.format(setting=_block(fact), claim=statement.claim, Claim=capital(statement.claim))
+    return form.format(setting=_block(fact), claim=statement.claim, AskedClaim=capital(statement.claim))
 
 
 def _lured(chance: Chance, group: Sequence[VariantFact]) -> Iterator[Draft]:
@@ -128,8 +128,8 @@ def _lured(chance: Chance, group: Sequence[VariantFact]) -> Iterator[Draft]:
             if kind == "idle":
                 bare = replace(statement, far="", far_asks="")
                 form, text = layout(chance, key, bare, f"{_block(fact)} {fact.idle}")
-                told = f"idle {form}", text
+                laid = f"idle {form}", text
             else:
                 form = chance.pick(VOICES if kind == "voice" else AGAINST, "form", *key)
-                told = kind, f"{_block(fact)} {form.format(**words)}"
-            yield _item(fact, ADVERSARIAL, told, polarity=polarity)
+                laid = kind, f"{_block(fact)} {form.format(**words)}"
+            yield _item(fact, ADVERSARIAL, laid, polarity=polarity)

@@ -115,13 +115,13 @@ def unframed(text: str) -> tuple[str, str]:
 @cache
 def _layouts() -> tuple[tuple[int, re.Pattern[str]], ...]:
     """The length of every layout that is not a direct question, and what it looks like at the end of a text."""
-    found = []
+    readings = []
     for form in (*AFTER.values(), *VOICES, *AGAINST, *(_tail(form) for form in FORMATS)):
         if "sks}" not in form:
             text = re.escape(form).replace(r"\{opposite\}", ".+?").replace(r"\{claim\}", "(?P<claim>.+?)")
             text = text.replace(r"\{Claim\}", "(?P<claim>[A-Z].+?)")
-            found.append((len(form), re.compile(rf"(?:^|(?<=[.:*] )){text}$")))
-    return tuple(found)
+            readings.append((len(form), re.compile(rf"(?:^|(?<=[.:*] )){text}$")))
+    return tuple(readings)
 
 
 def _tail(form: str) -> str:
