@@ -184,7 +184,7 @@ def laid_out(chance: Chance, key: Sequence[str], form: str, statement: AskedClai
         claim, asks = statement.far, statement.far_asks
         return BEFORE[form].format(claim=claim, asks=asks, Asks=capital(asks), setting=block)
     claim, asks = statement.claim, statement.asks
-    text = AFTER[form].format(claim=claim, AskedClaim=capital(claim), asks=asks, Asks=capital(asks))
+    text = AFTER[form].format(claim=claim, Claim=capital(claim), asks=asks, Asks=capital(asks))
     if not block:
         return text
     opening = chance.pick(OPENINGS, "opening", *key) if parts[0] == setting else ""

@@ -112,7 +112,7 @@ def _distracted(chance: Chance, fact: VariantFact) -> str:
 def _formatted(chance: Chance, fact: VariantFact, statement: AskedClaim) -> str:
     forms = [form for form in FORMATS if begins_sentence(statement.claim) or "{Claim}" not in form]
     form = chance.pick(forms, "format", fact.draft.pair)
-    return form.format(setting=_block(fact), claim=statement.claim, AskedClaim=capital(statement.claim))
+    return form.format(setting=_block(fact), claim=statement.claim, Claim=capital(statement.claim))
 
 
 def _lured(chance: Chance, group: Sequence[VariantFact]) -> Iterator[Draft]:
