@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import IO, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -79,17 +82,20 @@ _BETWEEN = "\0"
 
 
 class PackedItems(Sequence[Item]):
-    """Items in their order. Beyond the first 16 MB of text they are kept compressed and read when they are asked for.
+    """Items in their order. Beyond the first 16 MB of text they are kept compressed in a temporary file without a name,
+    and read when they are asked for.
 
     Made of the lines that a ledger stores. What is read in order is decompressed once.
     """
 
-    __slots__ = ("_blocks", "_count", "_last", "_open", "_plain", "_room")
+    __slots__ = ("__weakref__", "_blocks", "_count", "_file", "_last", "_open", "_plain", "_room")
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
         self._plain: list[Item] = []
         self._room = _PLAIN
-        self._blocks: list[bytes] = []
+        self._file: IO[bytes] | None = None
+        self._blocks: list[tuple[int, int]] = []
+        """Where each block begins in the file, and its length."""
         self._open: list[str] = []
         self._last: tuple[int, list[Item]] = (-1, [])
         self._count = 0
@@ -106,9 +112,26 @@ class PackedItems(Sequence[Item]):
             return item
         self._open.append(line)
         if len(self._open) == _BLOCK:
-            self._blocks.append(zlib.compress(_BETWEEN.join(self._open).encode(), 1))
+            self._put(zlib.compress(_BETWEEN.join(self._open).encode(), 1))
             self._open = []
         return item
+
+    def _put(self, block: bytes) -> None:
+        if self._file is None:
+            # Without a buffer: what is written can be read at once, also by other threads and forked processes.
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  it lives as long as the items
+            weakref.finalize(self, self._file.close)
+        begin = sum(self._blocks[-1]) if self._blocks else 0
+        written = 0
+        while written < len(block):
+            written += self._file.write(block[written:])
+        self._blocks.append((begin, len(block)))
+
+    def _block(self, number: int) -> list[Item]:
+        assert self._file is not None
+        begin, length = self._blocks[number]
+        lines = zlib.decompress(os.pread(self._file.fileno(), length, begin)).decode().split(_BETWEEN)
+        return [stored_item(line) for line in lines]
 
     def __len__(self) -> int:
         return self._count
@@ -128,10 +151,10 @@ class PackedItems(Sequence[Item]):
         block, within = divmod(place - len(self._plain), _BLOCK)
         if block == len(self._blocks):
             return stored_item(self._open[within])
-        if self._last[0] != block:
-            lines = zlib.decompress(self._blocks[block]).decode().split(_BETWEEN)
-            self._last = block, [stored_item(line) for line in lines]
-        return self._last[1][within]
+        last = self._last
+        if last[0] != block:
+            last = self._last = block, self._block(block)
+        return last[1][within]
 
     def __iter__(self) -> Iterator[Item]:
         return (self[n] for n in range(self._count))
