@@ -16,7 +16,7 @@ import pytest
 from perpend.canon import JSON
 from perpend.errors import ModelError
 from perpend.studies.logic.chaos.questions.draft import STRATA
-from perpend.studies.logic.chaos.solving.again import Comparison
+from perpend.studies.logic.chaos.solving.again import FactComparison
 from perpend.types import Response
 from tests.conftest import ROOT, load_benchmark
 
@@ -88,7 +88,7 @@ def test_a_planted_disagreement_is_listed_with_its_numbers() -> None:
         "errors again": [0.01],
         "why": "",
     }
-    rows = [Comparison(f"i{k}", "Chaotic", True, k != 3, numbers) for k in range(10)]
+    rows = [FactComparison(f"i{k}", "Chaotic", True, k != 3, numbers) for k in range(10)]
     assert leaderboard.agreement(rows)["all"].value == pytest.approx(0.9)
     text = "\n".join(leaderboard.agreed(rows))
     assert "not reached" in text
