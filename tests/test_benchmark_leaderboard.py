@@ -113,7 +113,7 @@ def test_replies_of_the_model_are_kept(tmp_path: Path, monkeypatch: pytest.Monke
     again = leaderboard.model_row(rows, 12, tmp_path / "replies.jsonl", 1)
     assert times == [24, 0]
     assert first == again
-    assert first.strata["compute"].value == pytest.approx(0.5, abs=0.1)
+    assert first.strata["compute"].value == 0.5
     assert sum(one.also["unanswered"] for one in first.strata.values()) == 1
 
 

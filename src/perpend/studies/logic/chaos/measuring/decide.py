@@ -36,7 +36,7 @@ _LEAST_DIVERGENCE = 0.01
 _NEUTRAL = 0.02
 # |divergence| T of a cycle that draws nothing in.
 _CENTRE = 3e-4
-# Two methods' exponents are apart beyond so many errors of both, this share of them, and this rate in 1 / T.
+# Two methods' exponents are apart beyond this many errors of both, this share of them, and this rate in 1 / T.
 _SIGMAS, _SHARE, _LEAST_GAP = 8.0, 0.05, 0.02
 
 
@@ -315,7 +315,7 @@ def _volume(ledger: Ledger, first: MethodReading) -> None:
 def _hyperchaos(
     ledger: Ledger, first: MethodReading, second: MethodReading, *, strobed: bool, dimension: int | None
 ) -> None:
-    """Two positive exponents by both methods; or so many negative ones that one at most is left besides the flow's."""
+    """Two positive exponents by both methods; or enough negative ones that one at most is left besides the flow's."""
     ledger.put("equation", where=dimension == 1, Hyperchaotic=False)
     ledger.put("spectrum", where=first.sign(1) == 1 and second.sign(1) == 1, Hyperchaotic=True)
     calm = first.sign(1) == -1 if strobed else first.sign(2) == -1 and first.sign(1) is None

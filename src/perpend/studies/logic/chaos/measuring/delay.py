@@ -86,7 +86,7 @@ class DelayMachine(Machine):
         *,
         cap: int = CAP,
     ) -> Followed:
-        """The orbit with so many displaced histories over as many whole intervals as fit in the span."""
+        """The orbit with the given number of displaced histories over as many whole intervals as fit in the span."""
         assert self.system.lag is not None
         lag = float(values[self.system.lag])
         count = pieces(self.system, lag, tolerance)

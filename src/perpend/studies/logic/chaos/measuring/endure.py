@@ -23,7 +23,7 @@ from perpend.studies.logic.chaos.measuring.numbers import (
 )
 from perpend.studies.logic.chaos.system import System, Values
 
-# Transients: time units and oscillations, whichever is longer, but no more than so many oscillations, which the fastest
+# Transients: time units and oscillations, whichever is longer, at most this many oscillations, which the fastest
 # systems reach sooner; iterates of a map.
 TRANSIENT_TIME, TRANSIENT_UNITS, TRANSIENT_MOST, TRANSIENT_ITERATES = 5_000.0, 500, 30_000, 20_000
 MEASURED_UNITS, MEASURED_ITERATES = 4_000, 20_000

@@ -81,7 +81,7 @@ def decimals(value: float) -> int:
 
 
 def written(value: float, places: int) -> float:
-    """The value with so many decimals, the last of them not zero; zero stays, being another form of the equations."""
+    """The value with the given decimals, the last of them not zero; zero stays, being another form of the equations."""
     scaled = round(value * 10**places)
     if scaled != 0 and scaled % 10 == 0:
         scaled += 1

@@ -95,7 +95,7 @@ class _Writer:
 
 
 def text(tape: Tape, outputs: Sequence[int], dimension: int) -> Text:
-    """The C text of a traced right-hand side of so many variables (the past of a delay system is one more)."""
+    """The C text of a traced right-hand side of n variables (the past of a delay system is one more)."""
     derivatives = Derivatives(tape)
     rows = [derivatives.of(node) for node in outputs]
     trace = tape.const(0)

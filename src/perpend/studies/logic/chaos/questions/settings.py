@@ -142,7 +142,7 @@ def bare(name: str) -> str:
 
 
 def plain_number(value: float, places: int | None = None) -> str:
-    """A number without exponent: the shortest form, or with so many decimals. A whole number has no point."""
+    """A number without exponent: the shortest form, or with the given decimals. A whole number has no point."""
     return f"{value:.{decimals(value) if places is None else places}f}"
 
 

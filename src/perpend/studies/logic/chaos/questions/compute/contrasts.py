@@ -166,7 +166,7 @@ def couples(
 
 
 def counted_in(counts: Counter[str], most: int, records: Iterable[Record], weight: int = 1) -> bool:
-    """Whether so many items more about each of the instances keep all counts within `most`; if so they are counted."""
+    """Whether as many items more about each of the instances keep all counts within `most`; if so they are counted."""
     extra = Counter(record.id for record in records)
     if any(counts[name] + weight * count > most for name, count in extra.items()):
         return False

@@ -107,7 +107,7 @@ class DrawnMap:
 
 
 def _search(chance: Chance, seen: Mapping[int, Sequence[float]], count: int, names: tuple[str, ...]) -> DrawnMap | None:
-    """A map with so many values of a; None where ATTEMPTS have none. The periods, and which comes with the largest
+    """A map with n values of a; None where ATTEMPTS have none. The periods, and which comes with the largest
     value, are drawn before anything is computed."""
     key = ("windows", *names)
     periods = tuple(chance.mixed(PERIODS, str, "periods", *key)[:count])

@@ -330,7 +330,7 @@ def _fair(
 
 
 def _level(dice: Dice, sizes: Sequence[Fraction | None], decimals: int) -> tuple[int | None, list[str]]:
-    """A number of so many decimals between two sizes, well off both, and the side of it on which each lies.
+    """A number with the given decimals between two sizes, well off both, and the side of it on which each lies.
 
     None where the sizes are too close, or one of them is undefined.
     """

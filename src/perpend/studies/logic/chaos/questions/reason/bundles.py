@@ -52,7 +52,7 @@ def grade(system: Equations, remark: Remark) -> int:
 
 
 def _quartets(chance: Chance, kind: str, room: str, number: int) -> Iterator[tuple[str, Quartet]]:
-    """The first so many quartets of a kind, no system twice."""
+    """The first quartets of a kind, no system twice."""
     seen: set[str] = set()
     turn = 0
     while number:
