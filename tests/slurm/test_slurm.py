@@ -97,10 +97,14 @@ def test_kills_requeues_and_lost_nodes_lose_nothing(slurm: Cluster, tmp_path: Pa
         until(lambda: not server.gate.is_set(), slurm.logs)
         until(lambda: all(processes("eval", str(spec), f"{shard}/{SHARDS}") for shard in (1, 2, 3)))
         tasks = {shard: _job(run, shard) for shard in (2, 3)}
-        _kill(processes("eval", str(spec), f"1/{SHARDS}"))
-        # A whole task: the children of the batch step of its job, srun included.
-        _kill([pid for pid in processes("-m", "submitit.core._submit") if _variable(pid, "SLURM_ARRAY_TASK_ID") == "1"])
-        _kill(processes("eval", str(spec), f"2/{SHARDS}"))
+        # A whole task: the children of the batch step of its job, srun included. All are named before the first is
+        # killed: an eval whose step is gone may end by itself.
+        steps = [pid for pid in processes("-m", "submitit.core._submit") if _variable(pid, "SLURM_ARRAY_TASK_ID") == "1"]
+        evals = [processes("eval", str(spec), f"{shard}/{SHARDS}") for shard in (1, 2)]
+        for pids in (steps, *evals):
+            assert pids
+        for pids in (evals[0], steps, evals[1]):
+            _kill(pids)
         slurm.call("scontrol", "requeue", tasks[3])
         server.close_at = 900
         server.gate.set()
@@ -173,7 +177,6 @@ def _restarts(slurm: Cluster, run: Path) -> int:
 
 
 def _kill(pids: list[int]) -> None:
-    assert pids
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
