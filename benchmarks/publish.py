@@ -52,7 +52,7 @@ def verify(folder: Path) -> None:
 
 
 def restore(folder: Path) -> None:
-    from perpend.proof.archive import restore as restore_run
+    from perpend.proof.restoring import restore as restore_run
 
     shutil.rmtree(folder / "restored", ignore_errors=True)
     restore_run(folder / "published" / "sweep", folder / "restored")

@@ -23,6 +23,7 @@ from perpend.ledger import manifest
 from perpend.measure.run import Run
 from perpend.measure.toolkit import toolkit_of
 from perpend.proof import archive
+from perpend.proof.restoring import restore
 from perpend.spec.model import Answers, Budget
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import ChoiceLogprob, Item, Message, Request, Response, Sampling, Score, Scorer, Usage
@@ -147,7 +148,7 @@ def test_a_publication_of_the_pinned_bytes_restores_to_the_same_run(tiny: Run, t
         data = (GOLDEN / "run" / name).read_bytes()
         is_lines = name.endswith(".jsonl")
         (folder / (name + ".gz" if is_lines else name)).write_bytes(gzip.compress(data) if is_lines else data)
-    restored = Run(archive.restore(folder, tmp_path / "restored"), code=toolkit_of(TASK))
+    restored = Run(restore(folder, tmp_path / "restored"), code=toolkit_of(TASK))
     assert restored.manifest == tiny.manifest
     with restored.open() as old, tiny.open() as new:
         for table in ("meta", "dataset", "item", "condition", "model", "sampling", "trial", "response"):

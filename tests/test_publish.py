@@ -21,10 +21,10 @@ from perpend.ledger.items import freeze
 from perpend.measure.run import Run
 from perpend.models.mock import model
 from perpend.proof import receipt
-from perpend.proof.archive import restore
 from perpend.proof.gates import Gate, as_table, gates
 from perpend.proof.publish import publish
 from perpend.proof.receipt import check
+from perpend.proof.restoring import restore
 from perpend.report.derive import derive
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from perpend.types import Sampling

@@ -19,10 +19,11 @@ from perpend.ledger.plan import Appended
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.models.mock import model
-from perpend.proof.archive import restore, write
+from perpend.proof.archive import write
 from perpend.proof.audit import audit_run
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.lines import read_lines, write_lines
+from perpend.proof.restoring import restore
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import ChoiceLogprob, Response, Usage
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -20,11 +21,12 @@ from perpend.errors import PerpendError, SpecError, StoreError
 from perpend.ledger.snapshot import snapshot
 from perpend.measure.processes import in_order, processes
 from perpend.measure.run import Run
-from perpend.proof.archive import _RESPONSE as RESPONSE_KEYS
+from perpend.proof.archive import RESPONSE as RESPONSE_KEYS
 from perpend.proof.archive import _response_line
 from perpend.proof.audit import Options, audit
 from perpend.proof.lines import read_lines, read_scores, read_trials, write_lines
 from perpend.proof.publish import publish
+from perpend.proof.restoring import restore
 from perpend.report.export import to_polars
 from perpend.report.partitions import export_parts
 
@@ -126,7 +128,31 @@ def test_the_quick_reading_of_a_score_is_the_long_one(line: str, tmp_path: Path)
         assert slow == value
     else:
         span = None if value["span"] is None else "[{},{}]".format(*value["span"])
-        assert quick == (value["answer"], value["reason"], value["scorer"], span, value["trial"], value["value"])
+        assert quick == [(value["answer"], value["reason"], value["scorer"], span, value["trial"], value["value"])]
+
+
+def test_one_line_that_is_not_plain_does_not_hide_its_neighbours(tmp_path: Path) -> None:
+    plain = '{{"answer":null,"reason":"no","scorer":"a@1","span":null,"trial":{},"value":1.0}}'
+    lines = [plain.format(number) for number in range(1, 5001)]
+    lines[2500] = lines[2500].replace('"no"', '"\\""')
+    write_lines(tmp_path / "s.gz", lines)
+    numbers: list[tuple[int, object]] = []
+    for number, value, quick in read_scores(tmp_path / "s.gz"):
+        if quick is None:
+            assert isinstance(value, dict)
+            numbers.append((number, value["trial"]))
+        else:
+            numbers += ((number + at, row[4]) for at, row in enumerate(quick))
+    assert numbers == [(number, number) for number in range(1, 5001)]
+    lines[2500] = "x" + lines[2499]
+    write_lines(tmp_path / "s.gz", lines)
+    with pytest.raises(StoreError, match="line 2501"):
+        list(read_scores(tmp_path / "s.gz"))
+    write_lines(tmp_path / "s.gz", lines[:10])
+    whole = gzip.decompress((tmp_path / "s.gz").read_bytes())
+    (tmp_path / "s.gz").write_bytes(gzip.compress(whole.removesuffix(b"\n")))
+    with pytest.raises(StoreError, match="s.gz:10: cut off"):
+        list(read_scores(tmp_path / "s.gz"))
 
 
 @pytest.mark.parametrize(
@@ -243,3 +269,34 @@ def test_a_response_by_hand_is_its_canonical_line(row: tuple[Any, ...]) -> None:
 def test_a_time_that_no_json_holds_is_no_line() -> None:
     with pytest.raises(ValueError, match="JSON"):
         _response_line((1, 0, 0, "ab", "x", None, None, None, None, float("inf"), 1.0))
+
+
+def test_scores_that_another_process_restores_are_those_that_one_process_restores(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (made,) = publish([study], tmp_path / "published", {})
+    alone = restore(made.folder, tmp_path / "alone")
+    monkeypatch.setattr("perpend.proof.restoring._ALONE", 0)
+    monkeypatch.setattr("perpend.measure.processes.cores", lambda: 2)
+    beside = restore(made.folder, tmp_path / "beside")
+    with snapshot(alone / "run.db") as one, snapshot(beside / "run.db") as two:
+        assert list(one.scores()) == list(two.scores())
+        assert one.same_plan(two)
+    assert sorted(path.name for path in alone.iterdir()) == sorted(path.name for path in beside.iterdir())
+    lines = gzip.decompress((made.folder / "scores.jsonl.gz").read_bytes()).decode().splitlines()
+    for planted in (
+        re.sub('"trial":[0-9]+', '"trial":999999', lines[-1]),
+        re.sub('"scorer":"[^"]*"', '"scorer":"nobody@1"', lines[-1]),
+        lines[-2],
+        lines[-1].replace('"trial"', '"trail"'),
+    ):
+        write_lines(made.folder / "scores.jsonl.gz", [*lines[:-1], planted])
+        said = []
+        for fewest in (0, 1 << 40):
+            monkeypatch.setattr("perpend.proof.restoring._ALONE", fewest)
+            with pytest.raises(StoreError) as refused:
+                restore(made.folder, tmp_path / f"refused {fewest}")
+            said.append(str(refused.value).replace("scores.db", "run.db"))
+        assert "scores.jsonl.gz" in said[0]
+        assert said[0] == said[1]
+    assert [path.name for path in (tmp_path / "beside").iterdir()] == [beside.name], "nothing is left over"

@@ -18,7 +18,8 @@ from perpend.ledger.database import connect, translated
 from perpend.ledger.schema import APPLICATION_ID
 from perpend.measure.run import Run
 from perpend.measure.study import Format, formats_of
-from perpend.proof.archive import PLAN, restore
+from perpend.proof.archive import PLAN
+from perpend.proof.restoring import restore
 from perpend.rows.json_stream import first_object
 from perpend.rows.mapping import flat_map, parse_map
 from perpend.spec.resolve import module_of, names

@@ -24,10 +24,11 @@ from perpend.errors import PerpendError
 from perpend.measure.run import Run
 from perpend.measure.study import metrics_text
 from perpend.proof import receipt
-from perpend.proof.archive import restore, write
+from perpend.proof.archive import write
 from perpend.proof.closing import close_report
 from perpend.proof.gates import attempts, gates
 from perpend.proof.publish import NOTHING_PRIVATE, write_index
+from perpend.proof.restoring import restore
 from perpend.report.derive import derive
 from tests.attack.fields import Change, Pairs, changes, other, parsed, shape, written
 from tests.tamper.forgery import write_statements

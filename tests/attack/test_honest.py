@@ -148,7 +148,7 @@ def test_runs_that_share_items_are_attempts_of_each_other_and_are_clean(source: 
 
 
 def test_a_published_run_that_was_restored_is_clean(source: Path, tmp_path: Path) -> None:
-    from perpend.proof.archive import restore
+    from perpend.proof.restoring import restore
 
     run = restore(source / "published" / "logic", tmp_path)
     clean(run)

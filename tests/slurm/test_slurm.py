@@ -99,7 +99,9 @@ def test_kills_requeues_and_lost_nodes_lose_nothing(slurm: Cluster, tmp_path: Pa
         tasks = {shard: _job(run, shard) for shard in (2, 3)}
         # A whole task: the children of the batch step of its job, srun included. All are named before the first is
         # killed: an eval whose step is gone may end by itself.
-        steps = [pid for pid in processes("-m", "submitit.core._submit") if _variable(pid, "SLURM_ARRAY_TASK_ID") == "1"]
+        steps = [
+            pid for pid in processes("-m", "submitit.core._submit") if _variable(pid, "SLURM_ARRAY_TASK_ID") == "1"
+        ]
         evals = [processes("eval", str(spec), f"{shard}/{SHARDS}") for shard in (1, 2)]
         for pids in (steps, *evals):
             assert pids

@@ -12,8 +12,9 @@ import pytest
 from perpend.measure.run import Run
 from perpend.proof import receipt, verify
 from perpend.proof import receipt as signature
-from perpend.proof.archive import restore, write
+from perpend.proof.archive import write
 from perpend.proof.audit import Options
+from perpend.proof.restoring import restore
 from tests.tamper.conftest import Honest
 from tests.tamper.forgery import Forge, edit, failed, lines, of, seal, text
 from tests.tamper.kinds import FILES, KINDS, READ, Kind, manifest

@@ -22,10 +22,10 @@ from perpend.cli import cli
 from perpend.errors import AuditFailure
 from perpend.measure.run import Run
 from perpend.measure.study import metrics_text
-from perpend.proof.archive import restore
 from perpend.proof.audit import Options
 from perpend.proof.audit.trees import Trees
 from perpend.proof.publish import publish
+from perpend.proof.restoring import restore
 from perpend.proof.statements.published import RECORDS
 from perpend.report.derive import derive
 from tests.tamper.forgery import of, seal

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 
 from perpend.disk import FULL, refusal, temporary_folder
@@ -28,6 +29,8 @@ _NO_SHARED_MEMORY = (
     sqlite3.SQLITE_IOERR_SHMLOCK,
 )
 """What SQLite says on a disk whose files processes cannot share as memory."""
+_ROWS = 40
+"""Rows in one statement; SQLite takes 999 values or more."""
 _LEAST_PAGE = 512
 """The smallest page of a SQLite file: what is smaller holds nothing, and SQLite takes its log for a left-over."""
 
@@ -53,6 +56,18 @@ def exclusive(directory: Path) -> Iterator[None]:
                     f"{directory}: another process is running this; wait for it or stop it first"
                 ) from None
         yield
+
+
+def insert_rows(db: sqlite3.Connection, table: str, columns: int, rows: Iterable[Sequence[object]]) -> None:
+    """Insert rows of a table, many in one statement: a statement for each takes half as long again."""
+    one, rest = f"({', '.join('?' * columns)})", iter(rows)
+    sql = ""
+    length = 0
+    while chunk := list(islice(rest, _ROWS)):
+        if len(chunk) != length:
+            length = len(chunk)
+            sql = f"INSERT INTO {table} VALUES {', '.join([one] * length)}"  # noqa: S608  names of our own tables
+        db.execute(sql, list(chain.from_iterable(chunk)))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from sqlite3 import Connection
 from typing import TypeAlias
 
+from perpend.ledger.database import insert_rows
 from perpend.types import Score, Scorer
 
 ScoreRow: TypeAlias = tuple[int, int, float | None, str | None, str, str | None]
@@ -29,4 +30,4 @@ def replace_scores(
         keys.append(db.execute("SELECT scorer FROM scorer WHERE name = ? AND version = ?", named).fetchone()[0])
         db.execute("DELETE FROM score WHERE scorer = ?", (keys[-1],))
     for rows in parts(keys):
-        db.executemany("INSERT INTO score VALUES(?, ?, ?, ?, ?, ?)", rows)
+        insert_rows(db, "score", 6, rows)

@@ -10,10 +10,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from sqlite3 import Connection
+from sqlite3 import SQLITE_LIMIT_ATTACHED, Connection
 from typing import TypeAlias
 
-from perpend.ledger.database import connect, translated
+from perpend.ledger.database import connect, insert_rows, translated
 from perpend.ledger.plan import whole
 from perpend.ledger.store import Store
 
@@ -21,8 +21,10 @@ Row: TypeAlias = Sequence[object]
 
 _RESPONSES = (
     "SELECT trial, turn, attempt, lower(hex(request_sha256)), text, error, logprobs, finish, usage, ms, at"
-    " FROM response ORDER BY trial, turn, attempt"
+    " FROM response WHERE trial BETWEEN ? AND ? ORDER BY trial, turn, attempt"
 )
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+"""What SQLite can hold as the number of a trial."""
 _SCORES = "SELECT trial, value, answer, reason, span FROM score WHERE scorer = ? ORDER BY trial"
 _BATCH = 1000
 _PARTS = {
@@ -95,9 +97,12 @@ class Snapshot:
         row = next(self._rows("SELECT min(trial), max(trial) FROM response"))
         return [whole(trial) for trial in row if trial is not None]
 
-    def responses(self) -> Iterator[Row]:
-        """trial, turn, attempt, request_sha256, text, error, logprobs, finish, usage, ms, at; in that order."""
-        return self._rows(_RESPONSES)
+    def responses(self, first: int = LEAST, last: int = MOST) -> Iterator[Row]:
+        """trial, turn, attempt, request_sha256, text, error, logprobs, finish, usage, ms, at; in that order.
+
+        Of the trials from first to last, both included.
+        """
+        return self._rows(_RESPONSES, first, last)
 
     def scorers(self) -> dict[str, int]:
         """Every 'name@version' that has scores, sorted, with its number."""
@@ -175,7 +180,7 @@ class Rebuild:
 
     def _insert(self, table: str, columns: int, rows: Iterable[Row]) -> None:
         with translated(self.path):
-            self._db.executemany(f"INSERT INTO {table} VALUES({', '.join('?' * columns)})", rows)
+            insert_rows(self._db, table, columns, rows)
 
     def parts(self, parts: Mapping[str, Sequence[Row]]) -> None:
         """The small tables, as `Snapshot.parts` gives them."""
@@ -205,9 +210,43 @@ class Rebuild:
 
     def scores(self, scorers: Sequence[str], rows: Iterable[Row]) -> None:
         """(number of the scorer from 1, trial, value, answer, reason, span)"""
+        self._scorers(scorers)
+        self._insert("score", 6, rows)
+
+    def take_scores(self, scorers: Sequence[str], path: Path) -> list[int]:
+        """The same from a file that `score_table` made; which trials they name that the plan does not hold.
+
+        The plan's trials are numbered from 1 without a gap.
+        """
+        self._scorers(scorers)
+        with translated(self.path):
+            self._db.execute("COMMIT")  # no file can be attached within a transaction
+            self._db.setlimit(SQLITE_LIMIT_ATTACHED, 1)
+            self._db.execute("ATTACH ? AS beside", (str(path),))
+            self._db.execute("BEGIN")
+            self._db.execute("INSERT INTO score SELECT * FROM beside.score ORDER BY scorer, trial")
+            bounds = self._db.execute(
+                "SELECT min(trial), max(trial), (SELECT coalesce(max(trial), 0) FROM trial) FROM score GROUP BY scorer"
+            )
+            return [trial for first, last, planned in bounds for trial in (first, last) if not 0 < trial <= planned]
+
+    def _scorers(self, scorers: Sequence[str]) -> None:
         named = (name.rpartition("@") for name in scorers)
         self._insert("scorer", 3, ((n, name, version) for n, (name, _, version) in enumerate(named, 1)))
-        self._insert("score", 6, rows)
+
+
+def score_table(path: Path, rows: Iterable[Row]) -> None:
+    """A new file that holds the table of scores and nothing else."""
+    with translated(path), closing(connect(path, "rwc")) as db:
+        db.execute("PRAGMA journal_mode=OFF")
+        db.execute("PRAGMA synchronous=OFF")
+        db.execute("BEGIN")
+        db.execute(
+            "CREATE TABLE score(scorer INTEGER NOT NULL, trial INTEGER NOT NULL, value REAL, answer TEXT,"
+            " reason TEXT NOT NULL, span TEXT, PRIMARY KEY(scorer, trial)) STRICT, WITHOUT ROWID"
+        )
+        insert_rows(db, "score", 6, rows)
+        db.execute("COMMIT")
 
 
 @contextmanager

@@ -35,7 +35,16 @@ def processes(workers: int | None, trials: int, alone: int) -> ProcessPoolExecut
     started. Use it with `with`.
     """
     count = workers or cores()
-    if count < 2 or trials < alone or multiprocessing.current_process().daemon:
+    return None if count < 2 or trials < alone else _started(count)
+
+
+def one_more(size: int, alone: int) -> ProcessPoolExecutor | None:
+    """One fresh process for work of this size beside one's own; None where it is less than `alone`, or for one core."""
+    return None if cores() < 2 or size < alone else _started(1)
+
+
+def _started(count: int) -> ProcessPoolExecutor | None:
+    if multiprocessing.current_process().daemon:  # it may start none
         return None
     pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
     with _apart():

@@ -1,7 +1,7 @@
 """Compressed canonical JSON lines: written, read back, and two kinds of line, of which there are many, read quickly.
 
-A quick reading takes only lines that are canonical by their shape; every other line goes the long way, which says what
-is wrong with it.
+A quick reading takes whole blocks of lines that are canonical by their shape; every other line goes the long way, which
+says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -24,15 +23,18 @@ from perpend.errors import StoreError
 _LINES = 1000
 # A longer line is no answer of a model but an attack on the reader's memory.
 _LONGEST = 1 << 25
+_BLOCK = 1 << 17
+"""Characters that are read at a time, and up to the end of their last line."""
 _READ: Callable[[str], JSON] = json.JSONDecoder().decode
 _COUNT = "(0|[1-9][0-9]{0,17})"
-_TRIAL = re.compile(rf"\[{_COUNT},{_COUNT},{_COUNT},{_COUNT},{_COUNT}\]\n")
-_PLAIN = r'"([^"\\\x00-\x1f]*)"'
+_TRIAL = re.compile(rf"^\[{_COUNT},{_COUNT},{_COUNT},{_COUNT},{_COUNT}\]\n", re.MULTILINE)
+_PLAIN = r'[^"\\\x00-\x1f]*'
 """A text that JSON holds as it is."""
 _SCORE = re.compile(
-    rf'\{{"answer":(?:null|{_PLAIN}),"reason":{_PLAIN},"scorer":{_PLAIN},'
-    r'"span":(?:null|(\[(?:0|[1-9][0-9]{0,17}),(?:0|[1-9][0-9]{0,17})\])),'
-    r'"trial":(0|[1-9][0-9]{0,17}),"value":(?:null|(-?[0-9.e+-]+))\}\n'
+    rf'^\{{"answer":(null|"{_PLAIN}"),"reason":"({_PLAIN})","scorer":"({_PLAIN})",'
+    r'"span":(null|\[(?:0|[1-9][0-9]{0,17}),(?:0|[1-9][0-9]{0,17})\]),'
+    r'"trial":(0|[1-9][0-9]{0,17}),"value":(null|-?[0-9.e+-]+)\}\n',
+    re.MULTILINE,
 )
 QuickValue = TypeVar("QuickValue")
 QuickScore: TypeAlias = tuple[str | None, str, str, str | None, int, float | None]
@@ -66,53 +68,87 @@ def read_lines(path: Path) -> Iterator[tuple[int, JSON]]:
 
 def read_trials(path: Path) -> Iterator[tuple[int, JSON]]:
     """The same of lines of five numbers."""
-    for number, value, quick in _read(path, _quick_trial):
-        yield number, value if quick is None else quick
+    for number, value, quick in _read(path, _quick_trials):
+        if quick is None:
+            yield number, value
+        else:
+            yield from enumerate(quick, number)
 
 
-def read_scores(path: Path) -> Iterator[tuple[int, JSON, QuickScore | None]]:
-    """(line number, value, None) of lines of scores, or (line number, None, the parts of the score)."""
-    return _read(path, _quick_score)
+def read_scores(path: Path) -> Iterator[tuple[int, JSON, list[QuickScore] | None]]:
+    """(line number, value, None) of a line of scores, or (first line number, None, the parts of each) of several."""
+    return _read(path, _quick_scores)
 
 
-def _nothing(_line: str) -> None:
+def _nothing(_block: str) -> None:
     return None
 
 
-def _quick_trial(line: str) -> list[JSON] | None:
-    shape = _TRIAL.fullmatch(line)
-    return None if shape is None else [*map(int, shape.groups())]
+def _shapes(pattern: re.Pattern[str], block: str) -> list[tuple[str, ...]] | None:
+    """The parts of every line; None where not every line is of this shape."""
+    shapes = pattern.findall(block)
+    # A shape begins with its line and holds one end of a line, the last character.
+    return shapes if block.endswith("\n") and len(shapes) == block.count("\n") else None
 
 
-def _quick_score(line: str) -> QuickScore | None:
-    shape = _SCORE.fullmatch(line)
-    if shape is None:
+def _quick_trials(block: str) -> list[JSON] | None:
+    shapes = _shapes(_TRIAL, block)
+    return None if shapes is None else [[*map(int, numbers)] for numbers in shapes]
+
+
+def _quick_scores(block: str) -> list[QuickScore] | None:
+    shapes = _shapes(_SCORE, block)
+    if shapes is None:
         return None
-    answer, reason, scorer, span, trial, value = shape.groups()
-    if value is None or value in ("0.0", "1.0"):
-        return answer, reason, scorer, span, int(trial), None if value is None else float(value)
     try:
-        number = float(value)
+        values = {text: None if text == "null" else float(text) for text in {shape[5] for shape in shapes}}
     except ValueError:
         return None
-    return (answer, reason, scorer, span, int(trial), number) if repr(number) == value else None
+    if any(number is not None and repr(number) != text for text, number in values.items()):
+        return None
+    return [
+        (
+            None if answer == "null" else answer[1:-1],
+            reason,
+            scorer,
+            None if span == "null" else span,
+            int(trial),
+            values[value],
+        )
+        for answer, reason, scorer, span, trial, value in shapes
+    ]
 
 
-def _read(path: Path, quickly: Callable[[str], QuickValue]) -> Iterator[tuple[int, JSON, QuickValue]]:
-    number = 0
+def _read(
+    path: Path, quickly: Callable[[str], list[QuickValue] | None]
+) -> Iterator[tuple[int, JSON, list[QuickValue] | None]]:
+    """(first line number, None, what `quickly` makes of them) of lines that it takes, (line number, value, None) of
+    every other line."""
+    number = 1
     if not path.is_file():  # to open a pipe would wait for ever
         raise StoreError(f"{path}: missing, or not a file; the folder is not a whole published run")
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-            for number, line in enumerate(iter(partial(file.readline, _LONGEST), ""), 1):
-                quick = quickly(line)
+            while block := file.read(_BLOCK):
+                block += "" if block.endswith("\n") else file.readline(_LONGEST)
+                quick = quickly(block)
                 if quick is not None:
                     yield number, None, quick
+                    number += len(quick)
                     continue
-                value = _READ(line)
-                # A key said twice, another order, a number beyond every float: no line of ours.
-                if dumps(value) + "\n" != line:
-                    raise StoreError(f"{path}:{number}: not one line of canonical JSON, as perpend writes them")
-                yield number, value, quick
+                for line in block.removesuffix("\n").split("\n"):
+                    quick = quickly(f"{line}\n")
+                    yield number, None if quick is not None else _value(line, f"{path}:{number}"), quick
+                    number += 1
+                if not block.endswith("\n"):
+                    raise StoreError(f"{path}:{number - 1}: cut off; the file was changed, or was never whole")
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise StoreError(f"{path}, near line {number}: damaged: {error}") from error
+
+
+def _value(line: str, place: str) -> JSON:
+    value = _READ(line)
+    # A key said twice, another order, a number beyond every float: no line of ours.
+    if dumps(value) != line:
+        raise StoreError(f"{place}: not one line of canonical JSON, as perpend writes them")
+    return value

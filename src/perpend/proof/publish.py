@@ -23,13 +23,14 @@ from perpend.measure.run import Run
 from perpend.measure.study import Drawn, answer_in
 from perpend.proof import receipt as receipts
 from perpend.proof import statements
-from perpend.proof.archive import RESPONSES, Writing, restore, run_id
+from perpend.proof.archive import RESPONSES, Writing, run_id
 from perpend.proof.closing import close_report
 from perpend.proof.gates import NAMES, Gate, as_table, attempts, gates
 from perpend.proof.leaks import Leak, search, this_machine
 from perpend.proof.lines import read_lines
 from perpend.proof.pages import PageMaker
 from perpend.proof.receipt import sign as sign_receipt
+from perpend.proof.restoring import restore
 from perpend.report.derive import REPORT, derive
 from perpend.report.tables import markdown_table
 from perpend.spec.keys import noted_variables

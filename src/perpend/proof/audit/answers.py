@@ -1,7 +1,7 @@
 """Every trial again from its raw rows: the question as it would be asked now, the verdicts as they would be given now.
 
-One process streams the raw responses and hands them out in ranges of the plan; the others read plan and scores of their
-range themselves, render, score and compare. What travels is small, so memory does not grow with the run.
+One process hands out ranges of the plan; the others read the plan, the responses and the scores of their range, render,
+score and compare. What travels is small, so memory does not grow with the run.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import random
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,7 +24,7 @@ from perpend.errors import SpecError, StoreError
 from perpend.ledger.plan import Trial, read_response, read_score, whole
 from perpend.ledger.raw import RawScore, RawScores, raw_scores
 from perpend.ledger.scores import score_row
-from perpend.ledger.snapshot import Row, snapshot
+from perpend.ledger.snapshot import LEAST, MOST, Row, snapshot
 from perpend.ledger.store import Store
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.toolkit import reprompt_of
@@ -36,7 +35,7 @@ RESPONSES = "no response is missing or too many"
 SECOND = "second turns were asked"
 EACH_SCORED = "every answer has its scores"
 PROMPTS = "questions were asked as planned"
-_CHUNK = 500
+_CHUNK = 1000
 ALONE = 3000
 """Fewer trials than this are done before a second process would have started."""
 
@@ -76,12 +75,22 @@ class Instruments:
     unknown: Mapping[str, str]
 
 
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+"""Some trials of the plan, as (first, last) numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some trials of the plan, as (first, last) numbers, and the raw responses of each."""
+    """Some trials of the plan, and the ranges of trials whose responses belong with them: what no plan holds, too."""
 
-    ranges: tuple[tuple[int, int], ...]
-    responses: Mapping[int, Rows]
+    ranges: Ranges
+    asked: Ranges
+
+    def responses(self, database: Path) -> dict[int, Rows]:
+        """All responses of each trial."""
+        with snapshot(database) as db:
+            rows = chain.from_iterable(db.responses(*bounds) for bounds in self.asked)
+            return {number: tuple(own) for number, own in groupby(rows, key=lambda row: whole(row[0]))}
 
 
 def job(run: Run, store: Store, rules: str, *, trust_code: bool) -> Job:
@@ -116,7 +125,7 @@ def answers(
         progress.advance(trials)
 
     running: deque[tuple[Future[list[Check]], int]] = deque()
-    for part in _parts(one, total, sample):
+    for part in _parts(total, sample):
         trials = sum(last - first + 1 for first, last in part.ranges)
         if pool is None:
             take(compare(one, part), trials)
@@ -130,28 +139,17 @@ def answers(
     return list(checks.values())
 
 
-def _parts(one: Job, total: int, sample: Sample | None) -> Iterator[_Part]:
-    """The plan in parts with their responses, in order. A response beyond the plan travels with the last part."""
-    if sample is None:
-        bounds: list[tuple[tuple[int, int], ...]] = [
-            ((first, min(first + _CHUNK - 1, total)),) for first in range(1, total + 1, _CHUNK)
-        ] or [((1, 0),)]
-    else:
+def _parts(total: int, sample: Sample | None) -> Iterator[_Part]:
+    """The plan in parts, in order. Responses before and beyond the plan travel with the first and the last part."""
+    if sample is not None:
         chosen = sorted(random.Random(sample.seed).sample(range(1, total + 1), sample.trials))
-        singles = [(number, number) for number in chosen]
-        bounds = [tuple(singles[at : at + _CHUNK]) for at in range(0, len(singles), _CHUNK)]
-    wanted = None if sample is None else {first for part in bounds for first, _ in part}
-    with snapshot(one.database) as db, closing(row for row in db.responses()) as rows:
-        grouped = groupby(rows, key=lambda row: whole(row[0]))
-        pending = next(grouped, None)
-        for ranges in bounds:
-            last = None if ranges is bounds[-1] else ranges[-1][1]
-            responses: dict[int, Rows] = {}
-            while pending is not None and (last is None or pending[0] <= last):
-                if wanted is None or pending[0] in wanted:
-                    responses[pending[0]] = tuple(pending[1])
-                pending = next(grouped, None)
-            yield _Part(ranges, responses)
+        for at in range(0, len(chosen), _CHUNK):
+            singles = tuple((number, number) for number in chosen[at : at + _CHUNK])
+            yield _Part(singles, singles)
+        return
+    for first in range(1, max(total, 1) + 1, _CHUNK):
+        last = min(first + _CHUNK - 1, total)
+        yield _Part(((first, last),), ((first if first > 1 else LEAST, last if last < total else MOST),))
 
 
 @lru_cache(maxsize=1)
@@ -202,7 +200,7 @@ def compare(one: Job, part: _Part) -> list[Check]:
     for name, why in instruments.unknown.items():
         scores[name].checked = scores[name].differ = 1
         scores[name].first = why
-    left = dict(part.responses)
+    left = part.responses(one.database)
     with Store.open(one.database) as store:
         for first, last in part.ranges:
             stored = raw_scores(store, first, last)

@@ -19,8 +19,9 @@ from perpend.ledger.store import Store
 from perpend.measure.labels import LABELS
 from perpend.measure.run import Run
 from perpend.measure.study import Format, formats_of
-from perpend.proof.archive import PLAN, restore
+from perpend.proof.archive import PLAN
 from perpend.proof.receipt import RECEIPT
+from perpend.proof.restoring import restore
 from perpend.spec.resolve import module_of, names
 
 

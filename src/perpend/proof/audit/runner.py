@@ -284,8 +284,6 @@ class _Ledger:
             work = job(run, store, options.rules, trust_code=options.trust_code)
             imported = options.rules in ("v1", "both") and any(version == IMPORTED for _, version in store.scorers())
             never_scored = not published and unscored(run, store)
-        with suppress(StoreError):  # what cannot be read is a difference of the checks below
-            self.content = content_digest(run.directory)
         for source in run.manifest.sources if options.trust_code else ():
             options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
         total = max(planned, run.manifest.trials)
@@ -307,7 +305,10 @@ class _Ledger:
             gated = partial(recomputed_gates, run.directory, seals or {})
             gates = _Later(pool, gated, published and self.sample is None)
             again = _Later(pool, partial(rewritten, run.directory, stored), published and whole)
+            content = pool.submit(content_digest, run.directory) if pool is not None else None
             yield from answers(work, total, self.sample, (pool, progress))
+            with suppress(StoreError):  # what cannot be read is a difference of the other checks
+                self.content = content_digest(run.directory) if content is None else content.result()
             for part in (again, gates, stated, derived):
                 yield from part.result()
             if not whole:
