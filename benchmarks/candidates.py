@@ -188,6 +188,7 @@ def main() -> None:
         "--compile", action="store_true", help="fuse small operations, as the provider's `compile` does"
     )
     parser.add_argument("--truth", type=int, metavar="N", help="compare both sides with single precision on N items")
+    parser.add_argument("--seed", type=int, default=2004, help="which items --truth draws [2004]")
     parser.add_argument("--lm-eval", action="store_true", help="measure lm-eval's own hf backend too, and stop")
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="[bfloat16 on a GPU, float32 on a CPU]")
     parser.add_argument("--json", action="store_true", help="print one JSON object alone")
@@ -248,7 +249,9 @@ def truth(model: PreTrainedModel, arguments: argparse.Namespace) -> dict[str, ob
     torch.backends.cuda.matmul.allow_tf32 = False  # single precision is to be that
     k = arguments.candidates[0] if len(arguments.candidates) == 1 else 4
     cases = {
-        context: items(Case(arguments.truth, k, context), model.config.vocab_size, np.random.default_rng(2004))
+        context: items(
+            Case(arguments.truth, k, context), model.config.vocab_size, np.random.default_rng(arguments.seed)
+        )
         for context in arguments.context
     }
     sides: dict[int, dict[str, Totals]] = {}
