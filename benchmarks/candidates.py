@@ -2,8 +2,8 @@
 
     python benchmarks/candidates.py                        the embedded weights on the CPU
     python benchmarks/candidates.py --random 7b --compile  random weights of that size, on the GPU where there is one
-    python benchmarks/candidates.py --random 7b --truth 2000 --context 50
-                                                           which side is nearer to single precision, and by how much
+    python benchmarks/candidates.py --random 7b --compile --truth 2000
+                                                           which side is nearer to single precision, at every context
     python benchmarks/candidates.py --lm-eval              lm-eval itself beside both, where it is installed
 
 Both sides score the same items with the same model in the same process, in turn; the ratio is of medians. Model
@@ -18,12 +18,13 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
 from perpend.models.hf.candidates import Weigher
@@ -36,6 +37,10 @@ SIZES = {
     "7b": {"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32},
 }
 Groups = list[list[Passage]]
+Batch = list[tuple[int, int, Passage]]
+Totals = list[list[float]]
+ROWS, PRECISE_ROWS = "padded rows", "padded rows, softmax in float32"
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +73,10 @@ def items(case: Case, vocabulary: int, rng: np.random.Generator) -> Groups:
     return found
 
 
-def padded_rows(model: PreTrainedModel, groups: Groups, batch_tokens: int) -> list[list[float]]:
-    """What lm-eval's hf backend does: rows sorted by length, right-padded, log-softmax over every position."""
+def padded_batches(model: PreTrainedModel, groups: Groups, batch_tokens: int) -> Iterator[tuple[Batch, torch.Tensor]]:
+    """Rows sorted by length and right-padded, with the logits at every position."""
     flat = [(g, k, passage) for g, group in enumerate(groups) for k, passage in enumerate(group)]
     flat.sort(key=lambda entry: -len(entry[2].tokens))
-    found = [[0.0] * len(group) for group in groups]
     at = 0
     while at < len(flat):
         width = len(flat[at][2].tokens) - 1
@@ -81,16 +85,40 @@ def padded_rows(model: PreTrainedModel, groups: Groups, batch_tokens: int) -> li
         for row, (_, _, passage) in enumerate(batch):
             tokens[row, : len(passage.tokens) - 1] = torch.tensor(passage.tokens[:-1])
         with torch.inference_mode(), torch.compiler.set_stance("force_eager"):  # lm-eval does not compile
-            shares = torch.nn.functional.log_softmax(model(tokens.to(model.device)).logits, dim=-1)
-        for row, (g, k, passage) in enumerate(batch):
-            wanted = torch.tensor(passage.tokens[passage.start :], device=model.device)
-            places = torch.arange(passage.start - 1, len(passage.tokens) - 1, device=model.device)
-            found[g][k] = float(shares[row, places].gather(-1, wanted[:, None]).float().sum())
+            logits = model(tokens.to(model.device)).logits
+        yield batch, logits
         at += len(batch)
+
+
+def padded_rows(model: PreTrainedModel, groups: Groups, batch_tokens: int) -> Totals:
+    """What lm-eval's hf backend does: log-softmax over every position, in the model's precision."""
+    found = [[0.0] * len(group) for group in groups]
+    for batch, logits in padded_batches(model, groups, batch_tokens):
+        shares = torch.nn.functional.log_softmax(logits, dim=-1)
+        for row, (g, k, passage) in enumerate(batch):
+            found[g][k] = float(picked(shares[row], passage).float().sum())
     return found
 
 
-def trees(weigher: Weigher, groups: Groups) -> list[list[float]]:
+def padded_rows_twice(model: PreTrainedModel, groups: Groups, batch_tokens: int) -> tuple[Totals, Totals]:
+    """`padded_rows`, and the same logits with the log-softmax in single precision, as the trees have it."""
+    found, precise = [[0.0] * len(group) for group in groups], [[0.0] * len(group) for group in groups]
+    for batch, logits in padded_batches(model, groups, batch_tokens):
+        for row, (g, k, passage) in enumerate(batch):
+            read = logits[row]
+            found[g][k] = float(picked(read.log_softmax(-1), passage).float().sum())
+            precise[g][k] = float(picked(read.log_softmax(-1, dtype=torch.float32), passage).sum())
+    return found, precise
+
+
+def picked(shares: torch.Tensor, passage: Passage) -> torch.Tensor:
+    """What a row's positions say of the tokens of a passage that are scored."""
+    wanted = torch.tensor(passage.tokens[passage.start :], device=shares.device)
+    places = torch.arange(passage.start - 1, len(passage.tokens) - 1, device=shares.device)
+    return shares[places].gather(-1, wanted[:, None])
+
+
+def trees(weigher: Weigher, groups: Groups) -> Totals:
     return [[float(values.sum()) for values in group if values is not None] for group in weigher.logprobs(groups)]
 
 
@@ -110,9 +138,9 @@ def arithmetic(model: PreTrainedModel, groups: Groups) -> float:
     return total
 
 
-def timed(work: Callable[[], list[list[float]]], repeats: int) -> tuple[float, list[list[float]]]:
+def timed(work: Callable[[], Totals], repeats: int) -> tuple[float, Totals]:
     """Median seconds, and the result of the last time."""
-    result: list[list[float]] = []
+    result: Totals = []
     seconds = []
     for _ in range(repeats):
         _synchronise()
@@ -160,6 +188,7 @@ def main() -> None:
         "--compile", action="store_true", help="fuse small operations, as the provider's `compile` does"
     )
     parser.add_argument("--truth", type=int, metavar="N", help="compare both sides with single precision on N items")
+    parser.add_argument("--seed", type=int, default=2004, help="which items --truth draws [2004]")
     parser.add_argument("--lm-eval", action="store_true", help="measure lm-eval's own hf backend too, and stop")
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="[bfloat16 on a GPU, float32 on a CPU]")
     parser.add_argument("--json", action="store_true", help="print one JSON object alone")
@@ -211,36 +240,69 @@ def grid(model: PreTrainedModel, arguments: argparse.Namespace) -> dict[str, obj
 
 
 def truth(model: PreTrainedModel, arguments: argparse.Namespace) -> dict[str, object]:
-    """Both sides in the model's precision against single precision, on the same items.
+    """Both sides in the model's precision against single precision, on the same items, at each length of the contexts.
 
-    `same_argmax` is the share of items whose likeliest candidate is that of single precision; `error` the mean of
-    |Δ log p| over all candidates; `more_than_rows` the mean over items by which that is more than the padded rows'
-    error, with its standard error.
+    Single precision is that of the trees; `reference_away` is how far plain rows in single precision are from it, at
+    most, on the first eight items. The model is in single precision afterwards.
     """
     tokens = arguments.batch_tokens or (16384 if torch.cuda.is_available() else 2048)
-    case = Case(arguments.truth, arguments.candidates[0] if len(arguments.candidates) == 1 else 4, arguments.context[0])
-    groups = items(case, model.config.vocab_size, np.random.default_rng(2004))
-    sides = {"padded rows": padded_rows(model, groups, tokens), "trees": trees(Weigher(model, tokens), groups)}
+    torch.backends.cuda.matmul.allow_tf32 = False  # single precision is to be that
+    k = arguments.candidates[0] if len(arguments.candidates) == 1 else 4
+    cases = {
+        context: items(
+            Case(arguments.truth, k, context), model.config.vocab_size, np.random.default_rng(arguments.seed)
+        )
+        for context in arguments.context
+    }
+    sides: dict[int, dict[str, Totals]] = {}
+    for context, groups in cases.items():
+        rows_in, precise = padded_rows_twice(model, groups, tokens)
+        sides[context] = {ROWS: rows_in, PRECISE_ROWS: precise, "trees": trees(Weigher(model, tokens), groups)}
+        print(f"contexts of {context}: rows and trees done", file=sys.stderr, flush=True)
     if arguments.compile:
         compiled(model)
-        sides["trees, compiled"] = trees(Weigher(model, tokens), groups)
-    with torch.compiler.set_stance("force_eager"):
-        exact = np.array(trees(Weigher(model.float(), tokens), groups))
+        for context, groups in cases.items():
+            sides[context]["trees, compiled"] = trees(Weigher(model, tokens), groups)
+    model.float()
+    rows: list[dict[str, object]] = []
+    for context, groups in cases.items():
+        with torch.compiler.set_stance("force_eager"):
+            exact = np.array(trees(Weigher(model, tokens), groups))
+        away = float(np.max(np.abs(np.array(padded_rows(model, groups[:8], tokens)) - exact[:8])))
+        for row in nearness(sides[context], exact):
+            rows.append({"context": context, **row, "reference_away": away})
+            print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+    return {"items": arguments.truth, "candidates": k, "truth": rows}
+
+
+def nearness(sides: dict[str, Totals], exact: FloatArray) -> list[dict[str, object]]:
+    """How near each side's log-likelihoods, items × candidates, are to the exact ones, beside those of both rows.
+
+    `same_argmax` is the share of items whose likeliest candidate is the exact one, `error` the mean of |Δ log p| over
+    all candidates. Beside the rows that `against` names: `agree`, the share of items with the same likeliest candidate;
+    `only_here` and `only_there`, on how many items it is the exact one on one side alone; `more`, the mean over items
+    of this side's error less that of those rows, with its standard error.
+    """
     errors = {name: np.abs(np.array(side) - exact).mean(-1) for name, side in sides.items()}
-    rows = []
-    for name, side in sides.items():
-        more = errors[name] - errors["padded rows"]
+    chosen = {name: np.argmax(side, -1) for name, side in sides.items()}
+    best = np.argmax(exact, -1)
+    rows: list[dict[str, object]] = []
+    for name, against in ((name, against) for name in sides for against in (ROWS, PRECISE_ROWS) if name != against):
+        here, there, more = chosen[name], chosen[against], errors[name] - errors[against]
         rows.append(
             {
                 "side": name,
-                "same_argmax": float(np.mean(np.argmax(side, -1) == np.argmax(exact, -1))),
-                "as_rows": float(np.mean(np.argmax(side, -1) == np.argmax(sides["padded rows"], -1))),
+                "same_argmax": float(np.mean(here == best)),
                 "error": float(errors[name].mean()),
-                "more_than_rows": float(more.mean()),
+                "against": against,
+                "agree": float(np.mean(here == there)),
+                "only_here": int(np.sum((here == best) & (there != best))),
+                "only_there": int(np.sum((here != best) & (there == best))),
+                "more": float(more.mean()),
                 "standard_error": float(more.std(ddof=1) / np.sqrt(len(more))) if len(more) > 1 else None,
             }
         )
-    return {"items": case.items, "candidates": case.candidates, "context": case.context, "truth": rows}
+    return rows
 
 
 def lm_eval(model: PreTrainedModel) -> dict[str, object]:
@@ -268,7 +330,7 @@ def show(body: dict[str, object]) -> None:
         print("| " + " | ".join(cells) + " |")
 
 
-def lm_eval_totals(model: PreTrainedModel, groups: Groups, batch_size: int) -> tuple[float, list[list[float]]]:
+def lm_eval_totals(model: PreTrainedModel, groups: Groups, batch_size: int) -> tuple[float, Totals]:
     """Seconds and log-likelihoods of lm-eval's own hf backend on the same tokens."""
     from lm_eval.models.huggingface import HFLM
 
