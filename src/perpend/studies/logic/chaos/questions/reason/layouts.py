@@ -134,7 +134,7 @@ _PEOPLE = (
 )  # fmt: skip
 _SPOKEN = (
     "claims that", "says that", "notes that", "maintains that", "argues that", "is sure that", "concludes that",
-    "believes that", "has worked out that", "remarks that", "points out that", "takes it that",
+    "believes that", "reports that", "remarks that", "suggests that", "takes it that",
 )  # fmt: skip
 _PAPERS = (
     "the worked solution", "the lecture notes", "the solution manual", "a footnote", "the answer key",
