@@ -108,7 +108,7 @@ def test_another_key_gives_other_questions(drafts: list[Draft]) -> None:
 
 
 TURNS = {
-    " above ": " below ",
+    " is above ": " is below ",
     "larger than": "smaller than",
     "smaller than": "larger than",
     "two indicators agree": "two indicators disagree",
@@ -123,7 +123,11 @@ def test_a_turned_claim_turns_the_label(drafts: list[Draft]) -> None:
     """Planted: words of a TRUE claim are changed after the label was given; the second reading must say so."""
     turned, read = 0, ("agreement", "bifurcation", "orbit", "series")
     for draft in drafts:
-        claim = draft.question.partition("True or false: ")[2].partition(". ")[0]
+        found = re.search(
+            r"(?:(?:False|false|wrong): |(?:true|correct|colleague \w+|student \w+) that )(.+?)[.?](?: |$)",
+            draft.question,
+        )
+        claim = found[1] if found else ""
         for words, others in TURNS.items():
             if draft.label and draft.kind in read and claim.count(words) == 1:
                 changed = draft.question.replace(claim, claim.replace(words, others))

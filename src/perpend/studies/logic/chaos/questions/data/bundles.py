@@ -25,11 +25,11 @@ class Sheet:
 
 
 SHEETS = (
-    Sheet("orbit", "atomic", orbit.ASKS, 26),
-    Sheet("spectrum", "indicator_diagnostics", spectrum.ASKS, 22),
-    Sheet("series", "indicator_diagnostics", series.ASKS, 22),
-    Sheet("table", "cross_indicator", table.ASKS, 27),
-    Sheet("agreement", "cross_indicator", agreement.ASKS, 36),
+    Sheet("orbit", "atomic", orbit.ASKS, 29),
+    Sheet("spectrum", "indicator_diagnostics", spectrum.ASKS, 27),
+    Sheet("series", "indicator_diagnostics", series.ASKS, 27),
+    Sheet("table", "cross_indicator", table.ASKS, 29),
+    Sheet("agreement", "cross_indicator", agreement.ASKS, 38),
     Sheet("bifurcation", "regime_transition", bifurcation.ASKS, 24),
 )
 
