@@ -8,7 +8,7 @@ _READS = ("reads {}", "runs {}", "is given as {}", "was noted as {}", "looks as 
 _CAME = (
     "came out as follows: {}",
     "was noted at several times: {}",
-    "reads {}",
+    "reads as follows: {}",
     "is listed: {}",
     "developed like this: {}",
 )
@@ -150,7 +150,7 @@ SPECTRA = (
         (
             "The Lyapunov spectrum of a model",
             "The full set of Lyapunov exponents",
-            "The list of Lyapunov exponents in the appendix",
+            "The Lyapunov spectrum in the appendix",
             "The computed Lyapunov spectrum",
             "The Lyapunov spectrum at one parameter value",
             "The spectrum of exponents from a long run",

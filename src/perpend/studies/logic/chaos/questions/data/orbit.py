@@ -33,7 +33,7 @@ SETTINGS = (
             "The run of an iterated map",
             "A sequence of iterates",
             "The list of successive maxima",
-            "A record of yearly counts",
+            "A record of yearly yields",
             "The series of return values",
             "A list of section crossings",
             "The table of an iterated rule",

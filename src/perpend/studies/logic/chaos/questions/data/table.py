@@ -57,7 +57,7 @@ OPENINGS = (
             "A page of the lab book",
             "The output of a scan with two indicators",
             "A comparison of two indicators",
-            "The data behind a figure",
+            "The table behind a figure",
             "A short table in the appendix",
             "The file with the two indicators",
         ),

@@ -38,9 +38,9 @@ class BaseFact:
     definition: str
     """A whole sentence with the meaning of a term, or ''."""
     says: tuple[str, ...]
-    """Three wordings or more of the statement."""
+    """Eight wordings or more of the statement."""
     denies: tuple[str, ...]
-    """Three wordings or more of its opposite; each has exactly one word of denial."""
+    """Eight wordings or more of its opposite; each has exactly one word of denial."""
     label: bool
     grade: int
     partner: str
