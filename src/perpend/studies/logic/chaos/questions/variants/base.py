@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from perpend.studies.logic.chaos.questions.compute import iterate
@@ -25,14 +25,14 @@ from perpend.studies.logic.chaos.questions.draft import Draft
 from perpend.studies.logic.chaos.questions.frames import AskedClaim
 from perpend.studies.logic.chaos.questions.reason.bundles import base_facts
 from perpend.studies.logic.chaos.questions.reason.facts import BaseFact
-from perpend.studies.logic.chaos.questions.settings import subjects
+from perpend.studies.logic.chaos.questions.settings import restated, subjects
 from perpend.studies.logic.chaos.questions.variants.voices import BOUNDED, ELSEWHERE, GENERAL, SHRINKING
 from perpend.studies.logic.chaos.questions.wordings import WORDINGS
 from perpend.studies.logic.chaos.questions.world import Sources
 
 ORBITS = {PARAPHRASE: 34, PERTURBATION: 28, LURE: 110}
 """How many squares of short orbits are kept for each use."""
-_TURNS = (PARAPHRASE, LURE, PERTURBATION, PARAPHRASE, LURE, PERTURBATION, PARAPHRASE, LURE, PERTURBATION, PARAPHRASE)
+_TURNS = (PARAPHRASE, LURE, PERTURBATION, LURE, PARAPHRASE, PERTURBATION, LURE, PARAPHRASE, LURE, PERTURBATION)
 """What the squares of facts from equations are for, in turn."""
 _ELSEWHERE = ("Chaotic", "Periodic", "QuasiPeriodic", "FixedPointAttractor")
 
@@ -44,7 +44,8 @@ class VariantFact:
     draft: Draft
     """The tags of an item about it; question, form, label, family and polarity are for the caller to fill in."""
     holds: bool
-    setting: str
+    settings: tuple[str, ...]
+    """The sentences that state the system, in one way or several; what is stated is the same."""
     definition: str
     says: tuple[AskedClaim, ...]
     denies: tuple[AskedClaim, ...]
@@ -69,6 +70,13 @@ def groups(world: Sources, use: str) -> Iterator[tuple[VariantFact, ...]]:
 
 def _measured(world: Sources, question: ContrastQuestion) -> tuple[VariantFact, ...]:
     telling = telling_of(world, question, "variants", has_intro=True)
+    # Another way to state the instance: with a start where the first has one, since subjects speak of it.
+    both = question.contrast.both
+    system = world.systems[both[0].system_id]
+    others = [
+        replace(telling, manner=restated(world.chance, system, telling.manner, place, *telling.names))
+        for place in ("second", "third")
+    ]
     facts = []
     for record in question.contrast.both:
         system = world.systems[record.system_id]
@@ -81,7 +89,7 @@ def _measured(world: Sources, question: ContrastQuestion) -> tuple[VariantFact, 
             VariantFact(
                 draft=fact_draft(world, question, record, True, "", ""),
                 holds=record is question.contrast.yes,
-                setting=setting_of(world, record, telling),
+                settings=tuple(setting_of(world, record, one) for one in (telling, *others)),
                 definition=definition_of(world, system, question.predicate, *telling.names),
                 says=tuple(statements[True]),
                 denies=tuple(statements[False]),
@@ -112,9 +120,10 @@ def _orbits(world: Sources, steps: iterate.Steps, name: str) -> Iterator[Variant
     key = (iterate.KIND, name)
     chosen = iterate.MAPS[steps.chosen]
     equations = chosen.equations.format(a=steps.a, b=steps.b)
-    intro = world.chance.pick(iterate.SETTINGS, "setting", *key)
+    intros = [world.chance.pick(iterate.SETTINGS, "setting", *key, place) for place in ("", "second", "third")]
     for start, at_first in zip(steps.starts, (True, False), strict=True):
-        setting = intro.format(equations=equations, start=iterate.start_text(chosen.variables, start))
+        stated = iterate.start_text(chosen.variables, start)
+        settings = tuple(intro.format(equations=equations, start=stated) for intro in intros)
         for step, above in zip(steps.steps, (at_first, not at_first), strict=True):
             words = {"x": chosen.variables[0], "k": str(step), "c": str(steps.threshold)}
             by_polarity = {
@@ -131,7 +140,7 @@ def _orbits(world: Sources, steps: iterate.Steps, name: str) -> Iterator[Variant
                 predicate="IterateAbove",
             )  # fmt: skip
             idle = world.chance.pick(GENERAL, "idle", *key)
-            yield VariantFact(draft, above, setting, "", by_polarity[True], by_polarity[False], idle)
+            yield VariantFact(draft, above, settings, "", by_polarity[True], by_polarity[False], idle)
 
 
 def _derived(world: Sources, fact: BaseFact) -> VariantFact:
@@ -142,7 +151,7 @@ def _derived(world: Sources, fact: BaseFact) -> VariantFact:
     return VariantFact(
         draft=draft,
         holds=fact.label,
-        setting=fact.setting,
+        settings=(fact.setting,),
         definition=fact.definition,
         says=tuple(AskedClaim(text) for text in fact.says),
         denies=tuple(AskedClaim(text) for text in fact.denies),
