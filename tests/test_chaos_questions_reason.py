@@ -262,7 +262,8 @@ def test_base_facts_come_in_squares_about_systems_of_no_item(
         partner, twin = by_name[fact.partner], by_name[fact.twin]
         assert partner.pair == twin.pair == fact.pair
         assert partner.label is twin.label is not fact.label
-        assert (partner.says, twin.setting) == (fact.says, fact.setting)
+        assert (partner.says, partner.definition) == (fact.says, fact.definition)
+        assert _equations(twin.setting) == _equations(fact.setting) != _equations(partner.setting)
         assert len(fact.says) == len(fact.denies) >= 8
     assert set(Counter(fact.pair for fact in facts).values()) == {4}
     items = {_equations(draft.question) for bundle in made for draft in bundle}

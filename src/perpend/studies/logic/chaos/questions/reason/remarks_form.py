@@ -74,8 +74,8 @@ def potential(quantity: str, names: Sequence[str]) -> Remark:
                 f"the system is not the gradient flow that runs downhill on V = {quantity}",
             ),
             (
-                f"V = {quantity} is a potential of the flow, {sense}",
-                f"V = {quantity} is not a potential of the flow, {sense}",
+                f"the function V = {quantity} is a potential of the flow, {sense}",
+                f"the function V = {quantity} is not a potential of the flow, {sense}",
             ),
             (
                 f"the right-hand sides are the components of minus the gradient of V = {quantity}",
