@@ -254,11 +254,8 @@ _KAPLAN_YORKE = (
         "negative, counts them, and adds to the count that sum divided by the size of the next exponent."
     ),
     (
-        (
-            "Let S be the sum of the j largest Lyapunov exponents, with j as large as possible while S is not "
-            "negative; the "
-        ),
-        "Kaplan–Yorke dimension is then j plus S divided by the size of the exponent that follows.",
+        "Let S be the sum of the j largest Lyapunov exponents, with j as large as possible while S is not negative; "
+        "the Kaplan–Yorke dimension is then j plus S divided by the size of the exponent that follows."
     ),
 )
 _CYCLE = {
