@@ -48,7 +48,7 @@ def woven(pattern: str, **slots: Sequence[str]) -> tuple[str, ...]:
 
 
 def _filled(form: str, marks: Sequence[str], option: str) -> str:
-    article = "an" if option[0] in "aeiou" else "a"
+    article = "an" if option.startswith(("a", "e", "i", "o", "u")) else "a"
     words = option, capital(option), f"{article} {option}", f"{capital(article)} {option}"
     for mark, word in zip(marks, words, strict=True):
         form = form.replace(mark, word)

@@ -123,7 +123,8 @@ _SUBJECTS = {
             "the orbit that begins there", "the trajectory from there"),
 }  # fmt: skip
 _TYPICAL = ("a typical orbit", "its typical orbit", "an orbit from a typical start", "the orbit of a typical start",
-            "a typical trajectory", "the orbit of a typical initial state", "an orbit with a typical start")  # fmt: skip
+            "a typical trajectory", "the orbit of a typical initial state",
+            "an orbit with a typical start")  # fmt: skip
 """An orbit where no start is stated."""
 _FAR = {
     SYSTEM: ("the system described below", "the system given below", "the following system", "the system below"),

@@ -362,9 +362,8 @@ _ANY: Mapping[str, tuple[str, ...]] = {
         "By dissipative is meant that small volumes shrink on average: all Lyapunov exponents together are below zero.",
         (
             "A motion counts as dissipative here if small volumes around it shrink on average, so that the "
-            "exponents sum to "
+            "exponents sum to less than zero."
         ),
-        "less than zero.",
         "Here dissipative means that the Lyapunov exponents have a negative sum, so that volumes shrink on average.",
     ),
     "PositiveLargestLyapunov": ("",),

@@ -24,7 +24,7 @@ KINDS: Mapping[str, Callable[[Stem], Quartet | None]] = {
 }
 QUARTETS = 300
 """Quartets of generated systems in each kind, four items each."""
-FACT_QUARTETS = 70
+FACT_QUARTETS = 80
 """Quartets of base facts in each kind, four facts each."""
 _STEPS = (10, 14, 18, 23)
 

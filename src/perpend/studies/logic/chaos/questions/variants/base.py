@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -25,15 +26,17 @@ from perpend.studies.logic.chaos.questions.draft import Draft
 from perpend.studies.logic.chaos.questions.frames import AskedClaim
 from perpend.studies.logic.chaos.questions.reason.bundles import base_facts
 from perpend.studies.logic.chaos.questions.reason.facts import BaseFact
+from perpend.studies.logic.chaos.questions.reason.reading import parse
 from perpend.studies.logic.chaos.questions.settings import restated, subjects
-from perpend.studies.logic.chaos.questions.variants.voices import BOUNDED, ELSEWHERE, GENERAL, SHRINKING
+from perpend.studies.logic.chaos.questions.variants.voices import BOUNDED, ELSEWHERE, GENERAL, SHRINKING, STATED
 from perpend.studies.logic.chaos.questions.wordings import WORDINGS
 from perpend.studies.logic.chaos.questions.world import Sources
 
 ORBITS = {PARAPHRASE: 34, PERTURBATION: 28, LURE: 110}
 """How many squares of short orbits are kept for each use."""
-_TURNS = (PARAPHRASE, LURE, PERTURBATION, LURE, PARAPHRASE, PERTURBATION, LURE, PARAPHRASE, LURE, PERTURBATION)
+_TURNS = (*(LURE, PARAPHRASE, LURE, PARAPHRASE, PERTURBATION) * 2, *(LURE, PARAPHRASE, PERTURBATION) * 3, LURE)
 """What the squares of facts from equations are for, in turn."""
+_HEAD = re.compile(r"\bd(\w+)/dt = |\b(\w+)' = |\b(\w+)\[n\+1\] = |\b(\w+) -> ")
 _ELSEWHERE = ("Chaotic", "Periodic", "QuasiPeriodic", "FixedPointAttractor")
 
 
@@ -65,7 +68,7 @@ def groups(world: Sources, use: str) -> Iterator[tuple[VariantFact, ...]]:
     squares = [list(square) for _, square in groupby(base_facts(world), key=lambda fact: fact.pair)]
     for place, square in enumerate(squares):
         if _TURNS[place % len(_TURNS)] == use:
-            yield tuple(_derived(world, fact) for fact in square)
+            yield tuple(_derived(world, fact, str(number % 2)) for number, fact in enumerate(square))
 
 
 def _measured(world: Sources, question: ContrastQuestion) -> tuple[VariantFact, ...]:
@@ -143,7 +146,23 @@ def _orbits(world: Sources, steps: iterate.Steps, name: str) -> Iterator[Variant
             yield VariantFact(draft, above, settings, "", by_polarity[True], by_polarity[False], idle)
 
 
-def _derived(world: Sources, fact: BaseFact) -> VariantFact:
+def equations_in(setting: str) -> tuple[str, bool]:
+    """The equations of a setting as it writes them, and whether they are those of a map."""
+    heads = list(_HEAD.finditer(setting))
+    known = {next(filter(None, head.groups())) for head in heads} | {"t"}
+    end = parse(setting, heads[-1].end(), known)[1]
+    return setting[heads[0].start() : end], heads[0].lastindex in (3, 4)
+
+
+def _restated(world: Sources, fact: BaseFact, column: str) -> tuple[str, ...]:
+    """The setting, and two others with the same equations; the same words for the two systems of a statement."""
+    equations, is_map = equations_in(fact.setting)
+    forms = STATED["map" if is_map else "flow"]
+    others = (world.chance.pick(forms, "restated", fact.pair, column, place) for place in ("second", "third"))
+    return fact.setting, *(form.format(equations=equations) for form in others)
+
+
+def _derived(world: Sources, fact: BaseFact, column: str) -> VariantFact:
     draft = Draft(
         stratum="reason", family=fact.family, kind=fact.kind, form="", question="", label=fact.label,
         pair=f"{KIND}|{fact.pair}", grade=fact.grade, predicate=fact.predicate,
@@ -151,7 +170,7 @@ def _derived(world: Sources, fact: BaseFact) -> VariantFact:
     return VariantFact(
         draft=draft,
         holds=fact.label,
-        settings=(fact.setting,),
+        settings=_restated(world, fact, column),
         definition=fact.definition,
         says=tuple(AskedClaim(text) for text in fact.says),
         denies=tuple(AskedClaim(text) for text in fact.denies),

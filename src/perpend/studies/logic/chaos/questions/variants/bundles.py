@@ -121,7 +121,7 @@ def _perturbed(chance: Chance, column: Column) -> Iterator[Draft]:
 def _formatted(chance: Chance, key: Sequence[str], fact: VariantFact, statement: AskedClaim) -> str:
     forms = [form for form in FORMATS if begins_sentence(statement.claim) or "{Claim}" not in form]
     form = chance.pick(forms, "format", *key)
-    return form.format(setting=_block(fact), claim=statement.claim, Claim=capital(statement.claim))
+    return form.format(setting=_block(fact, 1), claim=statement.claim, Claim=capital(statement.claim))
 
 
 def _lured(chance: Chance, column: Column) -> Iterator[Draft]:

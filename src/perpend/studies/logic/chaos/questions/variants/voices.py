@@ -118,14 +118,31 @@ def _weighty() -> tuple[str, ...]:
     forms: list[str] = []
     for who in _WEIGHTY:
         noun = who.split()[-1]
-        own = (f"Is the {noun} right?", f"Is the {noun} correct?", f"Can one rely on the {noun} here?")
-        forms += woven("<A who> <says> that {claim}. <end>", who=(who,), says=_WEIGHTY_SAYS, end=(*_SHORT, *own))
+        forms += woven("<A who> <says> that {claim}. <end>", who=(who,), says=_WEIGHTY_SAYS, end=(
+            *_SHORT[:4], *woven("<End>?", end=(
+                f"is the {noun} right", f"is the {noun} correct", f"can one rely on the {noun} here",
+                f"is the {noun} right about this", f"is the {noun} right here", f"is the {noun} correct here",
+                f"would you agree with the {noun}", f"do you agree with the {noun}",
+                f"is the {noun} to be believed here", f"has the {noun} got it right"))))  # fmt: skip
     return tuple(forms)
 
 
 VOICES = (
     *_weighty(),
-    *woven("<Who> <say> that {claim}. <end>", who=_MANY, say=_MANY_SAY, end=(*_SHORT, "Are they right?")),
+    *woven(
+        "<Who> <say> that {claim}. <end>",
+        who=_MANY,
+        say=_MANY_SAY,
+        end=(
+            *_SHORT[:4],
+            "Are they right?",
+            "Are they correct?",
+            "Have they got it right?",
+            "Are they to be believed here?",
+            "Would you agree with them?",
+            "Do you agree with them?",
+        ),
+    ),
     *woven("<Seems> that {claim}. <end>", seems=_SEEMS, end=_SHORT),
 )
 """A voice with weight that makes the claim; it is right as often as wrong."""
@@ -178,3 +195,23 @@ GENERAL = (
     *woven("<What> can mislead the eye.", what=("short formulas", "a few plotted points", "familiar equations")),
 )  # fmt: skip
 """True, and no help."""
+
+_THINGS = {"flow": ("system", "model", "dynamical system"), "map": ("map", "recursion", "iteration", "model")}
+_CONSIDER = ("consider", "take", "look at", "think of", "we study", "we look at", "you are given", "let us take",
+             "suppose we are given", "this is about")  # fmt: skip
+STATED = {
+    kind: (
+        *woven("<Consider> the <thing><given> {equations}.", consider=_CONSIDER, thing=things,
+               given=("", " given by", " defined by", " with")),
+        *woven("The <thing> <here> {equations}.", thing=things, here=(
+            "under study is", "in question is", "of this exercise is", "on the board is", "at hand is", "reads",
+            "of interest is", "to be looked at is")),
+        *woven("<A thing> <obeys> {equations}.", thing=things, obeys=(
+            "is given by", "is defined by", "has the form", "is written as", "is set up as")),
+        *woven("<Who> <studies> the <thing> {equations}.", thing=things, who=(
+            "a student", "a colleague", "a reader", "an engineer", "a lecturer", "somebody", "a biologist",
+            "a research group"), studies=("studies", "considers", "writes down", "works with", "looks at")),
+    )
+    for kind, things in _THINGS.items()
+}  # fmt: skip
+"""Sentences that state equations, of a flow and of a map."""
