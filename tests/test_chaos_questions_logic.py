@@ -189,7 +189,7 @@ ASKED = "S is grey. Does it follow that S is {}?"
         ("That a system is red implies that it is grey.", False, False),
         ("The only systems that are grey are red ones.", True, False),
         ("The only systems that are red are grey ones.", False, False),
-        ("Not one of the grey systems are red.", False, True),
+        ("Not one of the grey systems is red.", False, True),
         ("The systems that are grey are exactly those that are not red.", False, True),
         ("No system both is grey and is not red.", True, False),
         ("It is not the case that all systems that are grey are red.", False, False),

@@ -135,7 +135,8 @@ _SO = (
 )
 _NO_SUCH = (
     rf"(?:there (?:is|exists) no {_N} that|there is not a single {_N} that|(?:it never happens|it cannot happen|it "
-    rf"is impossible|it is out of the question) that {_OF}|one (?:never meets|will not find|never comes across) {_OF} that)"
+    rf"is impossible|it is out of the question) that {_OF}|one (?:never meets|will not find|never comes across) "
+    rf"{_OF} that)"
 )
 _NO_WAY = "(?:it is impossible|there is no way)"
 _ONE_OF = "of (?:two things|the following|these two things) is true:"
@@ -146,7 +147,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "iff",
         (
-            rf"{_OF} (?P<g>{THIRD}) (?:if and only if|if, and only if,|exactly when|precisely when|when, and only when,|"
+            rf"{_OF} (?P<g>{THIRD}) (?:if and only if|if, and only if,|exactly when|precisely when|when, and "
+            rf"only when,|"
             rf"in exactly those cases in which) it (?P<t>{THIRD})"
         ),
     ),
@@ -203,7 +205,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
     ),
     ("none", rf"(?:no|not a single|not one) {_N} (?:that|which) (?P<g>{_ALL}) (?P<t>{THIRD})"),
-    ("none", rf"not one of the {_N} that (?P<g>{_PLURAL}) (?P<t>{_PLURAL})"),
+    ("none", rf"not one of the {_N} that (?P<g>{_PLURAL}) (?P<t>{THIRD})"),
     ("if", rf"(?:no {_N} can|it is impossible for {_OF} to) (?P<g>{_BASE}) unless it (?P<t>{THIRD})"),
     ("none", rf"no {_N} can (?P<g>{_BASE}) if it (?P<t>{THIRD})"),
     ("none", rf"{_NO_WAY} for {_OF} to (?P<t>{_BASE}) {_WHERE} it (?P<g>.+)"),
@@ -224,7 +226,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("if", rf"{_EVERY} (?P<a>[\w-]+) {_N} (?P<t>{THIRD})"),
     ("if", rf"(?:all|all the|without exception, all) (?P<a>[\w-]+) {_N} (?P<t>{_PLURAL})"),
     ("none", rf"(?:no|not a single|not one) (?P<a>[\w-]+) {_N} (?P<t>{THIRD})"),
-    ("none", rf"not one of the (?P<a>[\w-]+) {_N} (?P<t>{_PLURAL})"),
+    ("none", rf"not one of the (?P<a>[\w-]+) {_N} (?P<t>{THIRD})"),
     ("only", rf"only (?P<a>[\w-]+) {_N} (?P<t>{_PLURAL})"),
     ("if", rf"{_EVERY} {_N} (?P<t>(?:either )?{THIRD} or {THIRD}, (?:or|but not|but never) both)"),
     ("if", rf"(?:whatever {_N} one takes,|given any {_N},|take any {_N}:|for every {_N} it holds that) it (?P<t>.+)"),

@@ -84,12 +84,14 @@ _ASKED_AHEAD: Mapping[str, str] = {
 _THESE = "do (?:these statements|the statements|these premises)"
 _GIVEN = ", (?:given these statements|given only this|if all this holds|on this basis alone),"
 _MORE_STEMS: Mapping[str, str] = {
-    "excluded": rf"{_THESE} (?:rule out|exclude|refute the claim|make it impossible) that|is it (?:impossible|out of the "
+    "excluded": rf"{_THESE} (?:rule out|exclude|refute the claim|make it impossible) that|is it "
+    rf"(?:impossible|out of the "
     rf"question|certainly false){_GIVEN} that",
     "consistent": rf"is it (?:possible|conceivable){_GIVEN} that|{_THESE} (?:allow|permit|leave it possible) that",
     "decided": rf"{_THESE} (?:settle|decide|determine) whether|(?:can one|is it possible to) (?:tell|say|find out|work "
     r"out) from (?:this|these statements|what is stated) whether",
-    "follows": r"does it follow(?: logically)?(?: from (?:this|these statements|what is stated|all this))? that|(?:can|may) "
+    "follows": r"does it follow(?: logically)?(?: from (?:this|these statements|what is stated|all this))? "
+    r"that|(?:can|may) "
     r"one (?:conclude|infer|deduce)(?: from this| from these statements| with certainty)? that|(?:is it|would it be) "
     r"(?:correct|valid|legitimate) to (?:conclude|infer|deduce)(?: from this| from these statements)? that|"
     rf"{_THESE} (?:imply|prove|entail|guarantee|establish|show) that",
@@ -102,13 +104,16 @@ _PERSON = "(?:the (?:student|colleague|reader|classmate|tutor|visitor|assistant|
 _OF_PERSON: Mapping[str, re.Pattern[str]] = {
     kind: re.compile(pattern.replace("PERSON", _PERSON))
     for kind, pattern in {
-        "follows": "must PERSON be right|is PERSON bound to be right|do the statements prove PERSON right|does it follow "
+        "follows": "must PERSON be right|is PERSON bound to be right|do the statements prove PERSON right|does "
+        "it follow "
         "that PERSON is right",
-        "excluded": "must PERSON be wrong|is PERSON bound to be wrong|do the statements prove PERSON wrong|does it follow "
+        "excluded": "must PERSON be wrong|is PERSON bound to be wrong|do the statements prove PERSON wrong|does "
+        "it follow "
         "that PERSON is wrong",
         "consistent": "could PERSON be right, if the statements hold|can PERSON be right without contradiction to the "
         "statements|do the statements allow PERSON to be right",
-        "decided": "do the statements settle whether PERSON is right|can one tell from the statements whether PERSON is "
+        "decided": "do the statements settle whether PERSON is right|can one tell from the statements whether "
+        "PERSON is "
         "right|are the statements enough to decide whether PERSON is right",
     }.items()
 }
@@ -119,22 +124,30 @@ _CLAIM = re.compile(
 )
 _FACTS = rf"(?P<facts>{THIRD}(?:, {THIRD})*(?: and {THIRD})?)"
 _FACT = re.compile(
-    r"(?:(?:it is (?:given|known|agreed|certain|granted|stated|a fact)|we (?:are told|know)|suppose (?:further|also)|it has "
-    r"been checked|it may be taken as known|the (?:lab book|inventory|service record|log) (?:says|states|notes|confirms)|"
+    r"(?:(?:it is (?:given|known|agreed|certain|granted|stated|a fact)|we (?:are told|know)|suppose "
+    r"(?:further|also)|it has "
+    r"been checked|it may be taken as known|the (?:lab book|inventory|service record|log) "
+    r"(?:says|states|notes|confirms)|"
     r"an? (?:inspection|recent test|visual check) has (?:confirmed|shown)) that |(?:in addition|moreover|furthermore|"
     r"besides|also|according to (?:its data sheet|the inventory|the service record|the technician)), )?"
     rf"(?P<who>.+?) {_FACTS}"
 )
 _FACT_OF = re.compile(
-    rf"(?:of (?P<of>.+?) it is (?:known|said|given) that|as for (?P<as>.+?),|about (?P<about>.+?) we are told that) it {_FACTS}"
+    rf"(?:of (?P<of>.+?) it is (?:known|said|given) that|as for (?P<as>.+?),|about (?P<about>.+?) we are told "
+    rf"that) it {_FACTS}"
 )
 _FRAME = re.compile(
-    r"(?:suppose only|assume only|(?:suppose|assume|accept|grant|take as given) (?:the |what )|take the|take these|take "
-    r"one|here is a|work only|let the|let \w and|let \w be|for this exercise|the statements below|nothing but the|imagine "
-    r"a|a lecturer|an exercise sheet|suppose that exactly|suppose that the following|treat the|only the following may|a "
+    r"(?:suppose only|assume only|(?:suppose|assume|accept|grant|take as given) (?:the |what )|take the|take "
+    r"these|take "
+    r"one|here is a|work only|let the|let \w and|let \w be|for this exercise|the statements below|nothing but "
+    r"the|imagine "
+    r"a|a lecturer|an exercise sheet|suppose that exactly|suppose that the following|treat the|only the "
+    r"following may|a "
     r"laboratory keeps|a technician has|an inventory of|the technical words|the terms are|some of the words are|do not "
-    r"look|set aside|forget what|what you know|leave aside|there is an? [\w-]+,? [\w ]+$|there are two|two [\w-]+ (?:are "
-    r"at hand|stand on|go by)|\w+ (?:and \w+ each bring|brings) |the rules are|here are the rules|these are the rules|the "
+    r"look|set aside|forget what|what you know|leave aside|there is an? [\w-]+,? [\w ]+$|there are two|two "
+    r"[\w-]+ (?:are "
+    r"at hand|stand on|go by)|\w+ (?:and \w+ each bring|brings) |the rules are|here are the rules|these are the "
+    r"rules|the "
     r"rules that hold|what holds in general|in general the following).*"
 )
 _MARK = re.compile(r"(?:\(\d+\)|\[\d+\]|(?:rule|statement|premise|assumption) \d+:) ")

@@ -128,7 +128,11 @@ LAB_FACT_LEADS = (
          "According to the technician,"),
         ("{who} {facts}.",),
     ),
-    *_joined(("An inspection", "A recent test", "A visual check"), ("has confirmed", "has shown"), ("that {who} {facts}.",)),
+    *_joined(
+        ("An inspection", "A recent test", "A visual check"),
+        ("has confirmed", "has shown"),
+        ("that {who} {facts}.",),
+    ),
 )  # fmt: skip
 PEOPLE: Mapping[str, str] = {
     "A student": "the student",

@@ -194,7 +194,7 @@ NOT_FORMS = (
 )
 """For a consequence that is denied."""
 NOT_SINGLE_FORMS = (
-    "Not one of the {ns} that {givens} {unthens}.",
+    "Not one of the {ns} that {givens} {unthen}.",
     "{Ns} that {givens} {never_plural}.",
     "For {a}, {giving} excludes {unhaving}.",
     "For {a}, {giving} rules out {unhaving}.",
@@ -211,7 +211,7 @@ ADJECTIVE_FORMS = (
 ADJECTIVE_NOT_FORMS = (
     *_joined(("No", "Not a single", "Not one"), ("{adjective} {n} {unthen}.",)),
     *_joined(("{An_adjective} {n}",), ("{never}.", "cannot {unneed}.")),
-    "Not one of the {adjective} {ns} {unthens}.",
+    "Not one of the {adjective} {ns} {unthen}.",
     "It is impossible for {an_adjective} {n} to {unneed}.",
     "{Adjective} {ns} {never_plural}.",
 )
