@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import TypeAlias
 
 from perpend.errors import DataError
@@ -269,7 +269,7 @@ class ReadCondition:
     witness: bool = False
 
 
-@cache
+@lru_cache(maxsize=256)  # partners have the same rules and are read one after the other
 def rule_of(text: str) -> ReadCondition | None:
     """The rule that a sentence states; None where it is no rule."""
     text = re.sub("(?:there is no way|it is impossible) for it to ", "it cannot ", text)
