@@ -258,7 +258,7 @@ _KAPLAN_YORKE = (
         "the Kaplan–Yorke dimension is then j plus S divided by the size of the exponent that follows."
     ),
 )
-_CYCLE = {
+_CYCLE: Mapping[str, tuple[str, ...]] = {
     "map": (
         "An attracting cycle is a periodic orbit of two points or more that nearby orbits approach.",
         "By an attracting cycle is meant a periodic orbit of at least two points that all nearby orbits approach.",
@@ -276,7 +276,7 @@ _CYCLE = {
         "By an attracting cycle is meant an exactly repeating motion, other than rest, that nearby motions approach.",
     ),
 }
-_PERIODIC = {
+_PERIODIC: Mapping[str, tuple[str, ...]] = {
     "map": (
         "Periodic means that the orbit comes to repeat after two or more iterates; a fixed point does not count.",
         "An orbit counts as periodic here if it comes to repeat after two iterates or more; fixed points are excluded.",
@@ -300,7 +300,7 @@ _PERIODIC = {
         "A motion is called periodic here if it comes to repeat exactly after a finite time, rest excluded.",
     ),
 }
-_TORUS = {
+_TORUS: Mapping[str, tuple[str, ...]] = {
     "map": (
         (
             "Quasi-periodic means bounded, never repeating, and without a positive Lyapunov exponent: the iterates "
@@ -332,10 +332,7 @@ _TORUS = {
             "A motion is called quasi-periodic here if it winds round a torus with incommensurate frequencies, so "
             "that it never repeats."
         ),
-        (
-            "We call a motion quasi-periodic if it never repeats but winds round a torus, with no positive Lyapunov "
-            "exponent."
-        ),
+        "A motion is quasi-periodic if it never repeats but winds round a torus, with no positive Lyapunov exponent.",
         "By quasi-periodic motion is meant motion on a torus with incommensurate frequencies: it never repeats.",
         (
             "Motion counts as quasi-periodic here if it winds round a torus and never repeats, and no exponent "
@@ -378,8 +375,7 @@ _ANY: Mapping[str, tuple[str, ...]] = {
         "Here hyperchaotic motion is bounded, never repeats and has two positive Lyapunov exponents or more.",
     ),
     "FixedPointAttractor": (
-        "",
-        "",
+        *("", ""),
         "A fixed point is stable if all nearby motions approach it.",
         "We call a fixed point stable if every motion that begins near it approaches it.",
         "By a stable fixed point is meant one that all nearby motions approach.",
@@ -387,7 +383,11 @@ _ANY: Mapping[str, tuple[str, ...]] = {
     ),
     "DimensionAboveTwo": _KAPLAN_YORKE,
 }
-_BY_TIME = {"Periodic": _PERIODIC, "AttractingCycle": _CYCLE, "QuasiPeriodic": _TORUS}
+_BY_TIME: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "Periodic": _PERIODIC,
+    "AttractingCycle": _CYCLE,
+    "QuasiPeriodic": _TORUS,
+}
 
 
 def definitions(predicate: str, time: str) -> tuple[str, ...]:
