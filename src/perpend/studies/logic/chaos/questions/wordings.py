@@ -288,14 +288,8 @@ _PERIODIC: Mapping[str, tuple[str, ...]] = {
     "flow": (
         "Periodic means that, after a transient, the motion repeats exactly after a finite time; rest does not count.",
         "A motion counts as periodic here if in the end it repeats exactly after a finite time; rest is excluded.",
-        (
-            "By a periodic motion is meant one that comes to repeat itself exactly, with a finite period; rest "
-            "is left out."
-        ),
-        (
-            "We call a motion periodic if, transients apart, it repeats exactly after some finite time and is "
-            "more than rest."
-        ),
+        "By a periodic motion is meant one that comes to repeat itself exactly after a finite time; rest is left out.",
+        "We call a motion periodic if, transients apart, it repeats exactly after a finite time and is not rest.",
         "Here a periodic motion is one that, after transients, repeats exactly; a state of rest is none.",
         "A motion is called periodic here if it comes to repeat exactly after a finite time, rest excluded.",
     ),
