@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,7 +27,7 @@ from perpend.studies.logic.chaos.questions.compute.iterate import MAPS, iterate_
 from perpend.studies.logic.chaos.questions.compute.relabel import relabel
 from perpend.studies.logic.chaos.questions.compute.windows import least_period
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import AFTER, BEFORE, AskedClaim, begins_sentence, layout
+from perpend.studies.logic.chaos.questions.frames import AFTER, AskedClaim, begins_sentence, layout
 from perpend.studies.logic.chaos.questions.grammar import mistake
 from perpend.studies.logic.chaos.questions.settings import IRRATIONAL, decimals, plain_number
 from perpend.studies.logic.chaos.questions.world import Sources, sources
@@ -127,10 +128,23 @@ def test_each_period_is_right_as_often_as_wrong(drafts: list[Draft]) -> None:
         assert sum(own) * 2 == len(own)
 
 
-def test_layouts_are_many(drafts: list[Draft]) -> None:
+def test_layouts_are_many_and_of_all_groups(drafts: list[Draft]) -> None:
     used = Counter(draft.form for draft in drafts)
-    assert len(used) == len(AFTER) + len(BEFORE)
-    assert max(used.values()) < 0.05 * len(drafts)
+    assert {form.removeprefix("first ").rpartition(" ")[0] for form in used} == set(AFTER)
+    assert len(used) > 800
+    assert max(used.values()) < 0.1 * len(drafts)
+
+
+def test_every_layout_is_well_written_and_denies_nothing() -> None:
+    words = {"claim": "the map is odd", "Claim": "The map is odd", "asks": "is the map odd", "Asks": "Is the map odd"}
+    for forms in AFTER.values():
+        assert len(set(forms)) == len(forms)
+        for form in forms:
+            text = form.format(**words)
+            assert mistake(f"Consider a map. {text}") is None, text
+            assert not {"not", "never", "wrong", "false"} & set(
+                re.findall(r"\w+", re.sub(r"(?i)true (?:or|and) false|right or wrong", "", text))
+            )
 
 
 def _numbers(draft: Draft, world: Sources) -> list[float]:
@@ -249,6 +263,6 @@ def test_a_claim_that_begins_with_a_symbol_never_begins_a_sentence() -> None:
     assert begins_sentence("a stable fixed point is reached")
     assert not begins_sentence("x[3] lies above 0.2")
     assert not begins_sentence("r = 3.2 leads to chaos")
-    forms = {layout(Chance(), (str(n),), AskedClaim("x[3] lies above 0.2"), "A setting.")[0] for n in range(900)}
-    assert not forms & {"following_true", "true_or_false_mark"}
-    assert len(forms) > 50
+    texts = [layout(Chance(), (str(n),), AskedClaim("x[3] lies above 0.2"), "A setting.")[1] for n in range(900)]
+    assert not any("X[3]" in text for text in texts)
+    assert len(set(texts)) > 400

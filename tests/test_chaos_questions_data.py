@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from perpend.errors import DataError
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.data import bundles as made
-from perpend.studies.logic.chaos.questions.data.layouts import COUNT, laid_out
+from perpend.studies.logic.chaos.questions.data.layouts import LAYOUTS, ORDERS, laid_out
 from perpend.studies.logic.chaos.questions.data.orbit import least_period
 from perpend.studies.logic.chaos.questions.data.relabel import relabel
 from perpend.studies.logic.chaos.questions.data.sheet import Dice, clause, inquiry, shown, squared
@@ -61,7 +61,9 @@ def test_a_bundle_is_a_square_of_two_data_sets_by_two_claims(bundles: list[tuple
     assert len({bundle[0].pair for bundle in bundles}) == len(bundles)
     for bundle in bundles:
         assert [d.label for d in bundle] == [True, False, False, True]
-        assert len({(d.pair, d.form, d.kind, d.family, d.grade, d.predicate) for d in bundle}) == 1
+        assert len({(d.pair, d.kind, d.family, d.grade, d.predicate) for d in bundle}) == 1
+        # The same claim about both sets of data is laid out alike.
+        assert [d.form for d in bundle[:2]] == [d.form for d in bundle[2:]]
 
 
 def test_questions_differ_and_are_well_written(drafts: list[Draft]) -> None:
@@ -106,7 +108,7 @@ def test_another_key_gives_other_questions(drafts: list[Draft]) -> None:
 
 
 TURNS = {
-    " above ": " below ",
+    " is above ": " is below ",
     "larger than": "smaller than",
     "smaller than": "larger than",
     "two indicators agree": "two indicators disagree",
@@ -121,7 +123,11 @@ def test_a_turned_claim_turns_the_label(drafts: list[Draft]) -> None:
     """Planted: words of a TRUE claim are changed after the label was given; the second reading must say so."""
     turned, read = 0, ("agreement", "bifurcation", "orbit", "series")
     for draft in drafts:
-        claim = draft.question.partition("True or false: ")[2].partition(". ")[0]
+        found = re.search(
+            r"(?:(?:False|false|wrong): |(?:true|correct|colleague \w+|student \w+) that )(.+?)[.?](?: |$)",
+            draft.question,
+        )
+        claim = found[1] if found else ""
         for words, others in TURNS.items():
             if draft.label and draft.kind in read and claim.count(words) == 1:
                 changed = draft.question.replace(claim, claim.replace(words, others))
@@ -174,9 +180,10 @@ def test_small_parts() -> None:
     assert inquiry("rises|outnumber|falls") == "do rises outnumber falls"
     assert squared("x", ["a", "b"], "", {1: "it|is|one"}, [1, 1], (1, 1)) is None
     assert squared("x", ["a", "b"], "", {1: "it|is|one"}, [1, 2], (1, 1)) is None
-    texts = {laid_out(layout, "Data.", "Rule.", "it|is|so") for layout in range(COUNT)}
-    assert len(texts) == COUNT
-    assert all("Data." in text and "Rule." in text for text in texts)
+    frames = [frame for some in LAYOUTS.values() for frame in some]
+    texts = {laid_out(frame, order, "Data.", "Rule.", "it|is|so") for frame in frames for order in ORDERS}
+    assert len(texts) == 2 * len(frames) > 1000
+    assert all("Data." in text and "Rule." in text and mistake(text) is None for text in texts)
 
 
 def test_a_clue_points_the_right_way_in_half_of_the_bundles() -> None:

@@ -69,7 +69,17 @@ def test_bundles_are_balanced_and_share_what_does_not_decide(made: list[tuple[Dr
     for bundle in made:
         assert len(bundle) in (4, 8)
         assert sum(draft.label for draft in bundle) * 2 == len(bundle)
-        assert len({(draft.pair, draft.kind, draft.grade, draft.form) for draft in bundle}) == 1
+        assert len({(draft.pair, draft.kind, draft.grade) for draft in bundle}) == 1
+        for yes, no in zip(bundle[::2], bundle[1::2], strict=True):
+            assert (yes.label, no.label, yes.form) == (True, False, no.form)
+            assert _rules_of(yes) == _rules_of(no)
+
+
+def _rules_of(draft: Draft) -> list[str]:
+    sentences = re.split(r"(?<=[.?]) (?=[A-Z(\[])", draft.question)
+    return [
+        sentence for sentence in sentences if read_as_rule(re.sub(r"^(?:[(\[]\d+[)\]]|[A-Z]\w+ \d+:) ", "", sentence))
+    ]
 
 
 def test_questions_are_written_well_and_once(items: list[Draft]) -> None:
@@ -80,7 +90,7 @@ def test_questions_are_written_well_and_once(items: list[Draft]) -> None:
 def test_there_are_many_frames(items: list[Draft]) -> None:
     for family in ("fol_inference", "multi_hop"):
         frames = {_masked(draft.question) for draft in items if draft.family == family}
-        assert len(frames) >= 150
+        assert len(frames) >= 1000
 
 
 def _masked(question: str) -> str:
@@ -162,6 +172,28 @@ ASKED = "S is grey. Does it follow that S is {}?"
         ("A system is red exactly when it is not grey.", False, True),
         ("Some systems that are grey are red.", False, False),
         ("Not every system that is grey is red.", False, False),
+        ("A system is red except when it is not grey.", True, False),
+        ("Except when a system is grey, it is red.", False, False),
+        ("A system cannot be grey without being red.", True, False),
+        ("A system cannot be red if it is grey.", False, True),
+        ("No system can be red unless it is grey.", False, False),
+        ("Being red is necessary for a system to be grey.", True, False),
+        ("Being red is sufficient for a system to be grey.", False, False),
+        ("For a system, being grey excludes being red.", False, True),
+        ("For a system, being red follows from being grey.", True, False),
+        ("It is impossible for a system that is grey to be red.", False, True),
+        ("When a system is grey, there is no way for it to be red.", False, True),
+        ("If a system is grey, it is bound to be red.", True, False),
+        ("Whenever a system is grey, the system is never red.", False, True),
+        ("That a system is red is guaranteed if it is grey.", True, False),
+        ("That a system is red implies that it is grey.", False, False),
+        ("The only systems that are grey are red ones.", True, False),
+        ("The only systems that are red are grey ones.", False, False),
+        ("Not one of the grey systems is red.", False, True),
+        ("The systems that are grey are exactly those that are not red.", False, True),
+        ("No system both is grey and is not red.", True, False),
+        ("It is not the case that all systems that are grey are red.", False, False),
+        ("Grey systems are never red.", False, True),
         ("If a system is grey and is old, then it is red.", False, False),
         ("If a system is grey or is old, then it is red.", True, False),
         ("If a system is grey, it is red or is old, or both.", False, False),

@@ -15,8 +15,17 @@ from perpend.stats.gate import FloatArray
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.draft import Draft
 from perpend.studies.logic.chaos.questions.grammar import mistake
+from perpend.studies.logic.chaos.questions.reason import definitions
 from perpend.studies.logic.chaos.questions.reason.bundles import base_facts, bundles
 from perpend.studies.logic.chaos.questions.reason.facts import BaseFact
+from perpend.studies.logic.chaos.questions.reason.layouts import (
+    CLAIMS,
+    NAMED_SETTINGS,
+    PLAIN,
+    SETTINGS,
+    TURNED,
+    WHOLE,
+)  # fmt: skip
 from perpend.studies.logic.chaos.questions.reason.named import read_polynomials
 from perpend.studies.logic.chaos.questions.reason.poly import Poly, plain
 from perpend.studies.logic.chaos.questions.reason.reading import read_system
@@ -75,8 +84,51 @@ def test_there_are_many_sentence_frames(made: list[tuple[Draft, ...]]) -> None:
     for draft in (draft for bundle in made for draft in bundle):
         words = re.sub(r"\S*[\d=^>()'\[\]]\S*|\b[a-z]\b", "#", read_system(draft.question).rest)
         frames[draft.family].add(re.sub(r"(?:[-+,.;:]|#|\s)+", " ", words))
-    assert len(frames["atomic"]) >= 300
-    assert len(frames["extended_systems"]) >= 200
+    assert len(frames["atomic"]) >= 2000
+    assert len(frames["extended_systems"]) >= 900
+
+
+def test_a_statement_about_both_systems_is_laid_out_alike(made: list[tuple[Draft, ...]]) -> None:
+    for bundle in made:
+        for one, other in (bundle[:2], bundle[2:]):
+            assert one.label is not other.label
+            assert (one.form, one.polarity) == (other.form, other.polarity)
+
+
+RIGHT = "the divergence of the vector field is -13.5 at every point"
+"""A truth about the equations below, and a denial that is false."""
+WRONG = f"the fixed point at {STATES} does not count as unstable"
+
+
+@pytest.mark.parametrize(("claim", "truth"), [(RIGHT, True), (WRONG, False)])
+def test_every_layout_is_well_written_and_read_again(claim: str, truth: bool) -> None:
+    for frame in (frame for some in CLAIMS.values() for frame in some):
+        question = f"Consider the flow {LORENZ}. {frame.format(claim=claim)}"
+        assert mistake(question) is None, question
+        assert text_truth(question) is (truth != (frame in TURNED)), question
+    for frame in WHOLE:
+        question = frame.format(noun="flow", eq=LORENZ, claim=claim)
+        assert mistake(question) is None, question
+        assert text_truth(question) is truth, question
+
+
+def test_every_setting_is_well_written_and_read_again() -> None:
+    words = {"noun": "flow", "one": "a flow", "eq": LORENZ, "name": "Lorenz system", "values": "a = 1, b = 2.5"}
+    for frame in (*SETTINGS, *PLAIN, *NAMED_SETTINGS):
+        question = f"{frame.format(**words)} Is it true that {RIGHT}?"
+        assert mistake(question) is None, question
+        assert text_truth(question), question
+
+
+def test_every_definition_is_well_written_and_set_aside() -> None:
+    told = [getattr(definitions, name) for name in dir(definitions) if name.isupper() and name[0] != "_"]
+    sets = [those for told_one in told for those in (told_one.values() if isinstance(told_one, dict) else (told_one,))]
+    sentences = [sentence for those in sets for sentence in those if sentence]
+    assert len(sentences) > 300
+    for sentence in sentences:
+        assert mistake(sentence) is None, sentence
+        assert text_truth(f"{sentence} Consider the flow {LORENZ}. Is it true that {RIGHT}?"), sentence
+        assert not text_truth(f"Consider the flow {LORENZ}. {sentence} Is it true that {WRONG}?"), sentence
 
 
 def test_the_text_alone_gives_the_same_labels(made: list[tuple[Draft, ...]], world: Sources) -> None:
@@ -210,8 +262,9 @@ def test_base_facts_come_in_squares_about_systems_of_no_item(
         partner, twin = by_name[fact.partner], by_name[fact.twin]
         assert partner.pair == twin.pair == fact.pair
         assert partner.label is twin.label is not fact.label
-        assert (partner.says, twin.setting) == (fact.says, fact.setting)
-        assert min(len(fact.says), len(fact.denies)) >= 3
+        assert (partner.says, partner.definition) == (fact.says, fact.definition)
+        assert _equations(twin.setting) == _equations(fact.setting) != _equations(partner.setting)
+        assert len(fact.says) == len(fact.denies) >= 8
     assert set(Counter(fact.pair for fact in facts).values()) == {4}
     items = {_equations(draft.question) for bundle in made for draft in bundle}
     assert not items & {_equations(fact.setting) for fact in facts}

@@ -52,7 +52,8 @@ def test_there_are_enough_items_results_frames_and_sources(drafts: list[Draft]) 
     assert set(kinds) == set(KINDS)
     assert min(kinds.values()) >= 300
     assert sum(len(table.results) for table in load_tables()) >= 250
-    assert len({draft.form for draft in drafts}) >= 300
+    assert len({draft.form for draft in drafts}) >= 1000
+    assert len({form.text for form in (*ONE, *TWO, *THREE)}) == len((*ONE, *TWO, *THREE))
     assert len({draft.question for draft in drafts}) == len(drafts)
     assert {draft.grade for draft in drafts} == {1, 2, 3, 4, 5}
     assert sum(draft.family == "regime_transition" for draft in drafts) >= 300
@@ -64,7 +65,9 @@ def test_bundles_are_half_true_and_well_written(made: list[tuple[Draft, ...]]) -
     for bundle in made:
         assert sum(draft.label for draft in bundle) * 2 == len(bundle)
         assert len({draft.pair for draft in bundle}) == 1
-        assert len({(draft.form, draft.grade) for draft in bundle}) == 1
+        # A right and a wrong statement share each wording.
+        wordings = Counter((draft.form, draft.grade, draft.label) for draft in bundle)
+        assert all(wordings[form, grade, not label] == count for (form, grade, label), count in wordings.items())
         # The same words and numbers on both sides: only what belongs to what is different.
         words = {label: Counter(w for d in bundle if d.label is label for w in _words(d)) for label in (True, False)}
         assert words[True] == words[False]

@@ -7,11 +7,23 @@ from collections import Counter
 import pytest
 
 from perpend.errors import DataError
+from perpend.studies.logic.chaos.questions.compute.reading import claims_in
 from perpend.studies.logic.chaos.questions.draft import Draft
+from perpend.studies.logic.chaos.questions.frames import AFTER
 from perpend.studies.logic.chaos.questions.grammar import mistake
+from perpend.studies.logic.chaos.questions.variants.base import equations_in
 from perpend.studies.logic.chaos.questions.variants.bundles import bundles
 from perpend.studies.logic.chaos.questions.variants.relabel import relabel, unframed
-from perpend.studies.logic.chaos.questions.variants.voices import CANCELLED, TURNED
+from perpend.studies.logic.chaos.questions.variants.voices import (
+    BOUNDED,
+    CANCELLED,
+    DISTRACTORS,
+    GENERAL,
+    SHRINKING,
+    STILL,
+    TURNED,
+    VOICES,
+)
 from perpend.studies.logic.chaos.questions.world import Sources, sources
 
 LEAST = {"adversarial": 1000, "consistency_paraphrase": 1200, "perturbation_robustness": 1500}
@@ -105,6 +117,25 @@ def test_a_text_with_another_value_is_refused(world: Sources, drafts: list[Draft
     record = {**draft.as_record("x", "test"), "question": draft.question.replace(" = 2", " = 92")}
     with pytest.raises(DataError):
         relabel(record, world)
+
+
+def test_every_layout_is_found_again() -> None:
+    for form in (*(form for forms in AFTER.values() for form in forms), *VOICES, *STILL):
+        if "sks}" not in form:
+            text = form.format(claim="the origin is a fixed point", Claim="The origin is a fixed point")
+            assert unframed(f"Consider the map x -> 2 x. {text}") == (
+                "Consider the map x -> 2 x.", "the origin is a fixed point")  # fmt: skip
+
+
+def test_sentences_beside_the_point_claim_nothing() -> None:
+    for sentence in (*DISTRACTORS, *GENERAL, *BOUNDED, *SHRINKING):
+        assert mistake(sentence) is None
+        assert claims_in(sentence) == []
+
+
+def test_equations_are_found_in_a_setting() -> None:
+    assert equations_in("A model with x' = y - 2 x and y' = -x^3 is studied.") == ("x' = y - 2 x and y' = -x^3", False)
+    assert equations_in("Take the map x[n+1] = 2 x[n].") == ("x[n+1] = 2 x[n]", True)
 
 
 def test_unframed_reads_the_claim() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 
 from perpend.studies.logic.chaos.questions.chance import Chance
-from perpend.studies.logic.chaos.questions.frames import capital
+from perpend.studies.logic.chaos.questions.frames import capital, woven
 from perpend.studies.logic.chaos.questions.wordings import MOTION, ORBIT, SYSTEM
 from perpend.studies.logic.chaos.records import Record, SystemWords
 
@@ -30,33 +31,41 @@ NOTES = {
 START_SHARE = 0.15
 """How often a start is stated that need not be."""
 
+_LOOK = (
+    "consider", "take", "look at", "let us look at", "we consider", "we study", "we look at", "you are given",
+    "think of", "suppose that we study", "examine", "let us take", "this is about", "the subject is",
+)  # fmt: skip
+_GIVEN = (", given by {equations},", ", defined by {equations},", ", {equations},", ", that is {equations},",
+          ", with the equations {equations},", ", in the form {equations},")  # fmt: skip
+_AT = ("with {values}", "at {values}", "for {values}", "with the values {values}", "with parameters {values}",
+       "in the case {values}")  # fmt: skip
+_LET = (
+    "Let {values}.", "Set {values}.", "Put {values}.", "Choose {values}.", "Fix {values}.", "Take {values}.",
+    "Here {values}.", "Its parameters are {values}.", "The parameters are {values}.", "We set {values}.",
+    "We choose {values}.", "In this example {values}.", "Suppose that {values}.", "The values are {values}.",
+)  # fmt: skip
 WITH_EQUATIONS = (
-    "Consider {name}, given by {equations}, with {values}.",
-    "Take {name}, given by {equations}, at {values}.",
-    "Consider {name}, {equations}, for {values}.",
-    "Consider {name}: {equations}. Let {values}.",
-    "Take {name}: {equations}. The parameters are {values}.",
-    "Let {values} in {name}, which reads {equations}.",
-    "In {name}, defined by {equations}, put {values}.",
-    "In {name}, that is {equations}, set {values}.",
-    "For {name} the equations are {equations}. Fix {values}.",
-    "The equations of {name} are {equations}. Choose {values}.",
-    "With {values}, consider {name}: {equations}.",
-    "The equations {equations} define {name}. Here {values}.",
-    "We look at {name} at {values}, the equations being {equations}.",
-    "A computation is made for {name}, {equations}, with {values}.",
-    "Somebody integrates {name}, {equations}, at {values}.",
-    "Somebody iterates {name}, {equations}, at {values}.",
-    "Fix {values} in {name}, whose equations are {equations}.",
-    "Given are {name}, {equations}, and the values {values}.",
-    "The following is about {name} for {values}. Written out, it is {equations}.",
-    "At {values}, follow {name}: {equations}.",
-    "Start from the equations {equations}, known as {name}, and insert {values}.",
-    "The parameters of {name}, {equations}, are set to {values}.",
-    "{Name} is given by {equations}. Its parameters are {values}.",
-    "{Name} is defined by {equations}. Let {values}.",
-    "{Name} is studied in the form {equations}, with {values}.",
-)
+    *woven("<Look> {name}<given> <at>.", look=_LOOK, given=_GIVEN, at=_AT),
+    *woven("<Look> {name}<given> <let>", look=_LOOK, let=_LET, given=(
+        ", given by {equations}.", ", defined by {equations}.", ": {equations}.", ", that is {equations}.")),
+    *woven("<Put> {values} in {name}, <which> {equations}.", put=("let", "set", "fix", "put", "choose", "insert"),
+           which=("which reads", "whose equations are", "given by", "defined by", "that is")),
+    *woven("<At> {values}, <look> {name}<which> {equations}.", at=("with", "for", "at"), look=_LOOK[:7],
+           which=(":", ", given by", ", defined by", ", that is")),
+    *woven("In {name}, <which> {equations}, <put> {values}.", put=("let", "set", "fix", "put", "choose"),
+           which=("given by", "defined by", "that is", "in the form")),
+    *woven("The equations of {name} <are> {equations}. <let>", are=("are", "read"), let=_LET),
+    *woven("The equations {equations} <define> {name}. <let>", define=("define", "make up", "are those of"), let=_LET),
+    *woven("{Name} <is_given> {equations}. <let>", let=_LET, is_given=(
+        "is given by", "is defined by", "reads", "has the form", "is studied in the form", "obeys")),
+    *woven("{Name} obeys {equations}, and <here> {values}.", here=("here", "we set", "in what follows")),
+    *woven("<Somebody> <integrates> {name}, {equations}, <at>.", at=_AT[:4], integrates=("integrates", "iterates"),
+           somebody=("somebody", "a student", "a colleague", "a program")),
+    *woven("<Run> made for {name}<given> <at>.", run=("a computation is", "a run is", "runs are", "a plot is"),
+           given=_GIVEN[:3], at=_AT[:4]),
+    *woven("The <following> is about {name} <at>. Written out, it is {equations}.", at=_AT[:3],
+           following=("following", "question")),
+)  # fmt: skip
 SCAN_WITH_EQUATIONS = (
     "Consider {name}, given by {equations}{rest}.",
     "Consider {name}: {equations}{rest}.",
@@ -77,46 +86,53 @@ SCAN_WITHOUT_EQUATIONS = (
 )
 RESTS = (", with {values}", ", where {values}", ", for {values}")
 WITHOUT_EQUATIONS = (
-    "Consider {name} with {values}.",
-    "Take {name} at {values}.",
-    "Let {values} in {name}.",
-    "Set {values} in {name}.",
-    "In {name}, choose {values}.",
-    "We look at {name} for {values}.",
-    "The parameters of {name} are set to {values}.",
-    "A computation is made for {name} at {values}.",
-    "Fix {values} in {name}.",
-    "{Name} is run with {values}.",
-)
+    *woven("<Look> {name} <at>.", look=_LOOK, at=_AT),
+    *woven("<Look> {name}. <let>", look=_LOOK, let=_LET),
+    *woven("<Put> {values} in {name}.", put=("let", "set", "fix", "put", "choose")),
+    *woven("In {name}, <put> {values}.", put=("let", "set", "fix", "put", "choose")),
+    *woven("The parameters of {name} are <set> {values}.", set=("set to", "fixed at", "chosen as")),
+    *woven("<Run> made for {name} <at>.", run=("a computation is", "a run is", "runs are", "a plot is"), at=_AT[:4]),
+    *woven("{Name} is <run> with {values}.", run=("run", "studied", "followed")),
+)  # fmt: skip
 STARTS = (
-    "The start is {start}.",
-    "The initial state is {start}.",
-    "It starts from {start}.",
-    "The orbit begins at {start}.",
-    "The motion starts at {start}.",
-    "Start at {start}.",
-    "The initial condition is {start}.",
-    "Everything begins at {start}.",
-)
+    *woven("The <start> is {start}.", start=("start", "initial state", "initial condition", "starting point")),
+    *woven("<It> <starts> <at> {start}.", it=("it", "the orbit", "the motion", "the run", "the solution"),
+           starts=("starts", "begins"), at=("at", "from")),
+    *woven("<Begin> {start}.", begin=(
+        "start at", "start from", "begin at", "everything begins at", "as the start, take", "for the start, take",
+        "at the outset one has", "the run is started from", "initially one has")),
+)  # fmt: skip
 HISTORIES = (
     "The history up to time zero is constant, {start}.",
     "Up to time zero the solution is held at {start}.",
     "The initial history is the constant {start}.",
+    "For all times up to zero, {start}.",
+    "Before time zero the solution is constant, {start}.",
+    "The history is the constant {start} up to time zero.",
 )
 INLINE = ("{name} with {values}", "{name} at {values}", "{name} for {values}")
 INLINE_SHARE = 0.5
 
 _SUBJECTS = {
-    SYSTEM: ("the system", "this system", "the system with these values"),
+    SYSTEM: ("the system", "this system", "the system with these values", "the system at these values",
+             "the system in question", "the given system", "the system so specified"),
     MOTION: ("its long-term motion", "the long-term motion", "the motion that it settles into",
-             "the motion after transients"),
-    ORBIT: ("the orbit", "its orbit", "the orbit from there", "the resulting orbit"),
+             "the motion after transients", "its motion in the long run", "the motion in the long run",
+             "its asymptotic motion", "the motion that remains in the end"),
+    ORBIT: ("the orbit", "its orbit", "the orbit from there", "the resulting orbit", "the orbit of this start",
+            "the orbit that begins there", "the trajectory from there"),
 }  # fmt: skip
-_TYPICAL = ("a typical orbit", "its typical orbit", "an orbit from a typical start", "the orbit of a typical start")
+_TYPICAL = ("a typical orbit", "its typical orbit", "an orbit from a typical start", "the orbit of a typical start",
+            "a typical trajectory", "the orbit of a typical initial state",
+            "an orbit with a typical start")  # fmt: skip
 """An orbit where no start is stated."""
 _FAR = {
-    SYSTEM: ("the system described below", "the system given below", "the following system"),
-    MOTION: ("the long-term motion of the system described below", "the long-term motion of the following system"),
+    SYSTEM: ("the system described below", "the system given below", "the following system", "the system below"),
+    MOTION: (
+        "the motion in the long run of the system below",
+        "the long-term motion of the system described below",
+        "the long-term motion of the following system",
+    ),
     ORBIT: ("the long-term orbit of the system described below", "the orbit of the system given below"),
 }
 
@@ -190,20 +206,35 @@ def tag_of(parameters: Mapping[str, float]) -> str:
     return ", ".join(f"{name}={plain_number(value)}" for name, value in sorted(parameters.items()))
 
 
-def fitting(system: SystemWords, forms: Sequence[str]) -> list[str]:
+def fitting(system: SystemWords, forms: Sequence[str]) -> tuple[str, ...]:
     """The forms that suit a system: no second 'with' after its name, no verb in the singular after a plural, no
-    'parameters' of a system that has one."""
+    'parameters' of a system that has one, no integration of a map."""
     plural = system.name.endswith(("equations", "systems"))
-    # A map is not integrated.
-    verb = "integrates" if system.kind == "map" else "iterates"
-    return [
+    return _suiting(tuple(forms), " with " in system.name, plural, len(system.parameters) == 1, system.kind == "map")
+
+
+@cache
+def _suiting(forms: tuple[str, ...], has_with: bool, plural: bool, single: bool, is_map: bool) -> tuple[str, ...]:
+    verb = "integrat" if is_map else "iterat"
+    return tuple(
         form
         for form in forms
-        if not (" with " in system.name and ("name} with {values}" in form))
-        and not (plural and form.startswith("{Name}"))
-        and not (len(system.parameters) == 1 and "arameters" in form)
+        if not (has_with and "name} with " in form)
+        and not (plural and ("{Name}" in form or "name} reads" in form))
+        and not (single and ("arameters" in form or "values {values}" in form))
         and verb not in form
-    ]
+    )
+
+
+def restated(chance: Chance, system: SystemWords, manner: Manner, *key: str) -> Manner:
+    """The manner with other sentences for the same things: equations and start are stated where they were."""
+    intros = WITH_EQUATIONS if "{equations}" in manner.intro else WITHOUT_EQUATIONS
+    starts = HISTORIES if system.kind == "delay" else STARTS
+    return replace(
+        manner,
+        intro=chance.pick(fitting(system, intros), "intro", *key),
+        start=chance.pick(starts, "start form", *key) if manner.start else "",
+    )
 
 
 def manner_of(

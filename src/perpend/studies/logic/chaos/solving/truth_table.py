@@ -9,7 +9,7 @@ form after 'to' or 'must' ('be stiff'). Rules, with P, Q, R for phrases:
 P → Q           If a system P, then it Q. Every (any, each) system that P Q. All systems that P Q. A system Q if it P.
                 A system P only if it Q. Only systems that Q P. For a system to P, it must Q. A system cannot P unless
                 it Q. For a system to Q, it is enough that it P. There is no system that P but not-Q. Every grey system
-                Q. Only grey systems P.
+                Q. Only grey systems P. And many more: rule_patterns.py lists them.
 P → not-Q       No system that P Q.
 not-P → Q       Unless a system P, it Q. A system Q unless it P. (At least one of the two; perhaps both.)
 P and R → Q     the same with 'P and R'; 'P or R' for either
@@ -28,70 +28,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TypeAlias
 
 from perpend.errors import DataError
-
-Signed: TypeAlias = tuple[str, bool]
-"""A property and whether it is asserted."""
+from perpend.studies.logic.chaos.solving.rule_patterns import THIRD, ReadCondition, Signed, denied, rule_of, several
 
 MOST_PROPERTIES = 24
-_VERBS = ("show", "need", "use", "pass", "bear")
-_V = "|".join(_VERBS)
-_S = "|".join(f"{verb}es" if verb.endswith("ss") else f"{verb}s" for verb in _VERBS)
-_REST = r"(?:[\w'’–-]+ )*?[\w'’–-]+"
-_THIRD = rf"(?:is not|is|has no|has|does not (?:{_V})|{_S}) {_REST}"
-_PLURAL = rf"(?:are not|are|have no|have|do not (?:{_V})|{_V}) {_REST}"
-_BASE = rf"(?:not be|be|have no|have|not (?:{_V})|{_V}) {_REST}"
-_HEADS: Mapping[str, Signed] = {
-    **dict.fromkeys(("is", "are", "be"), ("be", True)),
-    **dict.fromkeys(("is not", "are not", "not be"), ("be", False)),
-    **dict.fromkeys(("has", "have"), ("have", True)),
-    **dict.fromkeys(("has no", "have no"), ("have", False)),
-    **{head: (verb, True) for verb, third in zip(_VERBS, _S.split("|"), strict=True) for head in (verb, third)},
-    **{f"{head} {verb}": (verb, False) for verb in _VERBS for head in ("does not", "do not", "not")},
-}
-_GRAMMAR_WORDS = frozenset(
-    f"is are be has have does do not no and or but if it that unless either both only {_S} {_V}".replace(
-        "|", " "
-    ).split()
-)
-_ALL = rf"{_THIRD}(?: and {_THIRD})*"
-_OF = r"an? [\w-]+"
-_NO_SUCH = rf"(?:there is no [\w-]+ that|it never happens that {_OF}|one never meets {_OF} that)"
-
-_RULES: tuple[tuple[str, str], ...] = (
-    ("iff", rf"{_OF} (?P<g>{_THIRD}) (?:if and only if|exactly when|when, and only when,) it (?P<t>{_THIRD})"),
-    ("if", rf"{_OF} (?P<g>{_THIRD}) only if it (?P<t>{_THIRD})"),
-    ("if", rf"{_OF} (?:cannot (?P<g>{_BASE}) unless|can only (?P<g2>{_BASE}) if) it (?P<t>{_THIRD})"),
-    ("if", rf"{_OF} (?P<t>{_THIRD}) (?:if|whenever|in every case where) it (?P<g>.+)"),
-    ("unless", rf"{_OF} (?P<t>{_THIRD}) unless it (?P<g>{_THIRD})"),
-    ("unless", rf"unless {_OF} (?P<g>{_THIRD}), it (?P<t>{_THIRD})"),
-    ("if", rf"(?:if|whenever|provided that|in every case where) {_OF} (?P<g>.+?), (?:then )?it (?P<t>.+)"),
-    ("if", rf"only if {_OF} (?P<t>{_THIRD}) is it the case that it (?P<g>{_THIRD})"),
-    ("if", rf"for {_OF} to (?P<g>{_BASE}), it must (?P<t>{_BASE})"),
-    ("if", rf"in order to (?P<g>{_BASE}), {_OF} must (?P<t>{_BASE})"),
-    ("if", rf"for {_OF} to (?P<t>{_BASE}), it is enough that it (?P<g>{_ALL})"),
-    ("if", rf"all it takes for {_OF} to (?P<t>{_BASE}) is that it (?P<g>{_ALL})"),
-    ("none", rf"{_NO_SUCH} (?P<g>{_ALL}) but (?P<t>{_THIRD})"),
-    ("none", rf"(?:no|not a single) [\w-]+ that (?P<g>{_ALL}) (?P<t>{_THIRD})"),
-    ("if", rf"(?:every|any|each|whatever else holds of it, an?) [\w-]+ that (?P<g>{_THIRD}) (?P<t>{_THIRD})"),
-    ("if", rf"(?:all|without exception,) [\w-]+ that (?P<g>{_PLURAL}) (?P<t>{_PLURAL})"),
-    ("if", rf"only [\w-]+ that (?P<t>{_PLURAL}) (?P<g>{_PLURAL})"),
-    ("if", rf"(?:every|any) (?P<a>[\w-]+) [\w-]+ (?P<t>{_THIRD})"),
-    ("if", rf"all (?P<a>[\w-]+) [\w-]+ (?P<t>{_PLURAL})"),
-    ("none", rf"no (?P<a>[\w-]+) [\w-]+ (?P<t>{_THIRD})"),
-    ("only", rf"only (?P<a>[\w-]+) [\w-]+ (?P<t>{_PLURAL})"),
-    ("if", rf"(?:every|any|each) [\w-]+ (?P<t>(?:either )?{_THIRD} or {_THIRD}, (?:or|but not|but never) both)"),
-    ("if", r"whatever [\w-]+ one takes, it (?P<t>.+)"),
-    ("if", rf"of every [\w-]+ at least one of two things is true: it (?P<t>{_THIRD}) or it (?P<t2>{_THIRD})"),
-    ("one", rf"of every [\w-]+ exactly one of two things is true: it (?P<t>{_THIRD}) or it (?P<t2>{_THIRD})"),
-    ("some", rf"some [\w-]+ that (?P<g>{_PLURAL}) (?P<t>{_PLURAL})"),
-    ("some", rf"at least one [\w-]+ that (?P<g>{_THIRD}) (?P<t>{_THIRD})"),
-    ("some", rf"there are [\w-]+ that (?P<g>{_PLURAL}) and (?P<t>{_PLURAL})"),
-    ("not all", rf"not every [\w-]+ that (?P<g>{_THIRD}) (?P<t>{_THIRD})"),
-)  # fmt: skip
-_RULE_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _RULES)
 
 _STEMS: Mapping[str, str] = {
     "follows": "does it follow that|does it follow from these statements alone that|must it then be the case "
@@ -140,43 +81,78 @@ _ASKED_AHEAD: Mapping[str, str] = {
     "consistent with each other|is there a way for all of these statements to be true|true or false: these statements "
     "do not contradict each other|are all of these statements, taken together, free of contradiction",
 }  # fmt: skip
+_THESE = "do (?:these statements|the statements|these premises)"
+_GIVEN = ", (?:given these statements|given only this|if all this holds|on this basis alone),"
+_MORE_STEMS: Mapping[str, str] = {
+    "excluded": rf"{_THESE} (?:rule out|exclude|refute the claim|make it impossible) that|is it "
+    rf"(?:impossible|out of the "
+    rf"question|certainly false){_GIVEN} that",
+    "consistent": rf"is it (?:possible|conceivable){_GIVEN} that|{_THESE} (?:allow|permit|leave it possible) that",
+    "decided": rf"{_THESE} (?:settle|decide|determine) whether|(?:can one|is it possible to) (?:tell|say|find out|work "
+    r"out) from (?:this|these statements|what is stated) whether",
+    "follows": r"does it follow(?: logically)?(?: from (?:this|these statements|what is stated|all this))? "
+    r"that|(?:can|may) "
+    r"one (?:conclude|infer|deduce)(?: from this| from these statements| with certainty)? that|(?:is it|would it be) "
+    r"(?:correct|valid|legitimate) to (?:conclude|infer|deduce)(?: from this| from these statements)? that|"
+    rf"{_THESE} (?:imply|prove|entail|guarantee|establish|show) that",
+}  # fmt: skip
+_STEM_PATTERNS = tuple(
+    (kind, re.compile(f"(?:{more}|{'|'.join(map(re.escape, _STEMS[kind].split('|')))}) (?P<claim>.+)"))
+    for kind, more in _MORE_STEMS.items()
+)
+_PERSON = "(?:the (?:student|colleague|reader|classmate|tutor|visitor|assistant|newcomer)|this person)"
+_OF_PERSON: Mapping[str, re.Pattern[str]] = {
+    kind: re.compile(pattern.replace("PERSON", _PERSON))
+    for kind, pattern in {
+        "follows": "must PERSON be right|is PERSON bound to be right|do the statements prove PERSON right|does "
+        "it follow "
+        "that PERSON is right",
+        "excluded": "must PERSON be wrong|is PERSON bound to be wrong|do the statements prove PERSON wrong|does "
+        "it follow "
+        "that PERSON is wrong",
+        "consistent": "could PERSON be right, if the statements hold|can PERSON be right without contradiction to the "
+        "statements|do the statements allow PERSON to be right",
+        "decided": "do the statements settle whether PERSON is right|can one tell from the statements whether "
+        "PERSON is "
+        "right|are the statements enough to decide whether PERSON is right",
+    }.items()
+}
 _CLAIM = re.compile(
-    r"(?:a student says|a colleague suggests|someone proposes|a reader supposes|consider the claim|one more "
-    r"statement is put forward, namely) that (?P<claim>.+)"
+    r"(?:(?:an? (?:student|colleague|reader|classmate|tutor|visitor|assistant|newcomer)|someone) "
+    r"(?:says|suggests|proposes|supposes|claims|writes|believes|maintains|thinks)|consider the claim|consider the "
+    r"statement|one more statement is put forward, namely) that (?P<claim>.+)"
 )
+_FACTS = rf"(?P<facts>{THIRD}(?:, {THIRD})*(?: and {THIRD})?)"
 _FACT = re.compile(
-    r"(?:(?:it is given|it is known|we are told|suppose further|it has been checked|it is agreed|the lab book says|an "
-    rf"inspection has confirmed) that |in addition, |according to its data sheet, )?(?P<who>.+?) (?P<facts>{_THIRD}"
-    rf"(?:, {_THIRD})*(?: and {_THIRD})?)"
+    r"(?:(?:it is (?:given|known|agreed|certain|granted|stated|a fact)|we (?:are told|know)|suppose "
+    r"(?:further|also)|it has "
+    r"been checked|it may be taken as known|the (?:lab book|inventory|service record|log) "
+    r"(?:says|states|notes|confirms)|"
+    r"an? (?:inspection|recent test|visual check) has (?:confirmed|shown)) that |(?:in addition|moreover|furthermore|"
+    r"besides|also|according to (?:its data sheet|the inventory|the service record|the technician)), )?"
+    rf"(?P<who>.+?) {_FACTS}"
 )
-_FACT_OF = re.compile(rf"of (?P<who>.+?) it is known that it (?P<facts>{_THIRD}(?:, {_THIRD})*(?: and {_THIRD})?)")
+_FACT_OF = re.compile(
+    rf"(?:of (?P<of>.+?) it is (?:known|said|given) that|as for (?P<as>.+?),|about (?P<about>.+?) we are told "
+    rf"that) it {_FACTS}"
+)
 _FRAME = re.compile(
-    r"(?:suppose only|assume only|take the|take these|take one|grant the|here is a|work only|let the|let s |for "
-    r"this exercise|the statements below|nothing but the|imagine a|a lecturer|an exercise sheet|suppose that "
-    r"exactly|suppose that the following|accept the|treat the|only the following may|a laboratory keeps|a "
-    r"technician has|an inventory of|the technical words|the terms are|some of the words are|do not look|set "
-    r"aside|forget what|what you know|leave aside|there is an? [\w-]+,? [\w ]+$|there are two|two [\w-]+ (?:are at "
-    r"hand|stand on|go by)|anna (?:and|brings)).*"
+    r"(?:suppose only|assume only|(?:suppose|assume|accept|grant|take as given) (?:the |what )|take the|take "
+    r"these|take "
+    r"one|here is a|work only|let the|let \w and|let \w be|for this exercise|the statements below|nothing but "
+    r"the|imagine "
+    r"a|a lecturer|an exercise sheet|suppose that exactly|suppose that the following|treat the|only the "
+    r"following may|a "
+    r"laboratory keeps|a technician has|an inventory of|the technical words|the terms are|some of the words are|do not "
+    r"look|set aside|forget what|what you know|leave aside|there is an? [\w-]+,? [\w ]+$|there are two|two "
+    r"[\w-]+ (?:are "
+    r"at hand|stand on|go by)|\w+ (?:and \w+ each bring|brings) |the rules are|here are the rules|these are the "
+    r"rules|the "
+    r"rules that hold|what holds in general|in general the following).*"
 )
-_MARK = re.compile(r"(?:\(\d+\)|\[\d+\]|rule \d+:) ")
-_UNIVERSAL = re.compile(rf"(?P<word>every|no) [\w-]+ that (?P<g>{_THIRD}) (?P<t>{_THIRD})")
-_OBJECT_CLAIM = re.compile(rf"(?P<who>.+?) (?P<t>{_THIRD}(?: or {_THIRD}, or both)?)")
-
-
-@dataclass(frozen=True, slots=True)
-class ReadCondition:
-    """What a rule asks of a case: all of `given` brings one of `then`.
-
-    `any_given`: one of `given` does; `exact`: just one of `then` holds; `both_ways` adds the way back. With `witness`
-    the rule says only that some case has all of `given` and `then`.
-    """
-
-    given: tuple[Signed, ...]
-    then: tuple[Signed, ...]
-    any_given: bool = False
-    exact: bool = False
-    both_ways: bool = False
-    witness: bool = False
+_MARK = re.compile(r"(?:\(\d+\)|\[\d+\]|(?:rule|statement|premise|assumption) \d+:) ")
+_UNIVERSAL = re.compile(rf"(?P<word>every|no) [\w-]+ that (?P<g>{THIRD}) (?P<t>{THIRD})")
+_OBJECT_CLAIM = re.compile(rf"(?P<who>.+?) (?P<t>{THIRD}(?: or {THIRD}, or both)?)")
 
 
 @dataclass(slots=True)
@@ -210,17 +186,14 @@ def read(question: str) -> ReadQuestion:
     for sentence in re.split(r"(?<=[.?]) (?=[A-Z(\[])", question):
         text = _MARK.sub("", sentence[:1].lower() + sentence[1:].rstrip(".?"), count=1)
         text = text[:1].lower() + text[1:]
-        ahead = next((kind for kind, stems in _ASKED_AHEAD.items() if text in stems.split("|")), None)
-        stem = max((stem for stem in _KIND_OF_STEM if text.startswith(f"{stem} ")), key=len, default=None)
-        if ahead:
-            asked.append((ahead, ""))
-        elif stem:
-            asked.append((_KIND_OF_STEM[stem], text.removeprefix(stem).strip()))
+        stem = _asked(text)
+        if stem:
+            asked.append(stem)
         elif claim := _CLAIM.fullmatch(text):
             claims.append(claim["claim"])
         elif _FRAME.fullmatch(text.lower()):
             frames.append(text)
-        elif rule := _rule(text):
+        elif rule := rule_of(text):
             matched.rules.append(rule)
         else:
             who, facts = _fact(text)
@@ -234,49 +207,24 @@ def read(question: str) -> ReadQuestion:
     return matched
 
 
-_KIND_OF_STEM = {stem: kind for kind, stems in _STEMS.items() for stem in stems.split("|")}
-
-
-def _rule(text: str) -> ReadCondition | None:
-    """The rule that a sentence states; None where it is no rule."""
-    for kind, pattern in _RULE_PATTERNS:
-        matched = pattern.fullmatch(text)
-        if not matched:
-            continue
-        parts = matched.groupdict()
-        adjective = ((f"be {parts['a']}", True),) if parts.get("a") else ()
-        given_text = parts.get("g") or parts.get("g2") or ""
-        given = adjective or (_several(given_text) if given_text else ())
-        any_given = " or " in given_text
-        then_text = parts["t"]
-        exact = kind == "one" or then_text.endswith((", but not both", ", but never both"))
-        then = _several(re.sub(r", (?:or|but not|but never) both$", "", then_text.removeprefix("either ")))
-        if " or " in then_text and not exact and not then_text.endswith(", or both"):
-            raise DataError(f"whether both may hold is not said: {text!r}")
-        if parts.get("t2"):
-            then += _several(parts["t2"])
-        match kind:
-            case "unless":
-                given = _denied(given)
-            case "none" | "not all":
-                then = _denied(then)
-            case "only":
-                given, then = then, given
-        return ReadCondition(
-            given, then, any_given, exact, both_ways=kind == "iff", witness=kind in ("some", "not all")
-        )
+def _asked(text: str) -> tuple[str, str] | None:
+    """The kind of a question and what it asks, '' where that stands elsewhere; None where it is no question."""
+    for kind, stems in _ASKED_AHEAD.items():
+        if text in stems.split("|") or (kind in _OF_PERSON and _OF_PERSON[kind].fullmatch(text)):
+            return kind, ""
+    for kind, pattern in _STEM_PATTERNS:
+        if matched := pattern.fullmatch(text):
+            return kind, matched["claim"]
     return None
 
 
-def _denied(literals: Iterable[Signed]) -> tuple[Signed, ...]:
-    return tuple((name, not holds) for name, holds in literals)
-
-
 def _fact(text: str) -> tuple[str, tuple[Signed, ...]]:
-    matched = _FACT_OF.fullmatch(text) or _FACT.fullmatch(text)
+    if of := _FACT_OF.fullmatch(text):
+        return _object(of["of"] or of["as"] or of["about"]), several(of["facts"])
+    matched = _FACT.fullmatch(text)
     if not matched:
         raise DataError(f"a sentence is not understood: {text!r}")
-    return _object(matched["who"]), _several(matched["facts"])
+    return _object(matched["who"]), several(matched["facts"])
 
 
 def _object(who: str) -> str:
@@ -289,31 +237,14 @@ def _object(who: str) -> str:
 def _claim(text: str, matched: ReadQuestion) -> None:
     """What is asked: of every object of a sort, or of one object."""
     if universal := _UNIVERSAL.fullmatch(text):
-        matched.premises = _several(universal["g"])
-        then = _several(universal["t"])
-        matched.claim = then if universal["word"] == "every" else _denied(then)
+        matched.premises = several(universal["g"])
+        then = several(universal["t"])
+        matched.claim = then if universal["word"] == "every" else denied(then)
     elif single := _OBJECT_CLAIM.fullmatch(text):
         matched.who = _object(single["who"])
-        matched.claim = _several(single["t"].removesuffix(", or both"))
+        matched.claim = several(single["t"].removesuffix(", or both"))
     else:
         raise DataError(f"what is asked is not understood: {text!r}")
-
-
-def _several(text: str) -> tuple[Signed, ...]:
-    """The phrases of a list, all joined by 'and' or all by 'or'."""
-    if " and " in text and " or " in text:
-        raise DataError(f"'and' and 'or' are mixed: {text!r}")
-    return tuple(_phrase(part) for part in re.split(r", | and | or ", text))
-
-
-def _phrase(text: str) -> Signed:
-    """The property of a phrase, and whether it is asserted: 'has no time delay' is ('have time delay', False)."""
-    head = max((head for head in _HEADS if text.startswith(f"{head} ")), key=len, default="")
-    rest = text.removeprefix(head).strip()
-    if not head or not rest or _GRAMMAR_WORDS & set(rest.split()):
-        raise DataError(f"a phrase is not understood: {text!r}")
-    verb, holds = _HEADS[head]
-    return f"{verb} {re.sub('^an? ', '', rest)}", holds
 
 
 def _check_frames(frames: Iterable[str], matched: ReadQuestion) -> None:

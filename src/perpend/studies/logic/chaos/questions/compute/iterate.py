@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import AskedClaim, layout
+from perpend.studies.logic.chaos.questions.frames import AskedClaim, layout, woven
 from perpend.studies.logic.chaos.questions.settings import listed
 from perpend.studies.logic.chaos.questions.world import Sources
 
@@ -100,34 +100,67 @@ MAPS: Mapping[str, StatedMap] = {
         (-79, 79), (-20, 80), Decimal(2), ("p", "q", "r", "s"),
     ),
 }  # fmt: skip
+_CONSIDER = ("consider", "take", "look at", "think of", "we study", "you are given", "let us take")
+_MAP = ("map", "recursion", "rule", "iteration", "recurrence")
 SETTINGS = (
-    "Iterate {equations} from {start}.",
-    "Consider the map {equations} with {start}.",
-    "Take {start} and apply the map {equations} again and again.",
-    "A sequence obeys {equations} and begins with {start}.",
-    "Let {start} and {equations}.",
-    "The map {equations} is started at {start}.",
-    "Start the recursion {equations} at {start}.",
-    "Given are {start} and the rule {equations}.",
-    "For the recursion {equations} the start is {start}.",
-    "One computes the iterates of {equations} by hand, beginning with {start}.",
-    "A pocket calculator is used to iterate {equations} from {start}.",
-    "With {start}, follow the orbit of {equations}.",
+    *woven("<Iterate> {equations} <starting> {start}.", iterate=(
+        "iterate", "one iterates", "a student iterates", "we iterate", "somebody iterates", "a short program iterates",
+        "a pocket calculator is used to iterate", "a spreadsheet is used to iterate"),
+        starting=("from", "starting from", "beginning with", "with the start")),
+    *woven("<Consider> the <map> {equations} with {start}.", consider=_CONSIDER, map=_MAP),
+    *woven("<Consider> the <map> {equations}, started at {start}.", consider=_CONSIDER, map=_MAP),
+    *woven("Take {start} and apply the <map> {equations} <often>.", map=("map", "rule", "recursion"),
+           often=("again and again", "several times", "a few times")),
+    *woven("A <sequence> <obeys> {equations} and <begins> {start}.", sequence=("sequence", "quantity", "model"),
+           obeys=("obeys", "follows", "is given by", "satisfies"),
+           begins=("begins with", "starts with", "starts from")),
+    *woven("Let {start} and <let> {equations}.", let=("let", "apply", "suppose that")),
+    *woven("The <map> {equations} is started at {start}.", map=_MAP),
+    *woven("Start the <map> {equations} at {start}.", map=_MAP),
+    *woven("Given are {start} and the <map> {equations}.", map=_MAP),
+    *woven("For the <map> {equations} the <start> is {start}.", map=_MAP,
+           start=("start", "initial value", "starting point")),
+    *woven("One computes the iterates of {equations} <how>, beginning with {start}.", how=(
+        "by hand", "on paper", "with a calculator", "step by step", "to many digits")),
+    *woven("With {start}, <follow> the <orbit> of {equations}.", follow=("follow", "work out", "compute"),
+           orbit=("orbit", "iterates", "first steps")),
+    *woven("The <start> is {start}, and the <map> is {equations}.", map=_MAP, start=("start", "initial value")),
+    *woven("The <map> reads {equations}. <Begin> {start}.", map=_MAP, begin=(
+        "begin with", "start from", "the start is", "the initial value is", "take as start")),
+)  # fmt: skip
+_SIDES = (
+    ("greater than", "less than"), ("larger than", "smaller than"), ("above", "below"),
+)  # fmt: skip
+_WITH_IS: tuple[tuple[str, str], ...] = (
+    ("{x}[{k}] is <side> {c}", "is {x}[{k}] <side> {c}"),
+    ("the value of {x} after {k} iterations is <side> {c}", "is the value of {x} after {k} iterations <side> {c}"),
+    ("the value of {x} after {k} steps is <side> {c}", "is the value of {x} after {k} steps <side> {c}"),
+    ("the iterate {x}[{k}] is <side> {c}", "is the iterate {x}[{k}] <side> {c}"),
+    ("the value {x}[{k}] comes out <side> {c}", "does the value {x}[{k}] come out <side> {c}"),
+    ("the number {x}[{k}] turns out <side> {c}", "does the number {x}[{k}] turn out <side> {c}"),
+    ("after {k} steps {x} is <side> {c}", ""),
+    ("after {k} iterations {x} is <side> {c}", ""),
+    ("after {k} steps one has a value of {x} <side> {c}", ""),
+    ("the orbit has, after {k} steps, a value of {x} <side> {c}", ""),
 )
-CLAIMS: tuple[tuple[str, str, bool], ...] = (
-    ("{x}[{k}] is greater than {c}", "is {x}[{k}] greater than {c}", True),
-    ("{x}[{k}] lies above {c}", "does {x}[{k}] lie above {c}", True),
-    ("{x}[{k}] exceeds {c}", "does {x}[{k}] exceed {c}", True),
-    ("after {k} steps {x} is larger than {c}", "", True),
-    ("the value of {x} after {k} iterations is above {c}", "is the value of {x} after {k} iterations above {c}", True),
-    ("{x}[{k}] > {c}", "", True),
-    ("{x}[{k}] is less than {c}", "is {x}[{k}] less than {c}", False),
-    ("{x}[{k}] lies below {c}", "does {x}[{k}] lie below {c}", False),
-    ("{x}[{k}] stays under {c}", "does {x}[{k}] stay under {c}", False),
-    ("after {k} steps {x} is smaller than {c}", "", False),
-    ("the value of {x} after {k} iterations is below {c}", "is the value of {x} after {k} iterations below {c}", False),
-    ("{x}[{k}] < {c}", "", False),
-)
+_WITHOUT: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = (
+    (("{x}[{k}] lies above {c}", "does {x}[{k}] lie above {c}"),
+     ("{x}[{k}] lies below {c}", "does {x}[{k}] lie below {c}")),
+    (("{x}[{k}] exceeds {c}", "does {x}[{k}] exceed {c}"),
+     ("{x}[{k}] stays under {c}", "does {x}[{k}] stay under {c}")),
+    (("{x}[{k}] > {c}", ""), ("{x}[{k}] < {c}", "")),
+    (("one gets {x}[{k}] > {c}", "does one get {x}[{k}] > {c}"),
+     ("one gets {x}[{k}] < {c}", "does one get {x}[{k}] < {c}")),
+    (("the inequality {x}[{k}] > {c} holds", "does the inequality {x}[{k}] > {c} hold"),
+     ("the inequality {x}[{k}] < {c} holds", "does the inequality {x}[{k}] < {c} hold")),
+)  # fmt: skip
+CLAIMS: tuple[tuple[str, str, bool], ...] = tuple(
+    (claim.replace("<side>", side), asks.replace("<side>", side), place == 0)
+    for place in range(2)
+    for sides in _SIDES
+    for side in sides[place : place + 1]
+    for claim, asks in _WITH_IS
+) + tuple((*both[place], place == 0) for place in range(2) for both in _WITHOUT)
 """Claims about a step and a threshold, their questions ('' for none), and whether they say 'above'."""
 
 
@@ -215,15 +248,18 @@ def _bundle(chance: Chance, drawn_steps: Steps, place: str) -> tuple[Draft, ...]
     key = (KIND, place)
     chosen = MAPS[drawn_steps.chosen]
     equations = chosen.equations.format(a=drawn_steps.a, b=drawn_steps.b)
-    intro = chance.pick(SETTINGS, "setting", *key)
-    claim, asks, above = chance.pick(CLAIMS, "claim", *key)
     family = "extended_systems" if len(chosen.variables) > 3 else "atomic"
     drafts = []
     for start, at_first in zip(drawn_steps.starts, (True, False), strict=True):
-        setting = intro.format(equations=equations, start=start_text(chosen.variables, start))
         for step, is_above in zip(drawn_steps.steps, (at_first, not at_first), strict=True):
+            # Both starts are asked about one step in the same words.
+            own = (*key, str(step))
+            intro = chance.pick(SETTINGS, "setting", *own)
+            claim, asks, above = chance.pick(CLAIMS, "claim", *own)
+            setting = intro.format(equations=equations, start=start_text(chosen.variables, start))
             words = {"x": chosen.variables[0], "k": str(step), "c": str(drawn_steps.threshold)}
-            form, text = layout(chance, key, AskedClaim(claim.format(**words), asks.format(**words)), setting)
+            statement = AskedClaim(claim.format(**words), asks.format(**words))
+            form, text = layout(chance, own, statement, setting)
             drafts.append(
                 Draft(
                     stratum="compute", family=family, kind=KIND, form=form, question=text,

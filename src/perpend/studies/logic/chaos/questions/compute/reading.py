@@ -106,8 +106,9 @@ def claims_in(text: str) -> list[tuple[str, bool]]:
     Longer phrases are read first and blanked out, so that none is found within another.
     """
     readings: list[tuple[int, tuple[str, bool]]] = []
-    for pattern, claim in _lexicon():
-        matches = list(pattern.finditer(text))
+    lower = text.lower()
+    for words, pattern, claim in _lexicon():
+        matches = list(pattern.finditer(text)) if words in lower else []
         if matches:
             readings += [(match.start(), claim) for match in matches]
             text = pattern.sub(lambda match: "#" * len(match.group()), text)
@@ -115,19 +116,20 @@ def claims_in(text: str) -> list[tuple[str, bool]]:
 
 
 @cache
-def _lexicon() -> tuple[tuple[re.Pattern[str], tuple[str, bool]], ...]:
-    """What asserts, denies or asks for a predicate: statements before questions, the longest first."""
-    phrases: dict[str, tuple[str, bool]] = {}
-    asked: dict[str, tuple[str, bool]] = {}
+def _lexicon() -> tuple[tuple[str, re.Pattern[str], tuple[str, bool]], ...]:
+    """What asserts, denies or asks for a predicate: statements before questions, the longest first. Each begins with
+    the words that a text must have for it."""
+    phrases: dict[str, tuple[str, tuple[str, bool]]] = {}
+    asked: dict[str, tuple[str, tuple[str, bool]]] = {}
     for predicate, wordings in WORDINGS.items():
         for wording in wordings:
-            phrases[rf"\b{re.escape(wording.says)}"] = (predicate, True)
-            phrases[rf"\b{re.escape(wording.denies)}"] = (predicate, False)
+            phrases[rf"\b{re.escape(wording.says)}"] = (wording.says.lower(), (predicate, True))
+            phrases[rf"\b{re.escape(wording.denies)}"] = (wording.denies.lower(), (predicate, False))
             verb, _, rest = wording.says.partition(" ")
             opening, ending = (r"\bis ", rest) if verb == "is" else (r"\bdoes ", wording.base)
-            asked[rf"{opening}(?:[^.?:;]|\.\d)*?\b{re.escape(ending)}"] = (predicate, True)
+            asked[rf"{opening}(?:[^.?:;]|\.\d)*?\b{re.escape(ending)}"] = (ending.lower(), (predicate, True))
     return tuple(
-        (re.compile(rf"{phrase}(?![\w-])", re.IGNORECASE), lexicon[phrase])
+        (lexicon[phrase][0], re.compile(rf"{phrase}(?![\w-])", re.IGNORECASE), lexicon[phrase][1])
         for lexicon in (phrases, asked)
         for phrase in sorted(lexicon, key=lambda one: (-len(one), one))
     )

@@ -37,6 +37,21 @@ OPENINGS = (
     "A single orbit was examined. ",
     "One experiment left these records. ",
     "For one and the same orbit, this was found. ",
+    "Several indicators were applied to one run. ",
+    "The same run was put to more than one test. ",
+    "A run is to be classified. ",
+    "What follows concerns a single run. ",
+    "One orbit, several tests. ",
+    "A report describes one run in this way. ",
+    "The lab book has these entries on one run. ",
+    "A colleague sends the following about one run. ",
+    "One simulation was analysed with care. ",
+    "The following is known about one orbit. ",
+    "Here are the findings for one run. ",
+    "A single run left these traces. ",
+    "Different tests were made on one orbit. ",
+    "These results come from one run only. ",
+    "Suppose one run gave these results. ",
 )
 
 

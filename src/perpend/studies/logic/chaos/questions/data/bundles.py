@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from perpend.errors import DataError
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.data import agreement, bifurcation, orbit, series, spectrum, table
-from perpend.studies.logic.chaos.questions.data.layouts import COUNT, laid_out
+from perpend.studies.logic.chaos.questions.data.layouts import laid_out, layout
 from perpend.studies.logic.chaos.questions.data.sheet import Dice, Square
 from perpend.studies.logic.chaos.questions.draft import Draft
 from perpend.studies.logic.chaos.questions.world import Sources
@@ -25,11 +25,11 @@ class Sheet:
 
 
 SHEETS = (
-    Sheet("orbit", "atomic", orbit.ASKS, 26),
-    Sheet("spectrum", "indicator_diagnostics", spectrum.ASKS, 22),
-    Sheet("series", "indicator_diagnostics", series.ASKS, 22),
-    Sheet("table", "cross_indicator", table.ASKS, 27),
-    Sheet("agreement", "cross_indicator", agreement.ASKS, 36),
+    Sheet("orbit", "atomic", orbit.ASKS, 29),
+    Sheet("spectrum", "indicator_diagnostics", spectrum.ASKS, 27),
+    Sheet("series", "indicator_diagnostics", series.ASKS, 27),
+    Sheet("table", "cross_indicator", table.ASKS, 29),
+    Sheet("agreement", "cross_indicator", agreement.ASKS, 38),
     Sheet("bifurcation", "regime_transition", bifurcation.ASKS, 24),
 )
 
@@ -51,14 +51,15 @@ def _drafts(chance: Chance, sheet: Sheet, ask: Callable[[Dice], Square | None], 
     square = next((square for square in tries if square is not None), None)
     if square is None:
         raise DataError(f"{TRIES} draws of {pair} gave no square")
-    layout = chance.below(COUNT, pair, "layout")
+    # A claim is laid out alike for both sets of data; the other claim has a layout of its own.
+    layouts = [layout(chance, pair, str(claim)) for claim in range(2)]
     return tuple(
         Draft(
             stratum="data",
             family=sheet.family,
             kind=sheet.kind,
-            form=f"data_{sheet.kind}_{square.ask}_{layout}",
-            question=laid_out(layout, square.data[data], square.rule, square.claims[claim]),
+            form=f"data_{sheet.kind}_{square.ask}_{layouts[claim][0]}",
+            question=laid_out(*layouts[claim][1:], square.data[data], square.rule, square.claims[claim]),
             label=data == claim,
             pair=pair,
             grade=square.grade,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, ordinal, shown, squared
+from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, ordinal, shown, squared, told
 
 T = TypeVar("T")
 
@@ -27,6 +27,29 @@ SETTINGS = (
     "Sampling a system once in every forcing period gave {}.",
     "A spreadsheet column, read from top to bottom, holds {}.",
     "These are the stored iterates of a run, none left out: {}.",
+    *told(
+        (
+            "An orbit of a map",
+            "The run of an iterated map",
+            "A sequence of iterates",
+            "The list of successive maxima",
+            "A record of yearly yields",
+            "The series of return values",
+            "A list of section crossings",
+            "The table of an iterated rule",
+            "A short orbit from a worksheet",
+            "The column of iterates",
+        ),
+        (
+            "reads {}",
+            "begins {}",
+            "is given as {}",
+            "was written down as {}",
+            "looks as follows: {}",
+            "has, in order, the entries {}",
+            "holds these values in a row: {}",
+        ),
+    ),
 )
 PATTERNS = (
     ("ab", "abba", 12), ("ab", "aababb", 12), ("abba", "aababb", 12), ("abc", "abcacb", 12), ("ab", "aabb", 8),
@@ -100,6 +123,8 @@ def largest_step(dice: Dice) -> Square | None:
         (
             "A step is the change from one entry to the next, and its size is taken without sign.",
             "Changes between neighbours are compared by their size, whether up or down.",
+            "The size of a step is the absolute difference of two neighbours.",
+            "Steps lead from one entry to the next; what counts is how large they are, up or down.",
         )
     )
     claims = {place: say.format(word) for place, word in words.items()}
@@ -195,7 +220,14 @@ def zigzag(dice: Dice) -> Square | None:
         True: "rises and falls|take|strict turns through the whole list",
         False: "there|are|two rises in a row or two falls in a row somewhere in the list",
     }
-    rule = "A step to a larger value is a rise, a step to a smaller one a fall."
+    rule = dice.pick(
+        (
+            "A step to a larger value is a rise, a step to a smaller one a fall.",
+            "Going to a larger value counts as a rise, going to a smaller one as a fall.",
+            "Each step is a rise if the next value is larger, and a fall if it is smaller.",
+            "Call a step upwards a rise and a step downwards a fall.",
+        )
+    )
     answers = _both(lists, takes_turns)
     return squared("zigzag", _texts(dice, lists, decimals), rule, words, answers, (len(values), 3))
 
@@ -272,6 +304,8 @@ def single_valued(dice: Dice) -> Square | None:
         (
             "The successor of an entry is the one that follows it, and the last entry has none.",
             "By the successor of an entry we mean the next one in the list; the last has no successor.",
+            "Each entry but the last has a successor, namely the entry right after it.",
+            "An entry is followed by its successor; only the last one lacks it.",
         )
     )
     answers = _both(lists, unique)

@@ -5,54 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from perpend.studies.logic.chaos.questions.data.openings import LOGS, MEGNO, PEAKS, SERIES, SIGNED, TWINS, VALUES_OF_K
 from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, shown, squared
 
 Ask = Callable[[Dice], Square | None]
-
-SETTINGS = (
-    "A short series was recorded: {}.",
-    "The series to be analysed is {}.",
-    "A sensor was read at equal intervals of time, with the result {}.",
-    "These values of a signal follow each other in time: {}.",
-    "The time series of a model run begins {}.",
-    "A signal, sampled once a second, gave {}.",
-    "The samples, in the order of time, are {}.",
-    "An excerpt from a longer record reads {}.",
-    "For a test of the recipe, take the series {}.",
-    "The data file holds one column: {}.",
-    "The measured heights were, one after the other, {}.",
-)
-SIGNED = (
-    "A signal around zero was sampled: {}.",
-    "The deviations from the mean, in the order of time, are {}.",
-    "A pendulum's angle was read at equal intervals: {}.",
-    "The series of velocities is {}.",
-    "The filtered record, sample by sample, reads {}.",
-)
-TWINS = (
-    "Two copies of a system were started close together, and their distance was noted: {}.",
-    "The distance between twin runs: {}.",
-    "A twin experiment recorded the gap between the two copies: {}.",
-    "The separation of two nearby orbits came out as follows: {}.",
-    "From a log of two nearly equal starts, the distance: {}.",
-)
-MEGNO = (
-    "The MEGNO indicator of an orbit was printed during the run: {}.",
-    "A run reports its MEGNO value as it goes along: {}.",
-    "The MEGNO of an orbit changed like this: {}.",
-    "Values of the MEGNO indicator: {}.",
-)
-LOGS = (
-    "The logarithms of the size of the slope along two orbits of a map are {} for orbit A and {} for orbit B.",
-    "At successive points of orbit A the logarithm of the absolute slope of the map is {}; for orbit B it is {}.",
-    "The local stretching rates, step by step, are {} along orbit A and {} along orbit B.",
-    "Stretching rates of two orbits. Orbit A: {}. Orbit B: {}.",
-)
-VALUES_OF_K = (
-    "The 0–1 test was run with several frequencies. For run A it gave K = {}; for run B it gave K = {}.",
-    "Values of K from the 0–1 test are {} for run A and {} for run B.",
-    "Run A of the 0–1 test returned the K values {}, and run B returned {}.",
-)
 
 
 def patterns(dice: Dice) -> Square | None:
@@ -71,6 +27,9 @@ def patterns(dice: Dice) -> Square | None:
                 " 3, moving on"
                 " by one place each time."
             ),
+            "Three values in a row form an ordinal pattern, which is their order by size; triples may overlap.",
+            "An ordinal pattern is the order by size of three neighbours, and every triple of neighbours counts.",
+            "Slide a window of three values along the series; the order by size in each window is its ordinal pattern.",
         )
     )
     say = dice.pick(
@@ -80,7 +39,7 @@ def patterns(dice: Dice) -> Square | None:
         )
     )
     claims = {count: say.format(COUNTS[count]) for count in range(2, 7)}
-    return squared("patterns", _texts(dice, SETTINGS, data, decimals), rule, claims, answers, (len(data[0]), 4))
+    return squared("patterns", _texts(dice, SERIES, data, decimals), rule, claims, answers, (len(data[0]), 4))
 
 
 def rises(dice: Dice) -> Square | None:
@@ -97,10 +56,12 @@ def rises(dice: Dice) -> Square | None:
         (
             "For ordinal patterns of order two, a step up counts as a rise and a step down as a fall.",
             "Each step to the next value is a rise or a fall.",
+            "A value that is larger than the one before marks a rise, a smaller one a fall.",
+            "Between two neighbours there is a rise if the second is larger, and a fall if it is smaller.",
         )
     )
     claims = {"rises": "rises|outnumber|falls in the series", "falls": "falls|outnumber|rises in the series"}
-    return squared("rises", _texts(dice, SETTINGS, data, decimals), rule, claims, answers, (len(data[0]), 3))
+    return squared("rises", _texts(dice, SERIES, data, decimals), rule, claims, answers, (len(data[0]), 3))
 
 
 def pattern_present(dice: Dice) -> Square | None:
@@ -115,15 +76,20 @@ def pattern_present(dice: Dice) -> Square | None:
 
     answers = [runs(values) for values in data]
     shape = "falling" if down else "rising"
-    rule = (
-        f"A {shape} run of {COUNTS[size]} means {COUNTS[size]} values in a row, each {'smaller' if down else 'larger'}"
-        " than the one before."
+    side, number = "smaller" if down else "larger", COUNTS[size]
+    rule = dice.pick(
+        (
+            f"A {shape} run of {number} means {number} values in a row, each {side} than the one before.",
+            f"By a {shape} run of {number} we mean {number} successive values of which each is {side} than the last.",
+            f"If {number} values in a row keep {shape}, they are called a {shape} run of {number}.",
+            f"A {shape} run of {number} is made of {number} neighbouring values, each {side} than its predecessor.",
+        )
     )
     claims = {
-        True: f"the series|contains|a {shape} run of {COUNTS[size]}",
-        False: f"the series|is|free of {shape} runs of {COUNTS[size]}",
+        True: f"the series|contains|a {shape} run of {number}",
+        False: f"the series|is|free of {shape} runs of {number}",
     }
-    return squared("pattern_present", _texts(dice, SETTINGS, data, decimals), rule, claims, answers, (len(data[0]), 3))
+    return squared("pattern_present", _texts(dice, SERIES, data, decimals), rule, claims, answers, (len(data[0]), 3))
 
 
 def first_beyond(dice: Dice) -> Square | None:
@@ -159,7 +125,14 @@ def growth_factor(dice: Dice) -> Square | None:
     span = f"between t = {times[early]} and t = {times[late]}"
     say = dice.pick(("the distance|grows|by a factor of {} than {} {}", "the factor of growth {2}|is|{0} than {1}"))
     claims = {word: say.format(word, factor, span) for word in ("more", "less")}
-    rule = "A factor of growth is the later distance divided by the earlier one."
+    rule = dice.pick(
+        (
+            "A factor of growth is the later distance divided by the earlier one.",
+            "By a factor of growth we mean the later distance over the earlier one.",
+            "Growth factors compare two distances: the later is divided by the earlier.",
+            "To get a factor of growth, divide the later distance by the earlier one.",
+        )
+    )
     data = _timed(dice, TWINS, times, (sizes, other), decimals)
     return squared("growth_factor", data, rule, claims, answers, (3, 3))
 
@@ -245,10 +218,17 @@ def settled(dice: Dice) -> Square | None:
     if min(abs(size - bound) for size in ranges) < 3:
         return None
     answers = ["below" if size < bound else "above" for size in ranges]
-    rule = "The range of some values is the largest of them minus the smallest."
+    rule = dice.pick(
+        (
+            "The range of some values is the largest of them minus the smallest.",
+            "By the range of several values we mean the difference between the largest and the smallest.",
+            "The range is found by subtracting the smallest value from the largest.",
+            "As the range of a group of values, take its maximum minus its minimum.",
+        )
+    )
     span = f"the range of the {'last' if last else 'first'} {COUNTS[part]} values"
     claims = {side: f"{span}|is|{side} {shown(bound, decimals)}" for side in ("above", "below")}
-    return squared("settled", _texts(dice, SETTINGS, data, decimals), rule, claims, answers, (part + 1, 3))
+    return squared("settled", _texts(dice, SERIES, data, decimals), rule, claims, answers, (part + 1, 3))
 
 
 def mean_log(dice: Dice) -> Square | None:
@@ -301,7 +281,14 @@ def sign_changes(dice: Dice) -> Square | None:
         return None
     say = dice.pick(("the series|changes|sign exactly {} times", "exactly {} sign changes|occur|in the series"))
     claims = {number: say.format(COUNTS[number]) for number in range(3, 13)}
-    rule = "A sign change is a pair of neighbouring values with opposite signs."
+    rule = dice.pick(
+        (
+            "A sign change is a pair of neighbouring values with opposite signs.",
+            "Wherever two neighbours have opposite signs, a sign change is counted.",
+            "The sign changes between two neighbours if one is positive and the other negative.",
+            "Count a change of sign for each pair of neighbours on different sides of zero.",
+        )
+    )
     return squared("sign_changes", _texts(dice, SIGNED, data, decimals), rule, claims, answers, (count, 2))
 
 
@@ -321,7 +308,7 @@ def recurrences(dice: Dice) -> Square | None:
     )
     say = dice.pick(("the series|has|exactly {} recurrences", "there|are|exactly {} recurrences"))
     claims = {number: say.format(COUNTS[number]) for number in range(2, 10)}
-    return squared("recurrences", _texts(dice, SETTINGS, data, decimals), rule, claims, answers, (len(values), 4))
+    return squared("recurrences", _texts(dice, SERIES, data, decimals), rule, claims, answers, (len(values), 4))
 
 
 def even_peaks(dice: Dice) -> Square | None:
@@ -345,14 +332,7 @@ def even_peaks(dice: Dice) -> Square | None:
         f" {shown(bound, decimals)}, and uneven otherwise."
     )
     claims = {word: f"the record|is|{word} by this rule" for word in ("even", "uneven")}
-    setting = dice.pick(
-        (
-            "The peaks of a signal were seen at the times {}.",
-            "Peak times of a record, in seconds: {}.",
-            "A counter logged peaks at t = {}.",
-            "The maxima of a run occurred at the times {}.",
-        )
-    )
+    setting = dice.pick(PEAKS)
     texts = [setting.format(listed(values, decimals)) for values in data]
     return squared("even_peaks", texts, rule, claims, answers, (count + 1, 4))
 

@@ -110,6 +110,11 @@ def squared(
     return Square(ask, (data[0], data[1]), rule, claims, (found[0] is False, found[1] is False), *work)
 
 
+def told(subjects: Sequence[str], verbs: Sequence[str]) -> tuple[str, ...]:
+    """All sentences of a subject and what is said of it, such as 'A short series' and 'reads {}'."""
+    return tuple(f"{subject} {verb}." for subject in subjects for verb in verbs)
+
+
 def clause(claim: str) -> str:
     """'the list|has|least period 3' as 'the list has least period 3'."""
     return " ".join(claim.split("|")).strip()

@@ -8,31 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from perpend.studies.logic.chaos.questions.data.openings import SPECTRA, TWO_SPECTRA
 from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, listed, shown, squared
 
 Ask = Callable[[Dice], Square | None]
 
-SETTINGS = (
-    "The Lyapunov exponents of a map of several variables were found to be {}.",
-    "A run returned this Lyapunov spectrum: {}.",
-    "The Lyapunov spectrum of a system is given as {}.",
-    "The Lyapunov exponents, in no particular order, are {}.",
-    "A table in a paper lists the Lyapunov exponents {}.",
-    "After a long run the exponents had settled at {}.",
-    "The Lyapunov exponents estimated from data are {}.",
-    "From the log of a simulation, the Lyapunov exponents: {}.",
-    "A model has the Lyapunov exponents {}.",
-    "Somebody computed the whole Lyapunov spectrum and got {}.",
-    "The exponents of an orbit, one for each direction, are {}.",
-    "A referee asks about a system with the Lyapunov exponents {}.",
-)
-TWO = (
-    "System A has the Lyapunov exponents {}; system B has {}.",
-    "Two spectra are compared. Spectrum A: {}. Spectrum B: {}.",
-    "The Lyapunov exponents of A are {}, and those of B are {}.",
-    "Lyapunov spectra of two runs: for A they are {}; for B they are {}.",
-    "In a survey, A is listed with the Lyapunov exponents {} and B with {}.",
-)
 KAPLAN_YORKE = (
     (
         "The Kaplan–Yorke dimension is found by sorting the exponents from the largest down and adding them up as"
@@ -44,6 +24,18 @@ KAPLAN_YORKE = (
         "For the Kaplan–Yorke dimension, sort the exponents in falling order, let j be the largest number of leading"
         " ones"
         " whose sum is not negative, and add to j that sum divided by the absolute value of the next exponent."
+    ),
+    (
+        "To get the Kaplan–Yorke dimension, put the exponents in falling order, add as many of them as leaves the sum"
+        " at zero or more, and take their number plus the sum over the size of the next one."
+    ),
+    (
+        "The Kaplan–Yorke dimension is j + S/m, where j is the largest number of leading exponents whose sum S is zero"
+        " or more, and m is the absolute value of the exponent that follows them."
+    ),
+    (
+        "Kaplan and Yorke define the dimension as follows: order the exponents from the largest to the smallest, sum"
+        " them while the total is at least zero, and add to their number the total divided by the size of the next."
     ),
 )
 
@@ -109,6 +101,9 @@ def volumes(dice: Dice) -> Square | None:
         (
             "Small volumes in phase space shrink at a rate given by the sum of the exponents, here negative for both.",
             "The sum of all exponents is the mean rate at which the logarithm of a small volume changes.",
+            "Added up, the exponents give the mean rate of change of the logarithm of a small phase-space volume.",
+            "A small volume in phase space changes on average like exp(s t), where s is the sum of the exponents.",
+            "How fast phase-space volumes shrink is told by the sum of all exponents, which is negative in both cases.",
         )
     )
     answers = ["A", "B"] if sums[0] < sums[1] else ["B", "A"]
@@ -194,7 +189,14 @@ def opposite_pairs(dice: Dice) -> Square | None:
         data.reverse()
     whole = [all(values.count(value) == values.count(-value) for value in values) for values in data]
     answers = ["A", "B"] if whole[0] else ["B", "A"]
-    rule = "Two exponents of a spectrum are partners if they have the same size and opposite signs."
+    rule = dice.pick(
+        (
+            "Two exponents of a spectrum are partners if they have the same size and opposite signs.",
+            "An exponent is a partner of another if the two add up to zero.",
+            "Partners are two exponents of one spectrum whose sum is zero.",
+            "By partners we mean two exponents of the same spectrum that differ in sign only.",
+        )
+    )
     without = dice.coin()
     claims = {
         name: f"{other}|is|the one with an exponent that lacks a partner"
@@ -252,6 +254,9 @@ def lyapunov_time(dice: Dice) -> Square | None:
         (
             "The Lyapunov time is one divided by the largest exponent.",
             "Here the Lyapunov time means the reciprocal of the largest exponent.",
+            "Dividing one by the largest exponent gives the Lyapunov time.",
+            "As the Lyapunov time, take the inverse of the largest exponent.",
+            "The inverse of the largest exponent is called the Lyapunov time.",
         )
     )
     words = {"above": dice.pick(("longer", "larger")), "below": dice.pick(("shorter", "smaller"))}
@@ -268,7 +273,14 @@ def entropy_bound(dice: Dice) -> Square | None:
     level, answers = _level(dice, [Fraction(total, 10**decimals) for total in sums], decimals)
     if level is None:
         return None
-    rule = "The entropy rate is estimated by the sum of the positive exponents."
+    rule = dice.pick(
+        (
+            "The entropy rate is estimated by the sum of the positive exponents.",
+            "As an estimate of the entropy rate, the positive exponents are added up.",
+            "By Pesin's formula, the sum of the positive exponents serves as an estimate of the entropy rate.",
+            "Adding up all positive exponents gives an estimate of the entropy rate.",
+        )
+    )
     claims = {side: f"the estimated entropy rate|is|{side} {shown(level, decimals)}" for side in ("above", "below")}
     return squared("entropy_bound", _texts(dice, data, decimals), rule, claims, answers, (len(data[0]) + 1, 3))
 
@@ -351,12 +363,12 @@ def _counted(dice: Dice, says: Sequence[str]) -> dict[int, str]:
 
 
 def _texts(dice: Dice, data: Sequence[Sequence[int]], decimals: int) -> list[str]:
-    setting = dice.pick(SETTINGS)
+    setting = dice.pick(SPECTRA)
     return [setting.format(listed(values, decimals)) for values in data]
 
 
 def _pairs(dice: Dice, data: Sequence[Sequence[int]], decimals: int) -> list[str]:
     """Both spectra in one text, and the same with their names changed over."""
     first, second = (listed(values, decimals) for values in data)
-    setting = dice.pick(TWO)
+    setting = dice.pick(TWO_SPECTRA)
     return [setting.format(first, second), setting.format(second, first)]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, ordinal, shown, squared
+from perpend.studies.logic.chaos.questions.data.sheet import COUNTS, Dice, Square, ordinal, shown, squared, told
 
 Ask = Callable[[Dice], Square | None]
 
@@ -48,6 +48,28 @@ OPENINGS = (
     "The log of a parameter study holds these entries: {}.",
     "The following was measured: {}.",
     "For each setting two indicators were taken: {}.",
+    *told(
+        (
+            "A table of two indicators",
+            "The result of a parameter scan",
+            "A scan over one parameter",
+            "The record of a parameter study",
+            "A page of the lab book",
+            "The output of a scan with two indicators",
+            "A comparison of two indicators",
+            "The table behind a figure",
+            "A short table in the appendix",
+            "The file with the two indicators",
+        ),
+        (
+            "reads as follows: {}",
+            "gives these rows: {}",
+            "lists the following: {}",
+            "looks like this: {}",
+            "contains these rows: {}",
+            "shows {}",
+        ),
+    ),
 )
 ROWS = (
     "{p} = {x}: {m} {a}, {n} {b}",

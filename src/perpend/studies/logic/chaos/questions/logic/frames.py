@@ -8,15 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.logic.arguments import CONSISTENT, DECIDED, EXCLUDED, FOLLOWS
 from perpend.studies.logic.chaos.questions.logic.sentences import plural_of, with_article
 from perpend.studies.logic.chaos.questions.logic.vocabulary import INVENTED, LAB, TERMS
 
+
+def _joined(*slots: tuple[str, ...]) -> tuple[str, ...]:
+    """Every choice of one text for each slot, joined by blanks; '' leaves a slot out."""
+    return tuple(" ".join(filter(None, choice)).replace(" ,", ",") for choice in product(*slots))
+
+
 NOUNS: Mapping[str, tuple[str, ...]] = {
-    INVENTED: ("system", "system", "flow", "map", "model", "network", "process", "oscillator"),
-    LAB: ("laser", "circuit", "sensor", "pump", "generator", "resonator", "detector", "oscillator", "amplifier"),
+    INVENTED: ("system", "system", "flow", "map", "model", "network", "process", "oscillator", "lattice", "device"),
+    LAB: (
+        "spectrometer",
+        "thermostat",
+        "compressor",
+        "receiver",
+        "recorder",
+        "laser",
+        "circuit",
+        "sensor",
+        "pump",
+        "generator",
+        "resonator",
+        "detector",
+        "oscillator",
+        "amplifier",
+    ),
     TERMS: ("system", "system", "model"),
 }
 OPENINGS = (
@@ -38,6 +60,11 @@ OPENINGS = (
     "Accept the following without asking whether it is so in fact.",
     "Treat the statements below as the only information.",
     "Only the following may be assumed, true or not.",
+    *_joined(
+        ("Suppose", "Assume", "Accept", "Grant"),
+        ("the statements below", "the following statements", "what is stated below"),
+        ("and nothing else.", "and use nothing else.", "and add nothing.", "and draw on nothing else."),
+    ),
 )
 LAB_OPENINGS = (
     "A laboratory keeps its own list of rules about its {ns}, and only these count here.",
@@ -59,32 +86,76 @@ NAMED_NOTES = (
     "What you know of {who} does not count here.",
     "Leave aside all that is known in fact of {who}.",
 )
-FURTHER_LEADS = ("Suppose further that {who} {facts}.", "In addition, {who} {facts}.")
+RULE_HEADS = (
+    "The rules are these.",
+    "Here are the rules.",
+    "These are the rules.",
+    "The rules that hold are as follows.",
+    "What holds in general is this.",
+    "In general the following holds.",
+)
+"""A sentence before the rules, where they stand together."""
+FURTHER_LEADS = (
+    "Suppose further that {who} {facts}.",
+    "Suppose also that {who} {facts}.",
+    "In addition, {who} {facts}.",
+    "Moreover, {who} {facts}.",
+    "Furthermore, {who} {facts}.",
+)
 """For facts that come after the rules."""
 FACT_LEADS = (
     *FURTHER_LEADS,
-    "{who} {facts}.",
-    "{who} {facts}.",
-    "It is given that {who} {facts}.",
-    "It is known that {who} {facts}.",
-    "We are told that {who} {facts}.",
-    "Of {who} it is known that it {facts}.",
-    "It has been checked that {who} {facts}.",
-    "It is agreed that {who} {facts}.",
-)
+    *("{who} {facts}.",) * 4,
+    *_joined(
+        ("It is given", "It is known", "It is agreed", "It is certain", "It is granted", "It is stated", "It is a fact",
+         "We are told", "We know", "It has been checked", "It may be taken as known"),
+        ("that {who} {facts}.",),
+    ),
+    *_joined(("Of {who} it is",), ("known", "said", "given"), ("that it {facts}.",)),
+    "As for {who}, it {facts}.",
+    "About {who} we are told that it {facts}.",
+)  # fmt: skip
+NEXT_LEADS = ("{who} {facts}.", "Moreover, {who} {facts}.", "Also, {who} {facts}.", "Besides, {who} {facts}.")
+"""For a further sentence about the same object."""
 LAB_FACT_LEADS = (
-    "The lab book says that {who} {facts}.",
-    "According to its data sheet, {who} {facts}.",
-    "An inspection has confirmed that {who} {facts}.",
-)
+    *_joined(
+        ("The lab book", "The inventory", "The service record", "The log"),
+        ("says", "states", "notes", "confirms"),
+        ("that {who} {facts}.",),
+    ),
+    *_joined(
+        ("According to its data sheet,", "According to the inventory,", "According to the service record,",
+         "According to the technician,"),
+        ("{who} {facts}.",),
+    ),
+    *_joined(
+        ("An inspection", "A recent test", "A visual check"),
+        ("has confirmed", "has shown"),
+        ("that {who} {facts}.",),
+    ),
+)  # fmt: skip
+PEOPLE: Mapping[str, str] = {
+    "A student": "the student",
+    "A colleague": "the colleague",
+    "A reader": "the reader",
+    "A classmate": "the classmate",
+    "A tutor": "the tutor",
+    "A visitor": "the visitor",
+    "An assistant": "the assistant",
+    "A newcomer": "the newcomer",
+    "Someone": "this person",
+}
 CLAIMS = (
-    "A student says that {claim}.",
-    "A colleague suggests that {claim}.",
-    "Someone proposes that {claim}.",
-    "A reader supposes that {claim}.",
-    "Consider the claim that {claim}.",
-    "One more statement is put forward, namely that {claim}.",
+    *_joined(
+        tuple(PEOPLE),
+        ("says", "suggests", "proposes", "supposes", "claims", "writes", "believes", "maintains", "thinks"),
+        ("that {claim}.",),
+    ),
+    *("Consider the claim that {claim}.", "Consider the statement that {claim}.") * 4,
+    *("One more statement is put forward, namely that {claim}.",) * 4,
 )
+_THESE = ("Do these statements", "Do the statements", "Do these premises")
+_GIVEN = (", given these statements,", ", given only this,", ", if all this holds,", ", on this basis alone,")
 ENDINGS: Mapping[str, tuple[str, ...]] = {
     FOLLOWS: (
         "Does it follow that {claim}?",
@@ -101,6 +172,32 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
         "True or false: if all this holds, it must be that {claim}.",
         "Is it correct to deduce that {claim}?",
         "Is it true in every case that the statements allow that {claim}?",
+        *_joined(
+            ("Does it follow",),
+            (
+                "from this",
+                "from these statements",
+                "from what is stated",
+                "logically",
+                "logically from this",
+                "from all this",
+            ),
+            ("that {claim}?",),
+        ),
+        *_joined(
+            ("Can one", "May one"),
+            ("conclude", "infer", "deduce"),
+            ("", "from this", "from these statements", "with certainty"),
+            ("that {claim}?",),
+        )[1:],
+        *_joined(
+            ("Is it", "Would it be"),
+            ("correct", "valid", "legitimate"),
+            ("to conclude", "to infer", "to deduce"),
+            ("from this", "from these statements"),
+            ("that {claim}?",),
+        ),
+        *_joined(_THESE, ("imply", "prove", "entail", "guarantee", "establish", "show"), ("that {claim}?",))[1:],
     ),
     EXCLUDED: (
         "Is it ruled out that {claim}?",
@@ -115,6 +212,8 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
         "Is it certainly false, on this basis alone, that {claim}?",
         "Does it follow that it is not the case that {claim}?",
         "Is there no way in which all this holds and it is true that {claim}?",
+        *_joined(_THESE, ("rule out", "refute the claim", "make it impossible"), ("that {claim}?",)),
+        *_joined(("Is it",), ("impossible", "out of the question", "certainly false"), _GIVEN[2:], ("that {claim}?",)),
     ),
     CONSISTENT: (
         "Could it be that {claim}?",
@@ -129,6 +228,8 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
         "Is there a way in which all this holds and it is true that {claim}?",
         "Can all this hold if it is also true that {claim}?",
         "Is it free of contradiction to add that {claim}?",
+        *_joined(("Is it",), ("possible", "conceivable"), _GIVEN[::2], ("that {claim}?",)),
+        *_joined(_THESE, ("allow", "permit", "leave it possible"), ("that {claim}?",)),
     ),
     DECIDED: (
         "Do these statements settle whether {claim}?",
@@ -141,6 +242,13 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
         "Is the information sufficient to say whether {claim}?",
         "True or false: from these statements one can find out whether {claim}.",
         "Does a yes or a no follow to the question whether {claim}?",
+        *_joined(_THESE, ("settle", "decide", "determine"), ("whether {claim}?",))[1:],
+        *_joined(
+            ("Can one", "Is it possible to"),
+            ("tell", "say", "find out", "work out"),
+            ("from this", "from these statements", "from what is stated"),
+            ("whether {claim}?",),
+        ),
     ),
 }
 CLAIM_ENDINGS: Mapping[str, tuple[str, ...]] = {
@@ -172,6 +280,31 @@ CLAIM_ENDINGS: Mapping[str, tuple[str, ...]] = {
         "Are the statements enough to decide whether this is so?",
     ),
 }
+PERSON_ENDINGS: Mapping[str, tuple[str, ...]] = {
+    FOLLOWS: (
+        "Must {the} be right?",
+        "Is {the} bound to be right?",
+        "Do the statements prove {the} right?",
+        "Does it follow that {the} is right?",
+    ),
+    EXCLUDED: (
+        "Must {the} be wrong?",
+        "Is {the} bound to be wrong?",
+        "Do the statements prove {the} wrong?",
+        "Does it follow that {the} is wrong?",
+    ),
+    CONSISTENT: (
+        "Could {the} be right, if the statements hold?",
+        "Can {the} be right without contradiction to the statements?",
+        "Do the statements allow {the} to be right?",
+    ),
+    DECIDED: (
+        "Do the statements settle whether {the} is right?",
+        "Can one tell from the statements whether {the} is right?",
+        "Are the statements enough to decide whether {the} is right?",
+    ),
+}
+"""After a claim that somebody makes."""
 AHEAD: Mapping[str, tuple[str, ...]] = {
     FOLLOWS: (
         "Decide whether it follows from the statements below that {claim}.",
@@ -208,7 +341,15 @@ TOGETHER = (
 )
 """For `consistent`: what is asked stands among the statements."""
 LAYOUTS = ("rules first", "facts first", "mixed", "rules first", "facts first")
-MARKS = ("{sentence}", "{sentence}", "{sentence}", "({n}) {sentence}", "Rule {n}: {sentence}", "[{n}] {sentence}")
+MARKS = (
+    *("{sentence}",) * 6,
+    *("({n}) {sentence}",) * 2,
+    "[{n}] {sentence}",
+    "Rule {n}: {sentence}",
+    "Statement {n}: {sentence}",
+    "Premise {n}: {sentence}",
+    "Assumption {n}: {sentence}",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +371,17 @@ def cast(vocabulary: str, noun: str, names: Sequence[str], chance: Chance, *spot
             Cast(f"the {noun} on the left", f"the {noun} on the right", f"Two {ns} stand on a bench."),
             Cast("unit 17", "unit 41", f"Two {ns} go by the names of unit 17 and unit 41."),
             Cast(f"Anna's {noun}", f"Boris's {noun}", f"Anna and Boris each bring {a}."),
+            Cast(f"Clara's {noun}", f"Devi's {noun}", f"Clara and Devi each bring {a}."),
+            Cast(f"the {noun} in the corner", f"the {noun} on the shelf", f"There are two {ns} in the room."),
         ]
-        alone = ("", f"Two {ns} stand on a bench.", f"There is {a}, unit 17.", f"Anna brings {a}.")
+        alone = (
+            "",
+            f"Two {ns} stand on a bench.",
+            f"There is {a}, unit 17.",
+            f"Anna brings {a}.",
+            f"Clara brings {a}.",
+            "",
+        )
     elif noun == "system" and chance.share(*spot, "named") < 0.5:
         one, other = chance.mixed(names, str, *spot, "names")[:2]
         note = chance.pick(NAMED_NOTES, *spot, "note")
@@ -239,14 +389,10 @@ def cast(vocabulary: str, noun: str, names: Sequence[str], chance: Chance, *spot
     else:
         ways = [
             Cast("S", "T", f"Let S and T be two {ns}."),
+            Cast("P", "Q", f"Let P and Q be two {ns}."),
             Cast(f"{noun} K", f"{noun} M", f"There are two {ns}, K and M."),
             Cast(f"the first {noun}" if two else f"this {noun}", f"the second {noun}", f"Two {ns} are at hand."),
         ]
-        alone = (f"Let S be {a}.", f"There is {a} K.", f"Take one particular {noun}.")
+        alone = (f"Let S be {a}.", f"Let P be {a}.", f"There is {a} K.", f"Take one particular {noun}.")
     way = chance.pick(range(len(ways)), *spot, "cast")
     return ways[way] if two else replace(ways[way], intro=alone[way])
-
-
-def capital(text: str) -> str:
-    """With a capital first letter; the others stay."""
-    return text[:1].upper() + text[1:]

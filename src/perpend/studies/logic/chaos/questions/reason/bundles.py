@@ -22,9 +22,9 @@ KINDS: Mapping[str, Callable[[Stem], Quartet | None]] = {
     stability.KIND: stability.quartet,
     form.KIND: form.quartet,
 }
-QUARTETS = 260
+QUARTETS = 300
 """Quartets of generated systems in each kind, four items each."""
-FACT_QUARTETS = 40
+FACT_QUARTETS = 80
 """Quartets of base facts in each kind, four facts each."""
 _STEPS = (10, 14, 18, 23)
 
@@ -82,12 +82,13 @@ def _family(system: Equations) -> str:
 def _drafts(chance: Chance, name: str, quartet: Quartet) -> Iterator[Draft]:
     pair = _pair(quartet)
     for column, remark in enumerate(quartet.remarks):
-        # One wording for both systems; the two statements of one predicate share it as well.
-        turn = remark.predicate
-        polarity = chance.share(name, "polarity", str(column)) < 0.55
-        clause = chance.pick(remark.says if polarity else remark.denies, name, "wording", turn)
+        # A statement about both systems is laid out alike; the other statement has a layout of its own.
+        own = f"{name} {column}"
+        polarity = chance.share(own, "polarity") < 0.55
+        clause = chance.pick(remark.says if polarity else remark.denies, own, "wording")
+        definition = _definition(chance, own, remark)
         for row, system in enumerate(quartet.systems):
-            question, frame, turned = laid_out(chance, name, system, remark.definition, clause)
+            question, frame, turned = laid_out(chance, own, system, definition, clause)
             yield Draft(
                 stratum="reason",
                 family=_family(system),
@@ -107,6 +108,10 @@ def _drafts(chance: Chance, name: str, quartet: Quartet) -> Iterator[Draft]:
             )
 
 
+def _definition(chance: Chance, name: str, remark: Remark) -> str:
+    return chance.pick(remark.definitions, name, "definition wording") if remark.definitions else ""
+
+
 def _facts(chance: Chance, name: str, quartet: Quartet) -> Iterator[BaseFact]:
     pair = _pair(quartet)
     names = [[text_name(f"{pair} {row} {column}") for column in range(2)] for row in range(2)]
@@ -118,8 +123,8 @@ def _facts(chance: Chance, name: str, quartet: Quartet) -> Iterator[BaseFact]:
                 kind=quartet.kind,
                 predicate=remark.predicate,
                 family=_family(system),
-                setting=setting(chance, name, system),
-                definition=remark.definition,
+                setting=setting(chance, f"{name} {column}", system),
+                definition=_definition(chance, f"{name} {column}", remark),
                 says=remark.says,
                 denies=remark.denies,
                 label=row == column,

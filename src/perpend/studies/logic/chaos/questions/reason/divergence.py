@@ -16,8 +16,8 @@ from perpend.studies.logic.chaos.questions.reason.quartet import (
     monomial,
     variables,
 )  # fmt: skip
-from perpend.studies.logic.chaos.questions.reason.remarks import (
-    Remark,
+from perpend.studies.logic.chaos.questions.reason.remarks import Remark
+from perpend.studies.logic.chaos.questions.reason.remarks_volumes import (
     volume_at,
     volume_rate,
     volumes_everywhere,

@@ -20,8 +20,8 @@ class BaseFact:
     """One statement about one system.
 
     `label` is the truth of any of `says`; of any of `denies` it is the opposite. `partner` is the `name` of a fact of
-    the same pair with the same statement, another system and the opposite label; `twin` is the `name` of one with the
-    same system, another statement and the opposite label.
+    the same pair with the same statement, another system in a setting of the same words, and the opposite label; `twin`
+    is the `name` of one with the same system in another setting, another statement and the opposite label.
     """
 
     name: str
@@ -38,9 +38,9 @@ class BaseFact:
     definition: str
     """A whole sentence with the meaning of a term, or ''."""
     says: tuple[str, ...]
-    """Three wordings or more of the statement."""
+    """Eight wordings or more of the statement."""
     denies: tuple[str, ...]
-    """Three wordings or more of its opposite; each has exactly one word of denial."""
+    """Eight wordings or more of its opposite; each has exactly one word of denial."""
     label: bool
     grade: int
     partner: str

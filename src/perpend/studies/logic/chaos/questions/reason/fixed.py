@@ -16,7 +16,7 @@ from perpend.studies.logic.chaos.questions.reason.quartet import (
     monomial,
     variables,
 )  # fmt: skip
-from perpend.studies.logic.chaos.questions.reason.remarks import fixed, fixed_count, two_cycle
+from perpend.studies.logic.chaos.questions.reason.remarks_points import fixed, fixed_count, two_cycle
 
 KIND = "fixed_point"
 _RECIPES = ("point", "point", "point", "point", "count", "cycle", "cycle")
@@ -102,7 +102,7 @@ def _count(lots: Lots, stem: Stem) -> Quartet | None:
         counts.append(count)
     if counts[0] == counts[1]:
         return None
-    one, other = (fixed_count(count, 2 * pairs + size, False) for count in counts)
+    one, other = (fixed_count(count, 2 * pairs + size) for count in counts)
     return Quartet(KIND, "count", written(stem, *systems), (one, other))
 
 

@@ -16,7 +16,7 @@ from perpend.studies.logic.chaos.questions.reason.quartet import (
     monomial,
     variables,
 )  # fmt: skip
-from perpend.studies.logic.chaos.questions.reason.remarks_local import (
+from perpend.studies.logic.chaos.questions.reason.remarks_form import (
     clocked,
     closed,
     conserved,

@@ -13,7 +13,8 @@ from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.reason.equations import Equations, Lots, Stem
 from perpend.studies.logic.chaos.questions.reason.poly import Monomial, Poly, plain
 from perpend.studies.logic.chaos.questions.reason.quartet import Quartet, crossed, located
-from perpend.studies.logic.chaos.questions.reason.remarks import fixed, volume_rate
+from perpend.studies.logic.chaos.questions.reason.remarks_points import fixed
+from perpend.studies.logic.chaos.questions.reason.remarks_volumes import volume_rate
 from perpend.studies.logic.chaos.records import SystemWords
 
 _EACH = 2

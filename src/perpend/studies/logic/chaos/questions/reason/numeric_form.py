@@ -23,17 +23,28 @@ _LIST = r"((?:\w+, )*\w+ and \w+)"
 _FLIP = re.compile(r"changing the signs? of ((?:\w+, )*(?:\w+ and )?\w+)", re.IGNORECASE)
 _SWAP = re.compile(r"exchanging (\w+) and (\w+)", re.IGNORECASE)
 _CONSERVED = re.compile(
-    r" (?:stays constant|does not stay constant|is conserved|is not conserved|keeps the value|fails to keep the value"
-    r"|is a constant of the motion|is not a constant of the motion)"
+    r" (?:stays constant|does not stay constant|is (?:not )?conserved|keeps the value|fails to keep the value"
+    r"|is (?:not )?a constant of the motion|is (?:not )?a first integral|has the same value at|stays the same"
+    r"|does not stay the same|remains what|does not remain what|is (?:not )?preserved|is constant\b)"
 )
 _CLOSED = (
     re.compile(_LIST + r" (?:do not )?evolve independently"),
     re.compile(r"equations for " + _LIST + r" (?:do not )?form a closed"),
     re.compile(r"the future of " + _LIST + r" is (?:not )?settled"),
-    re.compile(r"one can follow " + _LIST + r" in time"),
+    re.compile(r"possible to follow " + _LIST + r" in time"),
+    re.compile(r"equations for " + _LIST + r" are (?:not )?free of"),
+    re.compile(_LIST + r" (?:do not )?form a subsystem"),
+    re.compile(r"solve for " + _LIST + r" without"),
+    re.compile(r"the course of " + _LIST + r" as it was"),
+    re.compile(r"the motion of " + _LIST + r" is (?:not )?decided"),
 )
-_CLOCKED = re.compile(r"(?:rate of change of|the equation for) (\w+)\b")
-_INVARIANT = re.compile(r"\b(\w+) = 0 (?:is (?:not )?invariant|remains|does not in general remain|is mapped|holds)")
+_CLOCKED = re.compile(r"(?:rate of change of|the equation for) (\w+)\b|\b(\w+) (?:obeys|does not obey) a linear")
+_EXPLICIT = re.compile(r"explicit|with t (?:even )?if|var(?:ies|y) with t\b|the time t itself")
+_LINEAR = re.compile(r"\blinear\b")
+_INVARIANT = re.compile(
+    r"\b(\w+) = 0 (?:is (?:not )?(?:an )?invariant|remains|does not in general remain|is (?:not )?mapped|holds|stay on"
+    r"|is (?:not )?always followed|is (?:not )?confined)"
+)
 _SAMPLES = 12
 
 
@@ -157,7 +168,7 @@ def _hamiltonian(system: ReadSystem, claim: str) -> bool | None:
 
 def _linear(system: ReadSystem, claim: str) -> bool | None:
     """Sums and multiples of states give sums and multiples, whatever the time adds."""
-    if "linear" not in claim or "linearisation" in claim:
+    if not _LINEAR.search(claim):
         return None
     i = _meant(system, claim)
     first, second, *_ = _samples(system)
@@ -170,9 +181,10 @@ def _linear(system: ReadSystem, claim: str) -> bool | None:
 
 def _meant(system: ReadSystem, claim: str) -> int:
     match = _CLOCKED.search(claim)
-    if match is None or match[1] not in system.names:
+    name = match and (match[1] or match[2])
+    if name not in system.names:
         raise DataError(f"the equation that is meant cannot be read: {claim!r}")
-    return system.names.index(match[1])
+    return system.names.index(name)
 
 
 def _closed(system: ReadSystem, claim: str) -> bool | None:
@@ -189,7 +201,7 @@ def _closed(system: ReadSystem, claim: str) -> bool | None:
 
 
 def _clocked(system: ReadSystem, claim: str) -> bool | None:
-    if "explicit" not in claim and "with t if" not in claim and "with t even if" not in claim:
+    if not _EXPLICIT.search(claim):
         return None
     i = _meant(system, claim)
     point = _samples(system)[0]

@@ -13,15 +13,23 @@ from perpend.studies.logic.chaos.questions.reason.reading import ReadSystem, sca
 _NUMBERS = {"one": 1, "three": 3, "nine": 9, "twenty-seven": 27}
 _COUNT = re.compile(r"(?:exactly|points is(?: not)?) (one|three|nine|twenty-seven)\b")
 _POINT = re.compile(r"\(([\w, ]+)\) = \(([-\d., ]+)\)")
-_CYCLE = re.compile(r"cycle of period two|back to|then returns|\bexchanges?\b")
-_FIXED = re.compile(
-    r"fixed point|\bstays? at\b|equilibrium|steady state|to itself|remains there|rates? of change .*vanish|vanishes at"
+_CYCLE = re.compile(
+    r"(?:cycle|orbit) of period two|back to|back at|then returns?|\bexchanges?\b|\bswaps?\b|to the other\b"
 )
-_STABLE = re.compile(r"\bstable\b|negative real part|inside the unit|die out|drawn into|pure decay")
-_UNSTABLE = re.compile(r"\bunstable\b|positive real part|outside the unit|\bgrow\b|driven away")
-_TURNING = re.compile(r"off the real axis|imaginary part|oscillates")
-_STRAIGHT = re.compile(r"\breal\b.*|on the real axis")
-_LOCAL = re.compile(r"fixed point at|eigenvalue|linearisation|Jacobian matrix at")
+_FIXED = re.compile(
+    r"fixed point|\bstays? (?:at|there)\b|equilibrium|steady state|to itself|remains? (?:there|the same)|vanish|at rest"
+    r"|where it is\b|the same point|right-hand sides? (?:is|are) (?:not )?(?:all )?zero"
+)
+_STABLE = re.compile(
+    r"\bstable\b|negative real part|inside the unit|die out|drawn into|pure decay|decay in the long|\battracts?\b"
+)
+_UNSTABLE = re.compile(r"\bunstable\b|positive real part|outside the unit|\bgrow\b|driven away|leave its neighbourhood")
+_TURNING = re.compile(r"off the real axis|imaginary part|oscillates|oscillating|complex-conjugate")
+_STRAIGHT = re.compile(r"\breal\b|free of oscillation")
+_LOCAL = re.compile(
+    r"fixed point at|stable fixed point|eigenvalue|linearis|Jacobian matrix at|characteristic polynomial"
+)
+_VOLUME = re.compile(r"divergence|trace|diagonal entries|\b(?:area|volume)s?\b")
 _TIGHT = 1e-9
 _DEGREE = 4
 
@@ -31,7 +39,7 @@ def point_truth(system: ReadSystem, claim: str, denied: bool) -> bool | None:
     holds = _counted(system, claim)
     if holds is None:
         points = points_in(system, claim)
-        if not points or "divergence" in claim or "trace" in claim or re.search(r"\b(?:area|volume)s?\b", claim):
+        if not points or _VOLUME.search(claim):
             return None
         holds = _located(system, claim, points)
     return holds != denied

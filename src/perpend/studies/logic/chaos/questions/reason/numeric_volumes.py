@@ -18,19 +18,34 @@ _VALUES = tuple(
         rf"exp\({_V} t\)",
         rf"(?:divergence of the vector field|determinant of the Jacobian matrix) is (?:not )?{_V}\b",
         rf"trace of the Jacobian matrix (?:equals|is not equal to) {_V}",
+        rf"diagonal entries of the Jacobian matrix is (?:not )?{_V}\b",
+        rf"constant divergence {_V}",
+        rf"at the rate {_V}",
+        rf"own variable, (?:gives|does not give) {_V}",
         rf"add up to {_V}",
-        rf"(?:multiplies|multiply) (?:every )?small \w+ by {_V}",
+        rf"(?:multiplies|multiply) (?:every |each )?small \w+ by {_V}",
         rf"by the factor {_V}",
         rf"\|det J\| (?:=|is not equal to) {_V}",
-        rf"ends up with {_V} times",
+        rf"ends? up with {_V} times",
+        rf"{_V} times as large",
+        rf"absolute value {_V}\b",
+        rf"Jacobian determinant (?:equals|does not equal) {_V}\b",
     )
 )
-_SOME = re.compile(r"there are points|at some points|somewhere")
-_NOWHERE = re.compile(r"no point|never")
+_SOME = re.compile(
+    r"there are (?:points|places)|at some points|somewhere|one can find|one point or more|some part"
+    r"|takes positive values"
+)
+_NOWHERE = re.compile(r"no (?:point|state|part|positive values)|never")
 _SHRINK = re.compile(r"shrinks?\b|negative|less than 1|smaller")
 _GROW = re.compile(r"grows?\b|positive|greater than 1|larger|exceeds 1")
-_KEEP = re.compile(r"preserves?\b|is zero everywhere|absolute value 1 everywhere|keep their size|the same size")
-_SUBJECT = re.compile(r"divergence|trace|diagonal entries|\bdet\b|determinant|\bareas?\b|\bvolumes?\b")
+_KEEP = re.compile(
+    r"preserv(?:es?|ing)\b|is zero (?:everywhere|at all points)|keeps? (?:their|its) size|the same size"
+    r"|vanishes at every|free of divergence"
+)
+_SUBJECT = re.compile(
+    r"divergence|trace|diagonal entries|\bdet\b|determinant|\bareas?\b|\bvolumes?\b|derivatives of all right-hand sides"
+)
 _TIGHT = 1e-9
 
 

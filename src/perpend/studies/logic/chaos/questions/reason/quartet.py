@@ -13,7 +13,7 @@ from perpend.studies.logic.chaos.questions.reason.equations import Equations, Lo
 from perpend.studies.logic.chaos.questions.reason.poly import Monomial, Poly, product
 from perpend.studies.logic.chaos.questions.reason.remarks import Remark
 
-SIZES = (2, 2, 2, 3, 3, 3, 3, 4, 5, 6)
+SIZES = (2, 2, 3, 3, 3, 4, 4, 5, 6)
 
 
 @dataclass(frozen=True, slots=True)

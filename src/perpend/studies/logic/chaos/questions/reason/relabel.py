@@ -18,9 +18,10 @@ from perpend.studies.logic.chaos.questions.reason.reading import read_system
 from perpend.studies.logic.chaos.questions.world import Sources
 
 _DEFINITION = re.compile(
-    r"Call an equation linear if [^.]*\.\s*|"
-    r"(?:Call a fixed point|A fixed point is called|Let a fixed point count as) stable (?:here )?if [^.]*\.\s*"
+    r"(?:Call an? |We call an? |Let an? [a-z ]+ count as |An? [a-z ]+ is called (?:stable|linear) here |By an? stable "
+    r"|(?:Recall|Remember) that |(?:As usual|In what follows|By definition|For the record|Here), )[^.]*\.(?:\s+|$)"
 )
+"""A sentence that says what a term means."""
 _TURNED = re.compile(r"would it be wrong to say that|is it false that", re.IGNORECASE)
 _DENIAL = re.compile(r"\b(?:not|no|never|fails?|cannot)\b")
 

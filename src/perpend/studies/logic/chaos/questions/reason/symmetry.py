@@ -16,7 +16,8 @@ from perpend.studies.logic.chaos.questions.reason.quartet import (
     monomial,
     variables,
 )  # fmt: skip
-from perpend.studies.logic.chaos.questions.reason.remarks import Remark, listed, reversal, symmetry
+from perpend.studies.logic.chaos.questions.reason.remarks import Remark, listed
+from perpend.studies.logic.chaos.questions.reason.remarks_symmetry import reversal, symmetry
 
 KIND = "symmetry"
 _RECIPES = ("flip", "flip", "flip", "swap", "swap", "reversal", "reversal")

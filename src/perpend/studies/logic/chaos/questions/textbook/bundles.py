@@ -1,8 +1,9 @@
 """Named results as questions: each value is right of one subject and wrong of another, in the same sentence.
 
-A bundle of single statements has four: two subjects, each with its own value and with the other's. A bundle of joined
-statements has two: everything in its place, or two values interchanged. All bundles of a table share a `pair`, since
-who knows the answers of one knows those of the others; the tag `bundle` tells them apart.
+A bundle of single statements has four: two subjects, each with its own value and with the other's. The two about one
+subject share their wording. A bundle of joined statements has two: everything in its place, or two values interchanged.
+All bundles of a table share a `pair`, since who knows the answers of one knows those of the others; the tag `bundle`
+tells them apart.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from perpend.studies.logic.chaos.questions.textbook.tables import Result, Result
 from perpend.studies.logic.chaos.questions.world import Sources
 
 STRATUM = "textbook"
-ROUNDS = 5
-"""Bundles of single statements that a table of four results gives at most; larger tables give one more per result."""
+ROUNDS = 6
+"""Bundles of single statements that a table of four results gives at most; larger tables give two more per result."""
+JOINED_TWO, JOINED_THREE = 4, 2
+"""Bundles of two and of three statements that a table gives at most."""
 
 
 def bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
@@ -39,32 +42,38 @@ def table_bundles(table: ResultTable, chance: Chance) -> Iterator[tuple[Draft, .
     name = table.name
     couples = [(a, b) for a, b in combinations(table.results, 2) if a.value != b.value]
     mixed = chance.mixed(couples, _couple_name, name, "couples")
-    for n, couple in enumerate(mixed[: ROUNDS + max(0, len(table.results) - 4)]):
-        yield _four(table, couple, _wording(table, ONE, n, chance), f"{name} #{n}")
-    for n, couple in enumerate(chance.mixed(couples, _couple_name, name, "joined")[:3]):
-        yield _joined(table, couple, _wording(table, TWO, n, chance), chance, f"{name} two {n}")
+    wordings = _wordings(table, ONE, chance)
+    for n, couple in enumerate(mixed[: ROUNDS + 2 * max(0, len(table.results) - 4)]):
+        first = next(wordings)
+        # One polarity for both subjects: else a value would be right of neither or of both.
+        yield _four(table, couple, (first, next(w for w in wordings if w[1].denies is first[1].denies)), f"{name} #{n}")
+    wordings = _wordings(table, TWO, chance)
+    for n, couple in enumerate(chance.mixed(couples, _couple_name, name, "joined")[:JOINED_TWO]):
+        yield _joined(table, couple, next(wordings), chance, f"{name} two {n}")
     triples = [t for t in combinations(table.results, 3) if len({result.value for result in t}) == 3]
-    for n, triple in enumerate(chance.mixed(triples, _couple_name, name, "triples")[:1]):
-        yield _joined(table, triple, _wording(table, THREE, n, chance), chance, f"{name} three {n}")
+    wordings = _wordings(table, THREE, chance)
+    for n, triple in enumerate(chance.mixed(triples, _couple_name, name, "triples")[:JOINED_THREE]):
+        yield _joined(table, triple, next(wordings), chance, f"{name} three {n}")
 
 
 def _couple_name(results: Sequence[Result]) -> str:
     return " | ".join(result.subject for result in results)
 
 
-def _wording(table: ResultTable, layouts: Sequence[Asking], n: int, chance: Chance) -> tuple[int, Asking]:
-    """The n-th wording of a table: no clause comes twice in the same layout."""
-    both = [(clause, layout) for clause in range(len(table.clauses)) for layout in range(len(layouts))]
-    clause, layout = chance.mixed(both, str, table.name, "wording", str(len(layouts)))[n]
-    return clause, layouts[layout]
+def _wordings(table: ResultTable, layouts: Sequence[Asking], chance: Chance) -> Iterator[tuple[int, Asking]]:
+    """The wordings of a table one after the other: all clauses in turn, and no layout twice."""
+    spot = (table.name, "wording", layouts[0].text)
+    clauses = chance.mixed(range(len(table.clauses)), str, *spot)
+    for n, layout in enumerate(chance.mixed(layouts, lambda layout: layout.text, *spot)):
+        yield clauses[n % len(clauses)], layout
 
 
 def _four(
-    table: ResultTable, couple: tuple[Result, Result], wording: tuple[int, Asking], name: str
+    table: ResultTable, couple: tuple[Result, Result], wordings: Sequence[tuple[int, Asking]], name: str
 ) -> tuple[Draft, ...]:
     return tuple(
         _draft(table, [table.said(wording[0], subject, value)], subject is value, wording, name, (subject,))
-        for subject in couple
+        for subject, wording in zip(couple, wordings, strict=True)
         for value in couple
     )
 

@@ -6,18 +6,19 @@ The stratum, kind and grade of an item are those of its fact.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.compute.allocation import LURE, PARAPHRASE, PERTURBATION
 from perpend.studies.logic.chaos.questions.draft import Draft
-from perpend.studies.logic.chaos.questions.frames import AFTER, AskedClaim, begins_sentence, capital, layout
+from perpend.studies.logic.chaos.questions.frames import AskedClaim, begins_sentence, capital, layout
 from perpend.studies.logic.chaos.questions.variants.base import VariantFact, groups
 from perpend.studies.logic.chaos.questions.variants.voices import (
-    AGAINST,
     CANCELLED,
     DISTRACTORS,
     FORMATS,
+    LEADS,
+    STILL,
     TURNED,
     VOICES,
 )
@@ -28,20 +29,34 @@ ADVERSARIAL, CONSISTENCY, ROBUSTNESS = "adversarial", "consistency_paraphrase", 
 
 def bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
     """Every bundle of the three families: all variants of the facts of one group."""
-    for group in groups(world, PARAPHRASE):
-        yield tuple(_paraphrased(world.chance, group))
-    for group in groups(world, PERTURBATION):
-        yield tuple(_perturbed(world.chance, group))
-    for group in groups(world, LURE):
-        yield tuple(_lured(world.chance, group))
+    for use, maker in ((PARAPHRASE, _paraphrased), (PERTURBATION, _perturbed), (LURE, _lured)):
+        for group in groups(world, use):
+            yield tuple(draft for column in columns(group) for draft in maker(world.chance, column))
 
 
-def _wordings(chance: Chance, group: Sequence[VariantFact], family: str) -> tuple[bool, list[int]]:
-    """Whether a group's claim asserts, and the places of its wordings in the order that belongs to it."""
-    fact, pair = group[0], group[0].draft.pair
-    polarity = chance.share("polarity", family, pair) < 0.5
-    count = min(len(one.says) for one in group), min(len(one.denies) for one in group)
-    return polarity, chance.mixed(range(min(count)), str, "wordings", family, pair, fact.draft.predicate)
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The facts of a group that make the same statement, half of which hold: they share every word that is drawn."""
+
+    name: str
+    facts: tuple[VariantFact, ...]
+
+    def key(self, *names: str) -> tuple[str, ...]:
+        """What the choices for the column belong to."""
+        return (*names, self.facts[0].draft.pair, self.name)
+
+    def wordings(self, chance: Chance, family: str) -> tuple[bool, list[int]]:
+        """Whether the claim asserts, and the places of its wordings in the order that belongs to the column."""
+        key = self.key(family)
+        count = min(min(len(one.says), len(one.denies)) for one in self.facts)
+        return chance.share("polarity", *key) < 0.5, chance.mixed(range(count), str, "wordings", *key)
+
+
+def columns(group: Sequence[VariantFact]) -> list[Column]:
+    """A group of two facts is one column; of four, two systems or starts by two statements, each statement is one."""
+    if len(group) == 2:
+        return [Column("", tuple(group))]
+    return [Column(str(place), tuple(group[place::2])) for place in range(2)]
 
 
 def _said(fact: VariantFact, place: int, *, polarity: bool) -> AskedClaim:
@@ -56,80 +71,77 @@ def _item(fact: VariantFact, family: str, laid: tuple[str, str], *, polarity: bo
     )  # fmt: skip
 
 
-def _block(fact: VariantFact) -> str:
-    return f"{fact.setting} {fact.definition}".strip()
+def _block(fact: VariantFact, turn: int = 0) -> str:
+    return f"{fact.settings[turn % len(fact.settings)]} {fact.definition}".strip()
 
 
-def _paraphrased(chance: Chance, group: Sequence[VariantFact]) -> Iterator[Draft]:
+def _paraphrased(chance: Chance, column: Column) -> Iterator[Draft]:
     """Three wordings of each question: two in other words and layouts, one with a negation around a negation."""
-    polarity, places = _wordings(chance, group, CONSISTENCY)
+    polarity, places = column.wordings(chance, CONSISTENCY)
     for turn in range(3):
-        for fact in group:
-            key = (CONSISTENCY, fact.draft.pair, str(turn))
+        key = column.key(CONSISTENCY, str(turn))
+        for fact in column.facts:
             if turn < 2:
                 statement = _said(fact, places[turn % len(places)], polarity=polarity)
-                laid = layout(chance, key, statement, fact.setting, fact.definition)
+                laid = layout(chance, key, statement, fact.settings[turn % len(fact.settings)], fact.definition)
             else:
-                laid = _doubled(chance, fact, places, polarity=polarity)
+                laid = _doubled(chance, key, fact, places[-1], polarity=polarity)
             yield _item(fact, CONSISTENCY, laid, polarity=polarity, variant=f"p{turn}")
 
 
-def _doubled(chance: Chance, fact: VariantFact, places: Sequence[int], *, polarity: bool) -> tuple[str, str]:
+def _doubled(chance: Chance, key: Sequence[str], fact: VariantFact, place: int, *, polarity: bool) -> tuple[str, str]:
     """A claim within two negations, or its denial within one: the answer is that of the claim."""
-    key = (CONSISTENCY, "doubled", fact.draft.pair)
     cancelled = chance.share("cancelled", *key) < 0.5
     form = chance.pick(CANCELLED if cancelled else TURNED, "form", *key)
-    statement = _said(fact, places[-1], polarity=polarity if cancelled else not polarity)
-    return "cancelled" if cancelled else "turned", f"{_block(fact)} {form.format(claim=statement.claim)}"
+    statement = _said(fact, place, polarity=polarity if cancelled else not polarity)
+    return "cancelled" if cancelled else "turned", f"{_block(fact, 2)} {form.format(claim=statement.claim)}"
 
 
-def _perturbed(chance: Chance, group: Sequence[VariantFact]) -> Iterator[Draft]:
+def _perturbed(chance: Chance, column: Column) -> Iterator[Draft]:
     """Each question plainly and four times perturbed; only the denial turns the answer round."""
-    polarity, places = _wordings(chance, group, ROBUSTNESS)
-    forms = chance.mixed([name for name in AFTER if "laim}" in AFTER[name]], str, ROBUSTNESS, group[0].draft.pair)
-    for fact in group:
-        key = (ROBUSTNESS, fact.draft.pair)
-        base, other = (_said(fact, places[n % len(places)], polarity=polarity) for n in (0, 1))
-        denial = _said(fact, places[0], polarity=not polarity)
-        plain = (fact.setting, fact.definition)
+    polarity, places = column.wordings(chance, ROBUSTNESS)
+    key, again = column.key(ROBUSTNESS), column.key(ROBUSTNESS, "again")
+    distractor = chance.pick(DISTRACTORS, "distractor", *key)
+    for fact in column.facts:
+        base, other = (AskedClaim(_said(fact, places[n % len(places)], polarity=polarity).claim) for n in (0, 1))
+        denial = AskedClaim(_said(fact, places[0], polarity=not polarity).claim)
+        setting = fact.settings[0]
         laid = {
-            "base": layout(chance, key, base, *plain, only=forms[:8]),
-            "paraphrase": layout(chance, key, other, *plain, only=forms[8:16]),
-            "negation": layout(chance, key, denial, *plain, only=forms[:8]),
-            "distractor": layout(chance, key, base, _distracted(chance, fact), fact.definition, only=forms[:8]),
-            "format": ("format", _formatted(chance, fact, base)),
+            "base": layout(chance, key, base, setting, fact.definition),
+            "paraphrase": layout(chance, again, other, fact.settings[-1], fact.definition),
+            "negation": layout(chance, key, denial, setting, fact.definition),
+            "distractor": layout(chance, key, base, f"{setting} {distractor}", fact.definition),
+            "format": ("format", _formatted(chance, key, fact, base)),
         }
         for variant, text in laid.items():
             turned = variant == "negation"
             yield _item(fact, ROBUSTNESS, text, polarity=polarity is not turned, variant=variant)
 
 
-def _distracted(chance: Chance, fact: VariantFact) -> str:
-    """The setting with a sentence after it that is beside the point."""
-    return f"{fact.setting} {chance.pick(DISTRACTORS, 'distractor', fact.draft.pair)}"
-
-
-def _formatted(chance: Chance, fact: VariantFact, statement: AskedClaim) -> str:
+def _formatted(chance: Chance, key: Sequence[str], fact: VariantFact, statement: AskedClaim) -> str:
     forms = [form for form in FORMATS if begins_sentence(statement.claim) or "{Claim}" not in form]
-    form = chance.pick(forms, "format", fact.draft.pair)
-    return form.format(setting=_block(fact), claim=statement.claim, Claim=capital(statement.claim))
+    form = chance.pick(forms, "format", *key)
+    return form.format(setting=_block(fact, 1), claim=statement.claim, Claim=capital(statement.claim))
 
 
-def _lured(chance: Chance, group: Sequence[VariantFact]) -> Iterator[Draft]:
+def _lured(chance: Chance, column: Column) -> Iterator[Draft]:
     """Each question with one kind of lure; facts that follow from equations, which are fewer, with two."""
-    polarity, places = _wordings(chance, group, ADVERSARIAL)
-    kinds = chance.mixed(("voice", "against", "idle"), str, ADVERSARIAL, group[0].draft.pair)
-    for turn, kind in enumerate(kinds[: 2 if group[0].draft.stratum == "reason" else 1]):
-        for fact in group:
-            key = (ADVERSARIAL, fact.draft.pair, kind)
+    polarity, places = column.wordings(chance, ADVERSARIAL)
+    kinds = chance.mixed(("voice", "against", "idle"), str, *column.key(ADVERSARIAL))
+    for turn, kind in enumerate(kinds[: 2 if column.facts[0].draft.stratum == "reason" else 1]):
+        key = column.key(ADVERSARIAL, kind)
+        for fact in column.facts:
             statement = _said(fact, places[turn % len(places)], polarity=polarity)
             opposite = _said(fact, places[(turn + 1) % len(places)], polarity=not polarity)
-            words = {"claim": statement.claim, "opposite": opposite.claim}
             if kind == "idle":
                 bare = replace(statement, far="", far_asks="")
-                form, text = layout(chance, key, bare, f"{_block(fact)} {fact.idle}")
+                form, text = layout(chance, key, bare, f"{_block(fact, turn)} {fact.idle}")
                 laid = f"idle {form}", text
+            elif kind == "voice":
+                form = chance.pick(VOICES, "form", *key)
+                laid = kind, f"{_block(fact, turn)} {form.format(claim=statement.claim)}"
             else:
-                form = chance.pick(VOICES if kind == "voice" else AGAINST, "form", *key)
-                laid = kind, f"{_block(fact)} {form.format(**words)}"
+                lead = chance.pick(LEADS, "lead", *key).format(opposite=opposite.claim)
+                still = chance.pick(STILL, "still", *key).format(claim=statement.claim)
+                laid = kind, f"{_block(fact, turn)} {lead} {still}"
             yield _item(fact, ADVERSARIAL, laid, polarity=polarity)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from typing import TypeAlias
 
 from perpend.canon import JSON
 from perpend.errors import DataError
@@ -17,29 +18,34 @@ from perpend.studies.logic.chaos.questions.compute.reading import (
     without_equations,
 )
 from perpend.studies.logic.chaos.questions.compute.relabel import relabel as computed
-from perpend.studies.logic.chaos.questions.frames import AFTER
+from perpend.studies.logic.chaos.questions.frames import AFTER, begins_sentence
 from perpend.studies.logic.chaos.questions.reason.relabel import clause_truth
 from perpend.studies.logic.chaos.questions.variants.voices import (
-    AGAINST,
     CANCELLED,
     DISTRACTORS,
     FORMATS,
     GENERAL,
+    LEADS,
+    STILL,
     TURNED,
     VOICES,
 )
 from perpend.studies.logic.chaos.questions.world import Sources
+
+_BOUNDARY = re.compile(r"(?:^|(?<=[.:*)] ))")
+Readings: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""By the first word of a layout: what stands before its claim, and all that may stand after it."""
 
 
 def relabel(record: Mapping[str, JSON], world: Sources) -> bool:
     """The label by the question's text; DataError where it cannot be read, or is about another instance than the tags
     name."""
     text = _without_asides(str(record["question"]))
-    turned, text = _unturned(text)
+    turned, text = _unturned(_without_opposite(text))
     if record["stratum"] == "reason":
         return _derived(text) is not turned
     if record["kind"] == "iterate":
-        return _orbit(text, world) is not turned
+        return computed({"question": text, "kind": "iterate"}, world) is not turned
     if record["kind"] != "regime":
         raise DataError(f"no reworded kind is called {record['kind']!r}")
     return _measured(text, str(record["instance"]), world) is not turned
@@ -47,12 +53,44 @@ def relabel(record: Mapping[str, JSON], world: Sources) -> bool:
 
 def _without_asides(text: str) -> str:
     """The text without sentences that are beside the point and without the heading of a page."""
-    for form in FORMATS:
-        heading = form.partition("{setting}")[0]
-        text = text.removeprefix(heading) if heading else text
+    for heading in _headings():
+        text = text.removeprefix(heading)
     for sentence in (*DISTRACTORS, *GENERAL):
         text = text.replace(f" {sentence}", "")
     return text
+
+
+@cache
+def _headings() -> tuple[str, ...]:
+    return tuple(sorted({form.partition("{setting}")[0] for form in FORMATS} - {""}, key=lambda one: (-len(one), one)))
+
+
+def _readings(forms: Iterable[str], slot: str = "claim") -> Readings:
+    """The layouts that hold a slot, by their first word."""
+    read: dict[str, dict[str, tuple[str, ...]]] = {}
+    for form in forms:
+        before, _, after = form.replace(f"{{{slot.capitalize()}}}", f"{{{slot}}}").partition(f"{{{slot}}}")
+        by_opening = read.setdefault(before.partition(" ")[0], {})
+        by_opening[before] = (*by_opening.get(before, ()), after)
+    return read
+
+
+def _matches(text: str, readings: Readings) -> Iterator[tuple[int, int, str, str]]:
+    """Where a layout begins that the text has at a sentence's beginning and at its own end; its length; what it holds,
+    and what the layout has before that."""
+    for boundary in _BOUNDARY.finditer(text):
+        at = boundary.start()
+        for before, endings in readings.get(text[at:].partition(" ")[0], {}).items():
+            if text.startswith(before, at):
+                for after in endings:
+                    if text.endswith(after) and len(text) - len(after) > at + len(before):
+                        inner = text[at + len(before) : len(text) - len(after)]
+                        yield len(before) + len(after), at, inner, before
+
+
+@cache
+def _negated() -> tuple[tuple[Readings, bool], ...]:
+    return (_readings(CANCELLED), False), (_readings(TURNED), True)
 
 
 def _unturned(text: str) -> tuple[bool, str]:
@@ -60,14 +98,27 @@ def _unturned(text: str) -> tuple[bool, str]:
 
     One negation turns the claim; two cancel.
     """
-    for forms, turns in ((CANCELLED, False), (TURNED, True)):
-        for form in forms:
-            opening, ending = form.split("{claim}")
-            at = text.find(f" {opening}")
-            if at >= 0 and text.endswith(ending):
-                claim = text[at + 1 + len(opening) : len(text) - len(ending)]
-                return turns, f"{text[:at]} Is it true that {claim}?"
+    for readings, turns in _negated():
+        for _, at, claim, _ in _matches(text, readings):
+            return turns, f"{text[:at]}Is it true that {claim}?"
     return False, text
+
+
+@cache
+def _opposed() -> tuple[frozenset[str], Readings]:
+    return frozenset(lead.partition("{opposite}")[0] for lead in LEADS), _readings(STILL)
+
+
+def _without_opposite(text: str) -> str:
+    """The text without a sentence that says the opposite of what is asked after it."""
+    leads, still = _opposed()
+    for _, place, _, _ in _matches(text, still):
+        for boundary in _BOUNDARY.finditer(text, 0, place):
+            rest = text[boundary.start() : place]
+            opening = rest.partition(" that ")[0] + " that "
+            if opening in leads:
+                return text[: boundary.start()] + text[place:]
+    return text
 
 
 def _measured(text: str, tagged: str, world: Sources) -> bool:
@@ -82,15 +133,6 @@ def _measured(text: str, tagged: str, world: Sources) -> bool:
     return truth(instance, predicate) is asserted
 
 
-def _orbit(text: str, world: Sources) -> bool:
-    """The last claim about an iterate; an opposite one may stand before it."""
-    for form in AGAINST:
-        opening, middle = re.split(r"\{opposite\}", form)[0], re.split(r"\{opposite\}|\{claim\}", form)[1]
-        if f" {opening}" in text and middle in text:
-            text = f"{text[: text.index(f' {opening}')]}{text[text.index(middle) + 1 :]}"
-    return computed({"question": text, "kind": "iterate"}, world)
-
-
 def _derived(text: str) -> bool:
     head, claim = unframed(text)
     return clause_truth(head, claim)
@@ -101,27 +143,18 @@ def unframed(text: str) -> tuple[str, str]:
 
     Of the layouts that fit, the one with the most words of its own is taken. DataError where none fits.
     """
-    best: tuple[int, str, str] | None = None
-    for length, pattern in _layouts():
-        match = pattern.search(text)
-        if match and (best is None or length > best[0]):
-            best = length, text[: match.start()].strip(), match["claim"]
+    best = max(_matches(text, _layouts()), default=None, key=lambda match: match[0])
     if best is None:
         raise DataError(f"no known layout: {text!r}")
-    claim = best[2]
-    return best[1], claim[:1].lower() + claim[1:]
+    _, at, claim, _ = best
+    return text[:at].strip(), claim[:1].lower() + claim[1:] if begins_sentence(claim) else claim
 
 
 @cache
-def _layouts() -> tuple[tuple[int, re.Pattern[str]], ...]:
-    """The length of every layout that is not a direct question, and what it looks like at the end of a text."""
-    readings = []
-    for form in (*AFTER.values(), *VOICES, *AGAINST, *(_tail(form) for form in FORMATS)):
-        if "sks}" not in form:
-            text = re.escape(form).replace(r"\{opposite\}", ".+?").replace(r"\{claim\}", "(?P<claim>.+?)")
-            text = text.replace(r"\{Claim\}", "(?P<claim>[A-Z].+?)")
-            readings.append((len(form), re.compile(rf"(?:^|(?<=[.:*] )){text}$")))
-    return tuple(readings)
+def _layouts() -> Readings:
+    """Every layout that is not a direct question."""
+    after = (form for forms in AFTER.values() for form in forms if "sks}" not in form)
+    return _readings((*after, *VOICES, *STILL, *(_tail(form) for form in FORMATS)))
 
 
 def _tail(form: str) -> str:
