@@ -262,8 +262,7 @@ def layout(
     """The form and the question that belong to a key.
 
     `setting` and `definition` are whole sentences; either may be ''. The definition stands after the setting, at times
-    before it. The form is the group of the layout and its place there, after 'first' where the claim is before the
-    setting.
+    before it. The form is the group of the layout, after 'first' where the claim is before the setting.
     """
     parts = [part for part in (setting, definition) if part]
     if len(parts) == 2 and chance.share("definition first", *key) < DEFINITION_FIRST_SHARE:
@@ -285,24 +284,19 @@ def layout(
     return group, f"{opening}{block} {text}"
 
 
-def _drawn(
-    chance: Chance, key: Sequence[str], groups: Sequence[tuple[str, int, tuple[tuple[int, str], ...]]]
-) -> tuple[str, str]:
+def _drawn(chance: Chance, key: Sequence[str], groups: Sequence[tuple[str, int, tuple[str, ...]]]) -> tuple[str, str]:
     """A group by weight, and one of its layouts."""
     left = chance.below(sum(weight for _, weight, _ in groups), "layout", *key)
     for group, weight, forms in groups:
         left -= weight
         if left < 0:
-            place, form = chance.pick(forms, "layout", group, *key)
-            return f"{group} {place}", form
+            return group, chance.pick(forms, "layout", group, *key)
     raise AssertionError("the weights of the groups do not add up")
 
 
 @cache
-def _fitting(
-    has_asks: bool, begins: bool, has_setting: bool
-) -> tuple[tuple[str, int, tuple[tuple[int, str], ...]], ...]:
-    """The layouts for a place after the setting: groups with their weights, and places with forms."""
+def _fitting(has_asks: bool, begins: bool, has_setting: bool) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
+    """The layouts for a place after the setting: groups with their weights and forms."""
 
     def fits(form: str) -> bool:
         known = (has_asks or "sks}" not in form) and (begins or "{Claim}" not in form)
@@ -312,7 +306,7 @@ def _fitting(
 
 
 @cache
-def _fitting_first(has_asks: bool) -> tuple[tuple[str, int, tuple[tuple[int, str], ...]], ...]:
+def _fitting_first(has_asks: bool) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
     """The same for a place before the setting."""
 
     def fits(form: str) -> bool:
@@ -323,12 +317,10 @@ def _fitting_first(has_asks: bool) -> tuple[tuple[str, int, tuple[tuple[int, str
     return _kept(FIRST_WEIGHTS, fits)
 
 
-def _kept(
-    weights: Mapping[str, int], fits: Callable[[str], bool]
-) -> tuple[tuple[str, int, tuple[tuple[int, str], ...]], ...]:
+def _kept(weights: Mapping[str, int], fits: Callable[[str], bool]) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
     kept = []
     for group, weight in weights.items():
-        forms = tuple((place, form) for place, form in enumerate(AFTER[group]) if fits(form))
+        forms = tuple(form for form in AFTER[group] if fits(form))
         if weight and forms:
             kept.append((group, weight, forms))
     return tuple(kept)
