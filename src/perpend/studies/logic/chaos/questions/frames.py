@@ -299,7 +299,7 @@ def _fitting(has_asks: bool, begins: bool, has_setting: bool) -> tuple[tuple[str
     """The layouts for a place after the setting: groups with their weights and forms."""
 
     def fits(form: str) -> bool:
-        known = (has_asks or "sks}" not in form) and (begins or "{Claim}" not in form)
+        known = (has_asks or not _is_asking(form)) and (begins or "{Claim}" not in form)
         return known and (has_setting or not any(words in form.lower() for words in _AFTER_A_SETTING))
 
     return _kept(WEIGHTS, fits)
@@ -312,9 +312,14 @@ def _fitting_first(has_asks: bool) -> tuple[tuple[str, int, tuple[str, ...]], ..
     def fits(form: str) -> bool:
         closing = form.partition("}. ")[2]
         near = any(words in form.lower() for words in _AFTER_A_SETTING) or "{Claim}" in form
-        return (has_asks or "sks}" not in form) and not near and not closing.startswith(_NEXT_TO_IT)
+        return (has_asks or not _is_asking(form)) and not near and not closing.startswith(_NEXT_TO_IT)
 
     return _kept(FIRST_WEIGHTS, fits)
+
+
+def _is_asking(form: str) -> bool:
+    """Whether a layout asks: 'is it …', 'whether it is …'. With a denial in it, neither is plain English."""
+    return "sks}" in form or "whether {claim}" in form
 
 
 def _kept(weights: Mapping[str, int], fits: Callable[[str], bool]) -> tuple[tuple[str, int, tuple[str, ...]], ...]:

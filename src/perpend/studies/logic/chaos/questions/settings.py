@@ -119,12 +119,12 @@ _SUBJECTS = {
     MOTION: ("its long-term motion", "the long-term motion", "the motion that it settles into",
              "the motion after transients", "its motion in the long run", "the motion in the long run",
              "its asymptotic motion", "the motion that remains in the end"),
-    ORBIT: ("the orbit", "its orbit", "the orbit from there", "the resulting orbit", "the orbit of this start",
+    ORBIT: ("the orbit", "its orbit", "the orbit from there", "the resulting orbit", "the orbit from this start",
             "the orbit that begins there", "the trajectory from there"),
 }  # fmt: skip
-_TYPICAL = ("a typical orbit", "its typical orbit", "an orbit from a typical start", "the orbit of a typical start",
-            "a typical trajectory", "the orbit of a typical initial state",
-            "an orbit with a typical start")  # fmt: skip
+_TYPICAL = ("a typical orbit", "its typical orbit", "an orbit from a typical start", "the orbit from a typical start",
+            "a typical trajectory", "the orbit from a typical initial state",
+            "an orbit that begins at a typical state")  # fmt: skip
 """An orbit where no start is stated."""
 _FAR = {
     SYSTEM: ("the system described below", "the system given below", "the following system", "the system below"),

@@ -18,33 +18,30 @@ def _joined(*slots: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _SURE = ("it is certain that", "one can be sure that", "there is no doubt that")
+_IFS = ("If {a} {given},", "When {a} {given},", "Assuming that {a} {given},", "Supposing that {a} {given},")
+"""What 'then' may follow."""
 _LEADS = (
-    "If {a} {given},",
+    *_IFS,
     "Whenever {a} {given},",
-    "When {a} {given},",
     "Provided that {a} {given},",
     "In every case where {a} {given},",
     "In any case in which {a} {given},",
-    "Assuming that {a} {given},",
     "Given {a} that {given},",
     "Where {a} {given},",
-    "Supposing that {a} {given},",
     "In all cases where {a} {given},",
 )
 _ENDS = (
     "it {then}.",
     "it {then}.",
-    "then it {then}.",
     "the {n} {then}.",
     "that {n} {then}.",
-    "then that {n} {then}.",
     "it follows that it {then}.",
     "it is always the case that it {then}.",
-    "then, whatever else holds of it, it {then}.",
     *(f"{sure} it {{then}}." for sure in _SURE),
 )
 IF_FORMS = (
     *_joined(_LEADS, _ENDS),
+    *_joined(_IFS, ("then it {then}.", "then that {n} {then}.", "then, whatever else holds of it, it {then}.")),
     "From the fact that {a} {given} it follows that it {then}.",
     *_joined(
         ("The fact that {a} {given}", "That {a} {given}"), ("implies", "guarantees", "entails"), ("that it {then}.",)
@@ -59,17 +56,22 @@ IF_SO_FORMS = _joined(
     _LEADS, ("it is bound to {need}.", "it is sure to {need}.", "it is certain to {need}.", "it {always}.")
 )
 """For one consequence that is asserted; so are all with 'must'."""
-IF_MUST_FORMS = _joined(_LEADS, ("it must {need}.", "then it must {need}.", "the {n} must {need}."))
-IF_NOT_FORMS = _joined(
-    _LEADS,
-    (
-        "it cannot {unneed}.",
-        "then it cannot {unneed}.",
-        "it {never}.",
-        "the {n} {never}.",
-        "it is impossible for it to {unneed}.",
-        "there is no way for it to {unneed}.",
+IF_MUST_FORMS = (
+    *_joined(_LEADS, ("it must {need}.", "the {n} must {need}.")),
+    *_joined(_IFS, ("then it must {need}.",)),
+)
+IF_NOT_FORMS = (
+    *_joined(
+        _LEADS,
+        (
+            "it cannot {unneed}.",
+            "it {never}.",
+            "the {n} {never}.",
+            "it is impossible for it to {unneed}.",
+            "there is no way for it to {unneed}.",
+        ),
     ),
+    *_joined(_IFS, ("then it cannot {unneed}.",)),
 )
 """For one consequence that is denied."""
 _WHERE = (

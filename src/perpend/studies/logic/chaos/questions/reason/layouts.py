@@ -5,11 +5,12 @@ No word of a layout is one by which a reader knows a claim, and none denies, but
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.reason.equations import Equations
+from perpend.studies.logic.chaos.questions.reason.remarks import DENIALS
 
 SETTINGS = (
     "Consider the {noun} {eq}.",
@@ -254,10 +255,17 @@ def laid_out(chance: Chance, name: str, system: Equations, definition: str, clai
     form = layout(chance, name, bool(system.title))
     sort, _, place = form.partition(" ")
     if sort == "whole":
-        frame = chance.pick(WHOLE, name, "whole")
+        frame = chance.pick(_fitting(WHOLE, claim), name, "whole")
         question = frame.format(noun=noun(chance, name, system), eq=system.text, claim=claim)
         return " ".join(part for part in (definition, question) if part), form, False
-    ask = chance.pick(CLAIMS[sort], name, "claim")
+    ask = chance.pick(_fitting(CLAIMS[sort], claim), name, "claim")
     context = setting(chance, name, system)
     parts = (definition, context) if place == "first" else (context, definition)
     return " ".join(part for part in (*parts, ask.format(claim=claim)) if part), form, ask in TURNED
+
+
+def _fitting(frames: Sequence[str], claim: str) -> Sequence[str]:
+    """The frames for a claim: 'whether it is not …' is nothing that one asks."""
+    if not set(DENIALS) & set(claim.split()):
+        return frames
+    return [frame for frame in frames if "whether {claim}" not in frame]
