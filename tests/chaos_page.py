@@ -23,6 +23,8 @@ from perpend.studies.logic.chaosbench.private import SHORTEST_KEY
 from perpend.studies.logic.chaosbench.sources import open_source
 
 GRADES = "12345"
+TIMES = 3
+"""How many times the masked sentences of set 1 every family has at least."""
 _SENTENCE = re.compile(r"(?<=[.?!;:])\s+")
 _WORD = re.compile(r"[^\W\d_]{2,}(?:[-–'’][^\W\d_]+)*")
 _SHORT = re.compile("am|an|as|at|be|by|do|go|he|if|in|is|it|me|my|no|of|on|or|so|to|up|us|we")
@@ -102,8 +104,11 @@ def kinds(records: Sequence[Record]) -> str:
 
 
 def frames(records: Sequence[Record]) -> str:
-    """Distinct masked sentences by family, of this set and of set 1."""
+    """Distinct masked sentences by family, of this set and of set 1; ValueError where they are not three times as many."""
     before, now = sentences(items(EDITIONS[0])), sentences(records)
+    few = [family for family in FAMILIES if now[family] < TIMES * before[family]]
+    if few:
+        raise ValueError(f"fewer than {TIMES} times the sentences of set 1: {', '.join(few)}")
     rows = [(f"`{family}`", f"{before[family]:,}", f"{now[family]:,}") for family in FAMILIES]
     return markdown_table(("family", "set 1", "set 2"), rows, _right(3))
 
