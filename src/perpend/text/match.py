@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from perpend.text import numbers
@@ -328,6 +330,9 @@ def without_nested(mentions: list[Mention]) -> list[Mention]:
 
     No two mentions of one answer are nested, so the longer one is always another answer's.
     """
+    mentions = sorted(mentions, key=itemgetter(0))
+    if all(mention[0][1] <= after[0][0] for mention, after in pairwise(mentions)):
+        return mentions
     kept: list[Mention] = []
     first, last = 0, 0
     for mention in sorted(mentions, key=_outer_first):
