@@ -196,8 +196,11 @@ def _last(claims: list[Assertion]) -> Assertion | None:
 
     Where nothing is stated, the strongest mention of the target.
     """
-    stated = sorted([claim for claim in claims if claim.level >= AGREEMENT], key=lambda claim: claim.span[0])
+    stated = [claim for claim in claims if claim.level >= AGREEMENT]
+    if len(stated) == 1:
+        return stated[0]
     if stated:
+        stated.sort(key=lambda claim: claim.span[0])
         slots = [claim for claim in stated if claim.level >= SLOT]
         return slots[-1] if slots and stated[-1].rule == NAMES[RESULT] else stated[-1]
     named = [claim for claim in claims if claim.side == "target"]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from perpend.text.clause import bounds, own_turn
 from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, fold
-from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, STOP_TOKENS
+from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, STOP_TOKENS, first_sign
 
 NONE = "no answer reached"
 EMPTY = "empty"
@@ -184,7 +184,7 @@ def _after_blocks(text: str) -> tuple[int, bool]:
     A closing tag needs no opening one, and closes every block before it. A tag that comes after an invented turn
     belongs to that turn.
     """
-    first = min([place for sign in "<[◁" if (place := text.find(sign)) >= 0], default=-1)
+    first = first_sign(text)
     if first < 0:
         return 0, False
     opened, start = deque(tag.start() for tag in OPENING.finditer(text, first)), 0

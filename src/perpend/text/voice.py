@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from perpend.text.assertion import CLOSING, IS_THE, NAMED_ANSWER, SLOT, STATEMENT, as_subject, block, strength
-from perpend.text.clause import Place, clause, vocabulary
+from perpend.text.clause import Place, vocabulary
 from perpend.text.match import Answer
 from perpend.text.speech import NUMERAL, Question, is_reported
 
@@ -291,7 +291,7 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
             return "qualified"
     elif CONDITIONS.search(before) or SCOPE_AFTER.match(after):
         return "qualified"
-    elif level < SLOT and is_of_another(before, after, asked, prompt):
+    elif level < SLOT and is_of_another(place, asked, prompt):
         return "another subject"
     if " but " in after and UNABLE.match(after):
         return "denied"
@@ -331,18 +331,19 @@ def _is_conditional(before: str, after: str, asked: Question) -> bool:
     return asked.is_opinion and "when" in before and WHEN.search(before) is not None
 
 
-def is_of_another(before: str, after: str, asked: Question, prompt: str) -> bool:
+def is_of_another(place: Place, asked: Question, prompt: str) -> bool:
     """Whether it is said of something else than what was asked.
 
     'The formula for lye is …' where salt was asked; 'the root of 144 is …' where 64 was; 'lye has …, so it's …'.
     """
+    before = place.before
     tail = before[-60:]
     if asked.operators and asked.numerals and NUMERAL.search(tail) and not asked.computed_in(tail):
         return True
     if not asked.stems:
         return False
-    lead = " ".join(clause(before).near)
-    complement = IS_THE.match(after)
+    lead = " ".join(place.clause.near)
+    complement = IS_THE.match(place.after)
     if complement is not None:
         lead = complement["rest"].partition(",")[0]
     parts = PART.findall(lead)
