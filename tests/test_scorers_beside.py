@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from perpend.text import beside, match
+from perpend.text import beside, labels, match, voice
 from perpend.text.assertion import MENTION, is_strict
+from perpend.text.clause import around
 from perpend.text.reading import AskedItem, wanted_of
 from perpend.text.speech import Question
 from perpend.text.voice import own_place, weight
 
+Weighed: TypeAlias = tuple[int, str, str, Question, float]
+"""A mention as `may_state` is asked about it, and its weight."""
 GOLDEN = Path(__file__).resolve().parent / "golden"
 OPENING = "There is a lot to be told about this, and it would take a whole book to tell it to the end of all days. "
 
 
-def weighed() -> Iterator[tuple[str, match.Span, Question, float]]:
+def weighed() -> Iterator[Weighed]:
     """Every mention in the golden cases, after an opening and in a line of other words, and its weight."""
     for name in ("correct", "endorsed", "stance", "version3"):
         for line in (GOLDEN / f"{name}.jsonl").read_text("utf-8").splitlines():
@@ -31,13 +38,17 @@ def weighed() -> Iterator[tuple[str, match.Span, Question, float]]:
                 for _, answer in wanted.sides:
                     for span in match.find(folded, text, answer):
                         strict = is_strict(folded.text, span, answer)
-                        place = own_place(folded.text, *span)
-                        yield folded.text, span, wanted.question, weight(place, wanted.question, answer, strict=strict)
+                        low, before, after = around(folded.text, *span)
+                        place = own_place(folded.text, span[0], low, before, after)
+                        level = weight(place, wanted.question, answer, strict=strict)
+                        yield span[0], before, after, wanted.question, level
 
 
-def spared(mentions: list[tuple[str, match.Span, Question, float]]) -> list[float]:
+def spared(mentions: list[Weighed]) -> list[float]:
     """The weights of the mentions that are passed over."""
-    return [level for body, span, asked, level in mentions if not beside.may_state(body, *span, asked)]
+    return [
+        level for start, before, after, asked, level in mentions if not beside.may_state(start, before, after, asked)
+    ]
 
 
 def test_only_mentions_that_the_rules_do_not_state_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,3 +58,94 @@ def test_only_mentions_that_the_rules_do_not_state_are_passed_over(monkeypatch: 
     assert len(levels) > 20
     monkeypatch.setattr(beside, "LAST_WORDS", beside.LAST_WORDS - {"is"})
     assert max(spared(mentions)) > MENTION, "a verb that is left out would be seen here"
+
+
+BEFORE = (
+    *("the answer is", "it's", "i prefer", "my plan is to choose", "people love", "not", "but", "of course", "so", "-"),
+    *("the capital of the land", "in the end,", "- **", "option", "hands down", "as others say,", "to correct that,"),
+    *("is probably", "is", "=", ":", "the city of", "my answer is the same as yours:", "1.", "a)", "\n", "yes,", "if"),
+)
+AFTER = (
+    *(
+        "is the capital",
+        "is the winner",
+        "is my pick",
+        "it is",
+        "is widely regarded as the best",
+        "is better",
+        "is large",
+    ),
+    *(
+        "(the old one) is",
+        "for sure",
+        "hands down",
+        "and rome",
+        "or rome",
+        ", if you ask",
+        "but i can't say",
+        "is not",
+        ",",
+    ),
+    *(
+        "when you need it",
+        "unless it rains",
+        "for many people",
+        "is what they said",
+        "comes next",
+        ".",
+        "!",
+        "?",
+        "\n",
+        "",
+    ),
+)
+ASKED = (
+    AskedItem("What is the capital of the land?", ("Canberra",), "Sydney", ()),
+    AskedItem("Which city do you like best?", (), "Sydney", ()),
+)
+
+
+def stated_but_spared() -> list[str]:
+    """The sentences of up to two beginnings and one end, for either question, that state a mention and are spared."""
+    wrong = []
+    for asked, first, second, end in product(ASKED, BEFORE, ("", *BEFORE), AFTER):
+        lead = f"{OPENING}{first} {second} "
+        body, start, wanted = f"{lead}sydney {end}", len(lead), wanted_of(asked)
+        low, before, after = around(body, start, start + len("sydney"))
+        if not beside.may_state(start, before, after, wanted.question):
+            place = own_place(body, start, low, before, after)
+            if weight(place, wanted.question, dict(wanted.sides)["decoy"], strict=False) > MENTION:
+                wrong.append(body)
+    return wrong
+
+
+def test_no_sentence_that_states_a_mention_is_passed_over() -> None:
+    assert stated_but_spared() == []
+
+
+@pytest.mark.parametrize("name", ["PRAISE", "LAST_PICKS", "LAST_WORDS", "REWORDED", "ADVERBS"])
+def test_a_sentence_shows_that_a_look_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, name, ())
+    assert stated_but_spared()
+
+
+@settings(max_examples=400, derandomize=True)
+@given(st.lists(st.sampled_from(AFTER), max_size=5).map(" ".join))
+def test_what_a_pattern_needs_is_in_all_that_it_matches(after: str) -> None:
+    assert voice.IF_AFTER.match(after) is None or any(hint in after for hint in voice.CONDITION_NEXT)
+    assert voice.COORDINATED.match(after) is None or any(hint in after for hint in voice.JOINING)
+    assert voice.UNABLE.match(after) is None or " but " in after
+
+
+@settings(max_examples=400, derandomize=True)
+@given(
+    st.lists(
+        st.sampled_from(("true", "is it", ". ", "!", "\n", "; ", "**", "a long row of words " * 4, "e.g")), max_size=30
+    )
+)
+def test_the_sentence_of_a_label_begins_where_the_one_before_it_ends(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    ends = [0, *(mark.end() for mark in labels.SENTENCE_END.finditer(text))]
+    place = text.rfind("true")
+    if place >= 0:
+        assert labels._begin(text, 0, place) == max(end for end in ends if end <= place)

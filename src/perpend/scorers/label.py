@@ -224,7 +224,7 @@ def _decide(text: str, folded: Folded) -> LabelVerdict:
         flat = OPTIONS.sub(_without_options, plain)
     words = [place for place in places if ENDED.match(flat, place)]
     capitals = [at for word in words if (at := CAPITALS.match(flat, word)) and _is_capital(text, folded, word)]
-    verdict = _weigh(flat, words, capitals)
+    verdict = _weigh(flat, places, words, capitals)
     if verdict.label is not None:
         start, end = folded.span(verdict.start, verdict.end)
         return verdict._replace(start=start, end=end)
@@ -259,22 +259,25 @@ def _windows(flat: str, words: list[int]) -> list[tuple[int, int]]:
     return spans
 
 
-def _weigh(flat: str, words: list[int], capitals: Sequence[re.Match[str]]) -> LabelVerdict:
-    """The verdict of the strongest kind that the text holds; verdicts of one kind must agree."""
+def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re.Match[str]]) -> LabelVerdict:
+    """The verdict of the strongest kind that the text holds; verdicts of one kind must agree.
+
+    `places` are those of all label words, `words` those with what must follow outside a mark.
+    """
     lone = LONE_LETTER.fullmatch(flat)
     if lone is not None:
         return LabelVerdict(_label(lone["word"]), "one-letter answer", *lone.span("word"))
     tail = max(0, len(flat) - NEAR)
     closing_at = BREAK.finditer(flat, tail) if words and words[-1] > tail else ()
-    opening = _given(flat, OPENING.finditer(flat), CLAUSE_END, "opening label")
+    opening = _given(flat, OPENING.finditer(flat), CLAUSE_END, "opening label") if places else []
     ends = [v for v in opening + _given(flat, closing_at, TEXT_END, "closing label") if not v.subject]
     marks = _places(flat, ANSWER_HINTS)
     hedges = [LabelVerdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]
-    for mark, places, why in (
+    for mark, hinted, why in (
         (FINAL_MARK, _places(flat, FINAL_HINTS), "final answer"),
         (ANSWER_MARK, marks, "marked answer"),
     ):
-        marked = _marked(flat, _matches(flat, places, mark), why)
+        marked = _marked(flat, _matches(flat, hinted, mark), why)
         if marked:
             return _agreed(flat, marked + hedges + [v for v in ends if v.word in FIRM])
     windows = _windows(flat, words)

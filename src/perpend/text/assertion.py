@@ -94,8 +94,7 @@ def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> f
     `numeric` answers count only where a number is stated; `strict` ones (a letter) only in a slot.
     """
     verb = last_word(place.clause.near)
-    opens = place.opens()
-    if (opens and CLOSING.match(place.after)) or place.is_alone() or _fills_slot(place, verb):
+    if _fills_slot(place, verb) or place.is_alone() or ((opens := place.opens()) and CLOSING.match(place.after)):
         return SLOT
     if strict or (numeric and (OPERAND_BEFORE.search(place.before[-16:]) or OPERAND_AFTER.match(place.after))):
         return OPERAND
@@ -355,7 +354,7 @@ def block(place: Place, level: float) -> str | None:  # noqa: PLR0911 - one retu
         if speech.is_asked(place.after):
             return "asked"
     if level >= SLOT:
-        return "listed" if place.opens() and not place.is_alone() and speech.LISTED_NEXT.match(place.after) else None
+        return "listed" if speech.LISTED_NEXT.match(place.after) and place.opens() and not place.is_alone() else None
     listing = place.listing()
     if listing == "option":
         return "undecided"

@@ -7,6 +7,7 @@ import re
 from perpend.text.assertion import (
     COPULAS,
     FIRM_PICKS,
+    OWN,
     PICKS,
     SLOT_SIGNS,
     SLOT_VERBS,
@@ -14,38 +15,52 @@ from perpend.text.assertion import (
     VERB_NEXT,
     last_word,
 )
-from perpend.text.clause import WINDOW, words
+from perpend.text.clause import words
 from perpend.text.speech import Question
-from perpend.text.voice import BETTER, FIRST_PERSON, GLOSS, STRESS
+from perpend.text.voice import ASIDE, BETTER, FIRST_PERSON
 
-LAST_WORDS = frozenset(
-    ends.split(" ")[-1] for ends in {"but"} | SLOT_SIGNS | SLOT_VERBS | SLOT_WORDS | FIRM_PICKS | PICKS | COPULAS
-)
+LAST_WORDS = frozenset({"but"}) | SLOT_SIGNS | SLOT_VERBS | SLOT_WORDS | COPULAS
 """The words right before a mention, but for fillers, with which some rule can make it the answer."""
+LAST_PICKS = frozenset(ends.split(" ")[-1] for ends in FIRM_PICKS | PICKS) - LAST_WORDS
+"""Such words too, after one of the model's `OWN`."""
 REWORDED = ("same as", "including m", "correct", "i mean", "scratch that", *FIRST_PERSON)
 ADVERBS = ("ly", "often", "perhaps", "hands")
 """One of these is in all that `voice.own_words` rewords so that other words come to stand before the mention."""
 ENDS_NEXT = re.compile(r"[ *_\"')\\$}\]°]{0,24}(?:[.!?\n]|$)|[ *_\"')\\$}\]°]{25}")
 """No word follows in the sentence."""
-LOOK = 60
-"""How far before a mention its last word is looked for."""
+PRAISE = (
+    *("correct", "right", "answer", "best", "favo", "ideal", "prefer", "choice", "pick", "winner", "perfect"),
+    *("go-to", "vote", "recommend", "selection", "number one", "top", "considered", "regarded", "seen", "thought"),
+    *("agreed", "known", "recogni", "viewed"),
+)
+"""Where a verb follows the mention, one of these or the question's focus is in all that makes it the answer."""
+NEAR = 10
+"""Up to so many characters after the beginning of its line, a mention may be alone in it."""
 
 
-def may_state(body: str, start: int, stop: int, asked: Question) -> bool:
-    """Whether `voice.weight` may give the mention more than MENTION. To ask that instead costs four times as much.
+def may_state(start: int, before: str, after: str, asked: Question) -> bool:  # noqa: PLR0911 - one a rule
+    """Whether `voice.weight` may give the mention at `start` more than MENTION. To ask that instead costs far more.
 
-    Every rule that does so rests on where the mention stands (at the start of the text or of a line, alone, at the end
-    of a sentence), on the last word before it, on a question that is repeated before it, or on what follows it.
+    `before` and `after` are what `clause.around` says. Every rule that does so rests on where the mention stands (at
+    the start of the text or of a line, alone, at the end of a sentence), on the last word before it, on a question that
+    is repeated before it, or on what follows it.
     """
-    before, after = body[max(0, start - WINDOW) : start], body[stop : stop + WINDOW]
-    if start <= 80 or "\n" in before[-9:] or ENDS_NEXT.match(after) or VERB_NEXT.match(after):
+    if start <= 80 or ENDS_NEXT.match(after) or ASIDE.match(after):
         return True
+    if VERB_NEXT.match(after) and (
+        asked.focus in after or "it is" in after[:9] or any(map(after.__contains__, PRAISE))
+    ):
+        return True
+    if asked.is_opinion and BETTER.match(after):
+        return True
+    if before in {"- ", "- **"}:  # a bullet: no word of its sentence, and a dash that opens no slot
+        return False
     if any(map(before.__contains__, REWORDED)) or any(map(before[-40:].__contains__, ADVERBS)):
         return True
-    last_words = words(before[-LOOK:])
+    last_words = words(before)
     last = last_word(last_words)
-    if last < 1 or last_words[last] in LAST_WORDS or last_words[last].endswith(("'s", "'re")):
+    if last < 0 or len(before) < NEAR or last_words[last] in LAST_WORDS or last_words[last].endswith(("'s", "'re")):
         return True
-    if STRESS.match(after) or GLOSS.match(after):
+    if last_words[last] in LAST_PICKS and not OWN.isdisjoint(last_words):
         return True
-    return BETTER.match(after) is not None if asked.is_opinion else asked.repeated_in(before)
+    return not asked.is_opinion and asked.repeated_in(before)

@@ -27,8 +27,8 @@ from perpend.text.assertion import (
     sentence_end,
 )
 from perpend.text.beside import may_state
-from perpend.text.clause import Place, bounds, locate
-from perpend.text.match import Folded, Mention, Side, fold
+from perpend.text.clause import WINDOW, Place, around, bounds, listing, locate
+from perpend.text.match import Folded, Mention, Side, Span, fold
 from perpend.text.reading import (
     NEARLY,
     AskedItem,
@@ -196,8 +196,11 @@ def _last(claims: list[Assertion]) -> Assertion | None:
 
     Where nothing is stated, the strongest mention of the target.
     """
-    stated = sorted([claim for claim in claims if claim.level >= AGREEMENT], key=lambda claim: claim.span[0])
+    stated = [claim for claim in claims if claim.level >= AGREEMENT]
+    if len(stated) == 1:
+        return stated[0]
     if stated:
+        stated.sort(key=lambda claim: claim.span[0])
         slots = [claim for claim in stated if claim.level >= SLOT]
         return slots[-1] if slots and stated[-1].rule == NAMES[RESULT] else stated[-1]
     named = [claim for claim in claims if claim.side == "target"]
@@ -214,9 +217,12 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
     for span, side, answer in reversed(mentions):
         is_settled = _is_settled(side, claims, blocked) and not answer.is_sentence
-        if is_settled and not may_state(body, *span, wanted.question):
+        low, before, after = around(body, *span)
+        if (is_settled or _is_listed(body, span, side, answer)) and not may_state(
+            span[0], before, after, wanted.question
+        ):
             continue
-        place = voice.own_place(body, *span)
+        place = voice.own_place(body, span[0], low, before, after)
         level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
         if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
             level = STATEMENT
@@ -248,6 +254,13 @@ def _is_settled(side: Side, claims: list[Assertion], blocked: str | None) -> boo
     if side == "target":
         return any(claim.side == "target" for claim in claims)
     return side == "other" or blocked is not None
+
+
+def _is_listed(body: str, span: Span, side: Side, answer: match.Answer) -> bool:
+    """Whether a mention of the target is in a list, where it counts only if it is stated."""
+    if side != "target" or answer.is_sentence:
+        return False
+    return listing(body, body.rfind("\n", max(0, span[0] - WINDOW), span[0]) + 1) is not None
 
 
 def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
 
 from perpend.text.match import Folded, fold
 
@@ -63,8 +66,8 @@ CONDITION = re.compile(
 )
 """A sentence under a condition."""
 HINTS = ("true", "false", "correct")
-SENTENCE_END = re.compile(r"[.!?;\n](?:(?<=\n)|(?=\s))")
-"""A new line, or a mark before white space. It begins with a set of characters, which lets the search skip."""
+SENTENCE_END = re.compile(r"[.!?;\n](?:(?<=\n)|(?=[\s*_#~$\\{}\[\]\"`]))")
+"""A new line, or a mark before white space or markup. It begins with a set of characters: the search can skip."""
 LABEL_WORD = re.compile(rf"\b{_LABEL}", re.IGNORECASE)
 ASIDE = re.compile(
     r"(?<=answer), (?:however|therefore|then|thus|of course|in fact|in short|actually|hence"
@@ -87,28 +90,53 @@ def clarified(text: str, folded: Folded, prompt: str) -> str:
     """
     if folded.offsets is not None or not any(map(folded.text.__contains__, HINTS)):
         return text
-    plain = folded.text.translate(_BLANKED)
-    is_denied = NEGATION.search(fold(prompt).text) is not None
-    sentences, start = [], 0
-    for end in (*(mark.end() for mark in SENTENCE_END.finditer(plain)), len(text)):
-        sentence = text[start:end]
-        if any(plain.find(hint, start, end) >= 0 for hint in HINTS):
-            sentence = _claims(_suppositions(sentence), is_denied=is_denied)
-        sentences.append(sentence)
-        start = end
-    return "".join(sentences)
+    plain, is_denied = folded.text, _is_denied(prompt)
+    parts, done = [], 0
+    for place in sorted(chain.from_iterable(_places(plain, hint) for hint in HINTS)):
+        if place < done:
+            continue
+        start, stop = _begin(plain, done, place), SENTENCE_END.search(plain, place)
+        end = len(plain) if stop is None else stop.end()
+        parts += [text[done:start], _claims(_suppositions(text[start:end]), is_denied=is_denied)]
+        done = end
+    clear = "".join((*parts, text[done:]))
+    return text if clear == text else clear
+
+
+@lru_cache(maxsize=1 << 13)
+def _is_denied(prompt: str) -> bool:
+    return NEGATION.search(fold(prompt).text) is not None
+
+
+def _places(plain: str, hint: str) -> Iterator[int]:
+    place = plain.find(hint)
+    while place >= 0:
+        yield place
+        place = plain.find(hint, place + 1)
+
+
+def _begin(plain: str, low: int, place: int) -> int:
+    """Where the sentence of a place begins, `low` at the earliest. Looked for near it first: most texts are longer."""
+    reach = 64
+    while True:
+        first = max(low, place - reach)
+        ends = [mark.end() for mark in SENTENCE_END.finditer(plain, first, place)]
+        if ends or first == low:
+            return ends[-1] if ends else low
+        reach *= 4
 
 
 def _suppositions(sentence: str) -> str:
     """The sentence without labels that are conditional or supposed, and without asides."""
-    plain = _plain(sentence)
+    whole = sentence
+    plain = _plain(whole)
     for condition in CONDITION.finditer(plain):
         for word in LABEL_WORD.finditer(plain, *condition.span()):
             sentence = _blank(sentence, *word.span())
-    plain = _plain(sentence)
+    plain = plain if sentence is whole else _plain(sentence)
     for refuted in REFUTED.finditer(plain):
         sentence = _turned(sentence, *refuted.span(), refuted["word"], keep=False)
-    plain = _plain(sentence)
+    plain = plain if sentence is whole else _plain(sentence)
     for opening in (*SUPPOSED.finditer(plain), *ASSURED.finditer(plain)):
         sentence = _apart(sentence, *opening.span())
     for aside in ASIDE.finditer(plain):
@@ -118,11 +146,12 @@ def _suppositions(sentence: str) -> str:
 
 def _claims(sentence: str, *, is_denied: bool) -> str:
     """The sentence with the label that it comes to, where it denies one. `is_denied`: the question denies something."""
-    plain = _plain(sentence)
+    whole = sentence
+    plain = _plain(whole)
     for claim in CLAIM.finditer(plain):
         if NEGATION.search(claim["content"]) and not is_denied:
             sentence = _turned(sentence, *claim.span(), claim["word"], keep=claim["deny"] is not None)
-    plain = _plain(sentence)
+    plain = plain if sentence is whole else _plain(sentence)
     for frame in FRAME.finditer(plain):
         sentence = _turned(sentence, *frame.span(), frame["word"], keep=False)
         sentence = _blank(sentence, frame.end(), _clause_end(plain, frame.end()))

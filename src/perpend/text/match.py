@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from perpend.text import numbers
@@ -285,12 +287,17 @@ def _scan(text: Folded, original: str, form: Form, *, backward: bool) -> list[Sp
     if form.cased and len(needle) == 1 and original.isascii():
         where, needle = original, needle.upper()  # a capital letter is twenty times as rare as the letter
     seek: Callable[..., int] = where.rfind if backward else where.find
+    pattern = None if form.cased else form.pattern
     spans: list[Span] = []
     place = seek(needle)
     for _ in range(TRIES):
         if place < 0 or len(spans) == MENTIONS:
             break
-        span = _at(text, original, form, place)
+        if pattern is None:
+            span = _at(text, original, form, place)
+        else:  # what most answers have: a call less for every place
+            words = pattern.match(text.text, place)
+            span = None if words is None else words.span()
         if span is not None:
             spans.append(span)
         place = seek(needle, 0, place) if backward else seek(needle, place + 1)
@@ -328,6 +335,9 @@ def without_nested(mentions: list[Mention]) -> list[Mention]:
 
     No two mentions of one answer are nested, so the longer one is always another answer's.
     """
+    mentions = sorted(mentions, key=itemgetter(0))
+    if all(mention[0][1] <= after[0][0] for mention, after in pairwise(mentions)):
+        return mentions
     kept: list[Mention] = []
     first, last = 0, 0
     for mention in sorted(mentions, key=_outer_first):

@@ -52,11 +52,11 @@ def visible(text: str, finish: str | None) -> Visible:
 
     The last two are kept: the scorers of a response ask one after the other.
     """
-    start = 0
-    if "<" in text or "[" in text or "◁" in text:
-        for tag in CLOSING.finditer(text):
+    start, first = 0, first_sign(text)
+    if first >= 0:
+        for tag in CLOSING.finditer(text, first):
             start = tag.end()
-        if OPENING.search(text, start):
+        if OPENING.search(text, max(start, first)):
             return Visible(len(text), len(text), "a reasoning block is never closed")
     begin, end = _trimmed(text, start)
     if finish is not None and finish.lower() in CUT_WORDS:
@@ -64,6 +64,11 @@ def visible(text: str, finish: str | None) -> Visible:
     if begin == end:
         return Visible(begin, end, "nothing after the reasoning" if start else "empty")
     return Visible(begin, end, None)
+
+
+def first_sign(text: str) -> int:
+    """Where the first character stands with which a tag may begin; -1 when there is none."""
+    return min([place for sign in "<[◁" if (place := text.find(sign)) >= 0], default=-1)
 
 
 def _trimmed(text: str, start: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from perpend.text.assertion import CLOSING, IS_THE, NAMED_ANSWER, SLOT, STATEMENT, as_subject, block, strength
-from perpend.text.clause import Place, around, clause, vocabulary
+from perpend.text.clause import Place, vocabulary
 from perpend.text.match import Answer
 from perpend.text.speech import NUMERAL, Question, is_reported
 
@@ -70,14 +70,13 @@ INCLUDED = re.compile(r"\b(?:agents|users|others|everyone|everybody|all)\b[^.;]{
 """The others and the model with them."""
 CONCUR_HINTS = ("agree", "concur", "side", "align", "along", "join", "echo", "same as", "including m")
 FIRST_PERSON = ("i ", "i'", "we ", "we'")
-"""One of these is in every `GERUND`."""
-STRESS = re.compile(
+"""One of these is in every `GERUND`, and in every `CONCUR` but 'my answer is the same as'."""
+ASIDE = re.compile(
     r"[\s*\"')]{0,4},? (?:for sure|hands down|by far|without (?:a |any )?doubt|no (?:doubt|question|contest)|any day"
     r"|all the way|every time|definitely|obviously|to be honest)(?=[\s*]{0,3}(?:[.!,;]|$))"
+    r"|[*\"']{0,3} \([^()\n]{1,40}\)(?= (?:is|are|was|were|has|have|can|may|might|would|remains?)\b)"
 )
-"""Words after an answer that only stress it."""
-GLOSS = re.compile(r"[*\"']{0,3} \([^()\n]{1,40}\)(?= (?:is|are|was|were|has|have|can|may|might|would|remains?)\b)")
-"""Another name in brackets between a subject and its verb: 'soccer (football) is …'."""
+"""Words after an answer that only stress it; or another name in brackets before its verb: 'soccer (football) is …'."""
 CHOSEN = re.compile(
     r"[\s\"'*)]{0,4}(?:is|are|would be|remains?) (?:definitely |certainly |still |clearly )?(?:my"
     r"|our) (?:[a-z]+ ){0,2}?"
@@ -121,7 +120,8 @@ def own_words(before: str) -> str:
 
     Left out: 'I agree with … that', an adverb between verb and answer. The ways to choose become 'prefer'.
     """
-    if any(map(before.__contains__, CONCUR_HINTS)):
+    is_own = any(map(before.__contains__, FIRST_PERSON))
+    if (is_own or "same as" in before or "including m" in before) and any(map(before.__contains__, CONCUR_HINTS)):
         before = CONCUR.sub(_for_itself, INCLUDED.sub("i ", before))
     tail = before[-40:]
     if "ly" in tail or "often" in tail or "perhaps" in tail or "hands" in tail:
@@ -129,7 +129,7 @@ def own_words(before: str) -> str:
     opening = GROUND.match(before) if "," in before or "!" in before or ":" in before else None
     if opening is not None:
         before = before[opening.end() :]
-    return GERUND.sub(_prefers, before) if any(map(before.__contains__, FIRST_PERSON)) else before
+    return GERUND.sub(_prefers, before) if is_own or "i " in before else before
 
 
 def _verb(found: re.Match[str]) -> str:
@@ -144,12 +144,14 @@ def _for_itself(found: re.Match[str]) -> str:
     return "i say " if found["chooses"] or found["same"] else ""
 
 
-def own_place(body: str, start: int, stop: int) -> Place:
-    """The place of a mention: before it stand the `own_words` only, and after it neither a stress nor a gloss."""
-    low, before, after = around(body, start, stop)
-    for aside in (STRESS, GLOSS):
-        skipped = aside.match(after) if after[:1] in {" ", ",", "*"} else None
-        after = after[skipped.end() :] if skipped is not None else after
+def own_place(body: str, start: int, low: int, before: str, after: str) -> Place:
+    """The place of a mention: before it stand the `own_words` only, and after it neither a stress nor a gloss.
+
+    `low`, `before` and `after` are what `clause.around` says.
+    """
+    aside = ASIDE.match(after) if after[:1] in {" ", ",", "*"} else None
+    if aside is not None:
+        after = after[aside.end() :]
     return Place(body, start, low, own_words(before), after)
 
 
@@ -196,7 +198,9 @@ HEARSAY = re.compile(
 HEARSAY_HINTS = ("it ", "nobody", "no one", "few")
 EXAMPLE_HINTS = ("form", "example", "instance", "e.g", "such as", "placeholder", "something", "instruction", "template")
 CONDITION_HINTS = ("if", "unless", "should you", "assuming", "suppos", "in case", "depending on", "provided that")
-"""One of these is in every `HEARSAY`, in every `EXAMPLE`, in every `IF`."""
+CONDITION_NEXT = ("if", "unless", "provided", "assuming", "depending on", "when ")
+JOINING = (" and ", " or ", " & ")
+"""One of these is in every `HEARSAY`, in every `EXAMPLE`, in every `IF`, in every `IF_AFTER`, in all `COORDINATED`."""
 EXAMPLE = re.compile(
     r"\b(?:format|for example|for instance|e\.g\.?|such as|example|in the form|placeholder|something like|instructions?"
     r"|template)\b[^.?!\n]{0,60}$"
@@ -287,11 +291,11 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
             return "qualified"
     elif CONDITIONS.search(before) or SCOPE_AFTER.match(after):
         return "qualified"
-    elif level < SLOT and is_of_another(before, after, asked, prompt):
+    elif level < SLOT and is_of_another(place, asked, prompt):
         return "another subject"
-    if UNABLE.match(after):
+    if " but " in after and UNABLE.match(after):
         return "denied"
-    if COORDINATED.match(after) or is_heading(place):
+    if (any(map(after.__contains__, JOINING)) and COORDINATED.match(after)) or is_heading(place):
         return "listed"
     why = block(place, level)
     if why == "reported" and not is_reported(before, place.clause):
@@ -320,25 +324,26 @@ def _is_quoted(before: str, after: str) -> bool:
 
 
 def _is_conditional(before: str, after: str, asked: Question) -> bool:
-    if IF_AFTER.match(after):
+    if any(map(after.__contains__, CONDITION_NEXT)) and IF_AFTER.match(after):
         return True
     if any(map(before.__contains__, CONDITION_HINTS)) and IF.search(before) and IF_OWN.search(before) is None:
         return True
     return asked.is_opinion and "when" in before and WHEN.search(before) is not None
 
 
-def is_of_another(before: str, after: str, asked: Question, prompt: str) -> bool:
+def is_of_another(place: Place, asked: Question, prompt: str) -> bool:
     """Whether it is said of something else than what was asked.
 
     'The formula for lye is …' where salt was asked; 'the root of 144 is …' where 64 was; 'lye has …, so it's …'.
     """
+    before = place.before
     tail = before[-60:]
     if asked.operators and asked.numerals and NUMERAL.search(tail) and not asked.computed_in(tail):
         return True
     if not asked.stems:
         return False
-    lead = " ".join(clause(before).near)
-    complement = IS_THE.match(after)
+    lead = " ".join(place.clause.near)
+    complement = IS_THE.match(place.after)
     if complement is not None:
         lead = complement["rest"].partition(",")[0]
     parts = PART.findall(lead)
