@@ -104,7 +104,7 @@ def kinds(records: Sequence[Record]) -> str:
 
 
 def frames(records: Sequence[Record]) -> str:
-    """Distinct masked sentences by family, of this set and of set 1; ValueError where they are not three times as many."""
+    """Distinct masked sentences by family, of this set and of set 1; ValueError where they are not so many more."""
     before, now = sentences(items(EDITIONS[0])), sentences(records)
     few = [family for family in FAMILIES if now[family] < TIMES * before[family]]
     if few:

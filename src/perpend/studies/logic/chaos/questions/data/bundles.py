@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from perpend.errors import DataError
 from perpend.studies.logic.chaos.questions.chance import Chance
 from perpend.studies.logic.chaos.questions.data import agreement, bifurcation, orbit, series, spectrum, table
-from perpend.studies.logic.chaos.questions.data.layouts import laid_out, layout
+from perpend.studies.logic.chaos.questions.data.layouts import DATA_FIRST, ORDERS, laid_out, layout
 from perpend.studies.logic.chaos.questions.data.sheet import Dice, Square
 from perpend.studies.logic.chaos.questions.draft import Draft
 from perpend.studies.logic.chaos.questions.world import Sources
@@ -16,20 +16,21 @@ from perpend.studies.logic.chaos.questions.world import Sources
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One kind: its family, its asks, and how many squares each ask gives."""
+    """One kind: its family, its asks, how many squares each ask gives, and what may come first in a question."""
 
     kind: str
     family: str
     asks: tuple[Callable[[Dice], Square | None], ...]
     squares: int
+    orders: Sequence[str] = ORDERS
 
 
 SHEETS = (
     Sheet("orbit", "atomic", orbit.ASKS, 29),
     Sheet("spectrum", "indicator_diagnostics", spectrum.ASKS, 27),
     Sheet("series", "indicator_diagnostics", series.ASKS, 27),
-    Sheet("table", "cross_indicator", table.ASKS, 29),
-    Sheet("agreement", "cross_indicator", agreement.ASKS, 38),
+    Sheet("table", "cross_indicator", table.ASKS, 30, DATA_FIRST),
+    Sheet("agreement", "cross_indicator", agreement.ASKS, 40, DATA_FIRST),
     Sheet("bifurcation", "regime_transition", bifurcation.ASKS, 24),
 )
 
@@ -52,7 +53,7 @@ def _drafts(chance: Chance, sheet: Sheet, ask: Callable[[Dice], Square | None], 
     if square is None:
         raise DataError(f"{TRIES} draws of {pair} gave no square")
     # A claim is laid out alike for both sets of data; the other claim has a layout of its own.
-    layouts = [layout(chance, pair, str(claim)) for claim in range(2)]
+    layouts = [layout(chance, claim, sheet.orders, pair, str(n)) for n, claim in enumerate(square.claims)]
     return tuple(
         Draft(
             stratum="data",

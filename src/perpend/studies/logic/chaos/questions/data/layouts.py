@@ -6,7 +6,8 @@ with a capital. None turns the answer round, and none denies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from perpend.studies.logic.chaos.questions.chance import Chance
@@ -93,8 +94,8 @@ def _put(subjects: tuple[str, ...], verbs: tuple[str, ...], *, first: bool) -> t
         noun = subject.split(" ")[0] if subject in ("draft of a report", "note in the margin") else subject
         noun = "comment" if subject == "comment on the data" else noun
         for asked in (*_ASKED, f"Is the {noun} right?", f"Is the {noun} correct?"):
-            said = f"A {subject} {verb} {{c}}."
-            frames.append(f"{said} {{given}} {asked}" if first else f"{{given}} {said} {asked}")
+            claim = f"A {subject} {verb} {{c}}."
+            frames.append(f"{claim} {{given}} {asked}" if first else f"{{given}} {claim} {asked}")
     return tuple(frames)
 
 
@@ -110,12 +111,19 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 _SHARES = ("after",) * 6 + ("before",) * 3 + ("said",) * 4 + ("said_before", "said_before", "written", "written_before")
 ORDERS = ("data", "rule")
 """What comes first in {given}: the data or the definitions."""
+DATA_FIRST = ("data",)
+"""For definitions that speak of rows or of a run as of something that is known."""
+_POINTS_BACK = re.compile(
+    r"\b(?:this|these|coded|the two|the three|the others?|verdicts?|alone|agree|repeating part)\b"
+)
+"""Words of a claim that need the data, or a definition, before them."""
 
 
-def layout(chance: Chance, *name: str) -> tuple[str, str, str]:
-    """The sort, the frame and the order that belong to a name."""
-    sort = chance.pick(_SHARES, *name, "sort")
-    return sort, chance.pick(LAYOUTS[sort], *name, "frame"), chance.pick(ORDERS, *name, "order")
+def layout(chance: Chance, claim: str, orders: Sequence[str], *name: str) -> tuple[str, str, str]:
+    """The sort, the frame and the order that belong to a name; a claim that points back comes last."""
+    sorts = [sort for sort in _SHARES if "before" not in sort] if _POINTS_BACK.search(claim) else _SHARES
+    sort = chance.pick(sorts, *name, "sort")
+    return sort, chance.pick(LAYOUTS[sort], *name, "frame"), chance.pick(orders, *name, "order")
 
 
 def laid_out(frame: str, order: str, data: str, rule: str, claim: str) -> str:

@@ -30,8 +30,8 @@ KAPLAN_YORKE = (
         " at zero or more, and take their number plus the sum over the size of the next one."
     ),
     (
-        "The Kaplan–Yorke dimension is j + S/m, where j is the largest number of leading exponents whose sum S is zero"
-        " or more, and m is the absolute value of the exponent that follows them."
+        "With the exponents in falling order, the Kaplan–Yorke dimension is j + S/m, where j is the largest number of"
+        " leading ones whose sum S is zero or more, and m is the absolute value of the one that follows them."
     ),
     (
         "Kaplan and Yorke define the dimension as follows: order the exponents from the largest to the smallest, sum"

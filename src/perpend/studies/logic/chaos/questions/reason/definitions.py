@@ -59,8 +59,8 @@ def _always(frames: Sequence[str], meanings: Sequence[str]) -> tuple[str, ...]:
 
 def _at_times(*meanings: str) -> tuple[str, ...]:
     """The reminders of a term, and as often none."""
-    told = _always(_REMINDERS, meanings)
-    return (*told, *("",) * len(told))
+    reminders = _always(_REMINDERS, meanings)
+    return (*reminders, *("",) * len(reminders))
 
 
 STABLE: Mapping[bool, tuple[str, ...]] = {
@@ -91,7 +91,10 @@ LINEAR = _always(
     ),
 )
 DIVERGENCE = _at_times(
-    "the divergence of a vector field is the sum of the derivatives of its components, each by its own variable",
+    (
+        "the divergence of a vector field is the sum of the derivatives of its components, each with respect to its own"
+        " variable"
+    ),
     "the divergence of a vector field is the trace of its Jacobian matrix",
     "the divergence is the relative rate at which a small piece of state space changes its size",
 )

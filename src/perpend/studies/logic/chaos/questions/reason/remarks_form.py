@@ -29,7 +29,7 @@ def conserved(quantity: str, size: int, discrete: bool) -> Remark:
             (f"{quantity} is a first integral of the system", f"{quantity} is not a first integral of the system"),
             (
                 f"{along}, {quantity} has the same value at all times",
-                f"it is not so that, {along}, {quantity} has the same value at all times",
+                f"it is not the case that, {along}, {quantity} has the same value at all times",
             ),
             (
                 f"the value of {quantity} stays the same {along}",
@@ -45,7 +45,7 @@ def conserved(quantity: str, size: int, discrete: bool) -> Remark:
             ),
             (
                 f"each {orbit} stays on a set where {quantity} is constant",
-                f"it is not so that each {orbit} stays on a set where {quantity} is constant",
+                f"it is not the case that each {orbit} stays on a set where {quantity} is constant",
             ),
         ),
         size + 2,
@@ -67,7 +67,7 @@ def potential(quantity: str, names: Sequence[str]) -> Remark:
             ),
             (
                 f"with V = {quantity}, {rates} minus the slopes of V by the same variables",
-                f"it is not so that, with V = {quantity}, {rates} minus the slopes of V by the same variables",
+                f"it is not the case that, with V = {quantity}, {rates} minus the slopes of V by the same variables",
             ),
             (
                 f"the system is the gradient flow that runs downhill on V = {quantity}",
@@ -87,7 +87,7 @@ def potential(quantity: str, names: Sequence[str]) -> Remark:
             ),
             (
                 f"each variable changes at minus the slope of V = {quantity} in its own direction",
-                f"it is not so that each variable changes at minus the slope of V = {quantity} in its own direction",
+                f"it is not the case that each variable changes at minus the slope of V = {quantity} in its own direction",
             ),
             (
                 f"moving down the gradient of V = {quantity} reproduces the equations",
@@ -120,7 +120,7 @@ def invariant(condition: str, size: int) -> Remark:
             ),
             (
                 f"all orbits that start on {place} stay on it",
-                f"it is not so that all orbits that start on {place} stay on it",
+                f"it is not the case that all orbits that start on {place} stay on it",
             ),
             (
                 f"a state with {condition} is always followed by states with {condition}",

@@ -25,11 +25,11 @@ def stable(where: str, size: int, discrete: bool) -> Remark:
             ),
             (
                 f"all sufficiently small disturbances of {point} die out",
-                f"it is not so that all sufficiently small disturbances of {point} die out",
+                f"it is not the case that all sufficiently small disturbances of {point} die out",
             ),
             (
                 f"orbits that start close enough to {point} are drawn into it",
-                f"it is not so that orbits that start close enough to {point} are drawn into it",
+                f"it is not the case that orbits that start close enough to {point} are drawn into it",
             ),
             (
                 f"the linearisation about {where} describes pure decay",
@@ -51,7 +51,7 @@ def stable(where: str, size: int, discrete: bool) -> Remark:
             ),
             (
                 f"small disturbances of {point} decay in the long run",
-                f"it is not so that all small disturbances of {point} decay in the long run",
+                f"it is not the case that all small disturbances of {point} decay in the long run",
             ),
         ),
         2 * size,
@@ -74,7 +74,7 @@ def unstable(where: str, size: int, discrete: bool) -> Remark:
             ),
             (
                 f"some small disturbances of {point} grow instead of dying out",
-                f"it is not so that some small disturbances of {point} grow instead of dying out",
+                f"it is not the case that some small disturbances of {point} grow instead of dying out",
             ),
             (
                 f"there are states as close as one likes to {point} that are driven away from it",
@@ -96,7 +96,7 @@ def unstable(where: str, size: int, discrete: bool) -> Remark:
             ),
             (
                 f"one eigenvalue or more of the Jacobian matrix at {where} {part}",
-                f"it is not so that one eigenvalue or more of the Jacobian matrix at {where} {part}",
+                f"it is not the case that one eigenvalue or more of the Jacobian matrix at {where} {part}",
             ),
         ),
         2 * size,
@@ -167,7 +167,7 @@ def straight(where: str, size: int) -> Remark:
             ),
             (
                 f"the linearisation about {where} has real eigenvalues only",
-                f"it is not so that the linearisation about {where} has real eigenvalues only",
+                f"it is not the case that the linearisation about {where} has real eigenvalues only",
             ),
             (
                 f"every eigenvalue found at {where} is a real number",

@@ -82,7 +82,7 @@ def fixed_count(number: int, steps: int) -> Remark:
             (f"the flow has exactly {n} real {points}", f"the flow does not have exactly {n} real {points}"),
             (
                 f"there {are} exactly {n} real {points}",
-                f"it is not so that there {are} exactly {n} real {points}",
+                f"it is not the case that there {are} exactly {n} real {points}",
             ),
             (f"the number of real fixed points is {n}", f"the number of real fixed points is not {n}"),
             (
@@ -99,7 +99,7 @@ def fixed_count(number: int, steps: int) -> Remark:
             ),
             (
                 f"the system can rest in exactly {n} real {states}",
-                f"it is not so that the system can rest in exactly {n} real {states}",
+                f"it is not the case that the system can rest in exactly {n} real {states}",
             ),
             (
                 f"counted over the real numbers, the number of fixed points is {n}",
@@ -123,7 +123,7 @@ def two_cycle(first: str, second: str, size: int) -> Remark:
             ),
             (
                 f"the map sends {first} to {second} and {second} back to {first}",
-                f"it is not so that the map sends {first} to {second} and {second} back to {first}",
+                f"it is not the case that the map sends {first} to {second} and {second} back to {first}",
             ),
             (
                 f"an orbit that starts at {first} goes on to {second} and then returns",

@@ -81,7 +81,7 @@ def reversal(names: Sequence[str], image: Sequence[str]) -> Remark:
             (f"the flow has the reversing symmetry {arrow}", f"the flow does not have the reversing symmetry {arrow}"),
             (
                 f"every solution is turned into a solution by {arrow}",
-                f"it is not so that every solution is turned into a solution by {arrow}",
+                f"it is not the case that every solution is turned into a solution by {arrow}",
             ),
             (
                 f"the substitution {arrow} brings back the same equations",

@@ -107,8 +107,8 @@ def _rate(size: int, one: str, many: str, v: str) -> Remark:
                 f"the logarithm of a small {one} does not change at the rate {v} along the flow",
             ),
             (
-                f"adding up the derivatives of all right-hand sides, each by its own variable, gives {v}",
-                f"adding up the derivatives of all right-hand sides, each by its own variable, does not give {v}",
+                f"adding up the derivatives of all right-hand sides, each in its own variable, gives {v}",
+                f"adding up the derivatives of all right-hand sides, each in its own variable, does not give {v}",
             ),
             (
                 f"the size of a small {one} is proportional to exp({v} t) while it moves with the flow",
@@ -131,7 +131,7 @@ def volumes_kept(size: int) -> Remark:
             (f"the flow preserves {many}", f"the flow does not preserve {many}"),
             (
                 "the divergence of the vector field is zero everywhere",
-                "it is not so that the divergence of the vector field is zero everywhere",
+                "it is not the case that the divergence of the vector field is zero everywhere",
             ),
             (
                 f"small {many} of initial states keep their size",
@@ -144,14 +144,14 @@ def volumes_kept(size: int) -> Remark:
             (f"the flow is {one}-preserving", f"the flow is not {one}-preserving"),
             (
                 "the trace of the Jacobian matrix vanishes at every point",
-                "it is not so that the trace of the Jacobian matrix vanishes at every point",
+                "it is not the case that the trace of the Jacobian matrix vanishes at every point",
             ),
             (
                 f"under the flow, every small {one} keeps its size",
                 f"under the flow, not every small {one} keeps its size",
             ),
             ("the vector field is free of divergence", "the vector field is not free of divergence"),
-            (f"{sum_of} is zero at all points", f"it is not so that {sum_of} is zero at all points"),
+            (f"{sum_of} is zero at all points", f"it is not the case that {sum_of} is zero at all points"),
         ),
         size,
         DIVERGENCE,
@@ -221,11 +221,11 @@ def volumes_everywhere(size: int, discrete: bool, how: str) -> Remark:
             (start, f"somewhere in state space a small {one} fails to {how}{end}"),
             (
                 f"the {thing} makes small {many} {result} at every point",
-                f"it is not so that the {thing} makes small {many} {result} at every point",
+                f"it is not the case that the {thing} makes small {many} {result} at every point",
             ),
             (
                 f"everywhere in state space, small {many} {how}{end}",
-                f"it is not so that small {many} {how}{end} everywhere in state space",
+                f"it is not the case that small {many} {how}{end} everywhere in state space",
             ),
             (
                 f"a small {one} {how}s{end} at whatever point it lies",

@@ -23,6 +23,11 @@ ROUNDS = 6
 """Bundles of single statements that a table of four results gives at most; larger tables give two more per result."""
 JOINED_TWO, JOINED_THREE = 4, 2
 """Bundles of two and of three statements that a table gives at most."""
+_CARRIERS = (
+    "a textbook", "a catalogue", "a bibliography", "a chronology", "a table of", "a simulation", "published tables",
+    "by definition", "after multiplying", "the literature", "written out in full", "someone who",
+)  # fmt: skip
+"""Openings of clauses that are said once, and not of each of several statements."""
 
 
 def bundles(world: Sources) -> Iterator[tuple[Draft, ...]]:
@@ -63,7 +68,10 @@ def _couple_name(results: Sequence[Result]) -> str:
 def _wordings(table: ResultTable, layouts: Sequence[Asking], chance: Chance) -> Iterator[tuple[int, Asking]]:
     """The wordings of a table one after the other: all clauses in turn, and no layout twice."""
     spot = (table.name, "wording", layouts[0].text)
-    clauses = chance.mixed(range(len(table.clauses)), str, *spot)
+    numbers: Sequence[int] = range(len(table.clauses))
+    if layouts is not ONE:  # 'a textbook states …, and a textbook states …'
+        numbers = [n for n in numbers if not table.clauses[n].startswith(_CARRIERS)] or numbers
+    clauses = chance.mixed(numbers, str, *spot)
     for n, layout in enumerate(chance.mixed(layouts, lambda layout: layout.text, *spot)):
         yield clauses[n % len(clauses)], layout
 

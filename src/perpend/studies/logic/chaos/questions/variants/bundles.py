@@ -90,8 +90,11 @@ def _paraphrased(chance: Chance, column: Column) -> Iterator[Draft]:
 
 
 def _doubled(chance: Chance, key: Sequence[str], fact: VariantFact, place: int, *, polarity: bool) -> tuple[str, str]:
-    """A claim within two negations, or its denial within one: the answer is that of the claim."""
-    cancelled = chance.share("cancelled", *key) < 0.5
+    """A claim within two negations, or its denial within one: the answer is that of the claim.
+
+    A denial is never put within two more, which nobody would untangle.
+    """
+    cancelled = polarity and chance.share("cancelled", *key) < 0.5
     form = chance.pick(CANCELLED if cancelled else TURNED, "form", *key)
     statement = _said(fact, place, polarity=polarity if cancelled else not polarity)
     return "cancelled" if cancelled else "turned", f"{_block(fact, 2)} {form.format(claim=statement.claim)}"

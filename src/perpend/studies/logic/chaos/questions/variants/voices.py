@@ -6,8 +6,8 @@ from perpend.studies.logic.chaos.questions.frames import PEOPLE, SAYINGS, woven
 
 _IT_IS = ("is it", "would it be")
 _ERROR = ("a mistake", "an error", "wrong", "mistaken")
-_DENY = ("deny", "doubt", "dispute", "contest", "question")
-_DENIES = ("denies", "doubts", "disputes", "contests")
+_DENY = ("deny", "doubt", "dispute", "question")
+_DENIES = ("denies", "doubts", "disputes")
 _SAY = ("say", "state", "claim", "write", "assert", "conclude", "think", "believe", "maintain")
 _WRONG = ("mistaken", "wrong", "in error")
 
