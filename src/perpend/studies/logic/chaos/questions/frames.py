@@ -91,7 +91,7 @@ _OF_NOUN = (
 )  # fmt: skip
 _OF_PAPER = ("Is the <what> right?", "Is the <what> correct?", "Is the <what> to be trusted here?")
 _WOULD = woven("Would <that> be <right>?", that=("that", "this"), right=("right", "correct", "true"))
-_REPLY = ("Is the answer yes?", "Is it so?", "Is that so?", "Is that the case?", "Does it hold?", "Is this the case?")
+_REPLY = ("Is the answer yes?", "Is it so?", "Is that so?", "Is that the case?", "Is this the case?")
 _ACTS = ("decide", "determine", "work out", "find out", "establish", "settle", "check", "ascertain")
 _SAY = ("say", "state", "claim", "assert", "conclude", "write", "maintain", "hold")
 _SAYING = ("saying", "stating", "claiming", "asserting", "concluding", "writing", "thinking", "believing")

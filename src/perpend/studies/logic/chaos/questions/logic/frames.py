@@ -82,7 +82,7 @@ INVENTED_NOTES = (
 )
 NAMED_NOTES = (
     "Set aside what you know of {who}.",
-    "Forget what you know of {who}; the name is only a label here.",
+    "Forget what you know of {who}; only what is said here counts.",
     "What you know of {who} does not count here.",
     "Leave aside all that is known in fact of {who}.",
 )

@@ -127,7 +127,7 @@ _LAB: tuple[Property, ...] = tuple(
         "be": "battery-powered|water-cooled|hand-tuned|vacuum-sealed|remote-controlled|second-hand|on loan|"
         "bolted to the wall|painted green|listed in the catalogue|older than the building|wired to the main clock|"
         "rack-mounted|insured against theft|kept under a hood|due for repair",
-        "have": "a gold contact|a spare amplifier|a red label|a built-in filter|a second output|a service contract|"
+        "have": "a gold contact|a spare mains lead|a red label|a built-in filter|a second output|a service contract|"
         "a manual switch|a glass cover|a cracked seal|a paper manual|a broken handle|a ceramic base",
         "show": "a sharp spectral peak|low-frequency noise|a slow drift|a warm-up transient|occasional bursts|"
         "a daily cycle",

@@ -86,8 +86,8 @@ def potential(quantity: str, names: Sequence[str]) -> Remark:
                 f"minus the gradient of V = {quantity} does not give exactly these equations",
             ),
             (
-                f"each variable changes at minus the slope of V = {quantity} in its own direction",
-                f"it is not the case that each variable changes at minus the slope of V = {quantity} in its own direction",
+                f"each variable changes by minus the slope of V = {quantity} in its direction",
+                f"it is not the case that each variable changes by minus the slope of V = {quantity} in its direction",
             ),
             (
                 f"moving down the gradient of V = {quantity} reproduces the equations",
