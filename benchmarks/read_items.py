@@ -53,7 +53,8 @@ def page(rows: Iterable[Mapping[str, object]], said: Mapping[str, str]) -> str:
     if missing:
         raise ValueError(f"{len(missing)} drawn items have no verdict, as {missing[0]}")
     counts = Counter("right" if said[str(row["id"])].startswith("right") else "wrong" for row in rows)
-    outcome = f"{counts['right']} labels are right, {counts['wrong']} are wrong."
+    odd = sum("odd wording" in said[str(row["id"])] for row in rows)
+    outcome = f"{counts['right']} labels are right, {counts['wrong']} are wrong; {odd} questions are worded oddly."
     lines = [_HEAD.format(each=len(rows) // len(STRATA), outcome=outcome)]
     for stratum in STRATA:
         lines += [f"## {stratum.capitalize()}", "", "| item | label | question | verdict |", "|---|---|---|---|"]
