@@ -1,7 +1,8 @@
 """Documentation that cannot lie: every code block runs, every verb, task, provider and scorer has its place.
 
 ```python blocks of a page run top to bottom in one namespace, in an empty folder; a block of `>>>` lines is a doctest.
-The `$ ` lines of ```console blocks are run by bash. Links between pages must lead somewhere.
+The `$ ` lines of ```console blocks are run by bash, with the commands of tests/commands.py. Links between pages must
+lead somewhere.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ import yaml
 
 from perpend.cli import cli
 from perpend.spec.resolve import names
+from tests import commands
 from tests.conftest import ROOT
 from tests.generated_docs import PAGES as GENERATED
 
@@ -34,10 +37,16 @@ def named(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with commands.started(tmp_path_factory.mktemp("commands")) as folder:
+        yield folder
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
-def test_every_code_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_code_block_runs(page: Path, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]))
     namespace: dict[str, object] = {"__name__": "__main__"}
     for number, (kind, body) in enumerate(blocks(page), 1):
         where = f"{named(page)}, block {number}"
