@@ -40,6 +40,32 @@ def keep_in_memory() -> None:
 
 keep_in_memory()
 
+FIRST = (
+    *("slurm", "real", "test_fuzz.py", "full disk", "test_benchmarks.py", "test_docs.py", "test_values.py"),
+    *("wheel", "browser", "test_published.py", "test_kills.py", "demo", "test_canary.py", "test_five_uses.py"),
+)
+"""The groups and files that take longest: begun first, so that no process waits for another at the end."""
+APART = {"test_benchmarks.py", "test_values.py", "test_kills.py"}
+"""Long files whose tests share little: any process may take the next one."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let xdist keep the order of the tests; it would begin with the files that have most of them."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests of a file to one process, which makes once what they share; see FIRST for their order."""
+    places = {}
+    for item in items:
+        marker = item.get_closest_marker("xdist_group")
+        if marker is None and item.path.name not in APART:
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(ROOT).as_posix()))
+        name = item.path.name if marker is None else str(marker.args[0])
+        places[item] = FIRST.index(name) if name in FIRST else len(FIRST)
+    items.sort(key=places.__getitem__)
+
 
 def load_benchmark(name: str) -> ModuleType:
     """A script of benchmarks/ as a module, by its path: one is called as a package is, and the folder is none."""
