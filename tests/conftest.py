@@ -10,9 +10,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer  # type: ignore[import-untyped]
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 # No deadline: how long an example takes says more about the machine. CI tries the same examples every time.
 settings.register_profile(
@@ -40,31 +45,51 @@ def keep_in_memory() -> None:
 
 keep_in_memory()
 
+TOGETHER = ("tests/slurm", "tests/real", "tests/browser")
+"""Folders whose tests share a cluster, a model in memory or a browser: one process runs all of them."""
+APART = ("tests/test_benchmarks.py", "tests/tamper/test_values.py", "tests/system/test_kills.py")
+"""Long files whose tests share little: any process may take the next test."""
 FIRST = (
-    *("slurm", "real", "test_fuzz.py", "full disk", "test_benchmarks.py", "test_docs.py", "test_values.py"),
-    *("wheel", "browser", "test_published.py", "test_kills.py", "demo", "test_canary.py", "test_five_uses.py"),
+    *("tests/slurm", "tests/real", "tests/test_docs.py", "tests/system/test_full_disk.py", "tests/system/test_fuzz.py"),
+    *("tests/attack/test_published.py", "tests/browser", "tests/system/test_wheel.py", *APART),
 )
-"""The groups and files that take longest: begun first, so that no process waits for another at the end."""
-APART = {"test_benchmarks.py", "test_values.py", "test_kills.py"}
-"""Long files whose tests share little: any process may take the next one."""
+"""What takes longest begins first, so that no process waits for another at the end."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Let xdist keep the order of the tests; it would begin with the files that have most of them."""
-    if hasattr(config.option, "loadscopereorder"):
-        config.option.loadscopereorder = False
+def group_of(name: str) -> str:
+    """What is run by one process with this test: its folder, its file, or the test alone."""
+    path = name.partition("::")[0]
+    folder = path.rpartition("/")[0]
+    return folder if folder in TOGETHER else name if path in APART else path
+
+
+def place_of(item: pytest.Item) -> int:
+    """Where the group of a test comes in FIRST; after all of them for any other."""
+    group = group_of(item.nodeid).partition("::")[0]
+    return FIRST.index(group) if group in FIRST else len(FIRST)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of a file to one process, which makes once what they share; see FIRST for their order."""
-    places = {}
-    for item in items:
-        marker = item.get_closest_marker("xdist_group")
-        if marker is None and item.path.name not in APART:
-            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(ROOT).as_posix()))
-        name = item.path.name if marker is None else str(marker.args[0])
-        places[item] = FIRST.index(name) if name in FIRST else len(FIRST)
-    items.sort(key=places.__getitem__)
+    """Begin with what takes longest."""
+    items.sort(key=place_of)
+
+
+@pytest.hookimpl(optionalhook=True)  # where xdist is not installed, nothing asks for it
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    """With `--dist loadgroup`, give each group to one process, which makes once what its tests share, in our order.
+
+    xdist 3.8 writes a group into the name of a test in a way that pytest 9.2 no longer reads.
+    """
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    config.option.loadscopereorder = False  # it would begin with the files that have most tests
+    return Groups(config, log)
 
 
 def load_benchmark(name: str) -> ModuleType:

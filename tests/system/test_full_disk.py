@@ -49,7 +49,6 @@ def tried() -> dict[str, dict[str, Any]]:
 
 
 @NEEDS_A_DISK
-@pytest.mark.xdist_group("full disk")
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_on_a_full_disk_says_so_and_ends_as_ever_with_more_space(
     tried: dict[str, dict[str, Any]], verb: str
