@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -105,6 +105,15 @@ def load_benchmark(name: str) -> ModuleType:
     finally:
         sys.path.pop(0)
     return module
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of `perpend` and `chaosbench`, which start at once."""
+    from tests import commands
+
+    with commands.started(tmp_path_factory.mktemp("commands")) as folder:
+        yield folder
 
 
 @pytest.fixture

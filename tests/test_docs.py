@@ -12,7 +12,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ import yaml
 
 from perpend.cli import cli
 from perpend.spec.resolve import names
-from tests import commands
 from tests.conftest import ROOT
 from tests.generated_docs import PAGES as GENERATED
 
@@ -35,12 +33,6 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 def named(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with commands.started(tmp_path_factory.mktemp("commands")) as folder:
-        yield folder
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
