@@ -6,12 +6,18 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer  # type: ignore[import-untyped]
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 # No deadline: how long an example takes says more about the machine. CI tries the same examples every time.
 settings.register_profile(
@@ -22,6 +28,68 @@ settings.load_profile("perpend")
 os.environ["COLUMNS"] = "100"
 
 ROOT = Path(__file__).resolve().parent.parent
+MEMORY, ENOUGH = Path("/dev/shm"), 8 << 30
+
+
+def keep_in_memory() -> None:
+    """Let the tests write to memory, where there is enough: no test loses power, and waiting for a disk takes longest.
+
+    Unless TMPDIR says where to write. What tests start has the same folder.
+    """
+    if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK):
+        return
+    facts = os.statvfs(MEMORY)
+    if facts.f_bavail * facts.f_frsize >= ENOUGH and not facts.f_flag & os.ST_NOEXEC:  # some tests write programs
+        os.environ["TMPDIR"], tempfile.tempdir = str(MEMORY), None
+
+
+keep_in_memory()
+
+TOGETHER = ("tests/slurm", "tests/real", "tests/browser")
+"""Folders whose tests share a cluster, a model in memory or a browser: one process runs all of them."""
+APART = ("tests/test_benchmarks.py", "tests/tamper/test_values.py", "tests/system/test_kills.py")
+"""Long files whose tests share little: any process may take the next test."""
+FIRST = (
+    *("tests/slurm", "tests/real", "tests/test_docs.py", "tests/system/test_full_disk.py", "tests/system/test_fuzz.py"),
+    *("tests/attack/test_published.py", "tests/browser", "tests/system/test_wheel.py", *APART),
+)
+"""What takes longest begins first, so that no process waits for another at the end."""
+
+
+def group_of(name: str) -> str:
+    """What is run by one process with this test: its folder, its file, or the test alone."""
+    path = name.partition("::")[0]
+    folder = path.rpartition("/")[0]
+    return folder if folder in TOGETHER else name if path in APART else path
+
+
+def place_of(item: pytest.Item) -> int:
+    """Where the group of a test comes in FIRST; after all of them for any other."""
+    group = group_of(item.nodeid).partition("::")[0]
+    return FIRST.index(group) if group in FIRST else len(FIRST)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    items.sort(key=place_of)
+
+
+@pytest.hookimpl(optionalhook=True)  # where xdist is not installed, nothing asks for it
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    """With `--dist loadgroup`, give each group to one process, which makes once what its tests share, in our order.
+
+    xdist 3.8 writes a group into the name of a test in a way that pytest 9.2 no longer reads.
+    """
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    config.option.loadscopereorder = False  # it would begin with the files that have most tests
+    return Groups(config, log)
 
 
 def load_benchmark(name: str) -> ModuleType:
@@ -37,6 +105,15 @@ def load_benchmark(name: str) -> ModuleType:
     finally:
         sys.path.pop(0)
     return module
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of `perpend` and `chaosbench`, which start at once."""
+    from tests import commands
+
+    with commands.started(tmp_path_factory.mktemp("commands")) as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Documentation that cannot lie: every code block runs, every verb, task, provider and scorer has its place.
 
 ```python blocks of a page run top to bottom in one namespace, in an empty folder; a block of `>>>` lines is a doctest.
-The `$ ` lines of ```console blocks are run by bash. Links between pages must lead somewhere.
+The `$ ` lines of ```console blocks are run by bash, with the commands of tests/commands.py. Links between pages must
+lead somewhere.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ def named(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
-def test_every_code_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_code_block_runs(page: Path, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]))
     namespace: dict[str, object] = {"__name__": "__main__"}
     for number, (kind, body) in enumerate(blocks(page), 1):
         where = f"{named(page)}, block {number}"

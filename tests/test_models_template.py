@@ -16,8 +16,8 @@ from transformers import PreTrainedTokenizerFast
 from perpend.errors import ModelError
 from perpend.models.base import UnreadableRequestError, spoken
 from perpend.models.hf import model
-from perpend.models.template import TemplateProcess
 from perpend.types import Message
+from tests.templates import BOMBS, process
 from tests.test_models_hf_provider import ask, checkpoint, question
 
 ASKED = (Message("system", "Be brief."), Message("user", " Is 7 prime?\n"))
@@ -43,28 +43,6 @@ MARKED = (
     "{{ m|tojson(indent=2) }}{% if loop.index == 2 %}{% break %}{% endif %}{% endfor %}"
     "{{ tools }}{{ documents }}{{ pad_token is defined }}{{ dict(a=1) }}"
 )
-BOMBS = {
-    "a loop in a loop": "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
-    "a macro that calls itself twice": (
-        "{% macro m(n) %}{% if n %}{{ m(n-1) }}{{ m(n-1) }}{% endif %}{% endmacro %}{{ m(60) }}"
-    ),
-    "one long string": "{{ 'x' * 10**10 }}",
-    "a string that doubles": (
-        "{% set ns = namespace(x='xxxx') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x }}"
-    ),
-    "a width": "{{ '%1000000000d' % messages|length }}",
-    "a filter's width": "{{ 'x'|center(10**10) }}",
-    "an indent": "{{ messages|tojson(indent=10**10) }}",
-    "a product of integers": "{% set n = messages|length + 9 %}{{ (n ** (n ** 8)) % 7 }}",
-    "a list of lists": "{{ range(3)|slice(10**9)|list }}",
-    "a text": "{% for i in range(3000) %}{{ 'x' * 10000 }}{% endfor %}",
-}
-
-
-def process(template: str, **variables: str) -> TemplateProcess:
-    made = TemplateProcess("perpend.models.hf.template", "hf/tiny")
-    made.prepare({"template": template, "variables": variables})
-    return made
 
 
 @pytest.mark.parametrize("template", [LLAMA, MARKED], ids=["llama", "marked"])
@@ -152,7 +130,7 @@ def test_prompts_rendered_ahead_are_those_rendered_alone() -> None:
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_looping_template_neither_keeps_its_run_nor_outlives_it(end: signal.Signals) -> None:
     code = (
-        "from tests.test_models_template import process\n"
+        "from tests.templates import process\n"
         "from perpend.types import Message\n"
         "loop = '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}'\n"
         "made = process('{% if messages[0].content == \"go\" %}' + loop + '{% endif %}')\n"

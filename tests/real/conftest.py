@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from perpend.errors import ModelError
+from perpend.models.hf import model as in_transformers
+from perpend.models.hf.provider import Transformers
 from perpend.models.local import model
 from perpend.models.local.engine import Engine, Setup
 from perpend.models.local.weights import find_weights
@@ -59,3 +61,12 @@ def llama_server(weights: Path) -> Iterator[str]:
     server = xllamacpp.Server(params)
     yield server.listening_address
     del server
+
+
+@pytest.fixture(scope="session")
+def dense(weights: Path) -> Transformers:
+    """The model in transformers, in this process: most of its time goes into reading the file."""
+    import torch
+
+    torch.set_num_threads(1)
+    return in_transformers("smollm2", device="cpu", places=2)

@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-import torch
-
 import perpend as pp
 from perpend.ask.rubric import find_rubric
 from perpend.measure.judging import Selection, answers_to_judge
 from perpend.measure.labels import append_labels, label_of, sample_to_label
 from perpend.measure.study import numbers_of, read_metrics
+from perpend.models.hf.provider import Transformers
 
 SAMPLE = 6
-pytestmark = pytest.mark.usefixtures("weights")
 
 
-def test_a_real_judge_is_asked_joined_published_and_audited(tmp_path: Path, items_file: Callable[..., Path]) -> None:
+def test_a_real_judge_is_asked_joined_published_and_audited(
+    dense: Transformers, tmp_path: Path, items_file: Callable[..., Path]
+) -> None:
     task = pp.task("conformity", items=items_file(4), conditions=["control", "asch_history_5"])
     first = pp.evaluate(task, [pp.model("mock/subject", sway=0.5)], name="first", out=tmp_path / "runs", quiet=True)
     words = pp.judge(first, "local/smollm2", sample=1, both_orders=True, max_tokens=8, quiet=True)
     shares = pp.judge(first, "local/smollm2", sample=SAMPLE, likelihoods=True, quiet=True)
-    torch.set_num_threads(1)
-    other = pp.judge(first, pp.model("hf/smollm2", device="cpu"), sample=2, likelihoods=True, quiet=True)
+    other = pp.judge(first, dense, sample=2, likelihoods=True, quiet=True)
     assert [run.status()["answered"] for run in (words, shares, other)] == [2, SAMPLE, 2]
     with shares.open() as store:
         for _, response in store.answers():

@@ -28,20 +28,24 @@ TABLE = [*CAPITALS, ("Brazil", "Brasília", "Rio"), ("Morocco", "Rabat", "Casabl
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
+def command(tmp_path: Path, programs: Path) -> Command:
     """Runs one program in the user's folder and returns what it printed; what it prints must be fit to read."""
 
     def run(*words: object, exit_code: int = 0) -> str:
         program, *rest = map(str, words)
-        module = {"perpend": "perpend.cli", "chaosbench": "perpend.cli.chaosbench", "python": ""}[program]
-        start = ["-c", f"from {module} import main; main()"] if module else []
+        is_ours = program in ("perpend", "chaosbench")
         paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
         environment = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "100", "KEY": "sk-not-a-key"}
         done = subprocess.run(
-            [sys.executable, *start, *rest], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            [programs / program if is_ours else sys.executable, *rest],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == exit_code, done.stdout + done.stderr
-        if module and "prompt" not in rest:  # a prompt is as long as it is
+        if is_ours and "prompt" not in rest:  # a prompt is as long as it is
             read_as_a_stranger(done.stdout)
         return done.stdout + done.stderr
 

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from perpend.ask.runner import evaluate_task
 from perpend.ask.task import make_task
-from perpend.errors import ModelError
 from perpend.inside import LookSettings, look_inside
-from perpend.models.hf import model
-from perpend.models.local.weights import find_weights
+from perpend.models.hf.provider import Transformers
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Sampling
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
-
-def test_pressure_shows_as_a_shift_of_log_odds_with_its_interval(tmp_path: Path) -> None:
-    try:
-        find_weights("smollm2")
-    except ModelError as error:
-        pytest.skip(str(error))
-    subject = model("smollm2")
+def test_pressure_shows_as_a_shift_of_log_odds_with_its_interval(dense: Transformers, tmp_path: Path) -> None:
     task = make_task("conformity", {"conditions": ["control", "asch_history_5"]})
     spec = RunSpec(
         "conformity",
@@ -33,8 +22,8 @@ def test_pressure_shows_as_a_shift_of_log_odds_with_its_interval(tmp_path: Path)
         samplings=(Sampling(0.0, 1),),
         max_items=7,
     )
-    directory = evaluate_task(spec, task, [subject], tmp_path, quiet=True).directory
-    look = look_inside(directory, subject.checkpoint, LookSettings(layers=(29,), alphas=()), quiet=True)
+    directory = evaluate_task(spec, task, [dense], tmp_path, quiet=True).directory
+    look = look_inside(directory, dense.checkpoint, LookSettings(layers=(29,), alphas=()), quiet=True)
     assert look.header["same_weights"] is True
     shift = look.estimates["log_odds"]["asch_history_5"]
     assert shift["n"] == 7
