@@ -310,13 +310,16 @@ Tree: TypeAlias = dict[str, tuple[int, int]]
 
 
 def tree(root: Path) -> Tree:
-    """Every path below a folder, with its size and the time of its last change."""
+    """Every path below a folder; of a file with its size and the time of its last change.
+
+    A folder has none of its own: on some disks its size is that of the names in it.
+    """
     seen = {}
     for folder, names, files in os.walk(root):
         for name in (*names, *files):
             path = Path(folder, name)
             facts = path.lstat()
-            seen[path.relative_to(root).as_posix()] = (facts.st_size, facts.st_mtime_ns if name in files else 0)
+            seen[path.relative_to(root).as_posix()] = (facts.st_size, facts.st_mtime_ns) if name in files else (0, 0)
     return seen
 
 
