@@ -7,8 +7,10 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import pytest
 import perpend as pp
 from perpend.canon import dumps
 from perpend.errors import PerpendError, SpecError, StoreError
+from perpend.ledger.digest import content_digest
 from perpend.ledger.snapshot import snapshot
 from perpend.measure.processes import in_order, processes
 from perpend.measure.run import Run
@@ -300,3 +303,13 @@ def test_scores_that_another_process_restores_are_those_that_one_process_restore
         assert "scores.jsonl.gz" in said[0]
         assert said[0] == said[1]
     assert [path.name for path in (tmp_path / "beside").iterdir()] == [beside.name], "nothing is left over"
+
+
+def test_the_content_digest_is_stated_though_a_score_cannot_be_read(study: Path, tmp_path: Path) -> None:
+    shutil.copytree(study, tmp_path / study.name)
+    with closing(sqlite3.connect(tmp_path / study.name / "run.db", isolation_level=None)) as db:
+        db.execute("UPDATE score SET span = 'nowhere' WHERE trial = 1")
+    for workers in (1, 2):
+        (outcome,) = audit([tmp_path / study.name], Options(workers=workers))
+        assert not outcome.ok
+        assert outcome.content == content_digest(study)

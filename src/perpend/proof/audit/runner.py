@@ -22,7 +22,7 @@ from perpend.errors import DiskError, PerpendError, StoreError
 from perpend.ledger.digest import content_digest
 from perpend.measure.labels import LABELS
 from perpend.measure.plans import refuse_shard
-from perpend.measure.processes import processes
+from perpend.measure.processes import outcome, processes
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
@@ -299,16 +299,17 @@ class _Ledger:
                 yield Check("scores", note="not scored yet; scored for this audit")
             seals = facts(self.place.path) if published else None
             self.accepted = accepted_gates(seals or {})
+            # The first that the others do: it is wanted even where a later check cannot go on.
+            content = pool.submit(content_digest, run.directory) if pool is not None else None
             later = _Deferred(run.directory, stored, seals, options, self.others)
             derived = _Later(pool, partial(_derived, later), whole and self.place.format is None)
             stated = _Later(pool, partial(_stated, later, imported=imported), whole)
             gated = partial(recomputed_gates, run.directory, seals or {})
             gates = _Later(pool, gated, published and self.sample is None)
             again = _Later(pool, partial(rewritten, run.directory, stored), published and whole)
-            content = pool.submit(content_digest, run.directory) if pool is not None else None
+            with suppress(StoreError):  # what cannot be read is a difference of the checks below
+                self.content = content_digest(run.directory) if content is None else outcome(content)
             yield from answers(work, total, self.sample, (pool, progress))
-            with suppress(StoreError):  # what cannot be read is a difference of the other checks
-                self.content = content_digest(run.directory) if content is None else content.result()
             for part in (again, gates, stated, derived):
                 yield from part.result()
             if not whole:
