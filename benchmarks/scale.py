@@ -3,7 +3,7 @@
     python benchmarks/scale.py                    10,000 and 100,000 trials; minutes
     python benchmarks/scale.py --quick            88 trials: two variants at one temperature; seconds
     python benchmarks/scale.py --sizes 1000000    other sizes; 10,000,000 takes hours and 30 GB of disk
-    python benchmarks/scale.py --shards 1,2,8     also ask in so many shards at once, and merge them
+    python benchmarks/scale.py --shards 1,2,8     also ask in 1, 2 and 8 shards at once, and merge them
     python benchmarks/scale.py --json             one JSON object
     python benchmarks/scale.py --keep DIR         keep the runs there, and use those that are there already
 

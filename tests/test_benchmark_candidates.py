@@ -10,8 +10,8 @@ import pytest
 
 from tests.conftest import load_benchmark
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
+torch = pytest.importorskip("torch", reason="pip install 'perpend[hf]'")
+pytest.importorskip("transformers", reason="pip install 'perpend[hf]'")
 
 
 @pytest.fixture(scope="module")

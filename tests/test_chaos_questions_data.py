@@ -218,7 +218,7 @@ def _balanced_accuracy(features: NDArray[np.float64], labels: NDArray[np.bool_],
     folds = pytest.importorskip("sklearn.model_selection").GroupKFold(4, shuffle=True, random_state=1)
     guesses = np.zeros(len(labels), dtype=bool)
     # Threads of several test processes would wait for each other.
-    with pytest.importorskip("threadpoolctl").threadpool_limits(1):
+    with pytest.importorskip("threadpoolctl", reason="it comes with scikit-learn").threadpool_limits(1):
         for seen, unseen in folds.split(features, labels, pairs):
             trees = boosting(max_iter=30, learning_rate=0.1, min_samples_leaf=8, random_state=1)
             guesses[unseen] = trees.fit(features[seen], labels[seen]).predict(features[unseen])

@@ -104,7 +104,7 @@ class StopRule:
 
 @dataclass(frozen=True, slots=True)
 class StopSpec:
-    """A rule, and when it is looked at: after every so many items, or at so many planned looks (not both).
+    """A rule, and when it is looked at: after every given number of items, or at a planned number of looks (not both).
 
     With neither, at most twenty times. Planned looks have narrower intervals, which are valid at these looks only.
     """

@@ -346,7 +346,7 @@ def _delta(estimate: Estimate, by_cluster: FloatArray, statistic: _Statistic, si
             return replace(estimate, note="no interval: no disagreement seen, and any could be large on this scale")
         least, _ = wilson_bounds(1.0, float(size), quantile)
         lo = float(statistic.value(statistic.lowered(total, least)))
-        note = "no disagreement seen, so the lower end is that of Wilson for so many clusters without one"
+        note = "no disagreement seen, so the lower end is that of Wilson for this number of clusters without one"
         return replace(estimate, lo=max(lo, -1.0), hi=1.0, method="Wilson on agreement", note=note)
     slope = _slope(statistic.value, total)
     parts = by_cluster @ slope

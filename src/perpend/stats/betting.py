@@ -71,7 +71,7 @@ def _bets(unit: FloatArray, alpha: float) -> FloatArray:
 
 
 def _log_capital(unit: FloatArray, bets: FloatArray, m: FloatArray, counts: npt.NDArray[np.int64]) -> FloatArray:
-    """Log of what betting that the mean is above m has made of 1 after so many items, for each m and its count."""
+    """Log of what betting that the mean is above m has made of 1 after a number of items, for each m and its count."""
     with np.errstate(divide="ignore"):
         most = _CAUTIOUS / m
     size = np.minimum(bets[None, :], most[:, None])
@@ -107,7 +107,7 @@ def sequence(
 ) -> tuple[Estimate, ...]:
     """The mean over items, with an interval that is valid at every look at once, however many there are.
 
-    One Estimate per look: after each item, or after so many items as `looks` says (those not reached are left out). n
+    One Estimate per look: after each item, or after the numbers of items in `looks` (those not reached are left out). n
     counts items, in the order in which they first appear; `also` has `rows` so far. Each item counts once, whatever its
     rows. With thousands of items give `looks`: all of them cost the square of their number.
     """

@@ -282,7 +282,7 @@ def mcc_gradient(cells: Cells) -> Cells:
 
 
 FEW = 5
-"""Below so many rows in a cell the delta method takes their number for more certain than it is."""
+"""With fewer rows in a cell than this the delta method takes their number for more certain than it is."""
 
 
 def fisher_ends(cells: Cells, variance: float, quantile: float) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Number
 
 FEW = 30
-"""Below so many items of one size an interval of repeated items carries STAT022."""
+"""With fewer items of one size than this an interval of repeated items carries STAT022."""
 
 
 def normal_quantile(level: float) -> float:
