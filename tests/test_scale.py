@@ -10,28 +10,38 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import perpend as pp
 from perpend.canon import dumps
 from perpend.errors import PerpendError, SpecError, StoreError
 from perpend.ledger.digest import content_digest
+from perpend.ledger.raw import answer_parts
 from perpend.ledger.snapshot import snapshot
 from perpend.measure.processes import in_order, processes
 from perpend.measure.run import Run
+from perpend.measure.scoring import judge
+from perpend.measure.study import Metric
+from perpend.measure.table import Table
 from perpend.proof.archive import RESPONSE as RESPONSE_KEYS
 from perpend.proof.archive import _response_line
 from perpend.proof.audit import Options, audit
 from perpend.proof.lines import read_lines, read_scores, read_trials, write_lines
 from perpend.proof.publish import publish
 from perpend.proof.restoring import restore
+from perpend.report.derive import PlainStudy, whole_metrics
 from perpend.report.export import to_polars
 from perpend.report.partitions import export_parts
+from perpend.types import Item, Response, Score, Scorer, Usage
 
 SCORER = """
 from perpend.types import Scorer, Score
@@ -65,6 +75,89 @@ def test_several_processes_give_the_scores_that_one_gives(study: Path) -> None:
     Run(study).score(workers=2)
     assert stored(study) == alone
     assert len(alone) > 1000
+
+
+def test_the_same_answer_to_an_item_is_judged_once_and_other_answers_are_not_taken_for_it(study: Path) -> None:
+    """What packaged scorers are not given, they cannot read: neither tokens nor times change a verdict."""
+    run = Run(study)
+    scorers = [run.code.scorer(name) for name in run.manifest.scorers]
+    usages = (None, Usage(3, 1), Usage(900, 512, "ab" * 32))
+    with run.open() as store:
+        for trial, response in islice(store.answers(), 200):
+            for text, error, finish in (
+                (response.text, None, "stop"),
+                (response.text, None, "length"),
+                (None, "HTTP 500", None),
+            ):
+                ways = [
+                    Response(text, error, None, finish, usage, ms)
+                    for usage, ms in zip(usages, (None, 1.0, 1e9), strict=True)
+                ]
+                for scorer in scorers:
+                    assert len({repr(scorer.judge(trial.item, way)) for way in ways}) == 1, scorer.name
+        bodies, rows = next(answer_parts(store, 400))
+    cut = [(*row[:5], "length", *row[6:]) for row in rows]
+    wrong = [(*row[:2], None, "HTTP 500", *row[4:]) for row in rows]
+    mixed = [row for three in zip(rows, cut, wrong, strict=True) for row in three]
+    placed, verdicts = judge(scorers, (bodies, mixed))
+    assert len(verdicts) < len(mixed) / 2
+    for (_, place), row in zip(placed, mixed, strict=True):
+        assert judge(scorers, (bodies, [row]))[1] == [verdicts[place]]
+
+
+def test_somebody_elses_scorer_sees_every_answer(study: Path) -> None:
+    seen: list[object] = []
+
+    def slow(_item: Item, response: Response) -> Score:
+        seen.append(response)
+        return Score(response.ms, None, "its time")
+
+    with Run(study).open() as store:
+        bodies, rows = next(answer_parts(store, 50))
+    again = [(1000 + n, *row[1:-1], 7.0) for n, row in enumerate(rows)]
+    placed, verdicts = judge([Scorer("slow", "1", slow)], (bodies, [*rows, *again]))
+    assert len(seen) == len(placed) == len(verdicts) == 100
+    assert [own[0][0] for own in verdicts[50:]] == [7.0] * 50
+
+
+def test_values_as_letters_are_the_values(study: Path, tmp_path: Path) -> None:
+    """Where a trial is left out, or a value is another one, the rows are read one by one."""
+    run = Run(shutil.copytree(study, tmp_path / "study"))
+    with closing(sqlite3.connect(run.directory / "run.db")) as db:
+        db.execute("DELETE FROM score WHERE scorer = 2 AND trial IN (1, 7, 8)")
+        db.execute("UPDATE score SET value = 0.25 WHERE scorer = 3 AND trial = 9")
+        db.execute("UPDATE score SET value = -0.0 WHERE scorer = 4 AND trial = 9")
+        db.execute("DELETE FROM score WHERE scorer = 5")
+        db.commit()
+        scorers = dict(db.execute("SELECT scorer, name || '@' || version FROM scorer"))
+        stored = db.execute("SELECT scorer, trial, value FROM score WHERE value IS NOT NULL").fetchall()
+    table = run.table
+    columns = {name: np.full(len(table), np.nan) for name in scorers.values()}
+    for scorer, trial, value in stored:
+        columns[scorers[scorer]][trial - 1] = value
+    for name, values in columns.items():
+        assert table.column(name).all_values.tobytes() == values.tobytes(), name
+    with closing(sqlite3.connect(run.directory / "run.db")) as db:
+        db.execute("PRAGMA foreign_keys=OFF")
+        db.execute("UPDATE score SET trial = 10000000 WHERE scorer = 2 AND trial = 9")
+        db.commit()
+    with pytest.raises(StoreError, match="lost trials"):
+        Run(run.directory).table.column(scorers[2])
+
+
+def test_numbers_do_not_tell_how_many_threads_added_them_up(study: Path) -> None:
+    """Sums of over ten thousand rows are split among threads by linear algebra, and rounded in another order."""
+    threads: list[object] = []
+
+    class Looks(PlainStudy):
+        def metrics(self, table: Table) -> Iterator[Metric]:
+            threads.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+            return super().metrics(table)
+
+    with threadpool_limits(limits=3, user_api="blas"):
+        whole_metrics([Run(study)], Looks())
+    assert threads
+    assert set(threads) == {1}
 
 
 def test_a_scorer_of_a_file_is_found_by_other_processes(study: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -29,6 +29,8 @@ JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON
 
 # Made once: json.dumps would make an encoder for every call, and a trial takes three.
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+quoted: Callable[[str], str] = json.encoder.encode_basestring
+"""A text as canonical JSON: what `dumps` gives, for lines that are made by hand because there are many."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _UNPORTABLE = re.compile(r"[^A-Za-z0-9._-]+")
 # Names that Windows reserves whatever the ending: a folder called NUL.txt cannot be checked out there.

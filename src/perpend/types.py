@@ -6,10 +6,10 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
-from perpend.canon import JSON, dumps
+from perpend.canon import JSON, dumps, quoted
 from perpend.errors import DataError
 from perpend.inert import one_line
 
@@ -84,6 +84,20 @@ class Sampling:
             "stop": list(self.stop),
         }
 
+    def canonical(self) -> str:
+        """`as_json` as canonical JSON. A trial has a seed of its own; the rest is the same for many."""
+        if type(self.seed) is not int:
+            return dumps(self.as_json())
+        before, after = _around_seed(self.max_tokens, tuple(self.stop), self.temperature, self.top_p)
+        return f"{before}{self.seed}{after}"
+
+
+@lru_cache(maxsize=256, typed=True)
+def _around_seed(max_tokens: int, stop: tuple[str, ...], temperature: float, top_p: float | None) -> tuple[str, str]:
+    body = Sampling(temperature, max_tokens, 0, top_p, stop).as_json()
+    before, seed, after = dumps(body).partition('"seed":')
+    return before + seed, after.removeprefix("0")
+
 
 @dataclass(frozen=True)  # not slotted: the digest is computed once and kept
 class Request:
@@ -95,13 +109,12 @@ class Request:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of messages, sampling and choices."""
-        body: dict[str, JSON] = {
-            "messages": [[m.role, m.content] for m in self.messages],
-            "sampling": self.sampling.as_json(),
-            "choices": list(self.choices),
-        }
-        return hashlib.sha256(dumps(body).encode()).hexdigest()
+        """SHA-256, in hex, of messages, sampling and choices as canonical JSON, which is made by hand: of trials there
+        are many."""
+        messages = ",".join([f"[{quoted(message.role)},{quoted(message.content)}]" for message in self.messages])
+        choices = ",".join(map(quoted, self.choices))
+        body = f'{{"choices":[{choices}],"messages":[{messages}],"sampling":{self.sampling.canonical()}}}'
+        return hashlib.sha256(body.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perpend import canon
+from perpend.types import Message, Request, Sampling
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 values = st.recursive(
@@ -46,3 +47,26 @@ def test_any_text_has_a_portable_name(text: str) -> None:
 @given(st.text(), st.text())
 def test_two_texts_never_share_a_portable_name(one: str, other: str) -> None:
     assert one == other or canon.portable_name(one) != canon.portable_name(other)
+
+
+samplings = st.builds(
+    Sampling,
+    st.floats(0, 2) | st.integers(0, 2),
+    st.integers(1, 10**6),
+    st.none() | st.integers(-(2**70), 2**70),
+    st.none() | st.floats(0, 1) | st.integers(0, 1),
+    st.lists(texts | st.just('"seed":0'), max_size=3).map(tuple),
+)
+
+
+@given(st.lists(st.builds(Message, st.sampled_from(["system", "user"]), texts), max_size=3), samplings, st.lists(texts))
+def test_a_request_is_digested_as_its_canonical_json(
+    messages: list[Message], sampling: Sampling, choices: list[str]
+) -> None:
+    request = Request(tuple(messages), sampling, tuple(choices))
+    body = {
+        "messages": [[one.role, one.content] for one in messages],
+        "sampling": sampling.as_json(),
+        "choices": choices,
+    }
+    assert request.digest == canon.digest(body)

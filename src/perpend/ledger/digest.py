@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
-from perpend.canon import digest, dumps
+from perpend.canon import digest, dumps, quoted
 from perpend.errors import StoreError
 from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.ledger.snapshot import Row, snapshot
 
 _LINES = 1000
-_quote: Callable[[str], str] = json.encoder.encode_basestring
 
 
 def content_digest(directory: Path) -> str:
@@ -55,11 +54,11 @@ def _line(row: Row) -> str:
     trial, turn, attempt, request, text, error, logprobs, finish, usage = row[:9]
     return (
         f'{{"attempt":{attempt}'
-        + ("" if error is None else f',"error":{_quote(str(error))}')
-        + ("" if finish is None else f',"finish":{_quote(str(finish))}')
+        + ("" if error is None else f',"error":{quoted(str(error))}')
+        + ("" if finish is None else f',"finish":{quoted(str(finish))}')
         + ("" if logprobs is None else f',"logprobs":{dumps(json.loads(str(logprobs)))}')
         + f',"request_sha256":"{request}"'
-        + ("" if text is None else f',"text":{_quote(str(text))}')
+        + ("" if text is None else f',"text":{quoted(str(text))}')
         + f',"trial":{trial},"turn":{turn}'
         + ("}" if usage is None else f',"usage":{_canonical(str(usage))}}}')
     )

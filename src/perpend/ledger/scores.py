@@ -13,10 +13,19 @@ ScoreRow: TypeAlias = tuple[int, int, float | None, str | None, str, str | None]
 """number of the scorer, trial, value, answer, reason, span as JSON"""
 
 
+Verdict: TypeAlias = tuple[float | None, str | None, str, str | None]
+"""value, answer, reason, span as JSON"""
+
+
+def verdict_row(score: Score) -> Verdict:
+    """What the table holds of a score beside its scorer and its trial."""
+    span = None if score.span is None else f"[{score.span[0]},{score.span[1]}]"
+    return (score.value, score.answer, score.reason, span)
+
+
 def score_row(key: int, trial: int, score: Score) -> ScoreRow:
     """A score as the table holds it."""
-    span = None if score.span is None else f"[{score.span[0]},{score.span[1]}]"
-    return (key, trial, score.value, score.answer, score.reason, span)
+    return (key, trial, *verdict_row(score))
 
 
 def replace_scores(

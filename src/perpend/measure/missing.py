@@ -53,7 +53,7 @@ def _shares(column: Column, lacks: Column) -> Iterator[Metric]:
     for cell, rows in _cells(lacks):
         for condition in column.table.values("condition"):
             one = rows.where(condition=condition)
-            right = int((column.all_values[one.mask] == 1.0).sum())
+            right = int((column.all_values[np.flatnonzero(one.mask)] == 1.0).sum())
             yield Metric(NO_ANSWER, column.name, {**cell, "condition": condition}, _bounded(one, right), one.digest())
 
 
@@ -62,7 +62,7 @@ def _bounded(lacks: Column, ones: int) -> Estimate:
     share = lacks.rate()
     if share.value is None:
         return share
-    missing = int((lacks.all_values[lacks.defined] == 1.0).sum())
+    missing = int((lacks.all_values[np.flatnonzero(lacks.mask)] == 1.0).sum())
     least, most = ones / share.n, (ones + missing) / share.n
     cautions = (many_invalid(share.value, least, most, "the rate"),) if share.value > INVALID_GATE else ()
     also = {**share.also, "k": missing, "least": least, "most": most}

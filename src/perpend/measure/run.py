@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, islice
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from perpend.errors import DataError, SpecError, StoreError
 from perpend.inert import one_line
 from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import Manifest, read_manifest
-from perpend.ledger.raw import blank_batches, value_batches
+from perpend.ledger.raw import blank_batches, score_bounds, value_blocks
 from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
 from perpend.measure.packed import Packed
@@ -34,6 +34,8 @@ IMPORTED = "import"
 """The version of scores that an import brought along: a fact, which nothing here computes again."""
 _STEP = 500
 _CELL = ("model", "temperature", "condition")
+_VALUE_OF = np.full(128, np.nan)
+_VALUE_OF[[ord("0"), ord("1")]] = 0.0, 1.0
 
 
 class Run:
@@ -206,6 +208,7 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
             yield from _replies(run, first)
             first += len(plan["item"])
 
+    @cache  # several numbers ask for it, and all scores of a scorer are read for it
     def unfit(wanted: str) -> IntArray:
         parts = []
         for run, (plan, _, _) in zip(runs, plans, strict=True):
@@ -281,9 +284,18 @@ class _Part:
         with self.run.open() as store:
             for name in names:
                 stem, _, version = name.rpartition("@")
-                for rows in value_batches(store, stem, version):
-                    numbers: FloatArray = np.fromiter(chain.from_iterable(rows), np.float64, 2 * len(rows))
-                    self._put(columns[name], numbers[::2], numbers[1::2])
+                bounds = score_bounds(store, stem, version)
+                if bounds is None:
+                    continue
+                _in_plan(self.run, bounds[1], len(self.items))
+                for part in value_blocks(store, stem, version, bounds):
+                    if isinstance(part, list):
+                        numbers: FloatArray = np.fromiter(chain.from_iterable(part), np.float64, 2 * len(part))
+                        self._put(columns[name], numbers[::2], numbers[1::2])
+                    else:
+                        first = self.first + part[0] - 1
+                        values = _VALUE_OF[np.frombuffer(part[1].encode(), np.uint8)]
+                        columns[name].put(slice(first, first + len(values)), values)
 
     def put_fresh(
         self,

@@ -14,7 +14,7 @@ from perpend.ledger.items import stored_item
 from perpend.ledger.manifest import read_manifest
 from perpend.ledger.plan import read_response, whole
 from perpend.ledger.raw import AnswerPart, answer_parts, last_trial
-from perpend.ledger.scores import ScoreRow, score_row
+from perpend.ledger.scores import ScoreRow, Verdict, verdict_row
 from perpend.ledger.store import Store
 from perpend.measure.processes import in_order, processes
 from perpend.measure.toolkit import toolkit
@@ -27,6 +27,8 @@ _CHUNK = 1000
 
 Keyed: TypeAlias = tuple[Sequence[Scorer], Sequence[int]]
 """Scorers, and their numbers in the ledger."""
+JudgedPart: TypeAlias = tuple[list[tuple[int, int]], list[tuple[Verdict, ...]]]
+"""Some trials in the plan's order, each with the place of its verdicts; and verdicts, one of each scorer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,7 @@ def judges_of(
     if not given:
         return Judges(directory, tuple(names), trust_code)
     own = tuple(f"{scorer.name}@{scorer.version}" for scorer in scorers)
-    try:
-        is_packaged = all(packaged_scorer(name) is scorer for name, scorer in zip(own, scorers, strict=True))
-    except SpecError:
-        return None
-    return Judges(directory, own) if is_packaged else None
+    return Judges(directory, own) if all(map(is_packaged, scorers)) else None
 
 
 def score_rows(
@@ -62,27 +60,45 @@ def score_rows(
 
     `workers` processes are started whatever the size.
     """
-    pool = None if judges is None else processes(workers, last_trial(store), 0 if workers else ALONE)
-    work = partial(judge, keyed) if pool is None or judges is None else partial(_judge_there, judges, keyed[1])
-    with pool or nullcontext():
-        yield from in_order(pool, work, answer_parts(store, _CHUNK))
-
-
-def judge(keyed: Keyed, part: AnswerPart) -> list[ScoreRow]:
-    """The scores of one part: by scorer, then trial, as the ledger keeps them."""
     scorers, keys = keyed
+    pool = None if judges is None else processes(workers, last_trial(store), 0 if workers else ALONE)
+    work = partial(judge, scorers) if pool is None or judges is None else partial(_judge_there, judges)
+    with pool or nullcontext():
+        for placed, verdicts in in_order(pool, work, answer_parts(store, _CHUNK)):
+            columns = [(key, [own[at] for own in verdicts]) for at, key in enumerate(keys)]
+            yield [(key, trial, *own[place]) for key, own in columns for trial, place in placed]
+
+
+def judge(scorers: Sequence[Scorer], part: AnswerPart) -> JudgedPart:
+    """The verdicts on one part. The same answer to an item is judged once, where every scorer is a packaged one."""
     bodies, rows = part
     items = {number: stored_item(body) for number, body in bodies.items()}
-    columns: list[list[ScoreRow]] = [[] for _ in scorers]
+    once = all(map(is_packaged, scorers))
+    known: dict[tuple[object, ...], int] = {}
+    placed: list[tuple[int, int]] = []
+    verdicts: list[tuple[Verdict, ...]] = []
     for number, item_number, *raw in rows:
-        trial, item, answer = whole(number), items[item_number], read_response(raw)
-        for scorer, key, column in zip(scorers, keys, columns, strict=True):  # inside: scorers share what they read
-            column.append(score_row(key, trial, scorer.judge(item, answer)))
-    return [row for column in columns for row in column]
+        answer = read_response(raw)
+        # Anybody else's scorer may read tokens and times, too.
+        key = (item_number, *raw[:4]) if once else (number,)
+        place = known.setdefault(key, len(verdicts))
+        if place == len(verdicts):
+            item = items[item_number]
+            verdicts.append(tuple([verdict_row(scorer.judge(item, answer)) for scorer in scorers]))
+        placed.append((whole(number), place))
+    return placed, verdicts
 
 
-def _judge_there(judges: Judges, keys: Sequence[int], part: AnswerPart) -> list[ScoreRow]:
-    return judge((_scorers(judges), keys), part)
+def _judge_there(judges: Judges, part: AnswerPart) -> JudgedPart:
+    return judge(_scorers(judges), part)
+
+
+def is_packaged(scorer: Scorer) -> bool:
+    """Whether a scorer is one of perpend's own, which read of a response its text, error, likelihoods and finish."""
+    try:
+        return packaged_scorer(f"{scorer.name}@{scorer.version}") is scorer
+    except SpecError:
+        return False
 
 
 @lru_cache(maxsize=1)

@@ -281,19 +281,28 @@ class Column:
         from perpend.stats.cautions import same_again
         from perpend.stats.proportions import proportion
 
-        rows, items, whom = self.defined, self.table.codes["item"], Population(weights, strata, shares or {})
-        whom.check(self.table.items, items[self.mask])
-        unscored = int(self.mask.sum() - rows.sum())
+        chosen, items, whom = (
+            np.flatnonzero(self.mask),
+            self.table.codes["item"],
+            Population(weights, strata, shares or {}),
+        )
+        whom.check(self.table.items, items[chosen])
+        rows = self._scored(chosen)
+        unscored = len(chosen) - len(rows)
         standing = whom.of(self.table.items, items[rows])
-        lacks = whom.empty(standing) if rows.any() else "no trial has a value"
+        lacks = whom.empty(standing) if len(rows) else "no trial has a value"
         if lacks:
-            return Estimate(None, int(rows.sum()), note=lacks, also={"unscored": unscored})
+            return Estimate(None, len(rows), note=lacks, also={"unscored": unscored})
         rate = proportion(self.all_values[rows], items[rows], **standing)
         repeats = len(self.table.names["repeat"]) > 1
         warned = same_again(self.all_values[rows], *self._cold_trials(rows)) if repeats else ()
         return replace(rate, also={**rate.also, "unscored": unscored}, cautions=(*rate.cautions, *warned))
 
-    def _cold_trials(self, rows: BoolArray) -> tuple[IntArray, BoolArray]:
+    def _scored(self, rows: IntArray) -> IntArray:
+        """Those of some rows that have a value; by their numbers, for a cell is a small part of a large run."""
+        return rows[~np.isnan(self.all_values[rows])]
+
+    def _cold_trials(self, rows: IntArray) -> tuple[IntArray, BoolArray]:
         """For each row the number of its trial without the repeat, and whether its temperature is 0."""
         codes = [self.table.codes[axis][rows] for axis in ("run", "item", "condition", "model", "sampling")]
         cold = np.array([float(name) == 0.0 for name in self.table.names["temperature"]], dtype=np.bool_)
@@ -303,9 +312,10 @@ class Column:
         """The mean of the selected values, clustered by item where items repeat. Undefined when there is none."""
         from perpend.stats.proportions import mean
 
-        rows = self.defined
-        if not rows.any():
-            return Estimate(None, 0, note="no trial has a value", also={"unscored": int(self.mask.sum())})
+        chosen = np.flatnonzero(self.mask)
+        rows = self._scored(chosen)
+        if not len(rows):
+            return Estimate(None, 0, note="no trial has a value", also={"unscored": len(chosen)})
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is undefined, and its note says so
             return mean(self.all_values[rows], self.table.codes["item"][rows])
 

@@ -18,14 +18,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE, trusted_files
-from perpend.canon import JSON, dumps, json_lines, portable_name, pretty, write_atomic
+from perpend.canon import JSON, dumps, json_lines, portable_name, pretty, quoted, write_atomic
 from perpend.errors import StoreError
 from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
 from perpend.ledger.plan import whole
@@ -48,7 +48,6 @@ PARTS = {
     "models": ("name", "label", "options"),
 }
 _SPAN = re.compile(r"\[\d+,\d+\]")
-_quote: Callable[[str], str] = json.encoder.encode_basestring
 
 
 def run_id(manifest: Manifest) -> str:
@@ -169,12 +168,12 @@ def _response_line(row: Row) -> str:
     trial, turn, attempt, request, text, error, logprobs, finish, usage, ms, at = row
     return (
         f'{{"at":{_number(at)},"attempt":{attempt}'
-        + ("" if error is None else f',"error":{_quote(str(error))}')
-        + ("" if finish is None else f',"finish":{_quote(str(finish))}')
+        + ("" if error is None else f',"error":{quoted(str(error))}')
+        + ("" if finish is None else f',"finish":{quoted(str(finish))}')
         + ("" if logprobs is None else f',"logprobs":{_packed(str(logprobs))}')
         + ("" if ms is None else f',"ms":{_number(ms)}')
         + f',"request_sha256":"{request}"'
-        + ("" if text is None else f',"text":{_quote(str(text))}')
+        + ("" if text is None else f',"text":{quoted(str(text))}')
         + f',"trial":{trial},"turn":{turn}'
         + ("}" if usage is None else f',"usage":{_packed(str(usage))}}}')
     )
@@ -192,16 +191,16 @@ def _packed(text: str) -> str:
 def _score_lines(db: Snapshot) -> Iterator[str]:
     """Canonical lines by hand: of scores there are many, and a general encoder takes three times as long."""
     for name, rows in db.score_batches():
-        scorer = _quote(name)
+        scorer = quoted(name)
         for trial, value, answer, reason, span in rows:
             if span is not None and _SPAN.fullmatch(str(span)) is None:
                 raise StoreError(f"trial {trial}: {name} rests on the span {span!r}; score the run again")
             if isinstance(value, float) and not math.isfinite(value):
                 raise StoreError(f"trial {trial}: {name} gives {value}, which is no number; score the run again")
-            text = "null" if answer is None else _quote(str(answer))
+            text = "null" if answer is None else quoted(str(answer))
             place = "null" if span is None else span
             number = "null" if value is None else repr(value)
             yield (
-                f'{{"answer":{text},"reason":{_quote(str(reason))},"scorer":{scorer},'
+                f'{{"answer":{text},"reason":{quoted(str(reason))},"scorer":{scorer},'
                 f'"span":{place},"trial":{trial},"value":{number}}}'
             )

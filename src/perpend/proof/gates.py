@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.ask.conditions import first_request
 from perpend.ask.progress import Progress
 from perpend.ask.task import conditions_of
 from perpend.canon import JSON, as_list, as_object, digest
@@ -23,6 +22,7 @@ from perpend.ledger.stopping import StopFacts, item_count, read_looks, stopped_a
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.measure.study import read_metrics
+from perpend.proof.rendered import RenderedAgain, rendered_again
 from perpend.text.reasoning import visible
 
 COVERAGE_LEAST = 0.95
@@ -62,8 +62,11 @@ def as_table(gates: Sequence[Gate]) -> str:
     return "\n".join(lines)
 
 
-def gates(run: Run | Path, *, quiet: bool = True) -> list[Gate]:
-    """Every gate of a run but 'private', which needs the files that would be published. No code of the run is run."""
+def gates(run: Run | Path, *, quiet: bool = True, rendered: RenderedAgain | None = None) -> list[Gate]:
+    """Every gate of a run but 'private', which needs the files that would be published. No code of the run is run.
+
+    `rendered` is what somebody who rendered every first question has counted.
+    """
     opened = run if isinstance(run, Run) else Run(run)
     manifest, database = opened.manifest, opened.directory / "run.db"
     with Store.open(database) as store, snapshot(database) as db:
@@ -71,7 +74,7 @@ def gates(run: Run | Path, *, quiet: bool = True) -> list[Gate]:
         looked = None if manifest.stop is None else _looked(store, manifest, manifest.stop)
         return [
             _dataset(store, manifest),
-            _prompts(store, manifest, counts, quiet=quiet),
+            _prompts(store, manifest, rendered, counts, quiet=quiet),
             _plan(manifest, counts, _unasked_turns(opened, store), looked),
             _coverage(counts, looked),
             _invalid(manifest, counts, scored),
@@ -100,7 +103,7 @@ def _dataset(store: Store, manifest: Manifest) -> Gate:
     return Gate("dataset", now == frozen, f"{items}; freeze {frozen}" + ("" if now == frozen else f", items {now}"))
 
 
-def _prompts(store: Store, manifest: Manifest, counts: Counts, *, quiet: bool) -> Gate:
+def _prompts(store: Store, manifest: Manifest, rendered: RenderedAgain | None, counts: Counts, *, quiet: bool) -> Gate:
     """Every first question, rendered again by this code, has the digest of the one that was asked."""
     if manifest.is_imported:
         return Gate("prompts", True, "not applicable: imported, the questions were rendered elsewhere")
@@ -110,24 +113,15 @@ def _prompts(store: Store, manifest: Manifest, counts: Counts, *, quiet: bool) -
     conditions = conditions_of(manifest)
     if isinstance(conditions, str):
         return Gate("prompts", True, f"not applicable: {conditions.partition(';')[0]}")
-    requests = store.first_requests()
-    pending = next(requests, None)
-    same, differ, first = 0, 0, ""
-    with Progress("prompts", counts.planned, quiet=quiet) as progress:
-        for start in range(1, counts.planned + 1, _CHUNK):
-            for trial in store.trials(start, start + _CHUNK - 1):
-                while pending is not None and pending[0] == trial.trial:
-                    if trial.condition not in conditions:
-                        return Gate("prompts", False, f"the manifest has no condition {trial.condition!r}")
-                    now = first_request(trial, conditions[trial.condition], choices_scored=manifest.choices_scored)
-                    if now.digest == pending[1]:
-                        same += 1
-                    else:
-                        differ += 1
-                        first = first or f", the first for trial {trial.trial} ({trial.item.id}, {trial.condition})"
-                    pending = next(requests, None)
-            progress.advance(min(_CHUNK, counts.planned - start + 1))
-    return Gate("prompts", not differ, f"{same} of {same + differ} requests have this code's digest{first}")
+    now = rendered
+    if now is None:
+        with Progress("prompts", counts.planned, quiet=quiet) as progress:
+            now = rendered_again(store, conditions, counts.planned, manifest.choices_scored, progress)
+    if now.unknown is not None:
+        return Gate("prompts", False, f"the manifest has no condition {now.unknown!r}")
+    first = f", the first for {now.first}" if now.first else ""
+    detail = f"{now.same} of {now.same + now.differ} requests have this code's digest{first}"
+    return Gate("prompts", not now.differ, detail)
 
 
 @dataclass(frozen=True, slots=True)

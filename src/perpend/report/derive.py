@@ -236,7 +236,17 @@ def stated_metrics(table: Table) -> Iterator[Metric]:
 
 
 def whole_metrics(runs: Sequence[Run], study: Study, labels: int | None = None) -> list[Metric]:
-    """Every number of some runs of one study; of a single run also what labels, judges and looks say."""
+    """Every number of some runs of one study; of a single run also what labels, judges and looks say.
+
+    By one thread of linear algebra: several add up in another order, and the last digits would tell of the machine.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _whole_metrics(runs, study, labels)
+
+
+def _whole_metrics(runs: Sequence[Run], study: Study, labels: int | None) -> list[Metric]:
     table = table_of(runs) if len(runs) > 1 else runs[0].table
     metrics = [*stated_metrics(table), *study.metrics(table)]
     if len(runs) > 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,16 +20,17 @@ from perpend.ask.conditions import first_request, request
 from perpend.ask.progress import Progress
 from perpend.ask.task import Reprompt, conditions_of
 from perpend.canon import dumps, parse
-from perpend.errors import SpecError, StoreError
-from perpend.ledger.plan import Trial, read_response, read_score, whole
-from perpend.ledger.raw import RawScore, RawScores, raw_scores
-from perpend.ledger.scores import score_row
+from perpend.errors import SpecError
+from perpend.ledger.plan import Trial, read_response, whole
+from perpend.ledger.raw import raw_scores
 from perpend.ledger.snapshot import LEAST, MOST, Row, snapshot
 from perpend.ledger.store import Store
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.toolkit import reprompt_of
-from perpend.proof.audit.checks import Check, Sample, first_difference, well_formed
-from perpend.types import Condition, Response, Score, Scorer
+from perpend.proof.audit.checks import Check, Sample, well_formed, where
+from perpend.proof.audit.scores import ScoredAgain
+from perpend.proof.rendered import RenderedAgain
+from perpend.types import Condition, Response, Scorer
 
 RESPONSES = "no response is missing or too many"
 SECOND = "second turns were asked"
@@ -75,6 +76,7 @@ class Instruments:
     unknown: Mapping[str, str]
 
 
+ComparedPart: TypeAlias = tuple[list[Check], RenderedAgain]
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Some trials of the plan, as (first, last) numbers."""
 
@@ -110,21 +112,26 @@ def drawn(total: int, sample: int | None, seed: int) -> Sample | None:
 
 def answers(
     one: Job, total: int, sample: Sample | None, work: tuple[ProcessPoolExecutor | None, Progress]
-) -> list[Check]:
-    """Compare every trial from 1 to `total`, or the sampled ones: its responses, its questions, its scores."""
+) -> tuple[list[Check], RenderedAgain]:
+    """Compare every trial from 1 to `total`, or the sampled ones: its responses, its questions, its scores.
+
+    Also counts the first questions for the gate that looks at them.
+    """
     pool, progress = work
     _instruments.cache_clear()  # whoever changed a scorer since the last audit of this process wants the new one
     checks: dict[str, Check] = {}
+    rendered = RenderedAgain()
 
-    def take(part: Sequence[Check], trials: int) -> None:
-        for check in part:
+    def take(part: ComparedPart, trials: int) -> None:
+        rendered.add(part[1])
+        for check in part[0]:
             if check.name in checks:
                 checks[check.name].add(check)
             else:
                 checks[check.name] = check
         progress.advance(trials)
 
-    running: deque[tuple[Future[list[Check]], int]] = deque()
+    running: deque[tuple[Future[ComparedPart], int]] = deque()
     for part in _parts(total, sample):
         trials = sum(last - first + 1 for first, last in part.ranges)
         if pool is None:
@@ -136,7 +143,7 @@ def answers(
             take(done.result(), size)
     for done, size in running:
         take(done.result(), size)
-    return list(checks.values())
+    return list(checks.values()), rendered
 
 
 def _parts(total: int, sample: Sample | None) -> Iterator[_Part]:
@@ -186,7 +193,7 @@ def _reprompt(run: Run) -> tuple[Reprompt | None, str]:
     return reprompt_of(run.manifest, run.code)
 
 
-def compare(one: Job, part: _Part) -> list[Check]:
+def compare(one: Job, part: _Part) -> ComparedPart:
     """All checks of one part of the plan."""
     instruments = _instruments(one)
     responses = Check(RESPONSES)
@@ -200,7 +207,8 @@ def compare(one: Job, part: _Part) -> list[Check]:
     for name, why in instruments.unknown.items():
         scores[name].checked = scores[name].differ = 1
         scores[name].first = why
-    left = part.responses(one.database)
+    rendered = RenderedAgain()
+    left, again = part.responses(one.database), ScoredAgain(instruments.scorers, scores, unscored)
     with Store.open(one.database) as store:
         for first, last in part.ranges:
             stored = raw_scores(store, first, last)
@@ -209,9 +217,9 @@ def compare(one: Job, part: _Part) -> list[Check]:
                 planned.add(trial.trial)
                 answered = AnsweredTrial.read(trial, left.pop(trial.trial, ()), responses)
                 _compare_turns(answered, instruments, responses, second)
-                _compare_questions(answered, instruments, prompts)
-                _compare_scores(answered, instruments, stored, (scores, unscored))
-            _read_others(instruments, stored, (first, last))
+                _compare_questions(answered, instruments, prompts, rendered)
+                again.compare(trial, answered.last, stored)
+            again.read_others(stored, first, last)
             for name, check in scores.items():
                 for number in stored.get(name, {}).keys() - planned:
                     check.checked += 1
@@ -219,23 +227,7 @@ def compare(one: Job, part: _Part) -> list[Check]:
     for number, rows in left.items():
         responses.checked += len(rows)
         responses.miss(f"trial {number}: {len(rows)} responses to a trial that the plan does not hold")
-    return [responses, second, prompts, unscored, *scores.values()]
-
-
-def _score(row: RawScore, first: int, last: int) -> Score:
-    """A stored score. One that is none is a StoreError."""
-    try:
-        return read_score(*row)
-    except ValueError as error:
-        raise StoreError(f"a score of trials {first} to {last} is not what a run holds: {error}") from None
-
-
-def _read_others(instruments: Instruments, stored: RawScores, place: tuple[int, int]) -> None:
-    """Read the scores that nothing here gives again, so that what is no score is seen there, too."""
-    compared = {name for name, _ in instruments.scorers}
-    for name in stored.keys() - compared:
-        for row in stored[name].values():
-            _score(row, *place)
+    return [responses, second, prompts, unscored, *scores.values()], rendered
 
 
 @lru_cache(maxsize=4096)
@@ -315,7 +307,9 @@ def _wants_more(answered: AnsweredTrial, reprompt: Reprompt) -> bool:
     return first is not None and first.text is not None and reprompt.wanted(answered.trial.item, first)
 
 
-def _compare_questions(answered: AnsweredTrial, instruments: Instruments, check: Check) -> None:
+def _compare_questions(
+    answered: AnsweredTrial, instruments: Instruments, check: Check, rendered: RenderedAgain
+) -> None:
     """Each response's request digest against the question as it is rendered now."""
     if isinstance(instruments.conditions, str) or not answered.rows:
         return
@@ -324,6 +318,7 @@ def _compare_questions(answered: AnsweredTrial, instruments: Instruments, check:
     if condition is None:
         check.checked += len(rows)
         check.miss(f"{where(trial)}: the manifest has no condition {trial.condition!r}")
+        rendered.unknown = rendered.unknown or trial.condition
         return
     now: dict[object, str] = {0: first_request(trial, condition, choices_scored=instruments.choices_scored).digest}
     first, reprompt = answered.first, instruments.reprompt
@@ -333,47 +328,9 @@ def _compare_questions(answered: AnsweredTrial, instruments: Instruments, check:
     for row in rows:
         if row[1] in now:
             check.checked += 1
-            if row[3] != now[row[1]]:
+            is_same, is_first = row[3] == now[row[1]], row[1] == 0
+            rendered.same += is_same and is_first
+            if not is_same:
+                if is_first:
+                    rendered.miss(where(trial))
                 check.miss(f"{where(trial)}, turn {row[1]}: stored {row[3]}, recomputed {now[row[1]]}")
-
-
-def _compare_scores(
-    answered: AnsweredTrial,
-    instruments: Instruments,
-    stored: RawScores,
-    checks: tuple[Mapping[str, Check], Check],
-) -> None:
-    """Each stored score against the scorer's verdict on the raw text; none where nothing was asked."""
-    scores, unscored = checks
-    number = answered.trial.trial
-    for name, scorer in instruments.scorers:
-        row = stored[name].get(number) if name in stored else None
-        now = None if answered.last is None else scorer.judge(answered.trial.item, answered.last)
-        if row is None and now is None:
-            continue
-        unscored.checked += 1
-        if row is None:
-            unscored.miss(f"{where(answered.trial)}: no score of {name}")
-            continue
-        check = scores[name]
-        check.checked += 1
-        # A million rows that are the same are compared as they are stored.
-        if (now is None or row != score_row(0, number, now)[2:]) and (words := _both(_score(row, number, number), now)):
-            check.miss(f"{where(answered.trial)}: {words}")
-            check.note = check.note or (
-                f"{name} changed without its version, or its scores or the raw text were edited after scoring"
-            )
-
-
-def _both(then: Score, now: Score | None) -> str:
-    """What differs between two scores, but for rounding; None is no score at all."""
-    if now is None:
-        return f"stored {then.value} ({then.reason}), recomputed no score"
-    keys = ("value", "answer", "reason", "span")
-    differences = (first_difference(getattr(then, key), getattr(now, key), key) for key in keys)
-    return "; ".join(words for words in differences if words is not None)
-
-
-def where(trial: Trial) -> str:
-    """A trial as a difference names it."""
-    return f"trial {trial.trial} ({trial.item.id}, {trial.condition})"

@@ -29,6 +29,7 @@ from perpend.proof.receipt import (
     is_of_0_1,
     read,
 )
+from perpend.proof.rendered import RenderedAgain
 from perpend.proof.statements import differences
 from perpend.report.derive import REPORT
 
@@ -182,14 +183,14 @@ def _statements(folder: Path) -> Check:
     return check
 
 
-def recomputed_gates(directory: Path, stated: Mapping[str, JSON]) -> list[Check]:
+def recomputed_gates(directory: Path, stated: Mapping[str, JSON], rendered: RenderedAgain) -> list[Check]:
     """Every gate of the receipt passed again by the restored run, but the search for private words.
 
-    A gate that failed needs the reason why it was accepted.
+    A gate that failed needs the reason why it was accepted. `rendered` is what the audit counted of the questions.
     """
     check = Check("gates of the receipt")
     then = {str(entry.get("gate")): entry for entry in map(as_object, as_list(stated.get("gates")))}
-    now = {gate.gate: gate.as_json() for gate in gates(Run(directory))}
+    now = {gate.gate: gate.as_json() for gate in gates(Run(directory), rendered=rendered)}
     private = as_object(then.get(_PRIVATE))
     passed = private.get("passed") is True
     now[_PRIVATE] = {"gate": _PRIVATE, "passed": passed, "found": NOTHING_PRIVATE if passed else private.get("found")}

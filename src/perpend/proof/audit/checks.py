@@ -11,6 +11,7 @@ from pathlib import Path
 from perpend.canon import JSON
 from perpend.errors import AuditFailure, PerpendError, StoreError
 from perpend.inert import one_line
+from perpend.ledger.plan import Trial
 from perpend.proof.audit.labels import Judged
 from perpend.proof.audit.places import AuditPlace
 
@@ -227,3 +228,8 @@ def well_formed(what: str) -> Iterator[None]:
         if isinstance(error, PerpendError):
             raise
         raise StoreError(f"{what} of the run is not what a run holds: {error!r}") from error
+
+
+def where(trial: Trial) -> str:
+    """A trial as a difference names it."""
+    return f"trial {trial.trial} ({trial.item.id}, {trial.condition})"

@@ -35,9 +35,9 @@ from perpend.measure.study import (
     stored_labels_of,
 )
 from perpend.proof.audit import format_1
-from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, where
+from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
-from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed
+from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed, where
 from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order
 from perpend.proof.audit.judged import judged_answers
 from perpend.proof.audit.labels import Judged, judged
@@ -304,12 +304,13 @@ class _Ledger:
             later = _Deferred(run.directory, stored, seals, options, self.others)
             derived = _Later(pool, partial(_derived, later), whole and self.place.format is None)
             stated = _Later(pool, partial(_stated, later, imported=imported), whole)
-            gated = partial(recomputed_gates, run.directory, seals or {})
-            gates = _Later(pool, gated, published and self.sample is None)
             again = _Later(pool, partial(rewritten, run.directory, stored), published and whole)
             with suppress(StoreError):  # what cannot be read is a difference of the checks below
                 self.content = content_digest(run.directory) if content is None else outcome(content)
-            yield from answers(work, total, self.sample, (pool, progress))
+            compared, rendered = answers(work, total, self.sample, (pool, progress))
+            yield from compared
+            gated = partial(recomputed_gates, run.directory, seals or {}, rendered)
+            gates = _Later(pool, gated, published and self.sample is None)
             for part in (again, gates, stated, derived):
                 yield from part.result()
             if not whole:

@@ -1,0 +1,81 @@
+"""Stored scores against the verdicts that the scorers give now on the raw text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perpend.errors import StoreError
+from perpend.ledger.plan import Trial, read_score
+from perpend.ledger.raw import RawScore, RawScores
+from perpend.ledger.scores import Verdict, verdict_row
+from perpend.measure.scoring import is_packaged
+from perpend.proof.audit.checks import Check, first_difference, where
+from perpend.types import Response, Score, Scorer
+
+
+class ScoredAgain:
+    """Some scorers, and the checks that count for each what it gives and what is stored.
+
+    Packaged scorers see the same answer to an item once. `unscored` counts answers that lack a score.
+    """
+
+    def __init__(self, scorers: Sequence[tuple[str, Scorer]], checks: Mapping[str, Check], unscored: Check) -> None:
+        self._scorers = scorers
+        self._once = all(is_packaged(scorer) for _, scorer in scorers)
+        self._known: dict[tuple[object, ...], list[Verdict]] = {}
+        self._checks, self._unscored = checks, unscored
+
+    def _verdicts(self, trial: Trial, answer: Response) -> list[Verdict]:
+        # All of a response but the time that it took, and not the key that scoring uses: this is to see its faults.
+        key = (trial.item.id, answer.text, answer.error, answer.choice_logprobs, answer.finish, answer.usage)
+        known = self._known.get(key) if self._once else None
+        if known is None:
+            known = [verdict_row(scorer.judge(trial.item, answer)) for _, scorer in self._scorers]
+            if self._once:
+                self._known[key] = known
+        return known
+
+    def compare(self, trial: Trial, answer: Response | None, stored: RawScores) -> None:
+        """Each stored score of a trial; there is none where nothing was asked, which is an answer of None."""
+        number, unscored = trial.trial, self._unscored
+        verdicts = None if answer is None else self._verdicts(trial, answer)
+        for place, (name, _) in enumerate(self._scorers):
+            row = stored[name].get(number) if name in stored else None
+            now = None if verdicts is None else verdicts[place]
+            if row is None and now is None:
+                continue
+            unscored.checked += 1
+            if row is None:
+                unscored.miss(f"{where(trial)}: no score of {name}")
+                continue
+            check = self._checks[name]
+            check.checked += 1
+            # A million rows that are the same are compared as they are stored.
+            if row != now and (words := _both(_score(row, number, number), None if now is None else read_score(*now))):
+                check.miss(f"{where(trial)}: {words}")
+                check.note = check.note or (
+                    f"{name} changed without its version, or its scores or the raw text were edited after scoring"
+                )
+
+    def read_others(self, stored: RawScores, first: int, last: int) -> None:
+        """Read the scores that nothing here gives again, so that what is no score is seen there, too."""
+        for name in stored.keys() - {name for name, _ in self._scorers}:
+            for row in stored[name].values():
+                _score(row, first, last)
+
+
+def _score(row: RawScore, first: int, last: int) -> Score:
+    """A stored score. One that is none is a StoreError."""
+    try:
+        return read_score(*row)
+    except ValueError as error:
+        raise StoreError(f"a score of trials {first} to {last} is not what a run holds: {error}") from None
+
+
+def _both(then: Score, now: Score | None) -> str:
+    """What differs between two scores, but for rounding; None is no score at all."""
+    if now is None:
+        return f"stored {then.value} ({then.reason}), recomputed no score"
+    keys = ("value", "answer", "reason", "span")
+    differences = (first_difference(getattr(then, key), getattr(now, key), key) for key in keys)
+    return "; ".join(words for words in differences if words is not None)
