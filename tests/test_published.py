@@ -19,11 +19,11 @@ from perpend.ledger.plan import Appended
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.models.mock import model
-from perpend.proof.archive import write
+from perpend.proof.archive import RESPONSES, SCORES, write
 from perpend.proof.audit import audit_run
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.lines import read_lines, write_lines
-from perpend.proof.restoring import restore
+from perpend.proof.restoring import restore, restored
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import ChoiceLogprob, Response, Usage
 
@@ -227,8 +227,80 @@ def test_a_run_that_cannot_be_written_is_read_all_the_same(run: Path, tmp_path: 
 
 def test_a_file_that_the_run_gives_and_the_folder_lacks_is_a_difference(run: Path, tmp_path: Path) -> None:
     write(run, tmp_path / "out")
-    (check,) = rewritten(run, tmp_path / "out")
+    (check,) = rewritten(run, tmp_path / "out", {})
     assert check.differ == 0
     (tmp_path / "out" / "scores.jsonl.gz").unlink()
-    (check,) = rewritten(run, tmp_path / "out")
+    (check,) = rewritten(run, tmp_path / "out", {})
     assert (check.differ, check.first) == (1, "scores.jsonl.gz: missing")
+
+
+CHANGED_RESPONSES = {
+    "a whole number as a time": lambda body: {**body, "at": 5},
+    "a whole number as a duration": lambda body: {**body, "ms": 5},
+    "minus nothing as a duration": lambda body: {**body, "ms": -0.0},
+    "minus nothing as a time": lambda body: {**body, "at": -0.0},
+    "a null that is left out": lambda body: {**body, "logprobs": None},
+    "a null for a reason to end": lambda body: {**body, "finish": None},
+    "a number for a reason to end": lambda body: {**body, "finish": 5},
+    "a number as the text": lambda body: {**body, "text": 5},
+    "a truth for a number": lambda body: {**body, "turn": False},
+    "a truth for an attempt": lambda body: {**body, "attempt": False},
+    "a digest in capitals": lambda body: {**body, "request_sha256": body["request_sha256"].upper()},
+    "a digest with spaces": lambda body: {**body, "request_sha256": " ".join(body["request_sha256"])},
+    "a text with nothing in it": lambda body: {**body, "text": "a\0b"},
+    "a text of quotes and lines": lambda body: {**body, "text": 'a"\\\n\u2028\U0001f600'},
+}
+CHANGED_SCORES = {
+    "a whole number": lambda body: {**body, "value": 1},
+    "a truth": lambda body: {**body, "value": True},
+    "minus nothing": lambda body: {**body, "value": -0.0},
+    "a large number": lambda body: {**body, "value": 1e300},
+    "a number that is no whole one": lambda body: {**body, "value": 0.1},
+    "a span as text": lambda body: {**body, "span": "[1,2]"},
+    "a span of truths": lambda body: {**body, "span": [False, True]},
+    "a span": lambda body: {**body, "span": [1, 2]},
+    "a number as the answer": lambda body: {**body, "answer": 5},
+    "a number as the reason": lambda body: {**body, "reason": 5},
+    "a truth as the trial": lambda body: {**body, "trial": True},
+    "a reason with quotes": lambda body: {**body, "reason": 'said "yes"\\\n\u2028'},
+}
+
+
+def _lines(path: Path) -> list[str]:
+    return gzip.decompress(path.read_bytes()).decode().removesuffix("\n").split("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        *((RESPONSES, change) for change in [*CHANGED_RESPONSES, "swapped", "twice", "nothing"]),
+        *((SCORES, change) for change in [*CHANGED_SCORES, "swapped", "twice", "nothing"]),
+    ],
+)
+def test_a_file_that_is_called_verbatim_is_written_again_as_it_is(
+    run: Path, tmp_path: Path, name: str, change: str
+) -> None:
+    """Whatever is in the lines: what would be written otherwise is refused, or is not called verbatim."""
+    write(run, tmp_path / "out")
+    path = tmp_path / "out" / name
+    lines = _lines(path)
+    makers = CHANGED_RESPONSES if name == RESPONSES else CHANGED_SCORES
+    for place in (0, len(lines) // 2, len(lines) - 1):
+        own = list(lines)
+        if change in makers:
+            own[place] = dumps(makers[change](json.loads(own[place])))
+        elif change == "swapped":
+            own[place], own[place - 1] = own[place - 1], own[place]
+        elif change == "twice":
+            own.insert(place, own[place])
+        write_lines(path, own)
+        to = tmp_path / f"back {place}"
+        try:
+            back = restored(tmp_path / "out", to)
+        except StoreError:
+            assert change != "nothing"
+            continue
+        (check,) = rewritten(back.directory, tmp_path / "out", {})
+        assert (name in back.verbatim) <= (check.differ == 0), check.first
+        assert back.verbatim.get(name, len(own)) == len(own)
+        assert name in back.verbatim or change != "nothing"
