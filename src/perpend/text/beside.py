@@ -15,7 +15,7 @@ from perpend.text.assertion import (
     VERB_NEXT,
     last_word,
 )
-from perpend.text.clause import words
+from perpend.text.clause import following, leading, words
 from perpend.text.speech import Question
 from perpend.text.voice import ASIDE, BETTER, FIRST_PERSON
 
@@ -26,8 +26,10 @@ LAST_PICKS = frozenset(ends.split(" ")[-1] for ends in FIRM_PICKS | PICKS) - LAS
 REWORDED = ("same as", "including m", "correct", "i mean", "scratch that", *FIRST_PERSON)
 ADVERBS = ("ly", "often", "perhaps", "hands")
 """One of these is in all that `voice.own_words` rewords so that other words come to stand before the mention."""
-ENDS_NEXT = re.compile(r"[ *_\"')\\$}\]°]{0,24}(?:[.!?\n]|$)|[ *_\"')\\$}\]°]{25}")
-"""No word follows in the sentence."""
+STRESS_NEXT = re.compile(
+    rf"[ *_\"')\\$}}\]°]{{0,24}}(?:[.!?\n]|$)|[ *_\"')\\$}}\]°]{{25}}|{ASIDE.pattern}"
+)
+"""No word follows in the sentence, or only such as stress the mention."""
 PRAISE = (
     *("correct", "right", "answer", "best", "favo", "ideal", "prefer", "choice", "pick", "winner", "perfect"),
     *("go-to", "vote", "recommend", "selection", "number one", "top", "considered", "regarded", "seen", "thought"),
@@ -38,21 +40,21 @@ NEAR = 10
 """Up to so many characters after the beginning of its line, a mention may be alone in it."""
 
 
-def may_state(start: int, before: str, after: str, asked: Question) -> bool:  # noqa: PLR0911 - one a rule
-    """Whether `voice.weight` may give the mention at `start` more than MENTION. To ask that instead costs far more.
+def may_state(body: str, start: int, stop: int, asked: Question) -> bool:  # noqa: PLR0911 - one a rule
+    """Whether `voice.weight` may give the mention `body[start:stop]` more than MENTION. To ask that costs far more.
 
-    `before` and `after` are what `clause.around` says. Every rule that does so rests on where the mention stands (at
-    the start of the text or of a line, alone, at the end of a sentence), on the last word before it, on a question that
-    is repeated before it, or on what follows it.
+    Every rule that does so rests on where the mention stands (at the start of the text or of a line, alone, at the end
+    of a sentence), on the last word before it, on a question that is repeated before it, or on what follows it.
     """
-    if start <= 80 or ENDS_NEXT.match(after) or ASIDE.match(after):
+    if start <= 80 or STRESS_NEXT.match(body, stop):
         return True
-    if VERB_NEXT.match(after) and (
-        asked.focus in after or "it is" in after[:9] or any(map(after.__contains__, PRAISE))
-    ):
+    if VERB_NEXT.match(body, stop):
+        after = following(body, stop)
+        if asked.focus in after or "it is" in after[:9] or any(map(after.__contains__, PRAISE)):
+            return True
+    if asked.is_opinion and BETTER.match(body, stop):
         return True
-    if asked.is_opinion and BETTER.match(after):
-        return True
+    before = leading(body, start)
     if before in {"- ", "- **"}:  # a bullet: no word of its sentence, and a dash that opens no slot
         return False
     if any(map(before.__contains__, REWORDED)) or any(map(before[-40:].__contains__, ADVERBS)):

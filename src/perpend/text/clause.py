@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 
 def vocabulary(words: str, *pairs: str) -> frozenset[str]:
@@ -32,6 +32,8 @@ PAIR_HEADS = vocabulary(
     "your"
 )
 """How the pairs of words begin that some rule asks for: to make all pairs would take half the time of a clause."""
+PAIR_SIGNS = (PAIR_HEADS - {"the", "for"}) | vocabulary("claim idea notion belief example instance")
+"""The rarer word of each such pair: where none of these stands, there is no pair to make."""
 SIGNS = {"=": " = ", ":": " : ", ";": " ; ", ",": " , ", "—": " — ", "≈": " = "}
 """Signs that are words."""
 _MARKUP = '*_"()[]{}$\\!?#~'
@@ -40,12 +42,13 @@ MARKED = re.compile("[" + re.escape("".join(SIGNS) + _MARKUP) + "]")
 """A sign or markup: most of what is split into words has neither, and is known to in a third of the time."""
 
 
-class Clause(NamedTuple):  # one is made for every mention: a frozen dataclass takes four times as long
+class Clause:  # one is made for every mention: a frozen dataclass takes four times as long
     """The words of a sentence up to a mention; `near` are those of the last clause, `kinds` they and some pairs."""
 
-    words: list[str]
-    near: list[str]
-    kinds: set[str]
+    __slots__ = ("kinds", "near", "words")
+
+    def __init__(self, words: list[str], near: list[str], kinds: set[str]) -> None:
+        self.words, self.near, self.kinds = words, near, kinds
 
 
 def words(text: str) -> list[str]:
@@ -63,7 +66,7 @@ def clause(before: str) -> Clause:
     before_words = words(before)
     near = before_words if BREAKS.isdisjoint(before_words) else before_words[_start(before_words) :]
     kinds = set(near)
-    if not PAIR_HEADS.isdisjoint(kinds):
+    if not PAIR_SIGNS.isdisjoint(kinds):
         kinds.update([f"{head} {word}" for head, word in pairwise(near) if head in PAIR_HEADS])
     if "n't" in before and any(word.endswith("n't") for word in near):
         kinds.add("not")
@@ -184,13 +187,9 @@ def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
 
 def _begin(text: str, start: int) -> int:
     first, place = max(0, start - REACH), start
+    first = text.rfind("\n", first, start) + 1 or first  # a new line always ends a sentence
     while place > first:
-        place = max(
-            text.rfind("\n", first, place),
-            text.rfind(".", first, place),
-            text.rfind("?", first, place),
-            text.rfind("!", first, place),
-        )
+        place = max(text.rfind(".", first, place), text.rfind("?", first, place), text.rfind("!", first, place))
         if place < 0:
             return first
         end = END.match(text, place)
@@ -216,9 +215,9 @@ def _is_abbreviation(text: str, place: int) -> bool:
     """Whether the mark at `place` is a point that is part of the word before it: a single letter, but for 'I'."""
     if text[place] != ".":
         return False
-    before = text[max(0, place - 8) : place]
-    if before[-2:].isalnum() and not before.endswith(SHORT):
+    if text[max(0, place - 2) : place].isalnum() and not text.endswith(SHORT, 0, place):
         return False
+    before = text[max(0, place - 8) : place]
     word = before[max(before.rfind(" "), before.rfind("\n")) + 1 :]
     if word in ABBREVIATIONS:
         return True
@@ -283,8 +282,18 @@ def locate(body: str, start: int, stop: int) -> Place:
 
 def around(body: str, start: int, stop: int) -> tuple[int, str, str]:
     """Where the sentence of the mention begins, and what stands before and after the mention in it."""
-    low, high = bounds(body, start, stop)
-    return low, body[max(low, start - WINDOW) : start], body[stop : min(high, stop + WINDOW)]
+    low = _begin(body, start)
+    return low, body[low:start][-WINDOW:], following(body, stop)
+
+
+def leading(body: str, start: int) -> str:
+    """What stands before a place in its sentence."""
+    return body[_begin(body, start) : start][-WINDOW:]
+
+
+def following(body: str, stop: int) -> str:
+    """What stands after a place in its sentence."""
+    return body[stop : _end(body, stop)][:WINDOW]
 
 
 def _is_opening(lead: str) -> bool:

@@ -27,8 +27,8 @@ from perpend.text.assertion import (
     sentence_end,
 )
 from perpend.text.beside import may_state
-from perpend.text.clause import WINDOW, Place, around, bounds, listing, locate
-from perpend.text.match import Folded, Mention, Side, Span, fold
+from perpend.text.clause import WINDOW, Place, bounds, listing, locate
+from perpend.text.match import Folded, Mention, Side, fold
 from perpend.text.reading import (
     NEARLY,
     AskedItem,
@@ -216,13 +216,10 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     blocked = None
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
     for span, side, answer in reversed(mentions):
-        is_settled = _is_settled(side, claims, blocked) and not answer.is_sentence
-        low, before, after = around(body, *span)
-        if (is_settled or _is_listed(body, span, side, answer)) and not may_state(
-            span[0], before, after, wanted.question
-        ):
+        is_minor = not answer.is_sentence and _is_minor(body, span[0], side, claims, blocked)
+        if is_minor and not may_state(body, *span, wanted.question):
             continue
-        place = voice.own_place(body, span[0], low, before, after)
+        place = voice.own_place(body, *span)
         level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
         if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
             level = STATEMENT
@@ -249,18 +246,16 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     return claims, blocked
 
 
-def _is_settled(side: Side, claims: list[Assertion], blocked: str | None) -> bool:
-    """Whether a mention of that side changes nothing unless it is stated: a later one is named, or says what blocks."""
-    if side == "target":
-        return any(claim.side == "target" for claim in claims)
-    return side == "other" or blocked is not None
+def _is_minor(body: str, start: int, side: Side, claims: list[Assertion], blocked: str | None) -> bool:
+    """Whether a mention changes nothing unless it is stated: a later one is named or says what blocks, or it is listed.
 
-
-def _is_listed(body: str, span: Span, side: Side, answer: match.Answer) -> bool:
-    """Whether a mention of the target is in a list, where it counts only if it is stated."""
-    if side != "target" or answer.is_sentence:
-        return False
-    return listing(body, body.rfind("\n", max(0, span[0] - WINDOW), span[0]) + 1) is not None
+    Of the target, one in a list counts only if it is stated.
+    """
+    if side != "target":
+        return side == "other" or blocked is not None
+    if claims and any(claim.side == "target" for claim in claims):
+        return True
+    return listing(body, body.rfind("\n", max(0, start - WINDOW), start) + 1) is not None
 
 
 def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:

@@ -273,34 +273,40 @@ def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
     """The places of an answer in a text, in order, at most `MENTIONS` from each end of it and for each spelling."""
     spans: list[Span] = []
     for form in wanted.forms:
-        if text.text.rfind(form.needle) < 0:
+        where, needle = text.text, form.needle
+        if form.cased and len(needle) == 1 and original.isascii():
+            where, needle = original, needle.upper()  # a capital letter is twenty times as rare as the letter
+        place = where.rfind(needle)
+        if place < 0:
             continue
-        last = _scan(text, original, form, backward=True)  # `rfind` takes half the time of `find`
+        last = _scan(text, original, form, where, needle, place, backward=True)
         spans += last
         if len(last) == MENTIONS:
-            spans += _scan(text, original, form, backward=False)
-    return spans if len(spans) < 2 else _longest(sorted(set(spans)))
+            spans += _scan(text, original, form, where, needle, where.find(needle), backward=False)
+    if len(spans) > 1:
+        spans.sort()
+        spans = _longest(spans)
+    return spans
 
 
-def _scan(text: Folded, original: str, form: Form, *, backward: bool) -> list[Span]:
-    where, needle = text.text, form.needle
-    if form.cased and len(needle) == 1 and original.isascii():
-        where, needle = original, needle.upper()  # a capital letter is twenty times as rare as the letter
+def _scan(
+    text: Folded, original: str, form: Form, where: str, needle: str, place: int, *, backward: bool
+) -> list[Span]:
+    """The mentions in one spelling, from the needle at `place` on to the beginning or to the end of the text."""
+    body, pattern = text.text, None if form.cased else form.pattern
     seek: Callable[..., int] = where.rfind if backward else where.find
-    pattern = None if form.cased else form.pattern
     spans: list[Span] = []
-    place = seek(needle)
     for _ in range(TRIES):
-        if place < 0 or len(spans) == MENTIONS:
-            break
         if pattern is None:
             span = _at(text, original, form, place)
         else:  # what most answers have: a call less for every place
-            words = pattern.match(text.text, place)
+            words = pattern.match(body, place)
             span = None if words is None else words.span()
         if span is not None:
             spans.append(span)
         place = seek(needle, 0, place) if backward else seek(needle, place + 1)
+        if place < 0 or len(spans) == MENTIONS:
+            break
     return spans
 
 
@@ -320,13 +326,15 @@ def _has_capital(original: str, span: Span) -> bool:
 def _longest(spans: list[Span]) -> list[Span]:
     """Spans in order without those inside another."""
     kept: list[Span] = []
+    start = end = -1
     for span in spans:
-        if kept and span[1] <= kept[-1][1]:
+        if span[1] <= end:
             continue
-        if kept and span[0] == kept[-1][0]:
+        if span[0] == start:
             kept[-1] = span
         else:
             kept.append(span)
+        start, end = span
     return kept
 
 

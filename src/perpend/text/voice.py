@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from perpend.text.assertion import CLOSING, IS_THE, NAMED_ANSWER, SLOT, STATEMENT, as_subject, block, strength
-from perpend.text.clause import Place, vocabulary
+from perpend.text.clause import Place, around, vocabulary
 from perpend.text.match import Answer
 from perpend.text.speech import NUMERAL, Question, is_reported
 
@@ -144,11 +144,9 @@ def _for_itself(found: re.Match[str]) -> str:
     return "i say " if found["chooses"] or found["same"] else ""
 
 
-def own_place(body: str, start: int, low: int, before: str, after: str) -> Place:
-    """The place of a mention: before it stand the `own_words` only, and after it neither a stress nor a gloss.
-
-    `low`, `before` and `after` are what `clause.around` says.
-    """
+def own_place(body: str, start: int, stop: int) -> Place:
+    """The place of a mention: before it stand the `own_words` only, and after it neither a stress nor a gloss."""
+    low, before, after = around(body, start, stop)
     aside = ASIDE.match(after) if after[:1] in {" ", ",", "*"} else None
     if aside is not None:
         after = after[aside.end() :]
