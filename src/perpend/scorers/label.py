@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from perpend.text.clause import bounds
@@ -268,9 +269,9 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
     if lone is not None:
         return LabelVerdict(_label(lone["word"]), "one-letter answer", *lone.span("word"))
     tail = max(0, len(flat) - NEAR)
-    closing_at = BREAK.finditer(flat, tail) if words and words[-1] > tail else ()
-    opening = _given(flat, OPENING.finditer(flat), CLAUSE_END, "opening label") if places else []
-    ends = [v for v in opening + _given(flat, closing_at, TEXT_END, "closing label") if not v.subject]
+    opening = _given(flat, islice(OPENING.finditer(flat), 1), CLAUSE_END, "opening label") if places else []
+    closing = _given(flat, BREAK.finditer(flat, tail), TEXT_END, "closing label") if words and words[-1] > tail else []
+    ends = [v for v in opening + closing if not v.subject]
     marks = _places(flat, ANSWER_HINTS)
     hedges = [LabelVerdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]
     for mark, hinted, why in (
@@ -280,6 +281,8 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
         marked = _marked(flat, _matches(flat, hinted, mark), why)
         if marked:
             return _agreed(flat, marked + hedges + [v for v in ends if v.word in FIRM])
+    if not words:
+        return _agreed(flat, ends or hedges) if ends or hedges else LabelVerdict(None, NOTHING)
     windows = _windows(flat, words)
     concluded = _given(flat, _within(flat, windows, CONCLUSION), PHRASE_END, "conclusion")
     lines = _given(flat, _line_starts(flat, words), LINE_END, "label on its own line")
@@ -335,21 +338,21 @@ def _label(word: str, *, denied: bool = False) -> Label:
 
 def _given(flat: str, places: Iterable[re.Match[str]], ending: re.Pattern[str], why: str) -> list[LabelVerdict]:
     """The labels that stand at the ends of these places and are themselves followed by the ending."""
-    readings = [_reading(flat, place, ending, why) for place in places]
-    return [verdict for verdict in readings if verdict is not None]
+    return [verdict for place in places if (verdict := _reading(flat, place, ending, why)) is not None]
 
 
 def _reading(flat: str, place: re.Match[str], ending: re.Pattern[str] | None, why: str) -> LabelVerdict | None:
     reading = READING.match(flat, place.end())
     if reading is None or CONDITION.match(flat, reading.end()) or flat.startswith("?", reading.end()):
         return None
-    word = reading["word"]
+    word, end = reading["word"], reading.end()
     # 'No' before a noun is a determiner, 'Yes' before anything is an answer.
-    endings = (CLAUSE_END if word == "no" else None, None if word == "yes" and ending is CLAUSE_END else ending)
-    if any(needed is not None and needed.match(flat, reading.end()) is None for needed in endings):
+    if word == "no" and CLAUSE_END.match(flat, end) is None:
         return None
-    denials = (reading["deny"], reading["isnt"], place.groupdict().get("isnt"))
-    denied = sum(denial is not None for denial in denials) % 2 == 1
+    if ending is not None and not (word == "yes" and ending is CLAUSE_END) and ending.match(flat, end) is None:
+        return None
+    is_unsaid = place.re is ANSWER_MARK and place["isnt"] is not None
+    denied = (reading["deny"] is not None) ^ (reading["isnt"] is not None) ^ is_unsaid
     return LabelVerdict(_label(word, denied=denied), why, *reading.span("word"), word, reading["subject"] is not None)
 
 

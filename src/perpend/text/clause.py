@@ -139,7 +139,7 @@ def own_turn(text: str, original: str) -> tuple[int, int]:
     start, end = 0, len(text)
     if text.startswith(ECHOES):
         start = text.find("assistant:") + len("assistant:") if "assistant:" in text else 0
-    for token in TURN_TOKENS if "<|" in text or "[inst]" in text else ():
+    for token in TURN_TOKENS if "<" in text or "[" in text else ():
         place = text.find(token, start + 1, end)
         end = place if place > 0 else end
     colon = text.find(":", start + 2, end)

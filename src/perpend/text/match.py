@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from perpend.text import numbers
 
@@ -48,8 +48,7 @@ _KEPT = "\u2014\u2026\u00b0\u00b2\u00b3\u221a\u2248\u2192\u03c0\u20ac\u00a3"
 """Frequent characters that do not fold: where no other is left, no substitution is needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(NamedTuple):
     """`text` in its folded form. `offsets[i]` is where its i-th character stood; None when nothing moved."""
 
     text: str
@@ -68,7 +67,7 @@ def fold(text: str) -> Folded:
         if char in text:
             text = text.replace(char, _TABLE[char])
     offsets = None
-    if not _without(text, _KEPT).isascii():
+    if not text.isascii() and not _without(text, _KEPT).isascii():
         if INVISIBLE.search(text):
             kept = [i for i, char in enumerate(text) if INVISIBLE.match(char) is None]
             text, offsets = "".join([text[i] for i in kept]), tuple(kept)
@@ -77,9 +76,8 @@ def fold(text: str) -> Folded:
 
 
 def _without(text: str, chars: str) -> str:
-    if not text.isascii():
-        for char in chars:
-            text = text.replace(char, "")
+    for char in chars:
+        text = text.replace(char, "")
     return text
 
 

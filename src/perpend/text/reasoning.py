@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from perpend.text.clause import bounds
 
@@ -30,8 +29,7 @@ CUT_WORDS = frozenset({"length", "max_tokens", "max_output_tokens", "model_lengt
 """Finish reasons, in lower case, that say that the model was stopped before it had finished."""
 
 
-@dataclass(frozen=True, slots=True)
-class Visible:
+class Visible(NamedTuple):
     """The part `text[start:end]` that is the answer after reasoning, trimmed of white space and stop tokens.
 
     `unfinished` says why that part is not a finished answer; None when it is one. An unclosed block leaves it empty.
@@ -58,7 +56,7 @@ def visible(text: str, finish: str | None) -> Visible:
             start = tag.end()
         if OPENING.search(text, max(start, first)):
             return Visible(len(text), len(text), "a reasoning block is never closed")
-    begin, end = _trimmed(text, start)
+    begin, end = trimmed(text, start)
     if finish is not None and finish.lower() in CUT_WORDS:
         return Visible(begin, end, f"cut off, finish reason {finish!r}")
     if begin == end:
@@ -68,10 +66,13 @@ def visible(text: str, finish: str | None) -> Visible:
 
 def first_sign(text: str) -> int:
     """Where the first character stands with which a tag may begin; -1 when there is none."""
-    return min([place for sign in "<[◁" if (place := text.find(sign)) >= 0], default=-1)
+    if "<" not in text and "[" not in text and "◁" not in text:  # of most texts
+        return -1
+    return min(place for sign in "<[◁" if (place := text.find(sign)) >= 0)
 
 
-def _trimmed(text: str, start: int) -> tuple[int, int]:
+def trimmed(text: str, start: int) -> tuple[int, int]:
+    """Where the text from `start` on begins and ends without white space and without `STOP_TOKENS` at its end."""
     end = max(start, len(text.rstrip()))
     while text.endswith(STOP_TOKENS, start, end):
         end = text.rindex("<", start, end)

@@ -10,12 +10,14 @@ from typing import NamedTuple
 from perpend.text.clause import bounds, own_turn
 from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, fold
-from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, STOP_TOKENS, first_sign
+from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, first_sign, trimmed
 
 NONE = "no answer reached"
 EMPTY = "empty"
 GAP = re.compile(r"\n\s*?\n\s*?\n\s*?\n")
 """Three empty lines or more: a new document begins."""
+GAP_LINES = 4
+"""How many ends of lines are in every gap."""
 _QUIZ = r"question|quiz|flashcard"
 NEW_TURN = re.compile(
     rf"\n[ *#>_-]*(?:(?:{_QUIZ}|problem|exercise|claim|scenario) ?\d+|{_QUIZ}|user ?\d*|human|student"
@@ -147,7 +149,7 @@ def _located(text: str, finish: str | None) -> tuple[Segment, Folded]:
     start, is_open = _after_blocks(text)
     if is_open:
         return Segment(len(text), len(text), NONE, is_cut), NOTHING
-    start, end = _trimmed(text, start)
+    start, end = trimmed(text, start)
     if start == end:
         return Segment(start, end, NONE if text.strip() else EMPTY, is_cut), NOTHING
     after, is_first = text[start:end], not text[:start].strip()
@@ -203,15 +205,6 @@ def _has_turn(text: str) -> bool:
     return bool(folded) and own_turn(folded + " ", text)[1] < len(folded)
 
 
-def _trimmed(text: str, start: int) -> tuple[int, int]:
-    end = max(start, len(text.rstrip()))
-    while text.endswith(STOP_TOKENS, start, end):
-        end = max(start, len(text[: text.rindex("<", start, end)].rstrip()))
-    while start < end and text[start].isspace():
-        start += 1
-    return start, end
-
-
 def _after_instructions(body: str, original: str) -> int:
     """Where a prompt that goes on stops: after the first line, if it begins in mid-sentence and instructs, and those
     like it. A repeated question in it is passed over too."""
@@ -243,9 +236,10 @@ def _turn(body: str, original: str, first: int) -> tuple[int, int]:
         place = end + 1
         end = place + own_turn(body[place:], original[place:])[1]
     turn = None
-    if body.find("\n", first + 1, end) >= 0:
-        gap = GAP.search(body, first + 1, end)
-        end = end if gap is None else gap.start()
+    lines = body.count("\n", first + 1, end)
+    if lines >= GAP_LINES and (gap := GAP.search(body, first + 1, end)) is not None:
+        end = gap.start()
+    if lines:
         turn = NEW_TURN.search(body, first + 1, end)
     if " q" in body:  # known in a fifth of the time of the search
         turn = NEW_QUESTION.search(body, first + 1, end if turn is None else turn.start()) or turn
