@@ -47,7 +47,7 @@ def weighed() -> Iterator[Weighed]:
 def spared(mentions: list[Weighed]) -> list[float]:
     """The weights of the mentions that are passed over."""
     return [
-        level for start, before, after, asked, level in mentions if not beside.may_state(start, before, after, asked)
+        level for start, before, after, asked, level in mentions if not beside.may_state(body, *span, asked)
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -166,9 +167,16 @@ def _text(item: Item, response: Response) -> str | Score:
     """The text to read; or the score of a failed call, and of an item whose target is no label."""
     if response.text is None:
         return Score(None, None, f"error: {response.error}")
-    if item.target is not None and item.target.strip().lower() not in TARGETS:
-        return Score(None, None, f"target {item.target!r} is neither TRUE nor FALSE")
-    return response.text
+    unfit = None if item.target is None else _unfit(item.target)
+    return response.text if unfit is None else unfit
+
+
+@lru_cache(maxsize=1 << 13)
+def _unfit(target: str) -> Score | None:
+    """The score of every response to an item with a target that is no label; None for one that is."""
+    if target.strip().lower() in TARGETS:
+        return None
+    return Score(None, None, f"target {target!r} is neither TRUE nor FALSE")
 
 
 def judge_v3(item: Item, response: Response) -> Score:
@@ -299,14 +307,15 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
 
 
 def _places(flat: str, hints: Iterable[str]) -> list[int]:
-    """Where any of the hints stands, in order. From the end: `rfind` takes half the time of `find`."""
+    """Where any of the hints stands, in order. From the end: in long texts `rfind` takes half the time of `find`."""
     places = []
     for hint in hints:
         place = flat.rfind(hint)
         while place >= 0:
             places.append(place)
             place = flat.rfind(hint, 0, place)
-    return sorted(places)
+    places.sort()
+    return places
 
 
 def _matches(flat: str, places: list[int], pattern: re.Pattern[str]) -> list[re.Match[str]]:

@@ -7,6 +7,8 @@ import re
 from perpend.text.assertion import (
     COPULAS,
     FIRM_PICKS,
+    IS_THE,
+    NAMED_ANSWER,
     OWN,
     PICKS,
     SLOT_SIGNS,
@@ -15,9 +17,9 @@ from perpend.text.assertion import (
     VERB_NEXT,
     last_word,
 )
-from perpend.text.clause import following, leading, words
+from perpend.text.clause import leading, words
 from perpend.text.speech import Question
-from perpend.text.voice import ASIDE, BETTER, FIRST_PERSON
+from perpend.text.voice import ASIDE, BETTER, CHOSEN, FIRST_PERSON, REGARDED
 
 LAST_WORDS = frozenset({"but"}) | SLOT_SIGNS | SLOT_VERBS | SLOT_WORDS | COPULAS
 """The words right before a mention, but for fillers, with which some rule can make it the answer."""
@@ -30,12 +32,8 @@ STRESS_NEXT = re.compile(
     rf"[ *_\"')\\$}}\]°]{{0,24}}(?:[.!?\n]|$)|[ *_\"')\\$}}\]°]{{25}}|{ASIDE.pattern}"
 )
 """No word follows in the sentence, or only such as stress the mention."""
-PRAISE = (
-    *("correct", "right", "answer", "best", "favo", "ideal", "prefer", "choice", "pick", "winner", "perfect"),
-    *("go-to", "vote", "recommend", "selection", "number one", "top", "considered", "regarded", "seen", "thought"),
-    *("agreed", "known", "recogni", "viewed"),
-)
-"""Where a verb follows the mention, one of these or the question's focus is in all that makes it the answer."""
+PRAISE = (NAMED_ANSWER, CHOSEN, REGARDED)
+"""Where a verb follows the mention, one of these matches what makes it the answer, or the question's focus is in it."""
 NEAR = 10
 """Up to so many characters after the beginning of its line, a mention may be alone in it."""
 
@@ -49,9 +47,12 @@ def may_state(body: str, start: int, stop: int, asked: Question) -> bool:  # noq
     if start <= 80 or STRESS_NEXT.match(body, stop):
         return True
     if VERB_NEXT.match(body, stop):
-        after = following(body, stop)
-        if asked.focus in after or "it is" in after[:9] or any(map(after.__contains__, PRAISE)):
+        is_the = IS_THE.match(body, stop)
+        if is_the is not None and asked.focus in is_the["rest"]:
             return True
+        for praise in PRAISE:
+            if praise.match(body, stop):
+                return True
     if asked.is_opinion and BETTER.match(body, stop):
         return True
     before = leading(body, start)

@@ -34,11 +34,11 @@ PAIR_HEADS = vocabulary(
 """How the pairs of words begin that some rule asks for: to make all pairs would take half the time of a clause."""
 PAIR_SIGNS = (PAIR_HEADS - {"the", "for"}) | vocabulary("claim idea notion belief example instance")
 """The rarer word of each such pair: where none of these stands, there is no pair to make."""
-SIGNS = {"=": " = ", ":": " : ", ";": " ; ", ",": " , ", "—": " — ", "≈": " = "}
+SIGNS = "=:;,—≈"
 """Signs that are words."""
 _MARKUP = '*_"()[]{}$\\!?#~'
 BLANKED = blanking(_MARKUP)
-MARKED = re.compile("[" + re.escape("".join(SIGNS) + _MARKUP) + "]")
+MARKED = re.compile("[" + re.escape(SIGNS + _MARKUP) + "]")
 """A sign or markup: most of what is split into words has neither, and is known to in a third of the time."""
 
 
@@ -55,10 +55,8 @@ def words(text: str) -> list[str]:
     """The words of a text without its markup; '=', ':', ',' and dashes that stand alone are words too."""
     if MARKED.search(text) is None:
         return text.split()
-    for sign, spaced in SIGNS.items():
-        if sign in text:
-            text = text.replace(sign, spaced)
-    return text.translate(BLANKED).split()
+    text = text.replace("=", " = ").replace(":", " : ").replace(";", " ; ").replace(",", " , ")
+    return text.replace("—", " — ").replace("≈", " = ").translate(BLANKED).split()
 
 
 def clause(before: str) -> Clause:
@@ -108,6 +106,7 @@ TURN_NAMES = (
     "opening post",
 )
 """What opens, before a colon, a turn or a new document that the model invents after its answer."""
+TURN_ENDS = frozenset(name[-2:] for name in TURN_NAMES)
 TURN_TOKENS = ("<|im_start|>", "<|user|>", "<|start_header_id|>", "[inst]")
 ECHOES = ("user:", "human:", "question:", "**question", "**user")
 OPENS = re.compile(r"(?:\n|[.!?\"'*)\]}]\s?)[ #>*\-]*$")
@@ -144,7 +143,7 @@ def own_turn(text: str, original: str) -> tuple[int, int]:
         end = place if place > 0 else end
     colon = text.find(":", start + 2, end)
     while colon >= 0:
-        if text.endswith(TURN_NAMES, 1, colon):
+        if text[colon - 2 : colon] in TURN_ENDS and text.endswith(TURN_NAMES, 1, colon):
             place = _turn(text, original, colon)
             if place:
                 return start, place
@@ -168,8 +167,8 @@ def listing(text: str, line: int) -> Listing | None:
     """Whether the line that begins at `line` is one of several lettered options ('A) …', 'B) …') or bullets."""
     if text[line : line + 2].isalpha():  # neither begins with two letters, and most lines do
         return None
-    near = slice(max(0, line - REACH), line + REACH)
-    if OPTION.match(text, max(0, line - 1)) is not None and len(OPTION.findall(text[near])) > 1:
+    low, high = max(0, line - REACH), line + REACH
+    if OPTION.match(text, max(0, line - 1)) is not None and len(OPTION.findall(text[low:high])) > 1:
         return "option"
     bullet = BULLET.match(text, line)
     if bullet is None:
@@ -177,7 +176,7 @@ def listing(text: str, line: int) -> Listing | None:
     if bullet[0].strip(" #*")[:1].isdigit():
         return "bullet"
     mark = bullet[0].lstrip()[0]
-    return "bullet" if text[near].count("\n" + mark) + text[near].startswith(mark) > 1 else None
+    return "bullet" if text.count("\n" + mark, low, high) + text.startswith(mark, low) > 1 else None
 
 
 def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
@@ -283,17 +282,12 @@ def locate(body: str, start: int, stop: int) -> Place:
 def around(body: str, start: int, stop: int) -> tuple[int, str, str]:
     """Where the sentence of the mention begins, and what stands before and after the mention in it."""
     low = _begin(body, start)
-    return low, body[low:start][-WINDOW:], following(body, stop)
+    return low, body[low:start][-WINDOW:], body[stop : _end(body, stop)][:WINDOW]
 
 
 def leading(body: str, start: int) -> str:
     """What stands before a place in its sentence."""
     return body[_begin(body, start) : start][-WINDOW:]
-
-
-def following(body: str, stop: int) -> str:
-    """What stands after a place in its sentence."""
-    return body[stop : _end(body, stop)][:WINDOW]
 
 
 def _is_opening(lead: str) -> bool:

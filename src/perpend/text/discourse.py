@@ -152,7 +152,11 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
     ]
     if len(mentions) > 1:
         mentions = match.without_nested(mentions)
-    of_decoy = next((span for span, side, _ in mentions if side == "decoy"), None)
+    of_decoy = None
+    for span, side, _ in mentions:
+        if side == "decoy":
+            of_decoy = span
+            break
     if wanted.is_polar:
         decided, blocked = _polar(body, wanted), None
         if decided is not None and decided.side == "decoy":
@@ -165,7 +169,7 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
             claims += [
                 claim for claim in _speeds(body, speeds) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
             ]
-        if asked.decoy is not None and max([claim.level for claim in claims], default=0.0) < AGREEMENT:
+        if asked.decoy is not None and not [claim for claim in claims if claim.level >= AGREEMENT]:
             agreed = whole_agreement(body)
             if agreed is not None:
                 claims.append(Assertion("decoy", AGREEMENT, agreed, "agrees"))

@@ -123,7 +123,7 @@ def answered(text: str, finish: str | None) -> Answered:
 
     The last two are kept: the scorers of a response ask one after the other.
     """
-    (start, end, missing, cut), whole = _located(text, finish)
+    start, end, missing, cut, whole = _located(text, finish)
     if missing is not None:
         return Answered(start, "", NOTHING, missing, cut)
     own = text[start:end]
@@ -140,44 +140,47 @@ def segment(text: str, finish: str | None) -> Segment:
     last paragraph if it is known to be finished and that thinks no more, or in its last sentence if that concludes;
     else it reached no answer.
     """
-    return _located(text, finish)[0]
+    start, end, missing, cut, _ = _located(text, finish)
+    return Segment(start, end, missing, cut)
 
 
-def _located(text: str, finish: str | None) -> tuple[Segment, Folded]:
-    """The segment, and all that stands after the reasoning blocks, folded."""
+def _located(text: str, finish: str | None) -> tuple[int, int, str | None, bool, Folded]:
+    """What a segment says, and all that stands after the reasoning blocks, folded."""
     is_cut = finish is not None and finish.lower() in CUT_WORDS
     start, is_open = _after_blocks(text)
     if is_open:
-        return Segment(len(text), len(text), NONE, is_cut), NOTHING
+        return len(text), len(text), NONE, is_cut, NOTHING
     start, end = trimmed(text, start)
     if start == end:
-        return Segment(start, end, NONE if text.strip() else EMPTY, is_cut), NOTHING
+        return start, end, NONE if text.strip() else EMPTY, is_cut, NOTHING
     after, is_first = text[start:end], not text[:start].strip()
     folded = fold(after)
     first, last, missing, is_cut = _within(after, folded, finish, is_cut=is_cut, is_first=is_first)
-    return Segment(start + first, start + last, missing, is_cut), folded
+    return start + first, start + last, missing, is_cut, folded
 
 
-def _within(text: str, folded: Folded, finish: str | None, *, is_cut: bool, is_first: bool) -> Segment:
+def _within(
+    text: str, folded: Folded, finish: str | None, *, is_cut: bool, is_first: bool
+) -> tuple[int, int, str | None, bool]:
     """The answer within a text after its reasoning blocks. `is_first`: there are none, and a prompt may go on."""
     body = folded.text
     first = _after_instructions(body, text) if is_first else 0
     if first >= len(body) or (first and INVENTED.match(body, first)):
-        return Segment(0, len(text), NONE, is_cut)
+        return 0, len(text), NONE, is_cut
     instructed = first > 0
     first, last = _turn(body, text if folded.offsets is None else "", first)
     is_cut = is_cut and last == len(body)
     if instructed and body[first:last].rstrip(" *_\n").endswith("?"):
-        return Segment(0, len(text), NONE, is_cut)
+        return 0, len(text), NONE, is_cut
     if _thinks(body, first, last):
         place = _concluded(body, first, last, finish, is_cut=is_cut)
         if place is None:
-            return Segment(0, len(text), NONE, is_cut)
+            return 0, len(text), NONE, is_cut
         first = place
     last = first + len(body[first:last].rstrip())
     if first == last:
-        return Segment(0, len(text), NONE, is_cut)
-    return Segment(*folded.span(first, last), None, is_cut)
+        return 0, len(text), NONE, is_cut
+    return *folded.span(first, last), None, is_cut
 
 
 def _after_blocks(text: str) -> tuple[int, bool]:

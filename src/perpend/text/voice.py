@@ -120,7 +120,7 @@ def own_words(before: str) -> str:
 
     Left out: 'I agree with … that', an adverb between verb and answer. The ways to choose become 'prefer'.
     """
-    is_own = any(map(before.__contains__, FIRST_PERSON))
+    is_own = "i " in before or "i'" in before or "we " in before or "we'" in before  # one of `FIRST_PERSON`
     if (is_own or "same as" in before or "including m" in before) and any(map(before.__contains__, CONCUR_HINTS)):
         before = CONCUR.sub(_for_itself, INCLUDED.sub("i ", before))
     tail = before[-40:]
@@ -276,7 +276,7 @@ UNSPECIFIC = vocabulary(
 def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | None:  # noqa: PLR0911 - one a rule
     """Which rule of version 3 or 2 says that a mention is not the model's own, unqualified answer; None: none does."""
     before, after = place.before, place.after
-    if ('"' in before or "'" in before) and _is_quoted(before, after):
+    if (('"' in before and '"' in after) or ("'" in before and "'" in after)) and _is_quoted(before, after):
         return "reported"
     if any(map(before.__contains__, HEARSAY_HINTS)) and HEARSAY.search(before):
         return "reported"
