@@ -101,7 +101,7 @@ def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> f
     if numeric and COUNTED.match(place.after) and place.opens():
         return SLOT
     level = _as_complement(place, asked, verb, numeric=numeric)
-    if VERB_NEXT.match(place.after):
+    if not place.is_last and VERB_NEXT.match(place.after):
         if NAMED_ANSWER.match(place.after) and not GENERIC.search(place.after[:60]):
             return SLOT
         level = max(level, as_subject(place.after, asked))
@@ -348,7 +348,7 @@ def block(place: Place, level: float) -> str | None:  # noqa: PLR0911 - one retu
         return "undecided"
     if speech.is_supposed(place.before, near):
         return "supposed"
-    if place.after.strip(".!*\n "):
+    if not place.is_last:
         if denial.is_denied_after(place.after, complement=level >= SLOT or is_complement(near)):
             return "denied"
         if speech.SAID_NEXT.match(place.after):

@@ -28,9 +28,7 @@ LAST_PICKS = frozenset(ends.split(" ")[-1] for ends in FIRM_PICKS | PICKS) - LAS
 REWORDED = ("same as", "including m", "correct", "i mean", "scratch that", *FIRST_PERSON)
 ADVERBS = ("ly", "often", "perhaps", "hands")
 """One of these is in all that `voice.own_words` rewords so that other words come to stand before the mention."""
-STRESS_NEXT = re.compile(
-    rf"[ *_\"')\\$}}\]°]{{0,24}}(?:[.!?\n]|$)|[ *_\"')\\$}}\]°]{{25}}|{ASIDE.pattern}"
-)
+STRESS_NEXT = re.compile(rf"[ *_\"')\\$}}\]°]{{0,24}}(?:[.!?\n]|$)|[ *_\"')\\$}}\]°]{{25}}|{ASIDE.pattern}")
 """No word follows in the sentence, or only such as stress the mention."""
 PRAISE = (NAMED_ANSWER, CHOSEN, REGARDED)
 """Where a verb follows the mention, one of these matches what makes it the answer, or the question's focus is in it."""

@@ -238,14 +238,16 @@ _PAUSES = blanking(".>-'#/")
 class Place:
     """A mention that begins at `start` with what stands before and after it in its sentence, which begins at `low`.
 
-    `line` is where its line begins. What few mentions are asked for is worked out when asked for.
+    `line` is where its line begins, and `is_last` says that nothing but marks follows the mention: then no rule about
+    what follows is asked. What few mentions are asked for is worked out when asked for.
     """
 
-    __slots__ = ("after", "before", "body", "clause", "line", "low", "start")
+    __slots__ = ("after", "before", "body", "clause", "is_last", "line", "low", "start")
 
     def __init__(self, body: str, start: int, low: int, before: str, after: str) -> None:
         self.body, self.start, self.low, self.before, self.after = body, start, low, before, after
         self.line = body.rfind("\n", max(0, start - WINDOW), start) + 1
+        self.is_last = not after.strip(".!*\n ")
         self.clause = clause(before)
 
     def listing(self) -> Listing | None:

@@ -28,7 +28,7 @@ from perpend.text.assertion import (
 )
 from perpend.text.beside import may_state
 from perpend.text.clause import WINDOW, Place, bounds, listing, locate
-from perpend.text.match import Folded, Mention, Side, fold
+from perpend.text.match import Folded, Mention, Side, Span, fold
 from perpend.text.reading import (
     NEARLY,
     AskedItem,
@@ -147,21 +147,15 @@ def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
 
 def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
     (wanted, sides, speeds), body = _sought(asked), folded.text
-    mentions: list[Mention] = [
-        (span, side, answer) for side, answer in sides for span in match.find(folded, original, answer)
-    ]
-    if len(mentions) > 1:
-        mentions = match.without_nested(mentions)
-    of_decoy = None
-    for span, side, _ in mentions:
-        if side == "decoy":
-            of_decoy = span
-            break
     if wanted.is_polar:
         decided, blocked = _polar(body, wanted), None
         if decided is not None and decided.side == "decoy":
-            of_decoy = decided.span
+            of_decoy: Span | None = decided.span
+        else:
+            of_decoy = _first_decoy(_mentions(folded, original, sides))
     else:
+        mentions = _mentions(folded, original, sides)
+        of_decoy = _first_decoy(mentions)
         claims, blocked = _claims(_units_closed(body), mentions, wanted, asked) if mentions else ([], None)
         if wanted.about is not None:
             claims += near_target(body, wanted.about)
@@ -178,6 +172,21 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         decided = _last(claims)
     refused = declined(body) if decided is None else None
     return Reading(None, decided, of_decoy, blocked, refused, disclaimer(body))
+
+
+def _mentions(folded: Folded, original: str, sides: tuple[tuple[Side, match.Answer], ...]) -> list[Mention]:
+    """Every mention of every answer, in order, less those inside a longer one."""
+    mentions: list[Mention] = []
+    for side, answer in sides:
+        mentions += [(span, side, answer) for span in match.find(folded, original, answer)]
+    return match.without_nested(mentions) if len(mentions) > 1 else mentions
+
+
+def _first_decoy(mentions: list[Mention]) -> Span | None:
+    for span, side, _ in mentions:
+        if side == "decoy":
+            return span
+    return None
 
 
 def _units_closed(body: str) -> str:

@@ -277,20 +277,19 @@ def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
         place = where.rfind(needle)
         if place < 0:
             continue
-        last = _scan(text, original, form, where, needle, place, backward=True)
+        last = _scan(text, original, form, where, place, backward=True)
         spans += last
         if len(last) == MENTIONS:
-            spans += _scan(text, original, form, where, needle, where.find(needle), backward=False)
+            spans += _scan(text, original, form, where, where.find(needle), backward=False)
     if len(spans) > 1:
         spans.sort()
         spans = _longest(spans)
     return spans
 
 
-def _scan(
-    text: Folded, original: str, form: Form, where: str, needle: str, place: int, *, backward: bool
-) -> list[Span]:
-    """The mentions in one spelling, from the needle at `place` on to the beginning or to the end of the text."""
+def _scan(text: Folded, original: str, form: Form, where: str, place: int, *, backward: bool) -> list[Span]:
+    """The mentions in one spelling, from the needle at `place` on to the beginning or to the end of `where`."""
+    needle = form.needle if where is text.text else form.needle.upper()
     body, pattern = text.text, None if form.cased else form.pattern
     seek: Callable[..., int] = where.rfind if backward else where.find
     spans: list[Span] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import NamedTuple, TypeAlias
 
 from perpend.text.clause import bounds
@@ -211,7 +212,7 @@ def disclaimer(text: str) -> Span | None:
 def agreement(text: str) -> Span | None:
     """The last place where the model sides with who spoke before: 'you are right', 'I agree with the others'."""
     last: Span | None = None
-    for hint, back in (*((hint, 0) for hint in AGREEMENT_STARTS), *((hint, 40) for hint in AGREEMENT_HINTS)):
+    for back, hint in chain(zip(repeat(0), AGREEMENT_STARTS), zip(repeat(40), AGREEMENT_HINTS)):
         place = text.rfind(hint)
         for _ in range(TRIES):
             if place < 0 or (last is not None and place < last[0]):

@@ -120,7 +120,7 @@ def own_words(before: str) -> str:
 
     Left out: 'I agree with … that', an adverb between verb and answer. The ways to choose become 'prefer'.
     """
-    is_own = "i " in before or "i'" in before or "we " in before or "we'" in before  # one of `FIRST_PERSON`
+    is_own = any(map(before.__contains__, FIRST_PERSON))
     if (is_own or "same as" in before or "including m" in before) and any(map(before.__contains__, CONCUR_HINTS)):
         before = CONCUR.sub(_for_itself, INCLUDED.sub("i ", before))
     tail = before[-40:]
@@ -166,7 +166,7 @@ def weight(place: Place, asked: Question, answer: Answer, *, strict: bool) -> fl
         )
     if any(map(place.before.__contains__, CORRECTED_HINTS)) and _is_corrected(place):
         return SLOT
-    if level >= STATEMENT or strict:
+    if level >= STATEMENT or strict or place.is_last:
         return level
     if CHOSEN.match(place.after) or (
         asked.is_opinion and BETTER.match(place.after) and VIEW.search(place.body, place.low, place.start)
@@ -285,9 +285,9 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
     if _is_conditional(before, after, asked):
         return "supposed"
     if asked.is_opinion:
-        if SCOPE.search(before) or SCOPE_AFTER.match(after):
+        if SCOPE.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
             return "qualified"
-    elif CONDITIONS.search(before) or SCOPE_AFTER.match(after):
+    elif CONDITIONS.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
         return "qualified"
     elif level < SLOT and is_of_another(place, asked, prompt):
         return "another subject"
