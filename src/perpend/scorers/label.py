@@ -278,7 +278,7 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
         return LabelVerdict(_label(lone["word"]), "one-letter answer", *lone.span("word"))
     tail = max(0, len(flat) - NEAR)
     opening = _given(flat, islice(OPENING.finditer(flat), 1), CLAUSE_END, "opening label") if places else []
-    closing = _given(flat, BREAK.finditer(flat, tail), TEXT_END, "closing label") if words and words[-1] > tail else []
+    closing = _given(flat, BREAK.finditer(flat, tail, places[-1]), TEXT_END, "closing label") if words and words[-1] > tail else []
     ends = [v for v in opening + closing if not v.subject]
     marks = _places(flat, ANSWER_HINTS)
     hedges = [LabelVerdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]

@@ -6,6 +6,7 @@ import re
 
 from perpend.text.assertion import (
     COPULAS,
+    FILLERS,
     FIRM_PICKS,
     IS_THE,
     NAMED_ANSWER,
@@ -58,10 +59,15 @@ def may_state(body: str, start: int, stop: int, asked: Question) -> bool:  # noq
         return False
     if any(map(before.__contains__, REWORDED)) or any(map(before[-40:].__contains__, ADVERBS)):
         return True
-    last_words = words(before)
-    last = last_word(last_words)
-    if last < 0 or len(before) < NEAR or last_words[last] in LAST_WORDS or last_words[last].endswith(("'s", "'re")):
+    if len(before) < NEAR:
         return True
-    if last_words[last] in LAST_PICKS and not OWN.isdisjoint(last_words):
-        return True
-    return not asked.is_opinion and asked.repeated_in(before)
+    word = (before.rsplit(None, 1) or ("",))[-1]
+    if not word.isalpha() or word in FILLERS or word in LAST_PICKS:  # else it is the last of the words, as it stands
+        last_words = words(before)
+        last = last_word(last_words)
+        if last < 0 or last_words[last].endswith(("'s", "'re")):
+            return True
+        word = last_words[last]
+        if word in LAST_PICKS and not OWN.isdisjoint(last_words):
+            return True
+    return word in LAST_WORDS or (not asked.is_opinion and asked.repeated_in(before))

@@ -124,7 +124,8 @@ AHEAD = 8
 BULLET = re.compile(r" {0,6}(?:(?:#{1,6} \W{0,3})?\d{1,2}[.)]|[-*+]|#{1,6})\s")
 OPTION = re.compile(r"(?:^|\n)[ *(]{0,6}[a-h][.):]{1,2}\s")
 ABBREVIATIONS = frozenset({"e.g", "i.e", "(e.g", "(i.e", "vs", "etc", "dr", "mr", "mrs", "ms", "st", "approx"})
-SHORT = tuple(word for word in ABBREVIATIONS if word[-2:].isalnum())
+SHORT = frozenset(word[-2:] for word in ABBREVIATIONS if word[-2:].isalnum())
+"""The ends of those that end in two letters. Most words do, and have other ends."""
 REACH = 400
 """The farthest that a sentence is read on either side of a place."""
 
@@ -165,10 +166,12 @@ def _turn(text: str, original: str, colon: int) -> int:
 
 def listing(text: str, line: int) -> Listing | None:
     """Whether the line that begins at `line` is one of several lettered options ('A) …', 'B) …') or bullets."""
-    if text[line : line + 2].isalpha():  # neither begins with two letters, and most lines do
+    first = text[line : line + 2]
+    if first.isalpha():  # neither begins with two letters, and most lines do
         return None
     low, high = max(0, line - REACH), line + REACH
-    if OPTION.match(text, max(0, line - 1)) is not None and len(OPTION.findall(text[low:high])) > 1:
+    is_option = first != "- " and OPTION.match(text, max(0, line - 1)) is not None
+    if is_option and len(OPTION.findall(text[low:high])) > 1:
         return "option"
     bullet = BULLET.match(text, line)
     if bullet is None:
@@ -214,7 +217,8 @@ def _is_abbreviation(text: str, place: int) -> bool:
     """Whether the mark at `place` is a point that is part of the word before it: a single letter, but for 'I'."""
     if text[place] != ".":
         return False
-    if text[max(0, place - 2) : place].isalnum() and not text.endswith(SHORT, 0, place):
+    end = text[max(0, place - 2) : place]
+    if end.isalnum() and end not in SHORT:
         return False
     before = text[max(0, place - 8) : place]
     word = before[max(before.rfind(" "), before.rfind("\n")) + 1 :]

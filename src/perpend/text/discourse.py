@@ -148,10 +148,10 @@ def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
 def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
     (wanted, sides, speeds), body = _sought(asked), folded.text
     if wanted.is_polar:
-        decided, blocked = _polar(body, wanted), None
+        decided, blocked, of_decoy = _polar(body, wanted), None, None
         if decided is not None and decided.side == "decoy":
-            of_decoy: Span | None = decided.span
-        else:
+            of_decoy = decided.span
+        elif asked.decoy is not None:
             of_decoy = _first_decoy(_mentions(folded, original, sides))
     else:
         mentions = _mentions(folded, original, sides)

@@ -290,7 +290,7 @@ def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
 def _scan(text: Folded, original: str, form: Form, where: str, place: int, *, backward: bool) -> list[Span]:
     """The mentions in one spelling, from the needle at `place` on to the beginning or to the end of `where`."""
     needle = form.needle if where is text.text else form.needle.upper()
-    body, pattern = text.text, None if form.cased else form.pattern
+    body, pattern = text.text, None if form.cased and where is text.text else form.pattern
     seek: Callable[..., int] = where.rfind if backward else where.find
     spans: list[Span] = []
     for _ in range(TRIES):

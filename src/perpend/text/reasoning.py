@@ -75,7 +75,7 @@ def first_sign(text: str) -> int:
 def trimmed(text: str, start: int) -> tuple[int, int]:
     """Where the text from `start` on begins and ends without white space and without `STOP_TOKENS` at its end."""
     end = max(start, len(text.rstrip()))
-    while text.endswith(STOP_TOKENS, start, end):
+    while text.endswith(">", start, end) and text.endswith(STOP_TOKENS, start, end):
         end = text.rindex("<", start, end)
         while end > start and text[end - 1].isspace():
             end -= 1
