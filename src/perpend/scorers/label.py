@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from perpend.text.clause import bounds
 from perpend.text.labels import LABEL_WORD, clarified
-from perpend.text.match import Folded, fold
+from perpend.text.match import Folded, fold, seeker
 from perpend.text.reasoning import visible
 from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
 from perpend.text.segments import NONE, answered
@@ -277,9 +277,9 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
     if lone is not None:
         return LabelVerdict(_label(lone["word"]), "one-letter answer", *lone.span("word"))
     tail = max(0, len(flat) - NEAR)
+    closing_at = BREAK.finditer(flat, tail, places[-1]) if words and words[-1] > tail else ()
     opening = _given(flat, islice(OPENING.finditer(flat), 1), CLAUSE_END, "opening label") if places else []
-    closing = _given(flat, BREAK.finditer(flat, tail, places[-1]), TEXT_END, "closing label") if words and words[-1] > tail else []
-    ends = [v for v in opening + closing if not v.subject]
+    ends = [v for v in opening + _given(flat, closing_at, TEXT_END, "closing label") if not v.subject]
     marks = _places(flat, ANSWER_HINTS)
     hedges = [LabelVerdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]
     for mark, hinted, why in (
@@ -307,9 +307,12 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
 
 
 def _places(flat: str, hints: Iterable[str]) -> list[int]:
-    """Where any of the hints stands, in order. From the end: in long texts `rfind` takes half the time of `find`."""
+    """Where any of the hints stands, in order."""
     places = []
+    seek = seeker(flat)
     for hint in hints:
+        if seek(hint) < 0:
+            continue
         place = flat.rfind(hint)
         while place >= 0:
             places.append(place)
