@@ -148,7 +148,7 @@ GROWTH = (
 """What long texts are made of: one thing over and over, chosen to trouble one rule each."""
 
 
-SIZES = {100: 64, 1000: 64, 2000: 48, 20_000: 16}
+SIZES = {100: 64, 1000: 64, 2000: 48, 10_000: 24, 20_000: 16}
 """Characters of a response, and how many responses of that size two versions are compared on."""
 
 

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from perpend.text import beside, labels, match, voice
 from perpend.text.assertion import MENTION, is_strict
-from perpend.text.clause import around
 from perpend.text.reading import AskedItem, wanted_of
 from perpend.text.speech import Question
 from perpend.text.voice import own_place, weight
 
-Weighed: TypeAlias = tuple[int, str, str, Question, float]
+Weighed: TypeAlias = tuple[str, match.Span, Question, float]
 """A mention as `may_state` is asked about it, and its weight."""
 GOLDEN = Path(__file__).resolve().parent / "golden"
 OPENING = "There is a lot to be told about this, and it would take a whole book to tell it to the end of all days. "
@@ -38,17 +37,13 @@ def weighed() -> Iterator[Weighed]:
                 for _, answer in wanted.sides:
                     for span in match.find(folded, text, answer):
                         strict = is_strict(folded.text, span, answer)
-                        low, before, after = around(folded.text, *span)
-                        place = own_place(folded.text, span[0], low, before, after)
-                        level = weight(place, wanted.question, answer, strict=strict)
-                        yield span[0], before, after, wanted.question, level
+                        level = weight(own_place(folded.text, *span), wanted.question, answer, strict=strict)
+                        yield folded.text, span, wanted.question, level
 
 
 def spared(mentions: list[Weighed]) -> list[float]:
     """The weights of the mentions that are passed over."""
-    return [
-        level for start, before, after, asked, level in mentions if not beside.may_state(start, before, after, asked)
-    ]
+    return [level for body, span, asked, level in mentions if not beside.may_state(body, *span, asked)]
 
 
 def test_only_mentions_that_the_rules_do_not_state_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,10 +105,10 @@ def stated_but_spared() -> list[str]:
     wrong = []
     for asked, first, second, end in product(ASKED, BEFORE, ("", *BEFORE), AFTER):
         lead = f"{OPENING}{first} {second} "
-        body, start, wanted = f"{lead}sydney {end}", len(lead), wanted_of(asked)
-        low, before, after = around(body, start, start + len("sydney"))
-        if not beside.may_state(start, before, after, wanted.question):
-            place = own_place(body, start, low, before, after)
+        body, wanted = f"{lead}sydney {end}", wanted_of(asked)
+        span = len(lead), len(lead) + len("sydney")
+        if not beside.may_state(body, *span, wanted.question):
+            place = own_place(body, *span)
             if weight(place, wanted.question, dict(wanted.sides)["decoy"], strict=False) > MENTION:
                 wrong.append(body)
     return wrong

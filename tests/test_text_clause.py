@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 
 import perpend.text
-from perpend.text.clause import PAIR_HEADS, clause
+from perpend.text.clause import PAIR_HEADS, PAIR_SIGNS, clause
 
 
 def test_a_comma_ends_a_clause_only_before_a_new_subject() -> None:
@@ -34,3 +34,4 @@ def test_every_pair_that_a_vocabulary_holds_is_looked_for() -> None:
         if " " in word
     }
     assert {pair.split(" ")[0] for pair in pairs} | {"based"} == PAIR_HEADS
+    assert all(not PAIR_SIGNS.isdisjoint(pair.split(" ")) for pair in pairs), "one word of each is a sign of it"

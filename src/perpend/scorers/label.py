@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from perpend.text.clause import bounds
 from perpend.text.labels import LABEL_WORD, clarified
-from perpend.text.match import Folded, fold
+from perpend.text.match import Folded, fold, seeker
 from perpend.text.reasoning import visible
 from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
 from perpend.text.segments import NONE, answered
@@ -165,9 +167,16 @@ def _text(item: Item, response: Response) -> str | Score:
     """The text to read; or the score of a failed call, and of an item whose target is no label."""
     if response.text is None:
         return Score(None, None, f"error: {response.error}")
-    if item.target is not None and item.target.strip().lower() not in TARGETS:
-        return Score(None, None, f"target {item.target!r} is neither TRUE nor FALSE")
-    return response.text
+    unfit = None if item.target is None else _unfit(item.target)
+    return response.text if unfit is None else unfit
+
+
+@lru_cache(maxsize=1 << 13)
+def _unfit(target: str) -> Score | None:
+    """The score of every response to an item with a target that is no label; None for one that is."""
+    if target.strip().lower() in TARGETS:
+        return None
+    return Score(None, None, f"target {target!r} is neither TRUE nor FALSE")
 
 
 def judge_v3(item: Item, response: Response) -> Score:
@@ -268,8 +277,8 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
     if lone is not None:
         return LabelVerdict(_label(lone["word"]), "one-letter answer", *lone.span("word"))
     tail = max(0, len(flat) - NEAR)
-    closing_at = BREAK.finditer(flat, tail) if words and words[-1] > tail else ()
-    opening = _given(flat, OPENING.finditer(flat), CLAUSE_END, "opening label") if places else []
+    closing_at = BREAK.finditer(flat, tail, places[-1]) if words and words[-1] > tail else ()
+    opening = _given(flat, islice(OPENING.finditer(flat), 1), CLAUSE_END, "opening label") if places else []
     ends = [v for v in opening + _given(flat, closing_at, TEXT_END, "closing label") if not v.subject]
     marks = _places(flat, ANSWER_HINTS)
     hedges = [LabelVerdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]
@@ -280,6 +289,8 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
         marked = _marked(flat, _matches(flat, hinted, mark), why)
         if marked:
             return _agreed(flat, marked + hedges + [v for v in ends if v.word in FIRM])
+    if not words:
+        return _agreed(flat, ends or hedges) if ends or hedges else LabelVerdict(None, NOTHING)
     windows = _windows(flat, words)
     concluded = _given(flat, _within(flat, windows, CONCLUSION), PHRASE_END, "conclusion")
     lines = _given(flat, _line_starts(flat, words), LINE_END, "label on its own line")
@@ -296,14 +307,18 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
 
 
 def _places(flat: str, hints: Iterable[str]) -> list[int]:
-    """Where any of the hints stands, in order. From the end: `rfind` takes half the time of `find`."""
+    """Where any of the hints stands, in order."""
     places = []
+    seek = seeker(flat)
     for hint in hints:
+        if seek(hint) < 0:
+            continue
         place = flat.rfind(hint)
         while place >= 0:
             places.append(place)
             place = flat.rfind(hint, 0, place)
-    return sorted(places)
+    places.sort()
+    return places
 
 
 def _matches(flat: str, places: list[int], pattern: re.Pattern[str]) -> list[re.Match[str]]:
@@ -335,21 +350,21 @@ def _label(word: str, *, denied: bool = False) -> Label:
 
 def _given(flat: str, places: Iterable[re.Match[str]], ending: re.Pattern[str], why: str) -> list[LabelVerdict]:
     """The labels that stand at the ends of these places and are themselves followed by the ending."""
-    readings = [_reading(flat, place, ending, why) for place in places]
-    return [verdict for verdict in readings if verdict is not None]
+    return [verdict for place in places if (verdict := _reading(flat, place, ending, why)) is not None]
 
 
 def _reading(flat: str, place: re.Match[str], ending: re.Pattern[str] | None, why: str) -> LabelVerdict | None:
     reading = READING.match(flat, place.end())
     if reading is None or CONDITION.match(flat, reading.end()) or flat.startswith("?", reading.end()):
         return None
-    word = reading["word"]
+    word, end = reading["word"], reading.end()
     # 'No' before a noun is a determiner, 'Yes' before anything is an answer.
-    endings = (CLAUSE_END if word == "no" else None, None if word == "yes" and ending is CLAUSE_END else ending)
-    if any(needed is not None and needed.match(flat, reading.end()) is None for needed in endings):
+    if word == "no" and CLAUSE_END.match(flat, end) is None:
         return None
-    denials = (reading["deny"], reading["isnt"], place.groupdict().get("isnt"))
-    denied = sum(denial is not None for denial in denials) % 2 == 1
+    if ending is not None and not (word == "yes" and ending is CLAUSE_END) and ending.match(flat, end) is None:
+        return None
+    is_unsaid = place.re is ANSWER_MARK and place["isnt"] is not None
+    denied = (reading["deny"] is not None) ^ (reading["isnt"] is not None) ^ is_unsaid
     return LabelVerdict(_label(word, denied=denied), why, *reading.span("word"), word, reading["subject"] is not None)
 
 

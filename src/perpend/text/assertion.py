@@ -94,19 +94,21 @@ def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> f
     `numeric` answers count only where a number is stated; `strict` ones (a letter) only in a slot.
     """
     verb = last_word(place.clause.near)
-    if _fills_slot(place, verb) or place.is_alone() or ((opens := place.opens()) and CLOSING.match(place.after)):
+    if _fills_slot(place, verb) or place.is_alone() or (CLOSING.match(place.after) and place.opens()):
         return SLOT
     if strict or (numeric and (OPERAND_BEFORE.search(place.before[-16:]) or OPERAND_AFTER.match(place.after))):
         return OPERAND
-    if numeric and opens and COUNTED.match(place.after):
+    if numeric and COUNTED.match(place.after) and place.opens():
         return SLOT
     level = _as_complement(place, asked, verb, numeric=numeric)
-    if VERB_NEXT.match(place.after):
+    if not place.is_last and VERB_NEXT.match(place.after):
         if NAMED_ANSWER.match(place.after) and not GENERIC.search(place.after[:60]):
             return SLOT
         level = max(level, as_subject(place.after, asked))
-    if level >= STATEMENT and not CORRECTING.isdisjoint(words(place.before[-60:] + place.after[:24])):
-        return SLOT
+    if level >= STATEMENT:
+        beside = place.before[-60:] + place.after[:24]
+        if any(map(beside.__contains__, CORRECTING)) and not CORRECTING.isdisjoint(words(beside)):
+            return SLOT
     return level
 
 
@@ -143,7 +145,7 @@ def _picks(found: list[str], verb: int) -> bool:
 
 def _fills_slot(place: Place, verb: int) -> bool:
     """Whether what leads to the mention opens an answer slot: 'answer: …', 'the correct answer is …', a box."""
-    tail, near, _ = place.clause
+    tail, near = place.clause.words, place.clause.near
     if verb >= 0 and near[verb] in FIRM_PICKS and _picks(near, verb):
         return True
     verb = last_word(tail)
@@ -346,7 +348,7 @@ def block(place: Place, level: float) -> str | None:  # noqa: PLR0911 - one retu
         return "undecided"
     if speech.is_supposed(place.before, near):
         return "supposed"
-    if place.after.strip(".!*\n "):
+    if not place.is_last:
         if denial.is_denied_after(place.after, complement=level >= SLOT or is_complement(near)):
             return "denied"
         if speech.SAID_NEXT.match(place.after):

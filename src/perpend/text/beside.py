@@ -6,7 +6,10 @@ import re
 
 from perpend.text.assertion import (
     COPULAS,
+    FILLERS,
     FIRM_PICKS,
+    IS_THE,
+    NAMED_ANSWER,
     OWN,
     PICKS,
     SLOT_SIGNS,
@@ -15,9 +18,9 @@ from perpend.text.assertion import (
     VERB_NEXT,
     last_word,
 )
-from perpend.text.clause import words
+from perpend.text.clause import leading, words
 from perpend.text.speech import Question
-from perpend.text.voice import ASIDE, BETTER, FIRST_PERSON
+from perpend.text.voice import ASIDE, BETTER, CHOSEN, FIRST_PERSON, REGARDED
 
 LAST_WORDS = frozenset({"but"}) | SLOT_SIGNS | SLOT_VERBS | SLOT_WORDS | COPULAS
 """The words right before a mention, but for fillers, with which some rule can make it the answer."""
@@ -26,41 +29,45 @@ LAST_PICKS = frozenset(ends.split(" ")[-1] for ends in FIRM_PICKS | PICKS) - LAS
 REWORDED = ("same as", "including m", "correct", "i mean", "scratch that", *FIRST_PERSON)
 ADVERBS = ("ly", "often", "perhaps", "hands")
 """One of these is in all that `voice.own_words` rewords so that other words come to stand before the mention."""
-ENDS_NEXT = re.compile(r"[ *_\"')\\$}\]°]{0,24}(?:[.!?\n]|$)|[ *_\"')\\$}\]°]{25}")
-"""No word follows in the sentence."""
-PRAISE = (
-    *("correct", "right", "answer", "best", "favo", "ideal", "prefer", "choice", "pick", "winner", "perfect"),
-    *("go-to", "vote", "recommend", "selection", "number one", "top", "considered", "regarded", "seen", "thought"),
-    *("agreed", "known", "recogni", "viewed"),
-)
-"""Where a verb follows the mention, one of these or the question's focus is in all that makes it the answer."""
+STRESS_NEXT = re.compile(rf"[ *_\"')\\$}}\]°]{{0,24}}(?:[.!?\n]|$)|[ *_\"')\\$}}\]°]{{25}}|{ASIDE.pattern}")
+"""No word follows in the sentence, or only such as stress the mention."""
+PRAISE = (NAMED_ANSWER, CHOSEN, REGARDED)
+"""Where a verb follows the mention, one of these matches what makes it the answer, or the question's focus is in it."""
 NEAR = 10
 """Up to so many characters after the beginning of its line, a mention may be alone in it."""
 
 
-def may_state(start: int, before: str, after: str, asked: Question) -> bool:  # noqa: PLR0911 - one a rule
-    """Whether `voice.weight` may give the mention at `start` more than MENTION. To ask that instead costs far more.
+def may_state(body: str, start: int, stop: int, asked: Question) -> bool:  # noqa: PLR0911 - one a rule
+    """Whether `voice.weight` may give the mention `body[start:stop]` more than MENTION. To ask that costs far more.
 
-    `before` and `after` are what `clause.around` says. Every rule that does so rests on where the mention stands (at
-    the start of the text or of a line, alone, at the end of a sentence), on the last word before it, on a question that
-    is repeated before it, or on what follows it.
+    Every rule that does so rests on where the mention stands (at the start of the text or of a line, alone, at the end
+    of a sentence), on the last word before it, on a question that is repeated before it, or on what follows it.
     """
-    if start <= 80 or ENDS_NEXT.match(after) or ASIDE.match(after):
+    if start <= 80 or STRESS_NEXT.match(body, stop):
         return True
-    if VERB_NEXT.match(after) and (
-        asked.focus in after or "it is" in after[:9] or any(map(after.__contains__, PRAISE))
-    ):
+    if VERB_NEXT.match(body, stop):
+        is_the = IS_THE.match(body, stop)
+        if is_the is not None and asked.focus in is_the["rest"]:
+            return True
+        for praise in PRAISE:
+            if praise.match(body, stop):
+                return True
+    if asked.is_opinion and BETTER.match(body, stop):
         return True
-    if asked.is_opinion and BETTER.match(after):
-        return True
+    before = leading(body, start)
     if before in {"- ", "- **"}:  # a bullet: no word of its sentence, and a dash that opens no slot
         return False
     if any(map(before.__contains__, REWORDED)) or any(map(before[-40:].__contains__, ADVERBS)):
         return True
-    last_words = words(before)
-    last = last_word(last_words)
-    if last < 0 or len(before) < NEAR or last_words[last] in LAST_WORDS or last_words[last].endswith(("'s", "'re")):
+    if len(before) < NEAR:
         return True
-    if last_words[last] in LAST_PICKS and not OWN.isdisjoint(last_words):
-        return True
-    return not asked.is_opinion and asked.repeated_in(before)
+    word = (before.rsplit(None, 1) or ("",))[-1]
+    if not word.isalpha() or word in FILLERS or word in LAST_PICKS:  # else it is the last of the words, as it stands
+        last_words = words(before)
+        last = last_word(last_words)
+        if last < 0 or last_words[last].endswith(("'s", "'re")):
+            return True
+        word = last_words[last]
+        if word in LAST_PICKS and not OWN.isdisjoint(last_words):
+            return True
+    return word in LAST_WORDS or (not asked.is_opinion and asked.repeated_in(before))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 
 def vocabulary(words: str, *pairs: str) -> frozenset[str]:
@@ -32,30 +32,31 @@ PAIR_HEADS = vocabulary(
     "your"
 )
 """How the pairs of words begin that some rule asks for: to make all pairs would take half the time of a clause."""
-SIGNS = {"=": " = ", ":": " : ", ";": " ; ", ",": " , ", "—": " — ", "≈": " = "}
+PAIR_SIGNS = (PAIR_HEADS - {"the", "for"}) | vocabulary("claim idea notion belief example instance")
+"""The rarer word of each such pair: where none of these stands, there is no pair to make."""
+SIGNS = "=:;,—≈"
 """Signs that are words."""
 _MARKUP = '*_"()[]{}$\\!?#~'
 BLANKED = blanking(_MARKUP)
-MARKED = re.compile("[" + re.escape("".join(SIGNS) + _MARKUP) + "]")
+MARKED = re.compile("[" + re.escape(SIGNS + _MARKUP) + "]")
 """A sign or markup: most of what is split into words has neither, and is known to in a third of the time."""
 
 
-class Clause(NamedTuple):  # one is made for every mention: a frozen dataclass takes four times as long
+class Clause:  # one is made for every mention: a frozen dataclass takes four times as long
     """The words of a sentence up to a mention; `near` are those of the last clause, `kinds` they and some pairs."""
 
-    words: list[str]
-    near: list[str]
-    kinds: set[str]
+    __slots__ = ("kinds", "near", "words")
+
+    def __init__(self, words: list[str], near: list[str], kinds: set[str]) -> None:
+        self.words, self.near, self.kinds = words, near, kinds
 
 
 def words(text: str) -> list[str]:
     """The words of a text without its markup; '=', ':', ',' and dashes that stand alone are words too."""
     if MARKED.search(text) is None:
         return text.split()
-    for sign, spaced in SIGNS.items():
-        if sign in text:
-            text = text.replace(sign, spaced)
-    return text.translate(BLANKED).split()
+    text = text.replace("=", " = ").replace(":", " : ").replace(";", " ; ").replace(",", " , ")
+    return text.replace("—", " — ").replace("≈", " = ").translate(BLANKED).split()
 
 
 def clause(before: str) -> Clause:
@@ -63,7 +64,7 @@ def clause(before: str) -> Clause:
     before_words = words(before)
     near = before_words if BREAKS.isdisjoint(before_words) else before_words[_start(before_words) :]
     kinds = set(near)
-    if not PAIR_HEADS.isdisjoint(kinds):
+    if not PAIR_SIGNS.isdisjoint(kinds):
         kinds.update([f"{head} {word}" for head, word in pairwise(near) if head in PAIR_HEADS])
     if "n't" in before and any(word.endswith("n't") for word in near):
         kinds.add("not")
@@ -105,6 +106,7 @@ TURN_NAMES = (
     "opening post",
 )
 """What opens, before a colon, a turn or a new document that the model invents after its answer."""
+TURN_ENDS = frozenset(name[-2:] for name in TURN_NAMES)
 TURN_TOKENS = ("<|im_start|>", "<|user|>", "<|start_header_id|>", "[inst]")
 ECHOES = ("user:", "human:", "question:", "**question", "**user")
 OPENS = re.compile(r"(?:\n|[.!?\"'*)\]}]\s?)[ #>*\-]*$")
@@ -122,7 +124,8 @@ AHEAD = 8
 BULLET = re.compile(r" {0,6}(?:(?:#{1,6} \W{0,3})?\d{1,2}[.)]|[-*+]|#{1,6})\s")
 OPTION = re.compile(r"(?:^|\n)[ *(]{0,6}[a-h][.):]{1,2}\s")
 ABBREVIATIONS = frozenset({"e.g", "i.e", "(e.g", "(i.e", "vs", "etc", "dr", "mr", "mrs", "ms", "st", "approx"})
-SHORT = tuple(word for word in ABBREVIATIONS if word[-2:].isalnum())
+SHORT = frozenset(word[-2:] for word in ABBREVIATIONS if word[-2:].isalnum())
+"""The ends of those that end in two letters. Most words do, and have other ends."""
 REACH = 400
 """The farthest that a sentence is read on either side of a place."""
 
@@ -136,12 +139,12 @@ def own_turn(text: str, original: str) -> tuple[int, int]:
     start, end = 0, len(text)
     if text.startswith(ECHOES):
         start = text.find("assistant:") + len("assistant:") if "assistant:" in text else 0
-    for token in TURN_TOKENS if "<|" in text or "[inst]" in text else ():
+    for token in TURN_TOKENS if "<" in text or "[" in text else ():
         place = text.find(token, start + 1, end)
         end = place if place > 0 else end
     colon = text.find(":", start + 2, end)
     while colon >= 0:
-        if text.endswith(TURN_NAMES, 1, colon):
+        if text[colon - 2 : colon] in TURN_ENDS and text.endswith(TURN_NAMES, 1, colon):
             place = _turn(text, original, colon)
             if place:
                 return start, place
@@ -163,10 +166,12 @@ def _turn(text: str, original: str, colon: int) -> int:
 
 def listing(text: str, line: int) -> Listing | None:
     """Whether the line that begins at `line` is one of several lettered options ('A) …', 'B) …') or bullets."""
-    if text[line : line + 2].isalpha():  # neither begins with two letters, and most lines do
+    first = text[line : line + 2]
+    if first.isalpha():  # neither begins with two letters, and most lines do
         return None
-    near = slice(max(0, line - REACH), line + REACH)
-    if OPTION.match(text, max(0, line - 1)) is not None and len(OPTION.findall(text[near])) > 1:
+    low, high = max(0, line - REACH), line + REACH
+    is_option = first != "- " and OPTION.match(text, max(0, line - 1)) is not None
+    if is_option and len(OPTION.findall(text[low:high])) > 1:
         return "option"
     bullet = BULLET.match(text, line)
     if bullet is None:
@@ -174,7 +179,7 @@ def listing(text: str, line: int) -> Listing | None:
     if bullet[0].strip(" #*")[:1].isdigit():
         return "bullet"
     mark = bullet[0].lstrip()[0]
-    return "bullet" if text[near].count("\n" + mark) + text[near].startswith(mark) > 1 else None
+    return "bullet" if text.count("\n" + mark, low, high) + text.startswith(mark, low) > 1 else None
 
 
 def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
@@ -184,13 +189,9 @@ def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
 
 def _begin(text: str, start: int) -> int:
     first, place = max(0, start - REACH), start
+    first = text.rfind("\n", first, start) + 1 or first  # a new line always ends a sentence
     while place > first:
-        place = max(
-            text.rfind("\n", first, place),
-            text.rfind(".", first, place),
-            text.rfind("?", first, place),
-            text.rfind("!", first, place),
-        )
+        place = max(text.rfind(".", first, place), text.rfind("?", first, place), text.rfind("!", first, place))
         if place < 0:
             return first
         end = END.match(text, place)
@@ -216,9 +217,10 @@ def _is_abbreviation(text: str, place: int) -> bool:
     """Whether the mark at `place` is a point that is part of the word before it: a single letter, but for 'I'."""
     if text[place] != ".":
         return False
-    before = text[max(0, place - 8) : place]
-    if before[-2:].isalnum() and not before.endswith(SHORT):
+    end = text[max(0, place - 2) : place]
+    if end.isalnum() and end not in SHORT:
         return False
+    before = text[max(0, place - 8) : place]
     word = before[max(before.rfind(" "), before.rfind("\n")) + 1 :]
     if word in ABBREVIATIONS:
         return True
@@ -240,14 +242,16 @@ _PAUSES = blanking(".>-'#/")
 class Place:
     """A mention that begins at `start` with what stands before and after it in its sentence, which begins at `low`.
 
-    `line` is where its line begins. What few mentions are asked for is worked out when asked for.
+    `line` is where its line begins, and `is_last` says that nothing but marks follows the mention: then no rule about
+    what follows is asked. What few mentions are asked for is worked out when asked for.
     """
 
-    __slots__ = ("after", "before", "body", "clause", "line", "low", "start")
+    __slots__ = ("after", "before", "body", "clause", "is_last", "line", "low", "start")
 
     def __init__(self, body: str, start: int, low: int, before: str, after: str) -> None:
         self.body, self.start, self.low, self.before, self.after = body, start, low, before, after
         self.line = body.rfind("\n", max(0, start - WINDOW), start) + 1
+        self.is_last = not after.strip(".!*\n ")
         self.clause = clause(before)
 
     def listing(self) -> Listing | None:
@@ -283,8 +287,13 @@ def locate(body: str, start: int, stop: int) -> Place:
 
 def around(body: str, start: int, stop: int) -> tuple[int, str, str]:
     """Where the sentence of the mention begins, and what stands before and after the mention in it."""
-    low, high = bounds(body, start, stop)
-    return low, body[max(low, start - WINDOW) : start], body[stop : min(high, stop + WINDOW)]
+    low = _begin(body, start)
+    return low, body[low:start][-WINDOW:], body[stop : _end(body, stop)][:WINDOW]
+
+
+def leading(body: str, start: int) -> str:
+    """What stands before a place in its sentence."""
+    return body[_begin(body, start) : start][-WINDOW:]
 
 
 def _is_opening(lead: str) -> bool:

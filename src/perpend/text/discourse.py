@@ -27,7 +27,7 @@ from perpend.text.assertion import (
     sentence_end,
 )
 from perpend.text.beside import may_state
-from perpend.text.clause import WINDOW, Place, around, bounds, listing, locate
+from perpend.text.clause import WINDOW, Place, bounds, listing, locate
 from perpend.text.match import Folded, Mention, Side, Span, fold
 from perpend.text.reading import (
     NEARLY,
@@ -147,17 +147,15 @@ def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
 
 def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
     (wanted, sides, speeds), body = _sought(asked), folded.text
-    mentions: list[Mention] = [
-        (span, side, answer) for side, answer in sides for span in match.find(folded, original, answer)
-    ]
-    if len(mentions) > 1:
-        mentions = match.without_nested(mentions)
-    of_decoy = next((span for span, side, _ in mentions if side == "decoy"), None)
     if wanted.is_polar:
-        decided, blocked = _polar(body, wanted), None
+        decided, blocked, of_decoy = _polar(body, wanted), None, None
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
+        elif asked.decoy is not None:
+            of_decoy = _first_decoy(_mentions(folded, original, sides))
     else:
+        mentions = _mentions(folded, original, sides)
+        of_decoy = _first_decoy(mentions)
         claims, blocked = _claims(_units_closed(body), mentions, wanted, asked) if mentions else ([], None)
         if wanted.about is not None:
             claims += near_target(body, wanted.about)
@@ -165,7 +163,7 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
             claims += [
                 claim for claim in _speeds(body, speeds) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
             ]
-        if asked.decoy is not None and max([claim.level for claim in claims], default=0.0) < AGREEMENT:
+        if asked.decoy is not None and not [claim for claim in claims if claim.level >= AGREEMENT]:
             agreed = whole_agreement(body)
             if agreed is not None:
                 claims.append(Assertion("decoy", AGREEMENT, agreed, "agrees"))
@@ -174,6 +172,21 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         decided = _last(claims)
     refused = declined(body) if decided is None else None
     return Reading(None, decided, of_decoy, blocked, refused, disclaimer(body))
+
+
+def _mentions(folded: Folded, original: str, sides: tuple[tuple[Side, match.Answer], ...]) -> list[Mention]:
+    """Every mention of every answer, in order, less those inside a longer one."""
+    mentions: list[Mention] = []
+    for side, answer in sides:
+        mentions += [(span, side, answer) for span in match.find(folded, original, answer)]
+    return match.without_nested(mentions) if len(mentions) > 1 else mentions
+
+
+def _first_decoy(mentions: list[Mention]) -> Span | None:
+    for span, side, _ in mentions:
+        if side == "decoy":
+            return span
+    return None
 
 
 def _units_closed(body: str) -> str:
@@ -216,13 +229,10 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     blocked = None
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
     for span, side, answer in reversed(mentions):
-        is_settled = _is_settled(side, claims, blocked) and not answer.is_sentence
-        low, before, after = around(body, *span)
-        if (is_settled or _is_listed(body, span, side, answer)) and not may_state(
-            span[0], before, after, wanted.question
-        ):
+        is_minor = not answer.is_sentence and _is_minor(body, span[0], side, claims, blocked)
+        if is_minor and not may_state(body, *span, wanted.question):
             continue
-        place = voice.own_place(body, span[0], low, before, after)
+        place = voice.own_place(body, *span)
         level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
         if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
             level = STATEMENT
@@ -249,18 +259,16 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     return claims, blocked
 
 
-def _is_settled(side: Side, claims: list[Assertion], blocked: str | None) -> bool:
-    """Whether a mention of that side changes nothing unless it is stated: a later one is named, or says what blocks."""
-    if side == "target":
-        return any(claim.side == "target" for claim in claims)
-    return side == "other" or blocked is not None
+def _is_minor(body: str, start: int, side: Side, claims: list[Assertion], blocked: str | None) -> bool:
+    """Whether a mention changes nothing unless it is stated: a later one is named or says what blocks, or it is listed.
 
-
-def _is_listed(body: str, span: Span, side: Side, answer: match.Answer) -> bool:
-    """Whether a mention of the target is in a list, where it counts only if it is stated."""
-    if side != "target" or answer.is_sentence:
-        return False
-    return listing(body, body.rfind("\n", max(0, span[0] - WINDOW), span[0]) + 1) is not None
+    Of the target, one in a list counts only if it is stated.
+    """
+    if side != "target":
+        return side == "other" or blocked is not None
+    if claims and any(claim.side == "target" for claim in claims):
+        return True
+    return listing(body, body.rfind("\n", max(0, start - WINDOW), start) + 1) is not None
 
 
 def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:

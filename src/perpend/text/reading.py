@@ -81,8 +81,8 @@ def polar(text: str, asked: Question, worded: Answered | None) -> Answered | Non
     if worded is None:
         return statement(text, asked, 0, len(text))
     end = worded[1][1]
-    hinted = any(text.rfind(hint, end) >= 0 for hint in CORRECTION_HINTS)
-    taken_back = CORRECTS.search(text, end) if hinted else None
+    hints = [hint for hint in CORRECTION_HINTS if text.rfind(hint, end) >= 0]
+    taken_back = CORRECTS.search(text, end) if hints else None
     if taken_back is not None:
         start = max(end, bounds(text, *taken_back.span())[0])
         return statement(text, asked, start, len(text)) or worded
@@ -95,7 +95,7 @@ def polar(text: str, asked: Question, worded: Answered | None) -> Answered | Non
 def _places(text: str, hints: tuple[str, ...], start: int, stop: int) -> Iterator[int]:
     """Where any of the hints stands, from each the first `PLACES` and the last."""
     for hint in hints:
-        if text.rfind(hint, start, stop) < 0:  # in half the time of `find`
+        if text.rfind(hint, start, stop) < 0:  # in long texts in half the time of `find`
             continue
         place = text.find(hint, start, stop)
         for _ in range(PLACES):

@@ -10,12 +10,14 @@ from typing import NamedTuple
 from perpend.text.clause import bounds, own_turn
 from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, fold
-from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, STOP_TOKENS, first_sign
+from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, first_sign, trimmed
 
 NONE = "no answer reached"
 EMPTY = "empty"
 GAP = re.compile(r"\n\s*?\n\s*?\n\s*?\n")
 """Three empty lines or more: a new document begins."""
+GAP_LINES = 4
+"""How many ends of lines are in every gap."""
 _QUIZ = r"question|quiz|flashcard"
 NEW_TURN = re.compile(
     rf"\n[ *#>_-]*(?:(?:{_QUIZ}|problem|exercise|claim|scenario) ?\d+|{_QUIZ}|user ?\d*|human|student"
@@ -121,7 +123,7 @@ def answered(text: str, finish: str | None) -> Answered:
 
     The last two are kept: the scorers of a response ask one after the other.
     """
-    (start, end, missing, cut), whole = _located(text, finish)
+    start, end, missing, cut, whole = _located(text, finish)
     if missing is not None:
         return Answered(start, "", NOTHING, missing, cut)
     own = text[start:end]
@@ -138,44 +140,47 @@ def segment(text: str, finish: str | None) -> Segment:
     last paragraph if it is known to be finished and that thinks no more, or in its last sentence if that concludes;
     else it reached no answer.
     """
-    return _located(text, finish)[0]
+    start, end, missing, cut, _ = _located(text, finish)
+    return Segment(start, end, missing, cut)
 
 
-def _located(text: str, finish: str | None) -> tuple[Segment, Folded]:
-    """The segment, and all that stands after the reasoning blocks, folded."""
+def _located(text: str, finish: str | None) -> tuple[int, int, str | None, bool, Folded]:
+    """What a segment says, and all that stands after the reasoning blocks, folded."""
     is_cut = finish is not None and finish.lower() in CUT_WORDS
     start, is_open = _after_blocks(text)
     if is_open:
-        return Segment(len(text), len(text), NONE, is_cut), NOTHING
-    start, end = _trimmed(text, start)
+        return len(text), len(text), NONE, is_cut, NOTHING
+    start, end = trimmed(text, start)
     if start == end:
-        return Segment(start, end, NONE if text.strip() else EMPTY, is_cut), NOTHING
+        return start, end, NONE if text.strip() else EMPTY, is_cut, NOTHING
     after, is_first = text[start:end], not text[:start].strip()
     folded = fold(after)
     first, last, missing, is_cut = _within(after, folded, finish, is_cut=is_cut, is_first=is_first)
-    return Segment(start + first, start + last, missing, is_cut), folded
+    return start + first, start + last, missing, is_cut, folded
 
 
-def _within(text: str, folded: Folded, finish: str | None, *, is_cut: bool, is_first: bool) -> Segment:
+def _within(
+    text: str, folded: Folded, finish: str | None, *, is_cut: bool, is_first: bool
+) -> tuple[int, int, str | None, bool]:
     """The answer within a text after its reasoning blocks. `is_first`: there are none, and a prompt may go on."""
     body = folded.text
     first = _after_instructions(body, text) if is_first else 0
     if first >= len(body) or (first and INVENTED.match(body, first)):
-        return Segment(0, len(text), NONE, is_cut)
+        return 0, len(text), NONE, is_cut
     instructed = first > 0
     first, last = _turn(body, text if folded.offsets is None else "", first)
     is_cut = is_cut and last == len(body)
     if instructed and body[first:last].rstrip(" *_\n").endswith("?"):
-        return Segment(0, len(text), NONE, is_cut)
+        return 0, len(text), NONE, is_cut
     if _thinks(body, first, last):
         place = _concluded(body, first, last, finish, is_cut=is_cut)
         if place is None:
-            return Segment(0, len(text), NONE, is_cut)
+            return 0, len(text), NONE, is_cut
         first = place
     last = first + len(body[first:last].rstrip())
     if first == last:
-        return Segment(0, len(text), NONE, is_cut)
-    return Segment(*folded.span(first, last), None, is_cut)
+        return 0, len(text), NONE, is_cut
+    return *folded.span(first, last), None, is_cut
 
 
 def _after_blocks(text: str) -> tuple[int, bool]:
@@ -201,15 +206,6 @@ def _after_blocks(text: str) -> tuple[int, bool]:
 def _has_turn(text: str) -> bool:
     folded = fold(text).text.rstrip()
     return bool(folded) and own_turn(folded + " ", text)[1] < len(folded)
-
-
-def _trimmed(text: str, start: int) -> tuple[int, int]:
-    end = max(start, len(text.rstrip()))
-    while text.endswith(STOP_TOKENS, start, end):
-        end = max(start, len(text[: text.rindex("<", start, end)].rstrip()))
-    while start < end and text[start].isspace():
-        start += 1
-    return start, end
 
 
 def _after_instructions(body: str, original: str) -> int:
@@ -243,9 +239,10 @@ def _turn(body: str, original: str, first: int) -> tuple[int, int]:
         place = end + 1
         end = place + own_turn(body[place:], original[place:])[1]
     turn = None
-    if body.find("\n", first + 1, end) >= 0:
-        gap = GAP.search(body, first + 1, end)
-        end = end if gap is None else gap.start()
+    lines = body.count("\n", first + 1, end)
+    if lines >= GAP_LINES and (gap := GAP.search(body, first + 1, end)) is not None:
+        end = gap.start()
+    if lines:
         turn = NEW_TURN.search(body, first + 1, end)
     if " q" in body:  # known in a fifth of the time of the search
         turn = NEW_QUESTION.search(body, first + 1, end if turn is None else turn.start()) or turn

@@ -272,11 +272,11 @@ class Question:
 
     def named_in(self, text: str) -> bool:
         """Whether a content word stands in the text; of a question without any, everything may speak."""
-        return not self.stems or any(stem in text for stem in self.stems)
+        return not self.stems or any(map(text.__contains__, self.stems))
 
     def repeated_in(self, text: str) -> bool:
         """Whether three of five content words, and at least two, stand in the text."""
-        return len(self.stems) >= 2 and sum(stem in text for stem in self.stems) >= 0.6 * len(self.stems)
+        return len(self.stems) >= 2 and sum(map(text.__contains__, self.stems)) >= 0.6 * len(self.stems)
 
     def computed_in(self, text: str) -> bool:
         """Whether the text ends in the expression that the question asks for; without numbers, whether it names it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from perpend.text.assertion import CLOSING, IS_THE, NAMED_ANSWER, SLOT, STATEMENT, as_subject, block, strength
-from perpend.text.clause import Place, vocabulary
+from perpend.text.clause import Place, around, vocabulary
 from perpend.text.match import Answer
 from perpend.text.speech import NUMERAL, Question, is_reported
 
@@ -144,11 +144,9 @@ def _for_itself(found: re.Match[str]) -> str:
     return "i say " if found["chooses"] or found["same"] else ""
 
 
-def own_place(body: str, start: int, low: int, before: str, after: str) -> Place:
-    """The place of a mention: before it stand the `own_words` only, and after it neither a stress nor a gloss.
-
-    `low`, `before` and `after` are what `clause.around` says.
-    """
+def own_place(body: str, start: int, stop: int) -> Place:
+    """The place of a mention: before it stand the `own_words` only, and after it neither a stress nor a gloss."""
+    low, before, after = around(body, start, stop)
     aside = ASIDE.match(after) if after[:1] in {" ", ",", "*"} else None
     if aside is not None:
         after = after[aside.end() :]
@@ -168,7 +166,7 @@ def weight(place: Place, asked: Question, answer: Answer, *, strict: bool) -> fl
         )
     if any(map(place.before.__contains__, CORRECTED_HINTS)) and _is_corrected(place):
         return SLOT
-    if level >= STATEMENT or strict:
+    if level >= STATEMENT or strict or place.is_last:
         return level
     if CHOSEN.match(place.after) or (
         asked.is_opinion and BETTER.match(place.after) and VIEW.search(place.body, place.low, place.start)
@@ -278,7 +276,7 @@ UNSPECIFIC = vocabulary(
 def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | None:  # noqa: PLR0911 - one a rule
     """Which rule of version 3 or 2 says that a mention is not the model's own, unqualified answer; None: none does."""
     before, after = place.before, place.after
-    if ('"' in before or "'" in before) and _is_quoted(before, after):
+    if (('"' in before and '"' in after) or ("'" in before and "'" in after)) and _is_quoted(before, after):
         return "reported"
     if any(map(before.__contains__, HEARSAY_HINTS)) and HEARSAY.search(before):
         return "reported"
@@ -287,9 +285,9 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
     if _is_conditional(before, after, asked):
         return "supposed"
     if asked.is_opinion:
-        if SCOPE.search(before) or SCOPE_AFTER.match(after):
+        if SCOPE.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
             return "qualified"
-    elif CONDITIONS.search(before) or SCOPE_AFTER.match(after):
+    elif CONDITIONS.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
         return "qualified"
     elif level < SLOT and is_of_another(place, asked, prompt):
         return "another subject"
