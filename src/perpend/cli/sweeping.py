@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perpend.canon import JSON, pretty
-from perpend.cli.group import AS_JSON, PATH, QUIET, group
+from perpend.cli.group import AS_JSON, PATH, QUIET, SERVE_WAIT, group
 from perpend.errors import ModelError
 from perpend.inert import say, say_page
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("--partition", help="Partition of the cluster.")
 @click.option("--setup", multiple=True, metavar="LINE", help="Line of shell before the command; repeat for several.")
 @click.option("--serve", metavar="COMMAND", help="Start this server for each task: 'vllm serve {model} --port {port}'.")
+@SERVE_WAIT
 @click.option("--scratch", type=PATH, help="Disk of the node for a shard while it is asked. [$TMPDIR]")
 @click.option("--max-usd", type=float, help="Stop after spending this many USD, all shards together.")
 @click.option("--max-requests", type=int, help="Stop after this many requests, all shards together.")
@@ -53,6 +54,7 @@ def submit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
     partition: str | None,
     setup: tuple[str, ...],
     serve: str | None,
+    serve_wait: float,
     scratch: Path | None,
     max_usd: float | None,
     max_requests: int | None,
@@ -94,6 +96,7 @@ def submit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
         partition,
         not no_score,
         "\n".join(setup),
+        serve_wait,
     )
     if printed:
         run, files = print_files(spec, sweep)

@@ -23,7 +23,7 @@ def shard_command(run: Path, sweep: Sweep, shard: int | str) -> list[str]:
     words = ["eval", sweep.spec, "--out", sweep.out, "--shard", f"{shard}/{sweep.shards}"]
     words += ["--name", sweep.name] if sweep.name else []
     words += ["--scratch", str(scratch(run, sweep))]
-    words += ["--serve", sweep.serve] if sweep.serve else []
+    words += ["--serve", sweep.serve, "--serve-wait", f"{sweep.serve_minutes:g}"] if sweep.serve else []
     return [*_perpend(), *words, "--quiet"]
 
 

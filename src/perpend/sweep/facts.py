@@ -49,6 +49,8 @@ class Sweep:
     """Whether the merged run is scored and reported on."""
     setup: str = ""
     """Lines of shell before the command, one below the other."""
+    serve_minutes: float = 30.0
+    """How long a server may take to answer."""
 
 
 @dataclass(frozen=True, slots=True)
