@@ -89,10 +89,10 @@ def test_eight_shards_of_two_thousand_trials_in_two_arrays(slurm: Cluster, tmp_p
 
 
 def test_kills_requeues_and_lost_nodes_lose_nothing(slurm: Cluster, tmp_path: Path) -> None:
-    items = 2000
+    items = SHARDS * 2000
     with stub() as server:
         spec = write_run(tmp_path, server, items)
-        server.close_at = 300
+        server.close_at = 2400
         run = submit(slurm, spec, SHARDS)
         until(lambda: not server.gate.is_set(), slurm.logs)
         until(lambda: all(processes("eval", str(spec), f"{shard}/{SHARDS}") for shard in (1, 2, 3)))
@@ -108,11 +108,11 @@ def test_kills_requeues_and_lost_nodes_lose_nothing(slurm: Cluster, tmp_path: Pa
         for pids in (evals[0], steps, evals[1]):
             _kill(pids)
         slurm.call("scontrol", "requeue", tasks[3])
-        server.close_at = 900
+        server.close_at = 7200
         server.gate.set()
         until(lambda: not server.gate.is_set(), slurm.logs)
         slurm.call("scontrol", "update", f"nodename={NODE}", "state=drain", "reason=test")
-        server.close_at = 1200
+        server.close_at = 9600
         server.gate.set()
         until(lambda: not server.gate.is_set() or not processes("eval", str(spec)), slurm.logs)
         slurm.call("scontrol", "update", f"nodename={NODE}", "state=down", "reason=test")

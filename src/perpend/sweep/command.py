@@ -16,6 +16,12 @@ from perpend.sweep.facts import Sweep, is_cancelled, read_state
 EXIT_INTERRUPTED = 130
 TRIES = 3
 _LOOK_S = 0.1
+# In the child, before it becomes the command: SIGTERM when its parent dies, after which it would be out of sight of
+# every engine, and go on. The last line is for a parent that was faster.
+_BEFORE = (
+    "import ctypes, os, signal, sys; ctypes.CDLL(None).prctl(1, signal.SIGTERM);"
+    f" os.getppid() == int(sys.argv[1]) or sys.exit({EXIT_INTERRUPTED}); os.execv(sys.argv[2], sys.argv[2:])"
+)
 
 
 def shard_command(run: Path, sweep: Sweep, shard: int | str) -> list[str]:
@@ -57,9 +63,13 @@ class Child:
 
     @staticmethod
     def _starter(words: list[str], log: Path) -> Callable[[], subprocess.Popen[bytes]]:
+        ends_with_us = [sys.executable, "-I", "-c", _BEFORE, str(os.getpid())] if sys.platform == "linux" else []
+
         def start() -> subprocess.Popen[bytes]:
             with log.open("ab") as file:
-                return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file)  # noqa: S603  ours
+                return subprocess.Popen(  # noqa: S603  ours
+                    [*ends_with_us, *words], stdin=subprocess.DEVNULL, stdout=file, stderr=file
+                )
 
         return start
 
