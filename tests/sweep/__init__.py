@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -71,6 +72,15 @@ def write_run(folder: Path, server: Stub | None, items: int, name: str = "run.to
     )
     spec = folder / name
     spec.write_text(f'task = "questions"\nitems = ["items.csv"]\nname = "sweep"\n[[model]]\n{model}')
+    return spec
+
+
+def write_served(folder: Path, items: int, *models: str) -> Path:
+    """A run of so many questions, one trial each, of models for --serve; beside it server.py, which serves them."""
+    shutil.copy(Path(__file__).with_name("server.py"), folder)
+    spec = write_run(folder, None, items)
+    tables = "".join(f'[[model]]\nname = "openai/org/{name}"\nworkers = {WORKERS}\nretries = 0\n' for name in models)
+    spec.write_text(spec.read_text().partition("[[model]]")[0] + tables)
     return spec
 
 

@@ -34,6 +34,7 @@ _KEEPER = (sys.executable, "-I", keeper.__file__)
 _FIRST_PORT, _PORTS = 20_000, 12_000
 _LAST_LINES = 5
 _LONGEST_WORDS = 4096
+_ENDING_S = 5.0
 _LONGEST_FACT = 400
 _SECRET_FLAG = re.compile(r"--?(?:[\w-]*-)?(?:api-?key|token|secret|password|credentials?)(?:=.*)?", re.IGNORECASE)
 _FIELD = re.compile(r"\{(\w*)\}")  # a flag may hold JSON
@@ -147,9 +148,9 @@ class Served:
         try:
             yield from self._make(server.url).answer(_chain(first, requests), budget)
         except ModelError:  # whoever asks sees only that nobody is there
-            if server.is_alive():
-                raise
-            raise server.ended("while it was asked") from None
+            server.check_alive()
+            raise
+        server.check_alive()  # what it did not answer before it ended would count as failures of its trials
 
 
 def _chain(first: tuple[int, Request], rest: Iterator[tuple[int, Request]]) -> Iterator[tuple[int, Request]]:
@@ -192,20 +193,29 @@ class _Server:
     def wait(self, minutes: float) -> None:
         """Until it answers. ModelError where it ends instead, or takes longer than `minutes`."""
         until = time.monotonic() + 60 * minutes
-        while not any(_get(f"http://127.0.0.1:{self.port}{path}") is not None for path in _HEALTH):
+        while not self._answers():
             if not self.is_alive():
-                raise self.ended("before it answered")
+                raise self._ended("before it answered")
             if time.monotonic() > until:
                 raise self._error(
                     f"the server of {self.model} did not answer within {minutes:g} minutes. Allow it more with "
                     "--serve-wait if it only needs longer"
                 )
             time.sleep(0.2)
-        if not self.is_alive():  # somebody else answers at its port
-            raise self.ended("before it answered")
 
-    def ended(self, when: str) -> ModelError:
-        """The error of a server that is not there any more."""
+    def check_alive(self) -> None:
+        """ModelError where it ended while it was asked."""
+        if self._answers():
+            return
+        with suppress(subprocess.TimeoutExpired):  # it may be about to end
+            self._process.wait(_ENDING_S)
+        if not self.is_alive():
+            raise self._ended("while it was asked")
+
+    def _answers(self) -> bool:
+        return any(_get(f"http://127.0.0.1:{self.port}{path}") is not None for path in _HEALTH)
+
+    def _ended(self, when: str) -> ModelError:
         return self._error(
             f"the server of {self.model} ended with exit code {self._process.returncode} {when}. The same command "
             "again starts it anew and resumes; if it ends again, change --serve"

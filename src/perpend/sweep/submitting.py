@@ -147,7 +147,7 @@ class SweepStanding:
         unknown = sum(one.planned == 0 for one in self.shards)
         begun = [one.planned for one in self.shards if one.planned]
         if unknown and not begun:
-            return None, "no task has begun"
+            return None, "no task has asked anything yet"
         left += unknown * (sum(begun) // max(1, len(begun)))
         if not left:
             return 0.0, ""
