@@ -37,6 +37,8 @@ _LONGEST_WORDS = 4096
 _ENDING_S = 5.0
 _LONGEST_FACT = 400
 _SECRET_FLAG = re.compile(r"--?(?:[\w-]*-)?(?:api-?key|token|secret|password|credentials?)(?:=.*)?", re.IGNORECASE)
+# A path at the start of a word, of a value or of a part of either, also in a line of shell; no address, no org/model.
+_PATH = re.compile(r"""(?<![^\s='"(,;:])(?:~\w*|\.{1,2}|\$\w+|\$\{\w+\})?/(?!/)[^\s'",;:()]*""")
 _FIELD = re.compile(r"\{(\w*)\}")  # a flag may hold JSON
 
 
@@ -70,12 +72,7 @@ def check_command(command: str) -> None:
 
 def flags(command: str) -> str:
     """The command as the fingerprint holds it: its fields open, of each path only the last part."""
-    words = (word.rpartition("=") for word in shlex.split(command))
-    return " ".join(f"{key}{equals}{_last(value)}" for key, equals, value in words)[:_LONGEST_FACT]
-
-
-def _last(value: str) -> str:
-    return Path(value).name if value.startswith(("/", "~", "./", "../", "$")) else value
+    return _PATH.sub(lambda path: Path(path[0]).name, " ".join(shlex.split(command)))[:_LONGEST_FACT]
 
 
 class Servers:
@@ -146,11 +143,17 @@ class Served:
             return
         server = self._servers.of(self._model)
         try:
-            yield from self._make(server.url).answer(_chain(first, requests), budget)
+            for batch in self._make(server.url).answer(_chain(first, requests), budget):
+                answered = [(key, response) for key, response in batch if response.error is None]
+                # What a server did not answer because it ended is no failure of the trial: it is asked again.
+                if kept := answered if len(answered) < len(batch) and server.has_ended() else batch:
+                    yield kept
         except ModelError:  # whoever asks sees only that nobody is there
-            server.check_alive()
+            if server.has_ended():
+                raise server.ended("while it was asked") from None
             raise
-        server.check_alive()  # what it did not answer before it ended would count as failures of its trials
+        if server.has_ended():
+            raise server.ended("while it was asked")
 
 
 def _chain(first: tuple[int, Request], rest: Iterator[tuple[int, Request]]) -> Iterator[tuple[int, Request]]:
@@ -195,7 +198,7 @@ class _Server:
         until = time.monotonic() + 60 * minutes
         while not self._answers():
             if not self.is_alive():
-                raise self._ended("before it answered")
+                raise self.ended("before it answered")
             if time.monotonic() > until:
                 raise self._error(
                     f"the server of {self.model} did not answer within {minutes:g} minutes. Allow it more with "
@@ -203,19 +206,18 @@ class _Server:
                 )
             time.sleep(0.2)
 
-    def check_alive(self) -> None:
-        """ModelError where it ended while it was asked."""
-        if self._answers():
-            return
-        with suppress(subprocess.TimeoutExpired):  # it may be about to end
-            self._process.wait(_ENDING_S)
-        if not self.is_alive():
-            raise self._ended("while it was asked")
+    def has_ended(self) -> bool:
+        """Whether it is gone, or goes within seconds, as one does that does not answer any more."""
+        if not self._answers():
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_ENDING_S)
+        return not self.is_alive()
 
     def _answers(self) -> bool:
         return any(_get(f"http://127.0.0.1:{self.port}{path}") is not None for path in _HEALTH)
 
-    def _ended(self, when: str) -> ModelError:
+    def ended(self, when: str) -> ModelError:
+        """The error of a server that is not there any more."""
         return self._error(
             f"the server of {self.model} ended with exit code {self._process.returncode} {when}. The same command "
             "again starts it anew and resumes; if it ends again, change --serve"
