@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from perpend.report.derive import Derived
     from perpend.report.interactive import InteractiveRun
     from perpend.report.rank_runs import RunRanking
-    from perpend.sweep.served import Serving
+    from perpend.sweep.served import ServeCommand
 
 __all__ = [
     "Audited",
@@ -119,7 +119,7 @@ def evaluate_spec(
     *,
     keeping: Keeping | None = None,
     scored: bool = True,
-    serve: Serving | None = None,
+    serve: ServeCommand | None = None,
     quiet: bool = False,
 ) -> tuple[Outcome, Derived | None]:
     """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories.

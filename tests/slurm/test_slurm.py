@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from perpend.ledger.digest import content_digest
-from tests.slurm import ARRAY_LIMIT, Cluster, missing
-from tests.slurm.sweeps import NODE, ended, env_of, job_of, kill, restarts, steps_of, submit
+from tests.slurm import ARRAY_LIMIT, Cluster, cluster, missing
+from tests.slurm.sweeps import NODE, ended, env_of, job_of, kill, restarts, standing, steps_of, submit
 from tests.sweep import WORKERS, call, digest_of_one_process, processes, stub, until, write_run
 
 pytest.importorskip("submitit", reason="pip install 'perpend[slurm]'")
@@ -22,6 +24,7 @@ pytestmark = [
 SHARDS = 8
 
 
+@pytest.mark.usefixtures("past_its_time_limit")  # here it begins
 def test_eight_shards_of_two_thousand_trials_in_two_arrays(slurm: Cluster, tmp_path: Path) -> None:
     items = SHARDS * 2000
     run = submit(slurm, write_run(tmp_path, None, items), SHARDS)
@@ -69,10 +72,10 @@ def test_kills_requeues_and_lost_nodes_lose_nothing(slurm: Cluster, tmp_path: Pa
         assert content_digest(run) == digest_of_one_process(tmp_path, server, items)
 
 
-def test_a_task_past_its_time_limit_goes_on_in_a_newjob_of(slurm: Cluster, tmp_path: Path) -> None:
+def _past_its_time_limit(folder: Path) -> None:
     items, shards = 400, 2
-    with stub() as server:
-        spec = write_run(tmp_path, server, items)
+    with cluster(folder / "c") as slurm, stub() as server:
+        spec = write_run(folder, server, items)
         server.close_at = items // shards - 1  # no shard can be done then
         run = submit(slurm, spec, shards, "--time", "1")
         until(lambda: not server.gate.is_set(), slurm.logs)
@@ -80,7 +83,14 @@ def test_a_task_past_its_time_limit_goes_on_in_a_newjob_of(slurm: Cluster, tmp_p
         server.gate.set()
         ended(slurm, run)
         assert server.twice <= 2 * WORKERS * shards
-        assert content_digest(run) == digest_of_one_process(tmp_path, server, items)
+        assert content_digest(run) == digest_of_one_process(folder, server, items)
+
+
+@pytest.fixture(scope="module")
+def past_its_time_limit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Future[None]]:
+    """On a SLURM of its own beside the other tests: no time limit is below a minute, and nothing is done meanwhile."""
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(_past_its_time_limit, tmp_path_factory.mktemp("limit"))
 
 
 def test_printed_files_do_the_same_and_cancel_ends_them(slurm: Cluster, tmp_path: Path) -> None:
@@ -104,3 +114,20 @@ def test_printed_files_do_the_same_and_cancel_ends_them(slurm: Cluster, tmp_path
         call(tmp_path, "merge", run, "--no-score", "--quiet")
         assert server.twice <= 2 * WORKERS
         assert content_digest(run) == digest_of_one_process(tmp_path, server, 60)
+
+
+def test_a_budget_holds_over_all_tasks_at_once(slurm: Cluster, tmp_path: Path) -> None:
+    items, some = SHARDS * 20, 100
+    with stub() as server:
+        spec = write_run(tmp_path, server, items)
+        run = submit(slurm, spec, SHARDS, "--max-requests", some)
+        until(lambda: not slurm.queue().strip(), slurm.queue)
+        assert server.asked.total() == some, "and no round of its own went beyond it"
+        assert standing(slurm, run)["states"] == {"stopped": SHARDS}
+        submit(slurm, spec, SHARDS, "--max-requests", items)
+        ended(slurm, run)
+        assert server.asked.total() == len(server.asked) == items
+
+
+def test_a_task_past_its_time_limit_goes_on_in_a_new_job(past_its_time_limit: Future[None]) -> None:
+    past_its_time_limit.result()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,8 +16,9 @@ from perpend.cli import cli
 from perpend.errors import SpecError
 from perpend.ledger.manifest import read_manifest
 from perpend.ledger.store import Store
+from perpend.sweep import keeper
 from perpend.sweep.served import _claimed_port, check_command, flags
-from tests.sweep import WORKERS, call, processes, started, until, write_served
+from tests.sweep import WORKERS, call, environment, processes, started, until, write_served
 
 
 @pytest.fixture
@@ -96,6 +100,32 @@ def test_a_server_behind_a_shell_in_a_session_of_its_own_ends_with_a_task_that_i
         assert processes(str(spec.parent / "server.py"))
         task.kill()
         until(lambda: not processes(str(spec.parent / "server.py")))
+
+
+def test_a_server_whose_keeper_is_killed_ends_with_its_task(spec: Path) -> None:
+    (spec.parent / "gate").touch()
+    with started(spec.parent, "eval", spec, "--quiet", "--serve", command(spec)) as task:
+        until(lambda: len(asked(spec)) == WORKERS)
+        for pid in processes(keeper.__file__, str(spec.parent / "server.py")):
+            os.kill(pid, signal.SIGKILL)
+        (spec.parent / "gate").unlink()
+        task.communicate()
+    assert not processes(str(spec.parent / "server.py"))
+
+
+def test_what_does_not_end_when_it_is_asked_to_is_killed() -> None:
+    shell = "trap '' TERM; echo ready; while true; do sleep 0.1; done"
+    program = (
+        "import os, sys; from perpend.sweep import keeper; keeper.GRACE_S = 0.3;"
+        " sys.exit(keeper.keep(os.getppid(), ['/bin/sh', '-c', sys.argv[1]]))"
+    )
+    words = [sys.executable, "-c", program, shell]
+    with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.terminate()
+        assert process.wait() == 128 + signal.SIGKILL
+    assert not processes(shell)
 
 
 def test_two_servers_of_a_machine_never_have_one_port() -> None:

@@ -110,7 +110,7 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     from perpend.ask.runner import Keeping
     from perpend.ledger.shards import parse_shard
     from perpend.spec.runspec import spec_with_flags
-    from perpend.sweep.served import Serving
+    from perpend.sweep.served import ServeCommand
 
     if scratch is not None and shard is None:
         raise click.UsageError("--scratch is for one part of a run: give --shard K/N, too")
@@ -120,7 +120,7 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     if dry_run:
         print_preview(preview(spec, out), as_json=as_json, quiet=quiet)
         return
-    serving = None if serve is None else Serving(serve, serve_wait)
+    serving = None if serve is None else ServeCommand(serve, serve_wait)
     keeping = Keeping(durable, accept_loss, None if shard is None else parse_shard(shard), scratch)
     outcome, derived = evaluate_spec(
         spec, out, keeping=keeping, scored=not no_score, serve=serving, quiet=quiet or as_json

@@ -43,7 +43,7 @@ _FIELD = re.compile(r"\{(\w*)\}")  # a flag may hold JSON
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServeCommand:
     """How a model is served: the command that starts its server, and how long that may take to answer."""
 
     command: str
@@ -78,7 +78,7 @@ def flags(command: str) -> str:
 class Servers:
     """At most one server at a time, so that one accelerator is enough for a shard with two models."""
 
-    def __init__(self, serving: Serving, log: Path) -> None:
+    def __init__(self, serving: ServeCommand, log: Path) -> None:
         check_command(serving.command)
         self.command, self.log, self._minutes = serving.command, log, serving.minutes
         self._running: _Server | None = None
