@@ -19,7 +19,7 @@ from perpend.spec.model import Answers, Budget, Model
 from perpend.spec.runspec import ModelSpec, RunSpec, spec_with_flags
 from perpend.sweep.command import scratch
 from perpend.sweep.facts import Sweep, folder
-from perpend.sweep.served import Served, Servers, ServeCommand
+from perpend.sweep.served import ServeCommand, Served, Servers
 from perpend.sweep.task import ask_shard
 from perpend.types import Request
 
