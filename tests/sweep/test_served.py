@@ -72,7 +72,10 @@ def test_a_server_that_ends_says_why(spec: Path) -> None:
     assert not Path("runs").exists()
 
 
-def test_a_server_that_dies_while_it_is_asked_says_why_and_the_same_command_resumes(spec: Path) -> None:
+@pytest.mark.parametrize("items", [6, 60])
+def test_a_server_that_dies_while_it_is_asked_says_why_and_the_same_command_resumes(spec: Path, items: int) -> None:
+    """With few items nobody tries to reach it again, with many all do."""
+    write_served(spec.parent, items, "a", "b")
     (spec.parent / "deadly-0").touch()
     words = ["eval", str(spec), "--no-score", "--serve", command(spec)]
     error = str(CliRunner().invoke(cli, words).exception)
@@ -81,7 +84,7 @@ def test_a_server_that_dies_while_it_is_asked_says_why_and_the_same_command_resu
     (spec.parent / "deadly-0").unlink()
     assert CliRunner().invoke(cli, words).exit_code == 0
     with Store.open(Path("runs/sweep/run.db")) as store:
-        assert store.responses() == 6 * 2, "what it did not answer is no failure of a trial"
+        assert store.responses() == items * 2, "what it did not answer is no failure of a trial"
 
 
 def test_a_server_that_never_answers_is_given_up(spec: Path) -> None:
@@ -92,9 +95,12 @@ def test_a_server_that_never_answers_is_given_up(spec: Path) -> None:
     assert not processes(str(spec.parent / "server.py"))
 
 
-def test_a_server_behind_a_shell_in_a_session_of_its_own_ends_with_a_task_that_is_killed(spec: Path) -> None:
+@pytest.mark.parametrize("shell", ["setsid -w {}; true", "(setsid {} &); sleep 1000"])
+def test_a_server_behind_a_shell_in_a_session_of_its_own_ends_with_a_task_that_is_killed(
+    spec: Path, shell: str
+) -> None:
     (spec.parent / "gate").touch()
-    shell = f"bash -c 'setsid -w {command(spec)}; true'"
+    shell = f"bash -c '{shell.replace('{}', command(spec))}'"
     with started(spec.parent, "eval", spec, "--quiet", "--serve", shell) as task:
         until(lambda: len(asked(spec)) == WORKERS)
         assert processes(str(spec.parent / "server.py"))
