@@ -132,6 +132,7 @@ def _submitted(run: Path, ids: list[str], *, as_json: bool, quiet: bool) -> None
             say(f"Submitted as job{'s' * (len(ids) > 1)} {', '.join(ids)}; the last merges the shards.")
         else:
             say("Nothing to submit: every shard is done or in the queue.")
+            say(f"If the job that merges them was cancelled: perpend merge {shlex.quote(str(run))}")
         say(f"How it stands: perpend status {shlex.quote(str(run))}")
 
 
@@ -187,7 +188,7 @@ def _print_standing(seen: SweepStanding, *, as_json: bool, quiet: bool) -> None:
     states = ", ".join(f"{count} {state}" for state, count in counted(list(seen.shards)))
     say(f"{seen.sweep.shards} shard{'s' * (seen.sweep.shards > 1)}: {states}." + " Cancelled." * seen.cancelled)
     failed = f", {body['failed']:,} failed" if body["failed"] else ""
-    unknown = sum(not one.planned for one in seen.shards)
+    unknown = sum(not one.is_counted for one in seen.shards)
     begun = f" ({unknown} shard{'s' * (unknown > 1)} not counted yet)" * bool(unknown)
     say(f"{body['answered']:,} of {body['planned']:,} answered{failed}{begun}. {_pace(seen)}.")
     for one in [one for one in seen.shards if one.state in ("failed", "stopped")][:20]:

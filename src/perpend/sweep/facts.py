@@ -78,6 +78,11 @@ class ShardState:
         return self.planned - self.answered - self.failed
 
     @property
+    def is_counted(self) -> bool:
+        """Whether its trials are known; of more shards than items some are done with none."""
+        return self.planned > 0 or self.state == "done"
+
+    @property
     def goes_on(self) -> bool:
         """Whether asking it again would get farther: it is not done, and it was not its budget that ended it."""
         return self.state in ("waiting", "running", "failed") or self.why == INTERRUPTED

@@ -70,6 +70,14 @@ def check_command(command: str) -> None:
         )
 
 
+def served_name(name: str) -> str:
+    """What stands for {model}: NAME of 'openai/NAME'. SpecError where no server of --serve answers such a model."""
+    provider, _, model = name.partition("/")
+    if provider != PROVIDER or not model:
+        raise SpecError(f"--serve is for models that a server of OpenAI's protocol answers, openai/NAME; not {name!r}")
+    return model
+
+
 def flags(command: str) -> str:
     """The command as the fingerprint holds it: its fields open, of each path only the last part."""
     return _PATH.sub(lambda path: Path(path[0]).name, " ".join(shlex.split(command)))[:_LONGEST_FACT]
@@ -115,11 +123,7 @@ class Served:
     """
 
     def __init__(self, name: str, make: Callable[[str], Model], servers: Servers) -> None:
-        provider, _, self._model = name.partition("/")
-        if provider != PROVIDER or not self._model:
-            raise SpecError(
-                f"--serve is for models that a server of OpenAI's protocol answers, openai/NAME; not {name!r}"
-            )
+        self._model = served_name(name)
         self.name, self._make, self._servers = name, make, servers
 
     @property
