@@ -89,8 +89,7 @@ def test_ill_servers_fail_their_shards_alone_which_are_asked_again_alone(slurm: 
     spec = write_served(tmp_path, items, "a")
     for deed in ("dumb-0", "deadly-1"):
         (tmp_path / deed).touch()
-    words = ("--serve", command(spec), "--serve-wait", "0.1")
-    run = submit(slurm, spec, shards, *words)
+    run = submit(slurm, spec, shards, "--serve", command(spec), "--serve-wait", "0.1")
     pages = []
 
     def is_shown() -> bool:
@@ -105,7 +104,7 @@ def test_ill_servers_fail_their_shards_alone_which_are_asked_again_alone(slurm: 
     for deed in ("dumb-0", "deadly-1"):
         (tmp_path / deed).unlink()
     before = len(lines(spec, "started"))
-    submit(slurm, spec, shards, *words)
+    submit(slurm, spec, shards, "--serve", command(spec))
     ended(slurm, run)
     assert len(lines(spec, "started")) == before + 2, "the shard that is done starts no server"
     assert not servers(spec)
