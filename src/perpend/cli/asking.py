@@ -73,7 +73,7 @@ def _run_options(command: F) -> F:
 @click.option(
     "--serve",
     metavar="COMMAND",
-    help="Start this server first, stop it at the end: 'vllm serve {model} --port {port}'.",
+    help="Serve it: 'vllm serve {model} --port {port}'.",
 )
 @SERVE_WAIT
 @click.option("--durable", is_flag=True, help="Wait for the disk at every commit: a power cut costs no answer.")

@@ -35,8 +35,7 @@ SERVE_WAIT = click.option(
     metavar="MINUTES",
     type=click.FloatRange(0, min_open=True),
     default=30.0,
-    show_default=True,
-    help="How long the server of --serve may take to answer.",
+    help="Longest wait for that server. [30]",
 )
 TRUST_CODE = click.option(
     "--trust-code", is_flag=True, help="Run the Python files in the run's folder, after checking their digests."
