@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from perpend.report.derive import Derived
     from perpend.report.interactive import InteractiveRun
     from perpend.report.rank_runs import RunRanking
+    from perpend.sweep.served import ServeCommand
 
 __all__ = [
     "Audited",
@@ -118,12 +119,12 @@ def evaluate_spec(
     *,
     keeping: Keeping | None = None,
     scored: bool = True,
-    serve: str | None = None,
+    serve: ServeCommand | None = None,
     quiet: bool = False,
 ) -> tuple[Outcome, Derived | None]:
     """Ask what a RunSpec says and, unless `scored` is False, score and report. `out` holds run directories.
 
-    A shard, if `keeping` has one, is never scored. `serve` is the command that starts the server of each model.
+    A shard, if `keeping` has one, is never scored. `serve` starts a server for each model.
     """
     from perpend.sweep.asking import ask_here
 

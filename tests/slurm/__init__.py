@@ -62,7 +62,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
 SlurmctldHost={node}(127.0.0.1)
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={munge}/socket,cred_expire=10
+AuthInfo=socket={munge}/socket,cred_expire=5
 SlurmctldPort={_free_port()}
 SlurmdPort={_free_port()}
 StateSaveLocation={folder}/state
@@ -76,7 +76,7 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
-SchedulerParameters=sched_interval=2,batch_sched_delay=0
+SchedulerParameters=sched_interval=1,batch_sched_delay=0,bf_interval=1
 ReturnToService=2
 KillWait=5
 MinJobAge=3600

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -29,21 +30,19 @@ class Stub:
         self.gate = threading.Event()
         self.gate.set()
         self.close_at = -1
+        self.asked: Counter[str] = Counter()
+        """How often each question was asked."""
         self.server = Server(self._reply)
 
     def _reply(self, received: Received) -> Reply:
         if received.method == "GET":
             return Reply(b'{"object":"list","data":[{"id":"stub","owned_by":"tests"}]}')
+        self.asked[received.question] += 1
         if len(self.asked) >= self.close_at > 0:
             self.gate.clear()
             self.close_at = -1
         self.gate.wait(120)
         return openai_chat(hashlib.sha256(received.question.encode()).hexdigest()[:8])
-
-    @property
-    def asked(self) -> Counter[str]:
-        """How often each question was asked."""
-        return Counter(one.question for one in list(self.server.received) if one.method == "POST")
 
     @property
     def twice(self) -> int:
@@ -73,6 +72,15 @@ def write_run(folder: Path, server: Stub | None, items: int, name: str = "run.to
     )
     spec = folder / name
     spec.write_text(f'task = "questions"\nitems = ["items.csv"]\nname = "sweep"\n[[model]]\n{model}')
+    return spec
+
+
+def write_served(folder: Path, items: int, *models: str) -> Path:
+    """A run of so many questions, one trial each, of models for --serve; beside it server.py, which serves them."""
+    shutil.copy(Path(__file__).with_name("server.py"), folder)
+    spec = write_run(folder, None, items)
+    tables = "".join(f'[[model]]\nname = "openai/org/{name}"\nworkers = {WORKERS}\nretries = 0\n' for name in models)
+    spec.write_text(spec.read_text().partition("[[model]]")[0] + tables)
     return spec
 
 

@@ -97,7 +97,7 @@ def test_jobs_of_a_strangers_file_are_numbers_only(tmp_path: Path) -> None:
 def test_how_a_sweep_stands(tmp_path: Path) -> None:
     """Time left is at the rate of now, for shards not begun by the size of the others; or unknown, and why."""
     write_sweep(tmp_path, SWEEP)
-    assert standing(tmp_path).seconds_left() == (None, "no task has begun")
+    assert standing(tmp_path).seconds_left() == (None, "no task has asked anything yet")
     began, heard = "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:10+00:00"
     running = ShardState(1, "running", 100, 60, 0, answered_before=10, began=began, heard=heard)
     write_state(tmp_path, running)

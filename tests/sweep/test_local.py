@@ -105,6 +105,26 @@ def test_a_shard_whose_node_is_lost_goes_on_from_its_newest_copy_without_a_sweep
         assert content_digest(tmp_path / "runs" / "sweep") == digest_of_one_process(tmp_path, server, ITEMS)
 
 
+def test_a_task_that_fails_before_it_begins_is_shown_with_its_words(tmp_path: Path) -> None:
+    """As on a node whose disk is not what it should be; the second time the words are new."""
+    spec = write_run(tmp_path, None, ITEMS)
+    for name in ("first", "second"):
+        (tmp_path / name).touch()
+        call(tmp_path, "submit", spec, "--shards", SHARDS, "--scratch", tmp_path / name, "--quiet", code=4)
+        shown = call(tmp_path, "status", "runs/sweep")
+        for shard in range(1, SHARDS + 1):
+            assert f"shard {shard} failed: " in shown
+        assert str(tmp_path / name) in shown
+    call(tmp_path, *submit(spec))
+
+
+def test_more_shards_than_items_are_counted(tmp_path: Path) -> None:
+    spec = write_run(tmp_path, None, 1)
+    call(tmp_path, *submit(spec))
+    shown = call(tmp_path, "status", "runs/sweep")
+    assert f"{SHARDS} shards: {SHARDS} done.\n1 of 1 answered. Nothing is left." in shown
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     spec = write_run(tmp_path, None, 4)
     assert "no sweep was submitted here" in call(tmp_path, "status", "runs/sweep", code=5)
@@ -113,5 +133,6 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert "--api-key would be written down" in call(
         tmp_path, *submit(spec, "--serve", "vllm serve {model} --port {port} --api-key=x"), code=2
     )
+    assert "openai/NAME; not 'mock/subject'" in call(tmp_path, *submit(spec, "--serve", "vllm serve {port}"), code=2)
     call(tmp_path, "eval", spec, "--no-score", "--quiet")
     assert "holds 4 answers that no shard has" in call(tmp_path, *submit(spec), code=5)

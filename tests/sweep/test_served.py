@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,42 +15,16 @@ from click.testing import CliRunner
 from perpend.cli import cli
 from perpend.errors import SpecError
 from perpend.ledger.manifest import read_manifest
-from perpend.sweep.served import check_command, flags
-from tests.sweep import processes
-
-SERVER = r"""
-import http.server, json, os, sys, time
-port, model = int(sys.argv[1]), sys.argv[2]
-if "--broken" in sys.argv:
-    sys.exit("no such weights: " + model)
-open(sys.argv[0] + ".started", "a").write(model + "\n")
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def log_message(self, *words): pass
-    def send(self, body):
-        data = json.dumps(body).encode()
-        self.send_response(200); self.send_header("Content-Length", str(len(data))); self.end_headers()
-        self.wfile.write(data)
-    def do_GET(self):
-        bodies = {"/health": {}, "/version": {"version": "9.1"}, "/v1/models": {"data": [{"id": model}]}}
-        self.send(bodies[self.path]) if self.path in bodies else self.send_error(404)
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        message = {"role": "assistant", "content": model + ": " + body["messages"][-1]["content"]}
-        self.send({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": {}})
-http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
-"""
+from perpend.ledger.store import Store
+from perpend.sweep import keeper
+from perpend.sweep.served import _claimed_port, check_command, flags
+from tests.sweep import WORKERS, call, environment, processes, started, until, write_served
 
 
 @pytest.fixture
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "server.py").write_text(SERVER)
-    (tmp_path / "items.csv").write_text("id,prompt,target\n" + "".join(f"i{n},{n}?,{n}\n" for n in range(6)))
-    models = "".join(f'[[model]]\nname = "openai/org/{name}"\n' for name in ("a", "b"))
-    path = tmp_path / "run.toml"
-    path.write_text(f'task = "questions"\nitems = ["items.csv"]\nname = "served"\n{models}')
-    return path
+    return write_served(tmp_path, 6, "a", "b")
 
 
 def command(spec: Path, *more: str) -> str:
@@ -57,7 +34,7 @@ def command(spec: Path, *more: str) -> str:
 def test_each_model_is_asked_at_its_own_server_which_is_gone_afterwards(spec: Path) -> None:
     done = CliRunner().invoke(cli, ["eval", str(spec), "--serve", command(spec, "--dtype=half"), "--no-score"])
     assert done.exit_code == 0, done.output
-    manifest = read_manifest(Path("runs/served"))
+    manifest = read_manifest(Path("runs/sweep"))
     for facts, name in zip(manifest.models, ("org/a", "org/b"), strict=True):
         assert facts.fingerprint["model"] == name
         assert facts.fingerprint["server"] == f"{Path(sys.executable).name} 9.1"
@@ -83,9 +60,9 @@ def test_a_shard_starts_no_server_for_a_model_that_it_does_not_ask(spec: Path) -
             cli, ["eval", str(spec), "--shard", shard, "--serve", command(spec, "--x"), "--quiet"]
         )
         assert done.exit_code == 0, done.output + str(done.exception)
-    started = (spec.parent / "server.py.started").read_text().split()
-    assert started == ["org/a", "org/b", "org/a", "org/b"], "two for the manifest, one for each shard"
-    manifests = {path.read_bytes() for path in Path("runs/served/shards").rglob("manifest.json")}
+    models = [line.split()[0] for line in (spec.parent / "started").read_text().splitlines()]
+    assert models == ["org/a", "org/b", "org/a", "org/b"], "two for the manifest, one for each shard"
+    manifests = {path.read_bytes() for path in Path("runs/sweep/shards").rglob("manifest.json")}
     assert len(manifests) == 1
 
 
@@ -93,6 +70,99 @@ def test_a_server_that_ends_says_why(spec: Path) -> None:
     done = CliRunner().invoke(cli, ["eval", str(spec), "--serve", command(spec, "--broken")])
     assert "no such weights: org/a" in str(done.exception)
     assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize("items", [3, 60])
+def test_a_server_that_dies_while_it_is_asked_says_why_and_the_same_command_resumes(spec: Path, items: int) -> None:
+    """With few items nobody tries to reach it again, with many all do."""
+    write_served(spec.parent, items, "a", "b")
+    (spec.parent / "deadly-0").touch()
+    words = ["eval", str(spec), "--no-score", "--serve", command(spec)]
+    error = str(CliRunner().invoke(cli, words).exception)
+    for part in ("ended with exit code 3 while it was asked", "The same command again", "\n  out of memory"):
+        assert part in error
+    (spec.parent / "deadly-0").unlink()
+    assert CliRunner().invoke(cli, words).exit_code == 0
+    with Store.open(Path("runs/sweep/run.db")) as store:
+        assert store.responses() == items * 2, "what it did not answer is no failure of a trial"
+
+
+def test_a_server_that_never_answers_is_given_up(spec: Path) -> None:
+    (spec.parent / "dumb-0").touch()
+    done = CliRunner().invoke(cli, ["eval", str(spec), "--serve", command(spec), "--serve-wait", "0.01"])
+    assert "did not answer within 0.01 minutes. Allow it more with --serve-wait" in str(done.exception)
+    assert "It said nothing" in str(done.exception)
+    assert not processes(str(spec.parent / "server.py"))
+
+
+@pytest.mark.parametrize("shell", ["setsid -w {}; true", "(setsid {} &); sleep 1000"])
+def test_a_server_behind_a_shell_in_a_session_of_its_own_ends_with_a_task_that_is_killed(
+    spec: Path, shell: str
+) -> None:
+    (spec.parent / "gate").touch()
+    shell = f"bash -c '{shell.replace('{}', command(spec))}'"
+    with started(spec.parent, "eval", spec, "--quiet", "--serve", shell) as task:
+        until(lambda: len(asked(spec)) == WORKERS)
+        assert processes(str(spec.parent / "server.py"))
+        task.kill()
+        until(lambda: not processes(str(spec.parent / "server.py")))
+
+
+def test_a_server_whose_keeper_is_killed_ends_with_its_task(spec: Path) -> None:
+    (spec.parent / "gate").touch()
+    with started(spec.parent, "eval", spec, "--quiet", "--serve", command(spec)) as task:
+        until(lambda: len(asked(spec)) == WORKERS)
+        for pid in processes(keeper.__file__, str(spec.parent / "server.py")):
+            os.kill(pid, signal.SIGKILL)
+        (spec.parent / "gate").unlink()
+        task.communicate()
+    assert not processes(str(spec.parent / "server.py"))
+
+
+def test_what_does_not_end_when_it_is_asked_to_is_killed(tmp_path: Path) -> None:
+    shell = f"trap '' TERM; cd {tmp_path}; echo ready; while true; do sleep 0.1; done"
+    program = (
+        "import os, sys; from perpend.sweep import keeper; keeper.GRACE_S = 0.3;"
+        " sys.exit(keeper.keep(os.getppid(), ['/bin/sh', '-c', sys.argv[1]]))"
+    )
+    words = [sys.executable, "-c", program, shell]
+    with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.terminate()
+        assert process.wait() == 128 + signal.SIGKILL
+    assert not processes(shell)
+
+
+def test_two_servers_of_a_machine_never_have_one_port() -> None:
+    """Neither listens yet when the other's is chosen."""
+    (first, claim), (second, other) = _claimed_port(), _claimed_port()
+    with claim, other:
+        assert first != second
+    again, claim = _claimed_port()
+    with claim:
+        assert again == first
+
+
+def test_a_program_that_is_not_there_fails_its_shards_which_are_asked_again_when_it_is(spec: Path) -> None:
+    program = spec.parent / "serve"
+    words = ("submit", spec, "--shards", 2, "--scratch", spec.parent / "scratch", "--quiet", "--no-score", "--serve")
+    program.write_text(f"#!/bin/sh\nexec {command(spec).replace('{port} {model}', '$@')}\n")
+    write_served(spec.parent, 6, "a")
+    call(spec.parent, *words, f"{program} {{port}} {{model}}", code=4)
+    words_of_status = call(spec.parent, "status", "runs/sweep")
+    for shard in (1, 2):
+        assert f"shard {shard} failed: --serve: there is no program '{program}' on this machine." in words_of_status
+    program.chmod(0o755)
+    call(spec.parent, *words, f"{program} {{port}} {{model}}")
+    assert sorted(asked(spec)) == sorted(set(asked(spec)))
+    assert len(asked(spec)) == 6
+
+
+def asked(spec: Path) -> list[str]:
+    """Every question that a server of the run was asked."""
+    notes = spec.parent / "asked"
+    return notes.read_text().splitlines() if notes.exists() else []
 
 
 def test_what_no_fingerprint_may_hold_is_refused_or_left_out() -> None:
@@ -106,9 +176,25 @@ def test_what_no_fingerprint_may_hold_is_refused_or_left_out() -> None:
         with pytest.raises(SpecError):
             check_command(text)
     check_command("""vllm serve {model} --port {port} --override '{"temperature": 0}' --max-num-batched-tokens 9""")
-    assert flags("/opt/bin/serve {model} --port={port} --download-dir=/home/me/w $HOME/x") == (
-        "serve {model} --port={port} --download-dir=w x"
-    )
+    for line, kept in (
+        (
+            "/opt/bin/serve {model} --port={port} --download-dir=/home/me/w/ $HOME/x",
+            "serve {model} --port={port} --download-dir=w x",
+        ),
+        (
+            "bash -c '. ~/env; cd ../me && exec /opt/v/bin/vllm serve {model} --port {port}'",
+            "bash -c . env; cd me && exec vllm serve {model} --port {port}",
+        ),
+        (
+            "x {port} -v /data/me:/w/cache --url=http://a.b/c/d --lora org/a=${HOME}/l",
+            "x {port} -v me:cache --url=http://a.b/c/d --lora org/a=l",
+        ),
+        (
+            """x {port} --override '{"cache": "/home/me/c", "ratio": "1/2"}'""",
+            'x {port} --override {"cache": "c", "ratio": "1/2"}',
+        ),
+    ):
+        assert flags(line) == kept
 
 
 def test_a_model_that_is_no_server_is_refused(spec: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from perpend.canon import JSON, pretty, write_atomic
-from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_fields, print_headline
+from perpend.cli.group import AS_JSON, PATH, QUIET, SERVE_WAIT, TRUST_CODE, group, print_fields, print_headline
 from perpend.errors import ModelError
 from perpend.inert import one_line, say, say_page
 
@@ -73,8 +73,9 @@ def _run_options(command: F) -> F:
 @click.option(
     "--serve",
     metavar="COMMAND",
-    help="Start this server first, stop it at the end: 'vllm serve {model} --port {port}'.",
+    help="Serve it: 'vllm serve {model} --port {port}'.",
 )
+@SERVE_WAIT
 @click.option("--durable", is_flag=True, help="Wait for the disk at every commit: a power cut costs no answer.")
 @click.option("--accept-loss", is_flag=True, help="Resume although answers are missing that were kept; ask them again.")
 @QUIET
@@ -87,6 +88,7 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     shard: str | None,
     scratch: Path | None,
     serve: str | None,
+    serve_wait: float,
     durable: bool,
     accept_loss: bool,
     quiet: bool,
@@ -108,6 +110,7 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     from perpend.ask.runner import Keeping
     from perpend.ledger.shards import parse_shard
     from perpend.spec.runspec import spec_with_flags
+    from perpend.sweep.served import ServeCommand
 
     if scratch is not None and shard is None:
         raise click.UsageError("--scratch is for one part of a run: give --shard K/N, too")
@@ -117,9 +120,10 @@ def eval_(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     if dry_run:
         print_preview(preview(spec, out), as_json=as_json, quiet=quiet)
         return
+    serving = None if serve is None else ServeCommand(serve, serve_wait)
     keeping = Keeping(durable, accept_loss, None if shard is None else parse_shard(shard), scratch)
     outcome, derived = evaluate_spec(
-        spec, out, keeping=keeping, scored=not no_score, serve=serve, quiet=quiet or as_json
+        spec, out, keeping=keeping, scored=not no_score, serve=serving, quiet=quiet or as_json
     )
     if derived is not None and not as_json and not quiet:
         print_headline(derived)

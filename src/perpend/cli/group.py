@@ -30,6 +30,13 @@ class UserPath(click.Path):
 PATH = UserPath(path_type=Path)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 QUIET = click.option("--quiet", is_flag=True, help="Print errors only.")
+SERVE_WAIT = click.option(
+    "--serve-wait",
+    metavar="MINUTES",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    help="Longest wait for that server. [30]",
+)
 TRUST_CODE = click.option(
     "--trust-code", is_flag=True, help="Run the Python files in the run's folder, after checking their digests."
 )

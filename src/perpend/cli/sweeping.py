@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perpend.canon import JSON, pretty
-from perpend.cli.group import AS_JSON, PATH, QUIET, group
+from perpend.cli.group import AS_JSON, PATH, QUIET, SERVE_WAIT, group
 from perpend.errors import ModelError
 from perpend.inert import say, say_page
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("--partition", help="Partition of the cluster.")
 @click.option("--setup", multiple=True, metavar="LINE", help="Line of shell before the command; repeat for several.")
 @click.option("--serve", metavar="COMMAND", help="Start this server for each task: 'vllm serve {model} --port {port}'.")
+@SERVE_WAIT
 @click.option("--scratch", type=PATH, help="Disk of the node for a shard while it is asked. [$TMPDIR]")
 @click.option("--max-usd", type=float, help="Stop after spending this many USD, all shards together.")
 @click.option("--max-requests", type=int, help="Stop after this many requests, all shards together.")
@@ -53,6 +54,7 @@ def submit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
     partition: str | None,
     setup: tuple[str, ...],
     serve: str | None,
+    serve_wait: float,
     scratch: Path | None,
     max_usd: float | None,
     max_requests: int | None,
@@ -94,6 +96,7 @@ def submit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
         partition,
         not no_score,
         "\n".join(setup),
+        serve_wait,
     )
     if printed:
         run, files = print_files(spec, sweep)
@@ -129,6 +132,7 @@ def _submitted(run: Path, ids: list[str], *, as_json: bool, quiet: bool) -> None
             say(f"Submitted as job{'s' * (len(ids) > 1)} {', '.join(ids)}; the last merges the shards.")
         else:
             say("Nothing to submit: every shard is done or in the queue.")
+            say(f"If the job that merges them was cancelled: perpend merge {shlex.quote(str(run))}")
         say(f"How it stands: perpend status {shlex.quote(str(run))}")
 
 
@@ -184,7 +188,7 @@ def _print_standing(seen: SweepStanding, *, as_json: bool, quiet: bool) -> None:
     states = ", ".join(f"{count} {state}" for state, count in counted(list(seen.shards)))
     say(f"{seen.sweep.shards} shard{'s' * (seen.sweep.shards > 1)}: {states}." + " Cancelled." * seen.cancelled)
     failed = f", {body['failed']:,} failed" if body["failed"] else ""
-    unknown = sum(not one.planned for one in seen.shards)
+    unknown = sum(not one.is_counted for one in seen.shards)
     begun = f" ({unknown} shard{'s' * (unknown > 1)} not counted yet)" * bool(unknown)
     say(f"{body['answered']:,} of {body['planned']:,} answered{failed}{begun}. {_pace(seen)}.")
     for one in [one for one in seen.shards if one.state in ("failed", "stopped")][:20]:

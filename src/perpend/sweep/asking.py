@@ -19,7 +19,7 @@ from perpend.spec.model import Answers, Budget, Model
 from perpend.spec.runspec import ModelSpec, RunSpec, spec_with_flags
 from perpend.sweep.command import scratch
 from perpend.sweep.facts import Sweep, folder
-from perpend.sweep.served import Served, Servers
+from perpend.sweep.served import ServeCommand, Served, Servers
 from perpend.sweep.task import ask_shard
 from perpend.types import Request
 
@@ -34,8 +34,13 @@ def spec_of(sweep: Sweep) -> RunSpec:
     return spec_with_flags(Path(sweep.spec), {"name": sweep.name})
 
 
+def serving(sweep: Sweep) -> ServeCommand | None:
+    """How each task serves its models; None where it starts no server."""
+    return None if sweep.serve is None else ServeCommand(sweep.serve, sweep.serve_minutes)
+
+
 @contextmanager
-def models_of(spec: RunSpec, task: Task, serve: str | None, log: Callable[[], Path]) -> Iterator[list[Model]]:
+def models_of(spec: RunSpec, task: Task, serve: ServeCommand | None, log: Callable[[], Path]) -> Iterator[list[Model]]:
     """The models of a spec. With `serve` each is asked at a server that is started when it is needed first."""
     if serve is None:
         yield [_made(model, spec, task) for model in spec.models]
@@ -52,7 +57,9 @@ def _at(model: ModelSpec, spec: RunSpec, task: Task, url: str) -> Model:
     return make_model(model.name, {**model.options, "base_url": url}, *answer_key(spec, task))
 
 
-def ask_here(spec: RunSpec, task: Task, out: Path, keeping: Keeping, *, serve: str | None, quiet: bool) -> Outcome:
+def ask_here(
+    spec: RunSpec, task: Task, out: Path, keeping: Keeping, *, serve: ServeCommand | None, quiet: bool
+) -> Outcome:
     """Ask a run, or the shard of it that `keeping` names, in this process; `serve` starts a server for each model."""
     # The models first: a name that is of none is refused before the run, whose name is made of it, has a folder.
     with models_of(spec, task, serve, lambda: _log(run_of(spec, out), keeping)) as models:
@@ -117,5 +124,5 @@ def begin(run: Path, sweep: Sweep) -> None:
     spec = spec_of(sweep)
     task = task_of(spec)
     log = scratch(run, sweep) / "server-first.log"
-    with models_of(spec, task, sweep.serve, lambda: log) as models:
+    with models_of(spec, task, serving(sweep), lambda: log) as models:
         begin_shards(spec, task, models, run.parent, Shard(1, sweep.shards))

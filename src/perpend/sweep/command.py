@@ -8,14 +8,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from perpend.sweep.facts import Sweep, is_cancelled, read_state
+from perpend.sweep.facts import Sweep, is_cancelled, read_state, write_state
 
 EXIT_INTERRUPTED = 130
 TRIES = 3
 _LOOK_S = 0.1
+_LONGEST_WORDS = 500
+# In the child, before it becomes the command: SIGTERM when its parent dies, after which it would be out of sight of
+# every engine, and go on. The last line is for a parent that was faster.
+_BEFORE = (
+    "import ctypes, os, signal, sys; ctypes.CDLL(None).prctl(1, signal.SIGTERM);"
+    f" os.getppid() == int(sys.argv[1]) or sys.exit({EXIT_INTERRUPTED}); os.execv(sys.argv[2], sys.argv[2:])"
+)
 
 
 def shard_command(run: Path, sweep: Sweep, shard: int | str) -> list[str]:
@@ -23,7 +30,7 @@ def shard_command(run: Path, sweep: Sweep, shard: int | str) -> list[str]:
     words = ["eval", sweep.spec, "--out", sweep.out, "--shard", f"{shard}/{sweep.shards}"]
     words += ["--name", sweep.name] if sweep.name else []
     words += ["--scratch", str(scratch(run, sweep))]
-    words += ["--serve", sweep.serve] if sweep.serve else []
+    words += ["--serve", sweep.serve, "--serve-wait", f"{sweep.serve_minutes:g}"] if sweep.serve else []
     return [*_perpend(), *words, "--quiet"]
 
 
@@ -49,30 +56,41 @@ class Child:
     """The process that asks a shard."""
 
     def __init__(self, run: Path, sweep: Sweep, shard: int) -> None:
-        log = run / "sweep" / "logs" / f"{shard:04d}.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
+        self._log = run / "sweep" / "logs" / f"{shard:04d}.log"
+        self._log.parent.mkdir(parents=True, exist_ok=True)
         self.run, self.shard, self.tries = run, shard, 1
-        self._start = self._starter(shard_command(run, sweep, shard), log)
+        self._words = shard_command(run, sweep, shard)
         self._process = self._start()
 
-    @staticmethod
-    def _starter(words: list[str], log: Path) -> Callable[[], subprocess.Popen[bytes]]:
-        def start() -> subprocess.Popen[bytes]:
-            with log.open("ab") as file:
-                return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file)  # noqa: S603  ours
-
-        return start
+    def _start(self) -> subprocess.Popen[bytes]:
+        ends_with_us = [sys.executable, "-I", "-c", _BEFORE, str(os.getpid())] if sys.platform == "linux" else []
+        with self._log.open("ab") as file:
+            self._log_start, self._before = file.tell(), read_state(self.run, self.shard)
+            return subprocess.Popen(  # noqa: S603  ours
+                [*ends_with_us, *self._words], stdin=subprocess.DEVNULL, stdout=file, stderr=file
+            )
 
     def poll(self) -> int | None:
         """Its exit code; None while it runs. One that failed or was killed is started again, a few times."""
         code = self._process.poll()
-        if code in (None, 0, EXIT_INTERRUPTED) or self.tries >= TRIES or is_cancelled(self.run):
+        if code in (None, 0, EXIT_INTERRUPTED):
             return code
-        if read_state(self.run, self.shard).state in ("done", "stopped"):  # it ended in order: its budget is spent
+        state = read_state(self.run, self.shard)
+        if state.state in ("done", "stopped"):  # it ended in order: its budget is spent
             return code
-        self.tries += 1
-        self._process = self._start()
-        return None
+        if self.tries < TRIES and not is_cancelled(self.run):
+            self.tries += 1
+            self._process = self._start()
+            return None
+        if state.state != "failed" or state == self._before:  # it ended before it could say why
+            why = self._last_words() or f"its process ended with exit code {code}"
+            write_state(self.run, replace(state, state="failed", why=why))
+        return code
+
+    def _last_words(self) -> str:
+        with self._log.open("rb") as file:
+            file.seek(self._log_start)
+            return file.read()[-_LONGEST_WORDS:].decode(errors="replace").strip().removeprefix("error: ")
 
     def wait(self, seconds: float | None = None) -> int | None:
         """Its exit code, as soon as it ends; None where it does not within `seconds`."""

@@ -49,6 +49,8 @@ class Sweep:
     """Whether the merged run is scored and reported on."""
     setup: str = ""
     """Lines of shell before the command, one below the other."""
+    serve_minutes: float = 30.0
+    """How long a server may take to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,11 @@ class ShardState:
     def left(self) -> int:
         """Trials that have no answer and no failure yet."""
         return self.planned - self.answered - self.failed
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its trials are known; of more shards than items some are done with none."""
+        return self.planned > 0 or self.state == "done"
 
     @property
     def goes_on(self) -> bool:

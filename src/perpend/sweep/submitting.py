@@ -29,7 +29,7 @@ from perpend.sweep.facts import (
     write_state,
     write_sweep,
 )
-from perpend.sweep.served import check_command
+from perpend.sweep.served import check_command, served_name
 from perpend.sweep.task import BEAT_S
 
 SILENT_S = 12 * BEAT_S
@@ -69,6 +69,8 @@ def prepare(spec: RunSpec, sweep: Sweep) -> tuple[Path, list[int]]:
         raise SpecError("a run with stop_when looks at all answers together, so it cannot be asked in shards")
     if sweep.serve is not None:
         check_command(sweep.serve)
+        for model in spec.models:
+            served_name(model.name)
     run = run_of(spec, Path(sweep.out))
     before = read_sweep(run)
     if before is not None and before.shards != sweep.shards:
@@ -144,10 +146,10 @@ class SweepStanding:
     def seconds_left(self) -> tuple[float | None, str]:
         """Seconds until the last trial at today's rate; None with the reason where nobody can say."""
         left = sum(one.left for one in self.shards)
-        unknown = sum(one.planned == 0 for one in self.shards)
-        begun = [one.planned for one in self.shards if one.planned]
+        unknown = sum(not one.is_counted for one in self.shards)
+        begun = [one.planned for one in self.shards if one.is_counted]
         if unknown and not begun:
-            return None, "no task has begun"
+            return None, "no task has asked anything yet"
         left += unknown * (sum(begun) // max(1, len(begun)))
         if not left:
             return 0.0, ""
