@@ -9,15 +9,14 @@
 
 The run is a conformity sweep of six simulated variants at six temperatures: 11 scores a trial. Each verb is the command
 that a user types, in a process of its own. Processor time and memory are those of the process and of all that it
-started: memory is the largest sum of what they held at one time, looked at twenty times a second; pages that they share
-count for each. `us_per_trial` is processor time.
+started: memory is the largest sum of what they held at one time, looked at ten times a second; a page that several hold
+is counted once. `us_per_trial` is processor time.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import resource
 import shutil
@@ -80,20 +79,20 @@ def family(root: int) -> list[int]:
         except OSError:
             continue
         children.setdefault(int(fields[1]), []).append(int(folder.name))
-    found, left = [], [root]
+    members, left = [], [root]
     while left:
-        found.append(left.pop())
-        left += children.get(found[-1], [])
-    return found
+        members.append(left.pop())
+        left += children.get(members[-1], [])
+    return members
 
 
-def resident(process: int) -> int:
-    """The bytes that a process holds in memory; 0 when it is gone."""
+def memory(process: int) -> int:
+    """The bytes that a process holds in memory, of those that n processes share an n-th; 0 when it is gone."""
     try:
-        pages = Path(f"/proc/{process}/statm").read_text(encoding="utf-8").split()[1]
-    except (OSError, IndexError):
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8").splitlines()
+    except OSError:
         return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def measured(verb: str, trials: int, commands: list[list[str]]) -> Step:
@@ -104,8 +103,8 @@ def measured(verb: str, trials: int, commands: list[list[str]]) -> Step:
 
     def watch() -> None:
         nonlocal peak
-        while not ended.wait(0.05):
-            peak = max(peak, sum(resident(one) for process in running for one in family(process.pid)))
+        while not ended.wait(0.1):
+            peak = max(peak, sum(memory(one) for process in running for one in family(process.pid)))
 
     watcher = threading.Thread(target=watch)
     watcher.start()

@@ -212,14 +212,15 @@ def compare(one: Job, part: _Part) -> ComparedPart:
     with Store.open(one.database) as store:
         for first, last in part.ranges:
             stored = raw_scores(store, first, last)
-            planned = set()
+            compared: list[tuple[Trial, Response | None]] = []
             for trial in store.trials(first, last):
-                planned.add(trial.trial)
                 answered = AnsweredTrial.read(trial, left.pop(trial.trial, ()), responses)
                 _compare_turns(answered, instruments, responses, second)
                 _compare_questions(answered, instruments, prompts, rendered)
-                again.compare(trial, answered.last, stored)
+                compared.append((trial, answered.last))
+            again.compare(compared, stored)
             again.read_others(stored, first, last)
+            planned = {trial.trial for trial, _ in compared}
             for name, check in scores.items():
                 for number in stored.get(name, {}).keys() - planned:
                     check.checked += 1

@@ -35,10 +35,26 @@ class ScoredAgain:
                 self._known[key] = known
         return known
 
-    def compare(self, trial: Trial, answer: Response | None, stored: RawScores) -> None:
-        """Each stored score of a trial; there is none where nothing was asked, which is an answer of None."""
+    def compare(self, answered: Sequence[tuple[Trial, Response | None]], stored: RawScores) -> None:
+        """The stored scores of some trials with their answers; None is no answer: nothing was asked, nothing is scored.
+
+        Scorer by scorer where all are the same, as a million mostly are; else trial by trial.
+        """
+        now = {trial.trial: self._verdicts(trial, answer) for trial, answer in answered if answer is not None}
+        for place, (name, _) in enumerate(self._scorers):
+            own = stored.get(name, {})
+            if own != {number: verdicts[place] for number, verdicts in now.items()}:
+                break
+        else:
+            self._unscored.checked += len(now) * len(self._scorers)
+            for name, _ in self._scorers:
+                self._checks[name].checked += len(now)
+            return
+        for trial, _ in answered:
+            self._compare_trial(trial, now.get(trial.trial), stored)
+
+    def _compare_trial(self, trial: Trial, verdicts: Sequence[Verdict] | None, stored: RawScores) -> None:
         number, unscored = trial.trial, self._unscored
-        verdicts = None if answer is None else self._verdicts(trial, answer)
         for place, (name, _) in enumerate(self._scorers):
             row = stored[name].get(number) if name in stored else None
             now = None if verdicts is None else verdicts[place]
@@ -50,7 +66,6 @@ class ScoredAgain:
                 continue
             check = self._checks[name]
             check.checked += 1
-            # A million rows that are the same are compared as they are stored.
             if row != now and (words := _both(_score(row, number, number), None if now is None else read_score(*now))):
                 check.miss(f"{where(trial)}: {words}")
                 check.note = check.note or (
