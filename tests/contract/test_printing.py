@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from perpend.cli import chaosbench, cli
 from perpend.cli.command import run
 from perpend.errors import DataError, PerpendError
 from perpend.inert import InertStream, fenced, guard_output, markdown, one_line, plain, say, say_page, terminal
+from perpend.sweep import keeper
 from tests.conftest import ROOT
 from tests.floors import MODULES, SOURCE
 
@@ -33,7 +35,9 @@ MAY_PRINT = {
     "inert.py": "it is the one way",
     "proof/verify.py": "it runs without perpend, and shows names by ascii()",
 }
-MAY_NAME_STREAMS = {"cli/command.py", "inert.py", "ask/progress.py", "proof/verify.py"}
+ALONE = {"proof/verify.py", "sweep/keeper.py"}
+"""Programs that run without perpend, and show names by ascii()."""
+MAY_NAME_STREAMS = {"cli/command.py", "inert.py", "ask/progress.py", *ALONE}
 anything = st.text(st.characters(codec=None, exclude_categories=()))
 
 
@@ -78,8 +82,16 @@ def test_every_program_of_ours_guards_its_output() -> None:
     programs = {SOURCE.parent / f"{entry.partition(':')[0].replace('.', '/')}" for entry in scripts.values()}
     files = {folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py") for folder in programs}
     started = {path for path in MODULES if 'if __name__ == "__main__"' in path.read_text(encoding="utf-8")}
-    for path in (files | started) - {SOURCE / "proof/verify.py"}:
+    for path in (files | started) - {SOURCE / name for name in ALONE}:
         assert names_used(path) & {"run()", "guard_output()"}, f"{path.name} starts a program without a guard"
+
+
+def test_the_keeper_of_a_server_shows_a_program_that_is_not_there_inertly() -> None:
+    words = [sys.executable, "-I", keeper.__file__, str(os.getpid()), f"/nowhere/{HOSTILE[:6]}\u202e\u2028x"]
+    ended = subprocess.run(words, capture_output=True, check=False, timeout=60)
+    assert ended.returncode == 126
+    assert "No such file" in ended.stderr.decode()
+    assert harmless(ended.stderr.decode())
 
 
 @given(anything)

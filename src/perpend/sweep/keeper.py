@@ -47,7 +47,7 @@ def _become(words: list[str]) -> None:
     try:
         os.execv(words[0], words)  # noqa: S606  the user's own command, split without a shell
     except OSError as error:
-        sys.stderr.write(f"{words[0]}: {error.strerror}\n")
+        sys.stderr.write(f"{ascii(words[0])[1:-1]}: {error.strerror}\n")  # as `inert` would; this imports none of ours
         sys.stderr.flush()
     os._exit(126)
 
