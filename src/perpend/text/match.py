@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import itemgetter
 from typing import Literal, NamedTuple, TypeAlias
@@ -119,15 +119,21 @@ _GAP = r"[\s\-*_'\".,:;()\[\]/—]{0,6}"
 _END = r"(?![^\W_]|[_^{]{1,2}\d)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # not slotted: the pattern is compiled once, and only where some text holds the needle
 class Form:
     """One spelling of an answer: a needle to look for, then a pattern or a number that must hold around it."""
 
     needle: str
-    pattern: re.Pattern[str] | None
+    source: str | None
+    """The pattern as text."""
     number: numbers.Quantity | None = None
     cased: bool = False
     """Whether the text must have a capital: 'US' is a country and 'us' is not."""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        """The pattern; None for a number."""
+        return None if self.source is None else re.compile(self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +187,9 @@ def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ..
     return Answer("polar" if polar is not None else kind, tuple(forms), polar, is_sentence) if forms else None
 
 
-def _whole(pattern: str) -> re.Pattern[str]:
+def _whole(pattern: str) -> str:
     """The pattern where no word goes on before it."""
-    return re.compile(r"(?<![^\W_])" + pattern)
+    return r"(?<![^\W_])" + pattern
 
 
 def _with_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
@@ -231,7 +237,7 @@ def _parts(folded: str) -> list[Form]:
     parts = [part for text in folded.split(";") for part in _maths(text)]
     if len(parts) < 2:
         return []
-    patterns = [part.pattern.pattern for part in parts if part.pattern]
+    patterns = [part.source for part in parts if part.source]
     return [Form(parts[0].needle, _whole(r"\b[^\n]{0,60}?(?<![\w.])".join(patterns)))]
 
 
