@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from perpend.errors import DataError
 from perpend.studies.logic.chaos.questions.chance import Chance
@@ -218,7 +219,7 @@ def _balanced_accuracy(features: NDArray[np.float64], labels: NDArray[np.bool_],
     folds = pytest.importorskip("sklearn.model_selection").GroupKFold(4, shuffle=True, random_state=1)
     guesses = np.zeros(len(labels), dtype=bool)
     # Threads of several test processes would wait for each other.
-    with pytest.importorskip("threadpoolctl", reason="it comes with scikit-learn").threadpool_limits(1):
+    with threadpool_limits(1):
         for seen, unseen in folds.split(features, labels, pairs):
             trees = boosting(max_iter=30, learning_rate=0.1, min_samples_leaf=8, random_state=1)
             guesses[unseen] = trees.fit(features[seen], labels[seen]).predict(features[unseen])

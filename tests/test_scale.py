@@ -25,7 +25,9 @@ import perpend as pp
 from perpend.canon import dumps
 from perpend.errors import PerpendError, SpecError, StoreError
 from perpend.ledger.digest import content_digest
+from perpend.ledger.plan import Trial
 from perpend.ledger.raw import answer_parts
+from perpend.ledger.scores import verdict_row
 from perpend.ledger.snapshot import snapshot
 from perpend.measure.processes import in_order, processes
 from perpend.measure.run import Run
@@ -35,13 +37,15 @@ from perpend.measure.table import Table
 from perpend.proof.archive import RESPONSE as RESPONSE_KEYS
 from perpend.proof.archive import _response_line
 from perpend.proof.audit import Options, audit
+from perpend.proof.audit.checks import Check
+from perpend.proof.audit.scores import ScoredAgain
 from perpend.proof.lines import read_lines, read_scores, read_trials, write_lines
 from perpend.proof.publish import publish
 from perpend.proof.restoring import restore
 from perpend.report.derive import PlainStudy, whole_metrics
 from perpend.report.export import to_polars
 from perpend.report.partitions import export_parts
-from perpend.types import Item, Response, Score, Scorer, Usage
+from perpend.types import Item, Response, Sampling, Score, Scorer, Usage
 
 SCORER = """
 from perpend.types import Scorer, Score
@@ -120,6 +124,19 @@ def test_somebody_elses_scorer_sees_every_answer(study: Path) -> None:
     assert [own[0][0] for own in verdicts[50:]] == [7.0] * 50
 
 
+def test_an_audit_does_not_take_an_item_for_another_one_of_its_id(study: Path) -> None:
+    scorer = Run(study).code.scorer("correct@3")
+    check, unscored = Check("scores of correct@3"), Check("every answer has its scores")
+    again = ScoredAgain([("correct@3", scorer)], {"correct@3": check}, unscored)
+    items = [Item("one", "What is it?", target=target, decoy="neither") for target in ("Paris", "Oslo")]
+    answer = Response("The answer is Paris.", finish="stop")
+    trials = [Trial(n, item, "control", "m", Sampling(), 0) for n, item in enumerate(items, 1)]
+    right = verdict_row(scorer.judge(items[0], answer))
+    again.compare([(trial, answer) for trial in trials], {"correct@3": {1: right, 2: right}})
+    assert (check.checked, check.differ) == (2, 1)
+    assert check.first.startswith("trial 2 ")
+
+
 def test_values_as_letters_are_the_values(study: Path, tmp_path: Path) -> None:
     """Where a trial is left out, or a value is another one, the rows are read one by one."""
     run = Run(shutil.copytree(study, tmp_path / "study"))
@@ -140,9 +157,11 @@ def test_values_as_letters_are_the_values(study: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(run.directory / "run.db")) as db:
         db.execute("PRAGMA foreign_keys=OFF")
         db.execute("UPDATE score SET trial = 10000000 WHERE scorer = 2 AND trial = 9")
+        db.execute("UPDATE score SET trial = -9000000000000000000 WHERE scorer = 3 AND trial = 9")
         db.commit()
-    with pytest.raises(StoreError, match="lost trials"):
-        Run(run.directory).table.column(scorers[2])
+    for scorer in (2, 3):  # a trial far below the first must not be counted up to it
+        with pytest.raises(StoreError, match="lost trials"):
+            Run(run.directory).table.column(scorers[scorer])
 
 
 def test_numbers_do_not_tell_how_many_threads_added_them_up(study: Path) -> None:

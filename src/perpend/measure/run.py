@@ -276,7 +276,7 @@ class _Part:
 
     def _put(self, column: Packed, trials: FloatArray | IntArray, values: FloatArray) -> None:
         if len(trials):
-            _in_plan(self.run, int(trials.max()), len(self.items))
+            _in_plan(self.run, trials, len(self.items))
             column.put(trials.astype(np.int64) + (self.first - 1), values)
 
     def put_stored(self, columns: Mapping[str, Packed], names: Sequence[str]) -> None:
@@ -287,7 +287,7 @@ class _Part:
                 bounds = score_bounds(store, stem, version)
                 if bounds is None:
                     continue
-                _in_plan(self.run, bounds[1], len(self.items))
+                _in_plan(self.run, np.array(bounds), len(self.items))
                 for part in value_blocks(store, stem, version, bounds):
                     if isinstance(part, list):
                         numbers: FloatArray = np.fromiter(chain.from_iterable(part), np.float64, 2 * len(part))
@@ -316,7 +316,7 @@ class _Part:
             rows = judged(store, list(scorers.values()))
             while batch := list(islice(rows, _STEP)):
                 trials = np.array([trial for trial, _ in batch], dtype=np.int64)
-                _in_plan(self.run, int(trials.max()), len(self.items))
+                _in_plan(self.run, trials, len(self.items))
                 for at, name in enumerate(scorers):
                     scores = [own[at] for _, own in batch]
                     values = [np.nan if score.value is None else score.value for score in scores]
@@ -361,14 +361,16 @@ def _answers(run: Run, n: int) -> Answers:
     answered, empty, ms = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), np.full(n, np.nan)
     with run.open() as store:
         for rows in blank_batches(store):
-            trials = np.fromiter((row[0] for row in rows), np.int64, len(rows)) - 1
-            _in_plan(run, int(trials.max()) + 1, n)
+            numbers = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+            _in_plan(run, numbers, n)
+            trials = numbers - 1
             answered[trials] = True
             empty[trials] = [text is not None and not str(text).strip() for _, text, _ in rows]
             ms[trials] = [taken if isinstance(taken, float) else np.nan for _, _, taken in rows]
     return Answers(answered, empty, ms)
 
 
-def _in_plan(run: Run, trial: int, n: int) -> None:
-    if trial > n:
+def _in_plan(run: Run, trials: FloatArray | IntArray, n: int) -> None:
+    """A trial that is none of the n, which are numbered from 1, is a StoreError."""
+    if trials.min() < 1 or trials.max() > n:
         raise StoreError(f"{run.directory}: the plan has lost trials; 'perpend audit' says which")

@@ -281,11 +281,8 @@ class Column:
         from perpend.stats.cautions import same_again
         from perpend.stats.proportions import proportion
 
-        chosen, items, whom = (
-            np.flatnonzero(self.mask),
-            self.table.codes["item"],
-            Population(weights, strata, shares or {}),
-        )
+        chosen, items = np.flatnonzero(self.mask), self.table.codes["item"]
+        whom = Population(weights, strata, shares or {})
         whom.check(self.table.items, items[chosen])
         rows = self._scored(chosen)
         unscored = len(chosen) - len(rows)

@@ -104,10 +104,10 @@ def _rebuild(folder: Path, plan: Mapping[str, JSON], path: Path, progress: Progr
 
 @dataclass(slots=True)
 class Lines:
-    """The lines of a file that were read, of which each was canonical: their number, and whether they are verbatim.
+    """How many canonical lines of a file were read, and whether all are verbatim.
 
-    They are where each stands in the order in which it would be written, once, and holds nothing that the table keeps
-    otherwise: an integer where a column holds floats, a null, -0.0, which SQLite keeps as 0.0.
+    Verbatim lines come in the order in which they would be written, each once. They hold nothing that the table would
+    change: no integer in a column of floats, no null, and no -0.0, which SQLite stores as 0.0.
     """
 
     count: int = 0

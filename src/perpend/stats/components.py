@@ -30,9 +30,9 @@ Variances: TypeAlias = dict[str, float | None]
 Replicates: TypeAlias = dict[str, FloatArray]
 """Variances by name, one for each item or group that was left out; NaN where undefined."""
 
-# Up to so many items are left out one after the other, beyond it in groups.
+# Up to 2,000 items are left out one by one; more than that, in 100 groups.
 _JACKKNIFED, _GROUPS = 2000, 100
-# From so many items on, jackknife intervals need no caution.
+# With this many items or more, jackknife intervals need no caution.
 _PLENTY = 200
 
 
@@ -264,7 +264,7 @@ def jackknifed(without_each: FloatArray, level: float) -> tuple[float, float] | 
 
 
 def _upper_chi_square(df: float, level: float) -> float:
-    """The upper end of a variance of 1 that is known with so many degrees of freedom."""
+    """The upper end of a variance of 1 that is known with `df` degrees of freedom."""
     from scipy.special import chdtri
 
     return df / float(chdtri(df, 0.5 + level / 2.0))
@@ -288,7 +288,7 @@ def _of_conditions(cells: _Cells, whole: Variances, place: _Place) -> Estimate:
 def expected_se(
     components: Components, items: int, repeats: int = 1, *, conditions: int | None = None, paired: bool = False
 ) -> Estimate:
-    """The standard error of the mean with so many items, each asked so many times under each condition.
+    """The standard error of the mean of `items` items, each asked `repeats` times under each condition.
 
     √(item / I + item × condition / (I C) + sampling / (I C R)). The conditions are those
     of the pilot; give another number if they are drawn from many, and condition / C is added. `also` has the part that
@@ -352,7 +352,7 @@ def of_one_item(pilot: Components, *, paired: bool, repeats: int | None) -> tupl
 
 
 def ends_of_one_item(pilot: Components, *, paired: bool, repeats: int) -> tuple[float, float] | str:
-    """What the variance of one item with so many repeats is multiplied by for the ends of its interval; or why not.
+    """What the variance of one item is multiplied by for the ends of its interval, given its repeats; or why not.
 
     Jackknifed over the pilot's items. Parts that come out below 0 count as they are here, so that their spread counts.
     """

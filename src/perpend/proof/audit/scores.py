@@ -10,7 +10,7 @@ from perpend.ledger.raw import RawScore, RawScores
 from perpend.ledger.scores import Verdict, verdict_row
 from perpend.measure.scoring import is_packaged
 from perpend.proof.audit.checks import Check, first_difference, where
-from perpend.types import Response, Score, Scorer
+from perpend.types import Item, Response, Score, Scorer
 
 
 class ScoredAgain:
@@ -22,18 +22,17 @@ class ScoredAgain:
     def __init__(self, scorers: Sequence[tuple[str, Scorer]], checks: Mapping[str, Check], unscored: Check) -> None:
         self._scorers = scorers
         self._once = all(is_packaged(scorer) for _, scorer in scorers)
-        self._known: dict[tuple[object, ...], list[Verdict]] = {}
+        self._known: dict[tuple[object, ...], tuple[Item, list[Verdict]]] = {}
         self._checks, self._unscored = checks, unscored
 
     def _verdicts(self, trial: Trial, answer: Response) -> list[Verdict]:
         # All of a response but the time that it took, and not the key that scoring uses: this is to see its faults.
         key = (trial.item.id, answer.text, answer.error, answer.choice_logprobs, answer.finish, answer.usage)
-        known = self._known.get(key) if self._once else None
-        if known is None:
-            known = [verdict_row(scorer.judge(trial.item, answer)) for _, scorer in self._scorers]
-            if self._once:
-                self._known[key] = known
-        return known
+        item, verdicts = self._known.get(key, (None, []))
+        if item != trial.item or not self._once:  # a forger may give two items one id
+            verdicts = [verdict_row(scorer.judge(trial.item, answer)) for _, scorer in self._scorers]
+            self._known[key] = trial.item, verdicts
+        return verdicts
 
     def compare(self, answered: Sequence[tuple[Trial, Response | None]], stored: RawScores) -> None:
         """The stored scores of some trials with their answers; None is no answer: nothing was asked, nothing is scored.
