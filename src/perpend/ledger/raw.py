@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from perpend.ledger.blocks import item_blocks
 from perpend.ledger.plan import whole
 from perpend.ledger.store import Store
 
@@ -17,14 +18,15 @@ RawScores: TypeAlias = dict[str, dict[int, RawScore]]
 Batches: TypeAlias = Iterator[list[tuple[object, ...]]]
 """Rows in lists: a million of them are read faster so."""
 _ANSWERS = (
-    "SELECT i.body, t.trial, t.item, r.text, r.error, r.logprobs, r.finish, r.usage, r.ms"
-    " FROM trial t JOIN item i USING (item) JOIN response r ON r.trial = t.trial"
+    "SELECT t.trial, t.item, r.text, r.error, r.logprobs, r.finish, r.usage, r.ms"
+    " FROM trial t JOIN response r ON r.trial = t.trial WHERE t.trial BETWEEN ? AND ?"
 )
 _THE_ANSWER = (
-    " WHERE r.rowid = coalesce("
+    " AND r.rowid = coalesce("
     " (SELECT rowid FROM response WHERE trial = t.trial AND text IS NOT NULL ORDER BY turn DESC, attempt LIMIT 1),"
     " (SELECT rowid FROM response WHERE trial = t.trial ORDER BY turn DESC, attempt DESC LIMIT 1))"
 )
+_BODY = "SELECT body FROM item WHERE item = ?"
 _BLANK = (
     "SELECT r.trial, CASE WHEN r.text GLOB '[!-~]*' THEN NULL ELSE r.text END, r.ms FROM response r"
     " WHERE r.text IS NOT NULL"
@@ -53,10 +55,13 @@ def asked_once(store: Store) -> bool:
 
 
 def answer_parts(store: Store, size: int) -> Iterator[AnswerPart]:
-    """The answers that `Store.answers` gives, in the same order, as raw rows in parts."""
-    sql = _ANSWERS if asked_once(store) else _ANSWERS + _THE_ANSWER
-    for rows in store.batches(sql + " ORDER BY t.trial", size=size):
-        yield {row[2]: str(row[0]) for row in rows}, [row[1:] for row in rows]
+    """The answers that `Store.answers` gives, as raw rows, in parts that keep those to an item together."""
+    sql = (_ANSWERS if asked_once(store) else _ANSWERS + _THE_ANSWER) + " ORDER BY t.trial"
+    for ranges in item_blocks(store, last_trial(store), size):
+        rows = [row for first, last in ranges for row in store.query(sql, first, last)]
+        numbers = dict.fromkeys(row[1] for row in rows)
+        bodies = {number: str(own[0][0]) for number in numbers if (own := store.query(_BODY, number))}
+        yield bodies, rows if len(bodies) == len(numbers) else [row for row in rows if row[1] in bodies]
 
 
 def blank_batches(store: Store) -> Batches:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,7 +14,7 @@ from perpend.errors import SpecError
 from perpend.ledger.items import stored_item
 from perpend.ledger.manifest import read_manifest
 from perpend.ledger.plan import read_response, whole
-from perpend.ledger.raw import AnswerPart, answer_parts, last_trial
+from perpend.ledger.raw import answer_parts, last_trial
 from perpend.ledger.scores import ScoreRow, Verdict, verdict_row
 from perpend.ledger.store import Store
 from perpend.measure.processes import in_order, processes
@@ -23,12 +24,14 @@ from perpend.types import Scorer
 
 ALONE = 10_000
 """Fewer trials than this are judged before a second process would have started."""
-_CHUNK = 1000
+_CHUNK = 4000
 
 Keyed: TypeAlias = tuple[Sequence[Scorer], Sequence[int]]
 """Scorers, and their numbers in the ledger."""
-JudgedPart: TypeAlias = tuple[list[tuple[int, int]], list[tuple[Verdict, ...]]]
-"""Some trials in the plan's order, each with the place of its verdicts; and verdicts, one of each scorer."""
+Placed: TypeAlias = list[tuple[int, int]]
+"""Trials, each with the place of its answer among those that are judged."""
+ToJudge: TypeAlias = tuple[dict[object, str], list[Sequence[object]]]
+"""The bodies of items by their numbers; and (item, text, error, logprobs, finish, usage, ms) of answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,40 +59,56 @@ def judges_of(
 def score_rows(
     store: Store, keyed: Keyed, judges: Judges | None, workers: int | None = None
 ) -> Iterator[list[ScoreRow]]:
-    """The scores of every trial that was asked, in parts of the plan's order; by all cores where the run is large.
+    """The scores of every trial that was asked, in parts that keep those of an item together.
 
-    `workers` processes are started whatever the size.
+    By all cores where the run is large; `workers` processes are started whatever the size.
     """
     scorers, keys = keyed
     pool = None if judges is None else processes(workers, last_trial(store), 0 if workers else ALONE)
     work = partial(judge, scorers) if pool is None or judges is None else partial(_judge_there, judges)
+    once = all(map(is_packaged, scorers))
+    under_way: deque[Placed] = deque()
+
+    def parts() -> Iterator[ToJudge]:
+        for bodies, rows in answer_parts(store, _CHUNK):
+            placed, answers = distinct(rows) if once else _each(rows)
+            under_way.append(placed)
+            yield bodies, answers
+
     with pool or nullcontext():
-        for placed, verdicts in in_order(pool, work, answer_parts(store, _CHUNK)):
+        for verdicts in in_order(pool, work, parts()):
+            placed = under_way.popleft()
             columns = [(key, [own[at] for own in verdicts]) for at, key in enumerate(keys)]
             yield [(key, trial, *own[place]) for key, own in columns for trial, place in placed]
 
 
-def judge(scorers: Sequence[Scorer], part: AnswerPart) -> JudgedPart:
-    """The verdicts on one part. The same answer to an item is judged once, where every scorer is a packaged one."""
-    bodies, rows = part
-    items = {number: stored_item(body) for number, body in bodies.items()}
-    once = all(map(is_packaged, scorers))
+def distinct(rows: Iterable[Sequence[object]]) -> tuple[Placed, list[Sequence[object]]]:
+    """The different answers to each item, and where that of each trial is: packaged scorers judge the same the same."""
     known: dict[tuple[object, ...], int] = {}
-    placed: list[tuple[int, int]] = []
-    verdicts: list[tuple[Verdict, ...]] = []
-    for number, item_number, *raw in rows:
-        answer = read_response(raw)
-        # Anybody else's scorer may read tokens and times, too.
-        key = (item_number, *raw[:4]) if once else (number,)
-        place = known.setdefault(key, len(verdicts))
-        if place == len(verdicts):
-            item = items[item_number]
-            verdicts.append(tuple([verdict_row(scorer.judge(item, answer)) for scorer in scorers]))
-        placed.append((whole(number), place))
-    return placed, verdicts
+    answers: list[Sequence[object]] = []
+    placed: Placed = []
+    for row in rows:
+        place = known.setdefault(tuple(row[1:6]), len(answers))
+        if place == len(answers):
+            answers.append(row[1:])
+        placed.append((whole(row[0]), place))
+    return placed, answers
 
 
-def _judge_there(judges: Judges, part: AnswerPart) -> JudgedPart:
+def _each(rows: Sequence[Sequence[object]]) -> tuple[Placed, list[Sequence[object]]]:
+    """Every answer: anybody else's scorer may read tokens and times, too."""
+    return [(whole(row[0]), place) for place, row in enumerate(rows)], [row[1:] for row in rows]
+
+
+def judge(scorers: Sequence[Scorer], part: ToJudge) -> list[tuple[Verdict, ...]]:
+    """The verdicts on some answers, one of each scorer."""
+    bodies, answers = part
+    items = {number: stored_item(body) for number, body in bodies.items()}
+    read = ((items[number], read_response(raw)) for number, *raw in answers)
+    return [tuple([verdict_row(scorer.judge(item, answer)) for scorer in scorers]) for item, answer in read]
+
+
+def _judge_there(judges: Judges, part: ToJudge) -> list[tuple[Verdict, ...]]:
     return judge(_scorers(judges), part)
 
 

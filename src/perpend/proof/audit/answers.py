@@ -21,6 +21,7 @@ from perpend.ask.progress import Progress
 from perpend.ask.task import Reprompt, conditions_of
 from perpend.canon import dumps, parse
 from perpend.errors import SpecError
+from perpend.ledger.blocks import Ranges, item_blocks
 from perpend.ledger.plan import Trial, read_response, whole
 from perpend.ledger.raw import raw_scores
 from perpend.ledger.snapshot import LEAST, MOST, Row, snapshot
@@ -30,13 +31,13 @@ from perpend.measure.toolkit import reprompt_of
 from perpend.proof.audit.checks import Check, Sample, well_formed, where
 from perpend.proof.audit.scores import ScoredAgain
 from perpend.proof.rendered import RenderedAgain
-from perpend.types import Condition, Response, Scorer
+from perpend.types import Condition, Item, Response, Scorer
 
 RESPONSES = "no response is missing or too many"
 SECOND = "second turns were asked"
 EACH_SCORED = "every answer has its scores"
 PROMPTS = "questions were asked as planned"
-_CHUNK = 1000
+_CHUNK = 4000
 ALONE = 3000
 """Fewer trials than this are done before a second process would have started."""
 
@@ -77,8 +78,8 @@ class Instruments:
 
 
 ComparedPart: TypeAlias = tuple[list[Check], RenderedAgain]
-Ranges: TypeAlias = tuple[tuple[int, int], ...]
-"""Some trials of the plan, as (first, last) numbers."""
+Questions: TypeAlias = dict[tuple[object, ...], tuple[Item, str]]
+"""For what a first question depends on, the item and the digest of the question, as rendered before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def answers(
         progress.advance(trials)
 
     running: deque[tuple[Future[ComparedPart], int]] = deque()
-    for part in _parts(total, sample):
+    for part in _parts(one, total, sample):
         trials = sum(last - first + 1 for first, last in part.ranges)
         if pool is None:
             take(compare(one, part), trials)
@@ -146,17 +147,21 @@ def answers(
     return list(checks.values()), rendered
 
 
-def _parts(total: int, sample: Sample | None) -> Iterator[_Part]:
-    """The plan in parts, in order. Responses before and beyond the plan travel with the first and the last part."""
+def _parts(one: Job, total: int, sample: Sample | None) -> Iterator[_Part]:
+    """The plan in parts, each with all trials of its items, or the sampled trials in order.
+
+    Responses before and beyond the plan travel with the first and the last trial.
+    """
     if sample is not None:
         chosen = sorted(random.Random(sample.seed).sample(range(1, total + 1), sample.trials))
         for at in range(0, len(chosen), _CHUNK):
             singles = tuple((number, number) for number in chosen[at : at + _CHUNK])
             yield _Part(singles, singles)
         return
-    for first in range(1, max(total, 1) + 1, _CHUNK):
-        last = min(first + _CHUNK - 1, total)
-        yield _Part(((first, last),), ((first if first > 1 else LEAST, last if last < total else MOST),))
+    with Store.open(one.database) as store:
+        for ranges in item_blocks(store, total, _CHUNK) if total else (((1, 0),),):
+            asked = ((LEAST if first == 1 else first, MOST if last == total else last) for first, last in ranges)
+            yield _Part(ranges, tuple(asked))
 
 
 @lru_cache(maxsize=1)
@@ -209,6 +214,7 @@ def compare(one: Job, part: _Part) -> ComparedPart:
         scores[name].first = why
     rendered = RenderedAgain()
     left, again = part.responses(one.database), ScoredAgain(instruments.scorers, scores, unscored)
+    questions: Questions = {}
     with Store.open(one.database) as store:
         for first, last in part.ranges:
             stored = raw_scores(store, first, last)
@@ -216,7 +222,7 @@ def compare(one: Job, part: _Part) -> ComparedPart:
             for trial in store.trials(first, last):
                 answered = AnsweredTrial.read(trial, left.pop(trial.trial, ()), responses)
                 _compare_turns(answered, instruments, responses, second)
-                _compare_questions(answered, instruments, prompts, rendered)
+                _compare_questions(answered, instruments, questions, prompts, rendered)
                 compared.append((trial, answered.last))
             again.compare(compared, stored)
             again.read_others(stored, first, last)
@@ -308,8 +314,18 @@ def _wants_more(answered: AnsweredTrial, reprompt: Reprompt) -> bool:
     return first is not None and first.text is not None and reprompt.wanted(answered.trial.item, first)
 
 
+def _first_digest(trial: Trial, condition: Condition, instruments: Instruments, known: Questions) -> str:
+    """The digest of a trial's first question. Models are asked the same, so it is rendered once for all of them."""
+    key = (trial.item.id, trial.condition, trial.sampling, trial.repeat)
+    item, digest = known.get(key, (None, ""))
+    if item != trial.item:  # a forger may give two items one id
+        digest = first_request(trial, condition, choices_scored=instruments.choices_scored).digest
+        known[key] = trial.item, digest
+    return digest
+
+
 def _compare_questions(
-    answered: AnsweredTrial, instruments: Instruments, check: Check, rendered: RenderedAgain
+    answered: AnsweredTrial, instruments: Instruments, known: Questions, check: Check, rendered: RenderedAgain
 ) -> None:
     """Each response's request digest against the question as it is rendered now."""
     if isinstance(instruments.conditions, str) or not answered.rows:
@@ -321,7 +337,7 @@ def _compare_questions(
         check.miss(f"{where(trial)}: the manifest has no condition {trial.condition!r}")
         rendered.unknown = rendered.unknown or trial.condition
         return
-    now: dict[object, str] = {0: first_request(trial, condition, choices_scored=instruments.choices_scored).digest}
+    now: dict[object, str] = {0: _first_digest(trial, condition, instruments, known)}
     first, reprompt = answered.first, instruments.reprompt
     if len(rows) > 1 and reprompt is not None and first is not None and first.text is not None:
         messages = reprompt.render(condition.render(trial.item), first)
