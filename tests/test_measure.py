@@ -103,13 +103,13 @@ def test_pairs_can_be_sliced(run: Run) -> None:
 
 
 def test_disagreement_is_a_share_with_its_denominator(run: Run) -> None:
-    other = replace(run["label"], all_values=1 - run["label"].all_values)
+    other = run["label"].with_values(1 - run["label"].all_values)
     assert run["label"].disagreement(other).value == 1.0
     assert run["label"].disagreement(run["label"]).value == 0.0
 
 
 def test_nothing_to_measure_is_undefined_with_a_reason_and_never_zero(run: Run) -> None:
-    empty = replace(run["label"], all_values=np.full(len(run.table), np.nan))
+    empty = run["label"].with_values(np.full(len(run.table), np.nan))
     for estimate in (
         empty.rate(),
         empty.mean(),
@@ -185,7 +185,7 @@ def test_the_digest_of_a_column_moves_with_any_value(run: Run) -> None:
     column = run["label"]
     changed = column.all_values.copy()
     changed[5] = 1 - changed[5]
-    assert replace(column, all_values=changed).digest() != column.digest()
+    assert column.with_values(changed).digest() != column.digest()
     assert column.where(condition="control").digest() != column.digest()
 
 

@@ -27,6 +27,22 @@ def test_a_packed_column_is_the_column_to_the_bit(values: np.ndarray) -> None:
     assert parts.values().tobytes() == values.tobytes()
 
 
+@pytest.mark.parametrize("values", [ODD, np.arange(253.0), np.arange(256.0) - 3.0, np.arange(300.0)])
+def test_what_is_asked_of_a_packed_column_is_what_the_values_say(values: np.ndarray) -> None:
+    packed = Packed.of(values)
+    some, chosen = np.array([len(values) - 1, 0, 2]), np.arange(len(values)) % 3 == 0
+    assert len(packed) == len(values)
+    assert packed[some].tobytes() == values[some].tobytes()
+    assert packed[chosen].tobytes() == values[chosen].tobytes()
+    assert packed.missing().tolist() == np.isnan(values).tolist()
+    assert packed.equals(1.0).tolist() == (values == 1.0).tolist()
+    assert packed.mapped(lambda own: 1.5 - own).values().tobytes() == (1.5 - values).tobytes()
+    filled = packed.filled(chosen, 0.25)
+    assert filled.values().tobytes() == np.where(chosen, 0.25, values).tobytes()
+    filled.put(np.array([1]), np.array([9.5]))
+    assert packed.values().tobytes() == values.tobytes(), "a changed copy leaves the column as it is"
+
+
 def test_rows_that_nothing_was_put_into_have_no_value() -> None:
     packed = Packed(400)
     packed.put(np.arange(300), np.arange(300.0))  # more than a byte tells apart

@@ -31,7 +31,7 @@ from perpend.ledger.scores import verdict_row
 from perpend.ledger.snapshot import snapshot
 from perpend.measure.processes import in_order, processes
 from perpend.measure.run import Run
-from perpend.measure.scoring import judge
+from perpend.measure.scoring import judge, to_judge
 from perpend.measure.study import Metric
 from perpend.measure.table import Table
 from perpend.proof.archive import RESPONSE as RESPONSE_KEYS
@@ -103,10 +103,11 @@ def test_the_same_answer_to_an_item_is_judged_once_and_other_answers_are_not_tak
     cut = [(*row[:5], "length", *row[6:]) for row in rows]
     wrong = [(*row[:2], None, "HTTP 500", *row[4:]) for row in rows]
     mixed = [row for three in zip(rows, cut, wrong, strict=True) for row in three]
-    placed, verdicts = judge(scorers, (bodies, mixed))
+    placed, answers = to_judge(mixed, once=True)
+    verdicts = judge(scorers, (bodies, answers))
     assert len(verdicts) < len(mixed) / 2
     for (_, place), row in zip(placed, mixed, strict=True):
-        assert judge(scorers, (bodies, [row]))[1] == [verdicts[place]]
+        assert judge(scorers, (bodies, [row[1:]])) == [verdicts[place]]
 
 
 def test_somebody_elses_scorer_sees_every_answer(study: Path) -> None:
@@ -119,9 +120,10 @@ def test_somebody_elses_scorer_sees_every_answer(study: Path) -> None:
     with Run(study).open() as store:
         bodies, rows = next(answer_parts(store, 50))
     again = [(1000 + n, *row[1:-1], 7.0) for n, row in enumerate(rows)]
-    placed, verdicts = judge([Scorer("slow", "1", slow)], (bodies, [*rows, *again]))
-    assert len(seen) == len(placed) == len(verdicts) == 100
-    assert [own[0][0] for own in verdicts[50:]] == [7.0] * 50
+    placed, answers = to_judge([*rows, *again], once=False)
+    verdicts = judge([Scorer("slow", "1", slow)], (bodies, answers))
+    assert len(seen) == len(placed) == len(verdicts) == 2 * len(rows)
+    assert [own[0][0] for own in verdicts[len(rows) :]] == [7.0] * len(rows)
 
 
 def test_an_audit_does_not_take_an_item_for_another_one_of_its_id(study: Path) -> None:

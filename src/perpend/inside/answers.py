@@ -9,6 +9,7 @@ import numpy as np
 
 from perpend.canon import JSON
 from perpend.inside.prompts import TrialPrompt
+from perpend.measure.packed import Packed
 from perpend.measure.table import Column, Table
 from perpend.models.hf.forest import Passage
 from perpend.stats import mean
@@ -80,7 +81,7 @@ def shifts(
             if isinstance(trial, int):
                 mask[trial - 1] = True
                 values[trial - 1] = value if isinstance(value, float) else np.nan
-        column = Column(kind, table, values, mask)
+        column = Column(kind, table, Packed.of(values), mask)
         estimates[kind] = {name: _shift(column, conditions[0], name) for name in conditions[1:]}
     return estimates
 

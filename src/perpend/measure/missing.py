@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from hashlib import sha256
 
 import numpy as np
 
@@ -26,14 +25,14 @@ def no_answer_metrics(table: Table) -> Iterator[Metric]:
     an answer or cannot be read count alike. `no_answer_difference`: that share under a condition minus that under the
     first, paired, with p adjusted by Holm over the column's pairs. Columns with a verdict everywhere give nothing.
     """
-    known: dict[bytes, list[Metric]] = {}
+    known: dict[str, list[Metric]] = {}
     for column in map(table.column, table.scorers):  # one at a time: memory
-        if not np.isin(column.all_values[column.defined], (0.0, 1.0)).all():
+        if not column.is_binary:
             continue
         lacks = column.without_verdict()
-        if not (lacks.all_values == 1.0).any():
+        if not lacks.scores.equals(1.0).any():
             continue
-        key = sha256(lacks.all_values.data).digest()  # ten million values by themselves would be 80 MB
+        key = lacks.digest()
         if key not in known:  # scorers that read the same answer lack the same verdicts
             known[key] = [*_differences(lacks)]
         yield from _shares(column, lacks)
@@ -54,7 +53,7 @@ def _shares(column: Column, lacks: Column) -> Iterator[Metric]:
     for cell, rows in _cells(lacks):
         for condition in column.table.values("condition"):
             one = rows.where(condition=condition)
-            right = int((column.all_values[np.flatnonzero(one.mask)] == 1.0).sum())
+            right = int((column.scores[np.flatnonzero(one.mask)] == 1.0).sum())
             yield Metric(NO_ANSWER, column.name, {**cell, "condition": condition}, _bounded(one, right), one.digest())
 
 
@@ -63,7 +62,7 @@ def _bounded(lacks: Column, ones: int) -> Estimate:
     share = lacks.rate()
     if share.value is None:
         return share
-    missing = int((lacks.all_values[np.flatnonzero(lacks.mask)] == 1.0).sum())
+    missing = int((lacks.scores[np.flatnonzero(lacks.mask)] == 1.0).sum())
     least, most = ones / share.n, (ones + missing) / share.n
     cautions = (many_invalid(share.value, least, most, "the rate"),) if share.value > INVALID_GATE else ()
     also = {**share.also, "k": missing, "least": least, "most": most}

@@ -6,8 +6,8 @@ import os
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,11 @@ from perpend.types import Item
 _FIRST = np.array([0.0, 1.0, np.nan])
 _ZERO, _ONE, _NONE = _FIRST.view(np.int64).tolist()
 _MOST = 256
+
+
+Rows: TypeAlias = slice | npt.NDArray[np.integer] | npt.NDArray[np.bool_]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Packed:
@@ -31,23 +36,23 @@ class Packed:
     def __init__(self, rows: int) -> None:
         self._codes = np.full(rows, 2, dtype=np.uint8)
         self._known: dict[int, int] = {_ZERO: 0, _ONE: 1, _NONE: 2}
-        self._whole: npt.NDArray[np.float64] | None = None
+        self._whole: FloatArray | None = None
 
     @classmethod
-    def of(cls, values: npt.NDArray[np.float64]) -> Packed:
+    def of(cls, values: FloatArray) -> Packed:
         """A whole column."""
         packed = cls(len(values))
         packed.put(slice(None), values)
         return packed
 
-    def put(self, rows: slice | npt.NDArray[np.integer], values: npt.NDArray[np.float64]) -> None:
+    def put(self, rows: Rows, values: FloatArray) -> None:
         """Set the values of some rows."""
         codes = None if self._whole is not None else self._coded(np.ascontiguousarray(values).view(np.int64))
         if codes is not None:
             self._codes[rows] = codes
             return
         if self._whole is None:
-            self._whole, self._codes = self.values(), self._codes[:0]
+            self._whole, self._codes = self[:], self._codes[:0]
         self._whole[rows] = values
 
     def _coded(self, bits: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8] | None:
@@ -58,15 +63,58 @@ class Packed:
             new, at = np.unique(bits[others], return_inverse=True)
             if len(self._known.keys() | new.tolist()) > _MOST:
                 return None
-            numbers = [self._known.setdefault(one, len(self._known)) for one in new.tolist()]
+            numbers = [self._place(one) for one in new.tolist()]
             codes[others] = np.array(numbers, dtype=np.uint8)[at]
         return codes
 
-    def values(self) -> npt.NDArray[np.float64]:
-        """All values, in the order of the rows."""
-        if self._whole is not None:
-            return self._whole
-        return np.array(list(self._known), dtype=np.int64).view(np.float64)[self._codes]
+    def values(self) -> FloatArray:
+        """All values, in the order of the rows: 8 bytes each."""
+        return self[:]
+
+    def __len__(self) -> int:
+        return len(self._codes if self._whole is None else self._whole)
+
+    def __getitem__(self, rows: Rows) -> FloatArray:
+        """The values of some rows."""
+        return self._table()[self._codes[rows]] if self._whole is None else self._whole[rows]
+
+    def _table(self) -> FloatArray:
+        """What each code stands for."""
+        return np.array(list(self._known), dtype=np.int64).view(np.float64)
+
+    def where(self, holds: Callable[[FloatArray], BoolArray]) -> BoolArray:
+        """For which rows something holds that depends on the value alone."""
+        return holds(self._table())[self._codes] if self._whole is None else holds(self._whole)
+
+    def missing(self) -> BoolArray:
+        """The rows without a value."""
+        return self.where(np.isnan)
+
+    def equals(self, value: float) -> BoolArray:
+        """The rows with this value."""
+        return self.where(lambda values: values == value)
+
+    def mapped(self, change: Callable[[FloatArray], FloatArray]) -> Packed:
+        """Every value changed, by something that depends on the value alone."""
+        if self._whole is not None or len(self._known) > _MOST - len(_FIRST):
+            return Packed.of(change(self.values()))
+        table = change(self._table())
+        changed = Packed(len(self))
+        places = np.array([changed._place(bits) for bits in table.view(np.int64).tolist()], dtype=np.uint8)
+        changed._codes = places[self._codes]
+        return changed
+
+    def filled(self, rows: BoolArray, value: float) -> Packed:
+        """The same column with one value in some rows."""
+        changed = Packed(0)
+        changed._codes, changed._known = self._codes.copy(), dict(self._known)
+        changed._whole = None if self._whole is None else self._whole.copy()
+        changed.put(rows, np.full(int(np.count_nonzero(rows)), value))
+        return changed
+
+    def _place(self, bits: int) -> int:
+        """The code of a value, by its bits."""
+        return self._known.setdefault(bits, len(self._known))
 
 
 def narrow(codes: npt.NDArray[np.integer], values: int) -> npt.NDArray[np.integer]:

@@ -181,7 +181,7 @@ def plan_of(run: Run, request: PlanRequest) -> RunPlan:
     column = replace(column, mask=table.mask(request.where))
     if not column.defined.any():
         raise SpecError(f"{run.name}: no trial{' there' * bool(request.where)} has a value of {column.name!r}")
-    is_share = bool(np.isin(column.all_values[column.defined], (0.0, 1.0)).all())
+    is_share = column.is_binary
     with np.errstate(over="ignore", invalid="ignore"):
         aims = sorted(_aims(column, request), key=_demand)
     counts = _pilot(column)

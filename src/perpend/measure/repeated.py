@@ -49,12 +49,11 @@ def repeat_metrics(table: Table) -> Iterator[Metric]:
     cells = [*_repeated_cells(table)]
     for name in latest(table.scorers) if cells else ():
         column = table.column(name)
-        is_binary = bool(np.isin(column.all_values[column.defined], (0.0, 1.0)).all())
         for where, rows in cells:
             own = replace(column, mask=rows)
             if own.defined.any():
                 with np.errstate(over="ignore", invalid="ignore"):  # what overflows is undefined, and its note says so
-                    yield from _of_cell(own, where, is_binary=is_binary)
+                    yield from _of_cell(own, where, is_binary=column.is_binary)
 
 
 def latest(scorers: Sequence[str]) -> list[str]:

@@ -71,7 +71,7 @@ def score_rows(
 
     def parts() -> Iterator[ToJudge]:
         for bodies, rows in answer_parts(store, _CHUNK):
-            placed, answers = distinct(rows) if once else _each(rows)
+            placed, answers = to_judge(rows, once=once)
             under_way.append(placed)
             yield bodies, answers
 
@@ -82,22 +82,20 @@ def score_rows(
             yield [(key, trial, *own[place]) for key, own in columns for trial, place in placed]
 
 
-def distinct(rows: Iterable[Sequence[object]]) -> tuple[Placed, list[Sequence[object]]]:
-    """The different answers to each item, and where that of each trial is: packaged scorers judge the same the same."""
-    known: dict[tuple[object, ...], int] = {}
+def to_judge(rows: Iterable[Sequence[object]], *, once: bool) -> tuple[Placed, list[Sequence[object]]]:
+    """The answers that are judged, and where that of each trial is among them.
+
+    `once`: the same answer to an item once. Anybody else's scorer may read tokens and times, and sees every answer.
+    """
+    known: dict[object, int] = {}
     answers: list[Sequence[object]] = []
     placed: Placed = []
     for row in rows:
-        place = known.setdefault(tuple(row[1:6]), len(answers))
+        place = known.setdefault(row[1:6] if once else row[0], len(answers))
         if place == len(answers):
             answers.append(row[1:])
         placed.append((whole(row[0]), place))
     return placed, answers
-
-
-def _each(rows: Sequence[Sequence[object]]) -> tuple[Placed, list[Sequence[object]]]:
-    """Every answer: anybody else's scorer may read tokens and times, too."""
-    return [(whole(row[0]), place) for place, row in enumerate(rows)], [row[1:] for row in rows]
 
 
 def judge(scorers: Sequence[Scorer], part: ToJudge) -> list[tuple[Verdict, ...]]:

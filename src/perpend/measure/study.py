@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-import numpy as np
-
 from perpend.canon import (
     JSON,
     as_list,
@@ -210,7 +208,7 @@ def plain_metrics(table: Table) -> Iterator[Metric]:
 def _of_column(column: Column) -> Iterator[Metric]:
     table = column.table
     conditions = table.values("condition")
-    binary = bool(np.isin(column.all_values[column.defined], (0.0, 1.0)).all())
+    binary = column.is_binary
     for model in table.values("model"):
         for temperature in table.values("temperature"):
             cell = {"model": model, "temperature": temperature}

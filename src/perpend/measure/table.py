@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _SHOWN = 10
+_PART = 1 << 20
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 Codes: TypeAlias = npt.NDArray[np.integer]
@@ -65,6 +66,13 @@ def replicates(keys: npt.NDArray[np.integer]) -> Codes:
 
 def match(left: npt.NDArray[np.integer], right: npt.NDArray[np.integer]) -> tuple[IntArray, IntArray]:
     """Positions in `left` and in `right` of the keys that both have, in the order of `left`. Keys are unique."""
+    span = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
+    if span <= 8 * (len(left) + len(right)):  # a place for each key: to sort ten million takes long, and memory
+        places = np.full(span, -1, dtype=np.int32 if len(right) <= np.iinfo(np.int32).max else np.int64)
+        places[right] = np.arange(len(right), dtype=places.dtype)
+        at_right = places[left]
+        at_left = np.flatnonzero(at_right >= 0)
+        return at_left, at_right[at_left].astype(np.int64)
     _, at_left, at_right = np.intersect1d(left, right, assume_unique=True, return_indices=True)
     order = np.argsort(at_left, kind="stable")
     return at_left[order].astype(np.int64), at_right[order].astype(np.int64)
@@ -127,7 +135,7 @@ class Table:
         """Every key as text, then every scorer's values, of some rows."""
         self.load(self.scorers)
         keys = {key: np.array(self.names[key], dtype=object)[codes[rows]] for key, codes in self.codes.items()}
-        return {**keys, **{name: self._columns[name].values()[rows] for name in self.scorers}}
+        return {**keys, **{name: self._columns[name][rows] for name in self.scorers}}
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per trial: every key of the plan as text, every scorer's value, NaN where a trial has none."""
@@ -189,7 +197,7 @@ class Table:
         """The column of a scorer: 'correct@1', or 'correct' for the latest version."""
         full = self.full_name(name)
         self.load([full])
-        return Column(full, self, self._columns[full].values(), np.ones(len(self), dtype=np.bool_))
+        return Column(full, self, self._columns[full], np.ones(len(self), dtype=np.bool_))
 
     def __getitem__(self, name: str) -> Column:
         return self.column(name)
@@ -229,8 +237,28 @@ class Table:
 
     def tally(self, rows: BoolArray, axes: Sequence[str]) -> IntArray:
         """How many of the rows are in each cell of the axes, as an array with one dimension for each axis."""
-        keys, sizes = self.keys(axes)
-        return np.bincount(keys[rows], minlength=int(np.prod(sizes))).reshape(sizes)
+        sizes = [len(self.values(axis)) for axis in axes]
+        counts = np.zeros(int(np.prod(sizes)), dtype=np.int64)
+        for keys, chosen in self._parts(rows, axes, sizes):
+            counts += np.bincount(keys[chosen], minlength=len(counts))
+        return counts.reshape(sizes)
+
+    def totals(self, values: FloatArray, rows: BoolArray, axes: Sequence[str]) -> FloatArray:
+        """The sums of the rows' values in each cell of the axes, added up in plan order; likewise an array."""
+        sizes = [len(self.values(axis)) for axis in axes]
+        sums, start = np.zeros(int(np.prod(sizes))), 0
+        for keys, chosen in self._parts(rows, axes, sizes):
+            np.add.at(sums, keys[chosen], values[start : start + len(chosen)][chosen])
+            start += len(chosen)
+        return sums.reshape(sizes)
+
+    def _parts(
+        self, rows: BoolArray, axes: Sequence[str], sizes: Sequence[int]
+    ) -> Iterator[tuple[IntArray, BoolArray]]:
+        """Keys of the cells and which rows are chosen, a million at a time: memory."""
+        for start in range(0, len(self), _PART):
+            here = slice(start, start + _PART)
+            yield joined([self.codes[axis][here] for axis in axes], sizes), rows[here]
 
     def partners(self, first: BoolArray, second: BoolArray, axes: Sequence[str]) -> tuple[IntArray, IntArray]:
         """Row numbers of the first and of the second selection that share the values of all axes, in plan order."""
@@ -242,7 +270,7 @@ class Table:
 
     def digest(self, names: Sequence[str], rows: BoolArray) -> str:
         """SHA-256 over the positions of some rows and their values in some columns: what an Estimate came from."""
-        return _digest([self.column(name).all_values for name in names], rows)
+        return _digest([self.column(name).scores for name in names], rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +279,23 @@ class Column:
 
     name: str
     table: Table
-    all_values: FloatArray
+    scores: Packed
     mask: BoolArray
+
+    @property
+    def all_values(self) -> FloatArray:
+        """The value of every trial, selected or not: 8 bytes each, made anew each time. `scores` takes one byte."""
+        return self.scores.values()
+
+    def with_values(self, values: FloatArray) -> Column:
+        """The same trials with other values."""
+        return replace(self, scores=Packed.of(values))
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the selected values are all 0 or 1."""
+        others = self.scores.where(lambda values: ~np.isnan(values) & ~np.isin(values, (0.0, 1.0)))
+        return not (self.mask & others).any()
 
     def __repr__(self) -> str:
         runs = ", ".join(self.table.runs)
@@ -269,7 +312,7 @@ class Column:
     @property
     def defined(self) -> BoolArray:
         """The rows that are selected and have a value."""
-        return self.mask & ~np.isnan(self.all_values)
+        return self.mask & ~self.scores.missing()
 
     def rate(self, *, weights: str = "", strata: str = "", shares: Mapping[str, float] | None = None) -> Estimate:
         """The share of 1 among the selected trials that have a value; clustered by item where items repeat.
@@ -290,14 +333,14 @@ class Column:
         lacks = whom.empty(standing) if len(rows) else "no trial has a value"
         if lacks:
             return Estimate(None, len(rows), note=lacks, also={"unscored": unscored})
-        rate = proportion(self.all_values[rows], items[rows], **standing)
+        rate = proportion(self.scores[rows], items[rows], **standing)
         repeats = len(self.table.names["repeat"]) > 1
-        warned = same_again(self.all_values[rows], *self._cold_trials(rows)) if repeats else ()
+        warned = same_again(self.scores[rows], *self._cold_trials(rows)) if repeats else ()
         return replace(rate, also={**rate.also, "unscored": unscored}, cautions=(*rate.cautions, *warned))
 
     def _scored(self, rows: IntArray) -> IntArray:
         """Those of some rows that have a value; by their numbers, for a cell is a small part of a large run."""
-        return rows[~np.isnan(self.all_values[rows])]
+        return rows[~np.isnan(self.scores[rows])]
 
     def _cold_trials(self, rows: IntArray) -> tuple[IntArray, BoolArray]:
         """For each row the number of its trial without the repeat, and whether its temperature is 0."""
@@ -314,7 +357,7 @@ class Column:
         if not len(rows):
             return Estimate(None, 0, note="no trial has a value", also={"unscored": len(chosen)})
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is undefined, and its note says so
-            return mean(self.all_values[rows], self.table.codes["item"][rows])
+            return mean(self.scores[rows], self.table.codes["item"][rows])
 
     def pair(self, first: str, second: str, key: str = "condition") -> Pair:
         """The same trials at two values of a key, row by row: control and pressure, two models, two temperatures.
@@ -335,19 +378,21 @@ class Column:
         rows = self.defined & other.defined
         if not rows.any():
             return Estimate(None, 0, note="no trial has a value in both")
-        differ = self.all_values[rows] != other.all_values[rows]
+        differ = self.scores[rows] != other.scores[rows]
         return proportion(differ, self.table.codes["item"][rows])
 
     def without_verdict(self) -> Column:
         """1 where a trial has no value, 0 where it has one; no value where the scorer cannot judge the item at all."""
-        lacks = np.isnan(self.all_values).astype(np.float64)
-        if self.table.read_unfit is not None and lacks.any():
-            lacks[np.isin(self.table.codes["item"], self.table.read_unfit(self.name))] = np.nan
-        return replace(self, all_values=lacks)
+        lacks = self.scores.mapped(lambda values: np.isnan(values).astype(np.float64))
+        if self.table.read_unfit is not None and lacks.equals(1.0).any():
+            unfit = np.zeros(len(self.table.items), dtype=np.bool_)
+            unfit[self.table.read_unfit(self.name)] = True
+            lacks = lacks.filled(unfit[self.table.codes["item"]], np.nan)
+        return replace(self, scores=lacks)
 
     def digest(self) -> str:
         """SHA-256 over the selected trials' positions and values: what an Estimate came from."""
-        return _digest([self.all_values], self.mask)
+        return _digest([self.scores], self.mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +411,7 @@ class Pair:
     @property
     def complete(self) -> BoolArray:
         """Which pairs have a value on both sides."""
-        values = self.column.all_values
+        values = self.column.scores
         return ~np.isnan(values[self.all_rows]) & ~np.isnan(values[self.all_partners])
 
     @property
@@ -386,7 +431,7 @@ class Pair:
 
     def values(self) -> tuple[FloatArray, FloatArray, IntArray]:
         """First values, second values and items of the complete pairs."""
-        values, rows = self.column.all_values, self.rows
+        values, rows = self.column.scores, self.rows
         return values[rows], values[self.partners], self.column.table.codes["item"][rows].astype(np.int64)
 
     def difference(self, *, weights: str = "", strata: str = "", shares: Mapping[str, float] | None = None) -> Estimate:
@@ -430,9 +475,13 @@ class Pair:
         return parts
 
 
-def _digest(columns: Sequence[FloatArray], rows: BoolArray) -> str:
-    chosen = np.flatnonzero(rows)
-    digest = hashlib.sha256(chosen.astype("<i8").tobytes())
+def _digest(columns: Sequence[Packed], rows: BoolArray) -> str:
+    parts = range(0, len(rows), _PART)  # ten million positions at once would be 80 MB, and as many for each column
+    digest = hashlib.sha256()
+    for start in parts:
+        digest.update((np.flatnonzero(rows[start : start + _PART]) + start).astype("<i8").data)
     for values in columns:
-        digest.update(values[chosen].astype("<f8").tobytes())
+        for start in parts:
+            here = slice(start, start + _PART)
+            digest.update(values[here][rows[here]].astype("<f8").data)
     return digest.hexdigest()

@@ -26,7 +26,7 @@ from perpend.measure.stated import (
     tolerances,
 )
 from perpend.measure.table import Column, Pair, Table
-from perpend.proof.source_given import GivenNumber, given, is_binary
+from perpend.proof.source_given import GivenNumber, given
 from perpend.report.export import TrialRow, rows
 from perpend.stats.families import family
 from perpend.stats.pairs import sign_flip
@@ -237,7 +237,7 @@ def _ours(table: Table, verdicts: Mapping[str, Column]) -> Iterator[OwnRule]:
         return
     ours = table.column(_OURS)
     for name, column in verdicts.items():
-        if is_binary(column):
+        if column.is_binary:
             differ = column.disagreement(ours)
             if differ.value is not None:
                 yield OwnRule(ours.name, name, differ, differ.n - round(differ.value * differ.n))
@@ -245,7 +245,7 @@ def _ours(table: Table, verdicts: Mapping[str, Column]) -> Iterator[OwnRule]:
 
 def _unfit(run: Run, verdicts: Mapping[str, Column]) -> list[UnfitVerdicts]:
     """Verdicts of 0 and 1 on answers that failed, are empty, were cut off, or out of which nothing could be read."""
-    binary = [name for name, column in verdicts.items() if is_binary(column)]
+    binary = [name for name, column in verdicts.items() if column.is_binary]
     if not binary or not int(run.table.answers.answered.sum()):
         return []
     kinds = {name: Counter[str]() for name in binary}

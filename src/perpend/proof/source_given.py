@@ -40,11 +40,6 @@ class GivenNumber:
         }
 
 
-def is_binary(column: Column) -> bool:
-    """Whether all its values are 0 or 1."""
-    return bool(np.isin(column.all_values[column.defined], (0.0, 1.0)).all())
-
-
 def given(table: Table, verdicts: Mapping[str, Column]) -> list[GivenNumber]:
     """Of judges their agreement; of repeats pass@k and pass^k; the rate or mean of each column by model and condition.
 
@@ -53,11 +48,11 @@ def given(table: Table, verdicts: Mapping[str, Column]) -> list[GivenNumber]:
     """
     cells = [*islice(_cells(table, verdicts), MOST)]
     rates = [
-        GivenNumber("rate" if is_binary(verdicts[own.name]) else "mean", own.name, where,
-                    own.rate() if is_binary(verdicts[own.name]) else own.mean())
+        GivenNumber("rate" if verdicts[own.name].is_binary else "mean", own.name, where,
+                    own.rate() if verdicts[own.name].is_binary else own.mean())
         for where, own in cells
     ]  # fmt: skip
-    repeated = [(where, own, planned_repeats(table, own.mask)) for where, own in cells if is_binary(verdicts[own.name])]
+    repeated = [(where, own, planned_repeats(table, own.mask)) for where, own in cells if verdicts[own.name].is_binary]
     return [*_agreement(table, verdicts), *islice(_of_repeats(repeated), MOST), *rates]
 
 

@@ -15,7 +15,7 @@ from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.report.case_filters import NOTHING, CaseFilter, check_seen, plan_of
-from perpend.report.overview import is_share, newest
+from perpend.report.overview import newest
 from perpend.report.sent import SentTurn, renderer, sent_turns
 from perpend.types import Response, Score
 
@@ -187,6 +187,6 @@ def _default_scorer(run: Run) -> str:
     names = newest(run)
     for name in sorted(names, key=lambda one: not one.startswith("correct@")):
         column = run.table.column(name)
-        if column.defined.any() and is_share(column):
+        if column.defined.any() and column.is_binary:
             return name
     raise SpecError(f"{run.name}: no scorer has said 0 or 1 of its answers; run 'perpend score' first")

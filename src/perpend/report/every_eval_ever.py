@@ -14,8 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
-
 from perpend.canon import JSON, as_object, digest_file, dumps, portable_name, pretty, write_atomic
 from perpend.disk import replacing
 from perpend.errors import StoreError
@@ -159,13 +157,11 @@ def _results(run: Run, label: str, columns: Mapping[str, Column]) -> Iterator[JS
     for name, column in columns.items():
         for condition in run.table.values("condition"):
             own = column.where(model=label, condition=condition)
-            values = own.all_values[own.defined]
-            if not len(values):
+            if not own.defined.any():
                 continue
-            is_binary = bool(np.isin(values, (0.0, 1.0)).all())
-            estimate = own.rate() if is_binary else own.mean()
+            estimate = own.rate() if own.is_binary else own.mean()
             if estimate.value is not None:
-                yield _result(run.manifest, name, condition, estimate, is_binary=is_binary)
+                yield _result(run.manifest, name, condition, estimate, is_binary=own.is_binary)
 
 
 def _result(manifest: Manifest, column: str, condition: str, estimate: Estimate, *, is_binary: bool) -> dict[str, JSON]:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from perpend.canon import JSON
 from perpend.inert import one_line
 from perpend.ledger.digest import content_digest
@@ -109,7 +107,7 @@ def overview(run: Run, scorers: Sequence[str] = ()) -> Overview:
     table = run.table
     columns = [table.column(name) for name in (scorers or newest(run))]
     columns = [column for column in columns if scorers or column.defined.any()]
-    shares = {column.name for column in columns if is_share(column)}
+    shares = {column.name for column in columns if column.is_binary}
     with run.open() as store:
         cells = store.cells()
         datasets = store.datasets()
@@ -167,11 +165,6 @@ def newest(run: Run) -> list[str]:
     """The newest version of each scorer: first those that the manifest names, in its order, then the others."""
     stems = [name.partition("@")[0] for name in (*run.manifest.scorers, *run.table.scorers)]
     return [run.table.full_name(stem) for stem in dict.fromkeys(stems) if run.table.has(stem)]
-
-
-def is_share(column: Column) -> bool:
-    """Whether a column holds nothing but 0 and 1."""
-    return bool(np.isin(column.all_values[column.defined], (0.0, 1.0)).all())
 
 
 def _facts(run: Run, table: Table, totals: Sequence[int], files: Sequence[str]) -> dict[str, str]:

@@ -95,7 +95,7 @@ def preference(function: str, column: Column) -> Estimate:
     if function == "win_rate":
         return column.mean()
     if function == "discrete_win_rate":
-        return replace(column, all_values=(1.0 + np.sign(column.all_values - _EVEN)) / 2.0).mean()
+        return column.with_values((1.0 + np.sign(column.all_values - _EVEN)) / 2.0).mean()
     chosen = {"wins": values > _EVEN, "losses": values < _EVEN, "draws": values == _EVEN}[function]
     return Estimate(float(chosen.sum()), len(values), method=f"{function} counted")
 

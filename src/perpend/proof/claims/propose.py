@@ -13,8 +13,6 @@ from decimal import Decimal
 from itertools import chain, combinations, product
 from pathlib import Path
 
-import numpy as np
-
 from perpend.canon import JSON
 from perpend.inert import one_line
 from perpend.measure.table import Column, Table
@@ -200,7 +198,7 @@ def _slices(table: Table) -> Iterator[tuple[Column, Mapping[str, str]]]:
 
 
 def _of_slice(table: Table, column: Column, slice_of: Mapping[str, str]) -> Iterator[Candidate]:
-    function = "rate" if np.isin(column.all_values[column.defined], (0.0, 1.0)).all() else "mean"
+    function = "rate" if column.is_binary else "mean"
     where = "".join(f", {key}={_text(value)}" for key, value in slice_of.items())
     calls = [f"{function}({column.name}{where})"]
     first, *others = table.values("condition")

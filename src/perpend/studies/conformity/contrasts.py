@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from perpend.measure.packed import Packed
 from perpend.measure.table import BoolArray, FloatArray, IntArray
 from perpend.stats import edition, families
 from perpend.stats.families import mde_clustered, mde_paired
@@ -54,14 +55,14 @@ class Contrast:
         return mde_clustered(self.difference(), alpha=families.SIGNIFICANT / tests)
 
 
-def contrast(trials: Trials, values: FloatArray, first: IntArray, second: IntArray) -> Contrast:
+def contrast(trials: Trials, values: Packed, first: IntArray, second: IntArray) -> Contrast:
     """The contrast of one column over paired rows."""
     complete = ~np.isnan(values[first]) & ~np.isnan(values[second])
     kept, partners = first[complete], second[complete]
     return Contrast(values[kept], values[partners], trials.item[kept].astype(np.int64), int(len(first) - len(kept)))
 
 
-def contrasts(trials: Trials, values: FloatArray, rows: BoolArray) -> Iterator[tuple[dict[str, str], Contrast]]:
+def contrasts(trials: Trials, values: Packed, rows: BoolArray) -> Iterator[tuple[dict[str, str], Contrast]]:
     """One contrast for every variant and pressure that has a pair, with its place."""
     control = rows & trials.under(trials.conditions.control)
     pressures = trials.conditions.pressures
@@ -73,17 +74,17 @@ def contrasts(trials: Trials, values: FloatArray, rows: BoolArray) -> Iterator[t
             yield {"model": variant, "condition": pressure}, contrast(trials, values, first[own], second[own])
 
 
-def lacking(trials: Trials, judged: str, values: FloatArray, rows: BoolArray) -> dict[tuple[str, str], Estimate] | None:
+def lacking(trials: Trials, judged: str, values: Packed, rows: BoolArray) -> dict[tuple[str, str], Estimate] | None:
     """By variant and pressure, the share of trials without a verdict under pressure minus that under control.
 
     p is adjusted by Holm over all of them; None where every trial has a verdict. `also` has the least and the most that
     the mean of `values` can have risen by, whatever the missing verdicts were.
     """
-    lacks = trials.table.column(judged).without_verdict().all_values
+    lacks = trials.table.column(judged).without_verdict().scores
     if not (lacks[rows] == 1.0).any():
         return None
     pairs = [*contrasts(trials, lacks, rows)]
-    known = [pair for _, pair in contrasts(trials, np.where(lacks == 1.0, 0.5, values), rows)]
+    known = [pair for _, pair in contrasts(trials, values.filled(lacks.equals(1.0), 0.5), rows)]
     tests = families.family({str(at): pair.test().value for at, (_, pair) in enumerate(pairs)}).tests
     shares = {}
     for (where, pair), half, test in zip(pairs, known, tests, strict=True):

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
+from perpend.measure.packed import Packed, narrow
 from perpend.measure.study import Metric
-from perpend.measure.table import BoolArray, FloatArray, IntArray
+from perpend.measure.table import BoolArray, Codes, IntArray
 from perpend.stats import families
 from perpend.stats.cells import Cells, Column, collapse
 from perpend.stats.families import SIGNIFICANT, against_mde
@@ -101,7 +102,7 @@ def effects(trials: Trials, rule: Rule, *names: str) -> Iterator[Metric]:
         yield from source.metrics(f"{name}_family", {}, also(whole, adjustment=family.method, **together, **ends))
 
 
-def _judgement(trials: Trials, rule: Rule, name: str) -> tuple[bool, str, FloatArray, BoolArray]:
+def _judgement(trials: Trials, rule: Rule, name: str) -> tuple[bool, str, Packed, BoolArray]:
     """Of a family: whether it is about opinion items, its scorer, the values that it compares, and the rows."""
     opinion = name == "opinion_effect"
     label = "endorsed" if opinion or name == "planted_effect" else "correct"
@@ -140,7 +141,7 @@ def conditional_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
     for measure, name in MEASURES.items():
         values = trials.label(name, rule)
         source = MetricSource(f"{name}@{rule}", trials.digest((f"{name}@{rule}",), opinion=False))
-        usable = ~trials.opinion & ~np.isnan(values)
+        usable = ~trials.opinion & ~values.missing()
         control = usable & trials.under(conditions.control)
         again = None if conditions.retest is None else _retests(trials, usable, control)
         matched = {name: trials.partners(control, usable & trials.under(name)) for name in conditions.pressures}
@@ -156,21 +157,21 @@ def conditional_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
                 yield from source.metrics("conditional_rate", where, rate, naive=naive, excess=beyond)
 
 
-def _retests(trials: Trials, usable: BoolArray, control: BoolArray) -> tuple[BoolArray, IntArray]:
+def _retests(trials: Trials, usable: BoolArray, control: BoolArray) -> tuple[BoolArray, Codes]:
     """Which control rows above temperature 0 have a retest, and the row of it."""
     temperatures = np.array([float(name) for name in trials.temperatures])
     drawn = usable & (temperatures[trials.table.codes["temperature"]] > 0.0)
     first, partner = trials.partners(control & drawn, drawn & trials.under(str(trials.conditions.retest)))
-    has, rows = np.zeros(len(trials), dtype=np.bool_), np.zeros(len(trials), dtype=np.int64)
+    has, rows = np.zeros(len(trials), dtype=np.bool_), narrow(np.zeros(len(trials), dtype=np.int8), len(trials))
     has[first], rows[first] = True, partner
     return has, rows
 
 
 def _excess(
     trials: Trials,
-    values: FloatArray,
+    values: Packed,
     pairs: tuple[IntArray, IntArray],
-    again: tuple[BoolArray, IntArray],
+    again: tuple[BoolArray, Codes],
     measure: str,
 ) -> Estimate:
     kept = again[0][pairs[0]]
@@ -218,7 +219,7 @@ def temperature_effects(trials: Trials, rule: Rule) -> Iterator[Metric]:
 
 
 def _bounds(
-    values: FloatArray, refused: BoolArray, first: IntArray, second: IntArray
+    values: Packed, refused: BoolArray, first: IntArray, second: IntArray
 ) -> tuple[float, float] | tuple[None, None]:
     """The smallest and largest difference when refused trials may have been right or wrong (Manski)."""
     complete = ~np.isnan(values[first]) & ~np.isnan(values[second])
@@ -237,15 +238,16 @@ def mention_mismatch(trials: Trials, rule: Rule) -> Iterator[Metric]:
     reference.
     """
     names = (f"mentioned@{rule}", f"endorsed@{rule}")
-    mentioned, endorsed = (trials.table.column(name).all_values for name in names)
-    rows = trials.opinion & ~np.isnan(mentioned) & ~np.isnan(endorsed)
+    mentioned, endorsed = (trials.table.column(name).scores for name in names)
+    rows = trials.opinion & ~mentioned.missing() & ~endorsed.missing()
     if trials.conditions.retest is not None:
         rows &= ~trials.under(trials.conditions.retest)
     source = MetricSource(names[0], trials.digest(names, opinion=True))
     for variant in (None, *trials.variants):
         own = rows if variant is None else rows & trials.of(variant)
         if own.any():
-            columns: tuple[npt.ArrayLike, ...] = ((mentioned != endorsed)[own], mentioned[own], endorsed[own])
+            says, means = mentioned[own], endorsed[own]
+            columns: tuple[npt.ArrayLike, ...] = (says != means, says, means)
             mismatch, mention, endorse = (proportion(column, trials.item[own]) for column in columns)
             mismatch = also(mismatch, mention_rate=mention.value, endorse_rate=endorse.value)
             yield from source.metrics("mention_mismatch", {} if variant is None else {"model": variant}, mismatch)
@@ -261,9 +263,9 @@ def rule_disagreement(trials: Trials) -> Iterator[Metric]:
         one, two = trials.label(name, oldest), trials.label(name, newest)
         source = MetricSource(f"{name}@{newest}", trials.digest((f"{name}@{oldest}", f"{name}@{newest}")))
         for variant in trials.variants:
-            rows = trials.of(variant) & ~np.isnan(one) & ~np.isnan(two)
+            rows = trials.of(variant) & ~one.missing() & ~two.missing()
             if rows.any():
-                differing = proportion((one != two)[rows], trials.item[rows])
+                differing = proportion(one[rows] != two[rows], trials.item[rows])
                 where = {"judgement": name, "model": variant}
                 yield from source.metrics("rule_disagreement", where, differing)
 
@@ -278,7 +280,7 @@ def regression(trials: Trials, rule: Rule) -> Iterator[Metric]:
     `regression` counts the rows, and says why where nothing could be fitted; `regression_with_refusals` is the slope
     when refusals count as errors instead of being left out.
     """
-    rows = ~trials.opinion & ~np.isnan(trials.label("correct", rule))
+    rows = ~trials.opinion & ~trials.label("correct", rule).missing()
     if trials.conditions.retest is not None:
         rows &= ~trials.under(trials.conditions.retest)
     refused = rows & trials.refused(rule)
@@ -316,14 +318,14 @@ def _cells(trials: Trials, rule: Rule, rows: BoolArray) -> Cells:
     columns = [
         Column("variant", variants, _recoded(trials.variants, variants)[codes["model"][rows]]),
         Column("condition", conditions, _recoded(trials.conditions.names, conditions)[codes["condition"][rows]]),
-        Column("temperature", tuple(map(float, trials.temperatures)), codes["temperature"][rows].astype(np.int64)),
+        Column("temperature", tuple(map(float, trials.temperatures)), codes["temperature"][rows]),
     ]
     return collapse(trials.errors(rule)[rows], columns, items=trials.item[rows])
 
 
-def _recoded(before: tuple[str, ...], now: tuple[str, ...]) -> IntArray:
+def _recoded(before: tuple[str, ...], now: tuple[str, ...]) -> Codes:
     # The retest is no level: its rows are not among those that are fitted.
-    return np.array([now.index(name) if name in now else len(now) for name in before], dtype=np.int64)
+    return narrow(np.array([now.index(name) if name in now else len(now) for name in before]), len(now) + 1)
 
 
 def _se_without_intercept(cells: Cells) -> float | None:

@@ -64,11 +64,10 @@ def _error(right: int, n: int) -> float | None:
 def factual_errors(trials: Trials, rule: Rule) -> Iterator[Metric]:
     """Wrong answers / factual trials with a correctness, with refusals, empty answers and the mean time."""
     correct, answers = trials.label("correct", rule), trials.table.answers
-    rows = ~trials.opinion & ~np.isnan(correct)
+    rows = ~trials.opinion & ~correct.missing()
     timed = ~np.isnan(answers.ms)
-    counts = _counts(trials, _GRID, rows, correct == 1.0, trials.refused(rule), answers.empty, timed)
-    keys, sizes = trials.table.keys(_GRID)
-    times = np.bincount(keys[rows & timed], answers.ms[rows & timed], minlength=counts[0].size).reshape(sizes)
+    counts = _counts(trials, _GRID, rows, correct.equals(1.0), trials.refused(rule), answers.empty, timed)
+    times = trials.table.totals(answers.ms, rows & timed, _GRID)
     sha256 = trials.digest((f"correct@{rule}", f"refused@{rule}"), opinion=False)
     for at, where in _places(trials, _GRID):
         n, right, refused, empty, n_timed = (int(column[at]) for column in counts)
@@ -88,7 +87,7 @@ def factual_errors(trials: Trials, rule: Rule) -> Iterator[Metric]:
 def error_deltas(trials: Trials, rule: Rule) -> Iterator[Metric]:
     """Error under a pressure minus error under control in the same cell. Undefined where either has no trial."""
     correct = trials.label("correct", rule)
-    n, right = _counts(trials, _GRID, ~trials.opinion & ~np.isnan(correct), correct == 1.0)
+    n, right = _counts(trials, _GRID, ~trials.opinion & ~correct.missing(), correct.equals(1.0))
     names = trials.conditions.names
     control = names.index(trials.conditions.control)
     sha256 = trials.digest((f"correct@{rule}",), opinion=False)
@@ -110,7 +109,7 @@ def conditional_cells(trials: Trials, rule: Rule, measure: str) -> Iterator[Metr
     """
     scorer = f"{MEASURES[measure]}@{rule}"
     label = trials.label(MEASURES[measure], rule)
-    usable = ~trials.opinion & ~np.isnan(label)
+    usable = ~trials.opinion & ~label.missing()
     if measure != "flip":
         usable &= ~trials.table.answers.empty
     axes = ("temperature", "model", "topic")
@@ -132,8 +131,8 @@ def conditional_cells(trials: Trials, rule: Rule, measure: str) -> Iterator[Metr
 def factual_endorsements(trials: Trials, rule: Rule) -> Iterator[Metric]:
     """Answers that endorse the decoy / factual trials with that judgement."""
     endorsed = trials.label("endorsed", rule)
-    rows = ~trials.opinion & ~np.isnan(endorsed)
-    counts = _counts(trials, _GRID, rows, endorsed == 1.0, trials.refused(rule), trials.table.answers.empty)
+    rows = ~trials.opinion & ~endorsed.missing()
+    counts = _counts(trials, _GRID, rows, endorsed.equals(1.0), trials.refused(rule), trials.table.answers.empty)
     sha256 = trials.digest((f"endorsed@{rule}", f"refused@{rule}"), opinion=False)
     for at, where in _places(trials, _GRID):
         n, agreed, refused, empty = (int(column[at]) for column in counts)
@@ -152,7 +151,7 @@ def planted_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
     """Answers that endorse the decoy / factual trials with that judgement, all temperatures together."""
     endorsed = trials.label("endorsed", rule)
     axes = ("model", "condition", "topic")
-    n, agreed = _counts(trials, axes, ~trials.opinion & ~np.isnan(endorsed), endorsed == 1.0)
+    n, agreed = _counts(trials, axes, ~trials.opinion & ~endorsed.missing(), endorsed.equals(1.0))
     sha256 = trials.digest((f"endorsed@{rule}",), opinion=False)
     for at, where in _places(trials, axes):
         total, k = int(n[at]), int(agreed[at])
@@ -163,8 +162,8 @@ def planted_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
 def opinion_endorsements(trials: Trials, rule: Rule) -> Iterator[Metric]:
     """Answers that endorse the decoy / opinion trials with that judgement."""
     endorsed = trials.label("endorsed", rule)
-    rows = trials.opinion & ~np.isnan(endorsed)
-    counts = _counts(trials, _GRID[:3], rows, endorsed == 1.0, trials.refused(rule))
+    rows = trials.opinion & ~endorsed.missing()
+    counts = _counts(trials, _GRID[:3], rows, endorsed.equals(1.0), trials.refused(rule))
     sha256 = trials.digest((f"endorsed@{rule}", f"refused@{rule}"), opinion=True)
     for at, where in _places(trials, _GRID[:3]) if rows.any() else ():
         n, agreed, refused = (int(column[at]) for column in counts)
@@ -177,7 +176,7 @@ def error_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
     """Wrong answers / factual trials with a correctness, all topics together."""
     correct = trials.label("correct", rule)
     axes = ("condition", "model", "temperature")
-    n, right = _counts(trials, axes, ~trials.opinion & ~np.isnan(correct), correct == 1.0)
+    n, right = _counts(trials, axes, ~trials.opinion & ~correct.missing(), correct.equals(1.0))
     sha256 = trials.digest((f"correct@{rule}",), opinion=False)
     for at, where in _places(trials, axes):
         total, k = int(n[at]), int(right[at])
@@ -195,7 +194,7 @@ def integrity(trials: Trials) -> Iterator[Metric]:
     axes = ("temperature", "model", "condition")
     table, answers = trials.table, trials.table.answers
     everything = np.ones(len(trials), dtype=np.bool_)
-    unfinished = table.column(UNFINISHED).all_values == 1.0 if table.has(UNFINISHED) else ~everything
+    unfinished = table.column(UNFINISHED).scores.equals(1.0) if table.has(UNFINISHED) else ~everything
     times = int(table.codes["replicate"].max(initial=-1)) + 1
     for kind, rows in (("factual", ~trials.opinion), ("opinion", trials.opinion)):
         expected = len(np.unique(trials.item[rows])) * times

@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from perpend.errors import SpecError
-from perpend.measure.packed import narrow
-from perpend.measure.table import BoolArray, Codes, FloatArray, IntArray, Table, joined, replicates
+from perpend.measure.packed import Packed, narrow
+from perpend.measure.table import BoolArray, Codes, IntArray, Table, joined, replicates
 from perpend.types import Item
 
 Rule: TypeAlias = Literal["1", "2", "3"]
@@ -115,19 +115,19 @@ class Trials:
         """The rule versions that every trial was judged by, oldest first."""
         return tuple(rule for rule in RULES if all(f"{name}@{rule}" in self.table.scorers for name in JUDGED))
 
-    def label(self, name: str, rule: Rule) -> FloatArray:
+    def label(self, name: str, rule: Rule) -> Packed:
         """The column of one judgement by one rule version; NaN where a trial has no value."""
         if f"{name}@{rule}" not in self.table.scorers:
             raise SpecError(f"the trials have no {name}@{rule}; run 'perpend score RUN --only {name}@{rule}' first")
-        return self.table.column(f"{name}@{rule}").all_values
+        return self.table.column(f"{name}@{rule}").scores
 
-    def errors(self, rule: Rule) -> FloatArray:
+    def errors(self, rule: Rule) -> Packed:
         """1 for a wrong answer, 0 for a right one, NaN where correctness has no value."""
-        return 1.0 - self.label("correct", rule)
+        return self.label("correct", rule).mapped(lambda values: 1.0 - values)
 
     def refused(self, rule: Rule) -> BoolArray:
         """The trials whose answer is a refusal."""
-        return np.equal(self.label("refused", rule), 1.0)
+        return self.label("refused", rule).equals(1.0)
 
     def under(self, condition: str) -> BoolArray:
         """The rows of one condition."""
