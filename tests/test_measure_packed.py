@@ -10,8 +10,8 @@ import pytest
 from perpend.canon import dumps
 from perpend.errors import StoreError
 from perpend.ledger.items import stored_item
+from perpend.measure.keys import joined, match, replicates
 from perpend.measure.packed import Packed, PackedItems, narrow
-from perpend.measure.table import joined, match, replicates
 from perpend.types import Item
 
 ODD = np.array([0.0, -0.0, 1.0, np.nan, -np.nan, 0.1, np.inf, 5e-324])

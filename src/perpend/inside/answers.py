@@ -9,8 +9,9 @@ import numpy as np
 
 from perpend.canon import JSON
 from perpend.inside.prompts import TrialPrompt
+from perpend.measure.column import Column
 from perpend.measure.packed import Packed
-from perpend.measure.table import Column, Table
+from perpend.measure.table import Table
 from perpend.models.hf.forest import Passage
 from perpend.stats import mean
 from perpend.types import Estimate

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from perpend.ledger.blocks import item_blocks
 from perpend.ledger.plan import whole
 from perpend.ledger.store import Store
+from perpend.types import UNFIT
 
 AnswerPart: TypeAlias = tuple[dict[object, str], list[tuple[object, ...]]]
 """The bodies of some items by their numbers; and (trial, item, text, error, logprobs, finish, usage, ms) of answers."""
@@ -38,8 +39,9 @@ _THE_TEXT = (
 _OF_SCORER = "scorer = (SELECT scorer FROM scorer WHERE name = ? AND version = ?)"
 _VALUES = f"SELECT trial, value FROM score WHERE value IS NOT NULL AND {_OF_SCORER} AND trial BETWEEN ? AND ?"  # noqa: S608
 _END = f"SELECT {{}}(trial) FROM score WHERE {_OF_SCORER}"  # noqa: S608
-_LETTER = "CASE value WHEN 0.0 THEN '0' WHEN 1.0 THEN '1' ELSE iif(value IS NULL, '-', '?') END"
-_ORDERED = f"SELECT value FROM score WHERE {_OF_SCORER} AND trial BETWEEN ? AND ? ORDER BY trial"  # noqa: S608
+_UNFIT = " OR ".join(f"reason GLOB '{beginning}*'" for beginning in UNFIT)
+_LETTER = f"CASE value WHEN 0.0 THEN '0' WHEN 1.0 THEN '1' ELSE iif(value IS NULL, iif({_UNFIT}, 'u', '-'), '?') END"
+_ORDERED = f"SELECT value, reason FROM score WHERE {_OF_SCORER} AND trial BETWEEN ? AND ? ORDER BY trial"  # noqa: S608
 _LETTERS = f"SELECT group_concat({_LETTER}, '') FROM ({_ORDERED})"  # noqa: S608
 _BLOCK = 20_000
 
@@ -47,6 +49,11 @@ _BLOCK = 20_000
 def last_trial(store: Store) -> int:
     """The number of the last trial of the plan; 0 where it is empty."""
     return whole(store.query("SELECT coalesce(max(trial), 0) FROM trial")[0][0])
+
+
+def trial_count(store: Store) -> int:
+    """How many trials the plan has."""
+    return whole(store.query("SELECT count(*) FROM trial")[0][0])
 
 
 def asked_once(store: Store) -> bool:
@@ -80,8 +87,9 @@ def value_blocks(
 ) -> Iterator[tuple[int, str] | list[tuple[object, ...]]]:
     """The values of one scorer version from the first to the last trial, in parts.
 
-    A part is its first trial and a letter for each that follows: '0', '1', '-' for none. Where a trial is left out or a
-    value is another one, it is the rows (trial, value) that have a value. Letters are read in a quarter of the time.
+    A part is its first trial and a letter for each that follows: '0', '1', '-' for none, 'u' for none because the
+    scorer cannot judge the item. Where a trial is left out or a value is another one, it is the rows (trial, value)
+    that have a value. Letters are read in a quarter of the time.
     """
     for first in range(bounds[0], bounds[1] + 1, _BLOCK):
         last = min(first + _BLOCK - 1, bounds[1])

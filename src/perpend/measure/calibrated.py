@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from perpend.measure.judged import JudgedRows, judged_rows
+from perpend.measure.keys import BoolArray, FloatArray
 from perpend.measure.labels import label_lines, read_labels
 from perpend.measure.run import Run
 from perpend.measure.study import Metric
-from perpend.measure.table import BoolArray, FloatArray
 from perpend.stats.agreement import ac1, alpha, kappa, raw_agreement
 from perpend.stats.corrected import Correction, corrected_difference, corrected_rate
 from perpend.stats.judged import JudgedTrials, judge_rates

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import SpecError
-from perpend.measure.table import Column
+from perpend.measure.column import Column
 from perpend.stats.calibration import ece_estimate
 from perpend.stats.gate import Ids
 from perpend.types import Estimate

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from perpend.errors import SpecError, did_you_mean
+from perpend.measure.keys import BoolArray, FloatArray, IntArray
 from perpend.measure.labels import HumanLabel, read_labels
 from perpend.measure.run import Run
-from perpend.measure.table import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from perpend.measure.column import Column
 from perpend.measure.study import Metric
-from perpend.measure.table import Column, Table
+from perpend.measure.table import Table
 from perpend.stats.classification import INVALID_GATE
 from perpend.stats.families import family
 from perpend.stats.gate import many_invalid

@@ -16,9 +16,11 @@ from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
 from perpend.inert import one_line
 from perpend.ledger.spent import spent_before
+from perpend.measure.column import Column
+from perpend.measure.grid import Grid
+from perpend.measure.keys import BoolArray
 from perpend.measure.repeated import ARROW, both, latest, main_score, parts_of, planned_repeats
 from perpend.measure.run import Run
-from perpend.measure.table import BoolArray, Column, Table
 from perpend.spec.runspec import ModelSpec
 from perpend.stats.components import Components, expected_se
 from perpend.stats.sample_size import detectable, needed
@@ -240,7 +242,7 @@ def _pilot(column: Column) -> dict[str, int]:
     }
 
 
-def _cells(table: Table, rows: BoolArray) -> Iterator[BoolArray]:
+def _cells(table: Grid, rows: BoolArray) -> Iterator[BoolArray]:
     codes, _ = table.keys(["model", "sampling"])
     for code in np.unique(codes[rows]):
         yield rows & (codes == code)

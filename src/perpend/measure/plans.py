@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -12,18 +13,54 @@ import numpy as np
 from perpend.canon import dumps
 from perpend.errors import StoreError
 from perpend.ledger.manifest import Manifest
-from perpend.ledger.raw import last_trial, plan_batches
+from perpend.ledger.raw import last_trial, plan_batches, trial_count
 from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
+from perpend.measure.keys import Codes
 from perpend.measure.packed import PackedItems, narrow
-from perpend.measure.table import Codes
 from perpend.types import Item
 
-RunPlan: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[str, ...]], Sequence[Item]]
+RunPlan: TypeAlias = tuple["PlanCodes", dict[str, tuple[str, ...]], Sequence[Item]]
 """The codes of each key, trial by trial; what they stand for; the items."""
 _PLANNED = ("item", "condition", "model", "sampling", "repeat")
 _FIRST = np.array([[1], [1], [1], [1], [0]])
 """What each is counted from."""
+
+
+_NONE: Mapping[str, Codes] = MappingProxyType({})
+
+
+class PlanCodes(Mapping[str, Codes]):
+    """The codes of each key, trial by trial. What the item decides, such as a tag, is worked out when asked for.
+
+    `below` has the keys that are not given here; those that are given replace its own.
+    """
+
+    def __init__(
+        self, by_trial: Mapping[str, Codes], by_item: Mapping[str, Codes] = _NONE, below: Mapping[str, Codes] = _NONE
+    ) -> None:
+        self._by_trial, self._by_item, self._below = by_trial, by_item, below
+        self._worked_out: dict[str, Codes] = {}
+
+    def __getitem__(self, key: str) -> Codes:
+        if key in self._by_trial:
+            return self._by_trial[key]
+        if key not in self._by_item:
+            return self._below[key]
+        if key not in self._worked_out:
+            self._worked_out[key] = self._by_item[key][self["item"]]
+        return self._worked_out[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._below, *self._by_trial, *self._by_item)))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def same_for_all(rows: int) -> Codes:
+    """The codes of a key that has one value, in no memory."""
+    return np.broadcast_to(np.int8(0), rows)
 
 
 def refuse_shard(store: Store) -> None:
@@ -65,25 +102,29 @@ def plan_of(manifest: Manifest, store: Store) -> RunPlan:
         "sampling": tuple(dumps(entry.as_json()) for entry in samplings),
         "repeat": tuple(str(n) for n in range(int(codes["repeat"].max(initial=-1)) + 1)),
     }
-    codes["repeat"] = narrow(codes["repeat"], len(names["repeat"]))
-    codes["temperature"], names["temperature"] = _coded([f"{s.temperature:g}" for s in samplings], codes["sampling"])
+    many = len(names["repeat"]) > 1
+    codes["repeat"] = narrow(codes["repeat"], len(names["repeat"])) if many else same_for_all(len(codes["item"]))
+    temperature, names["temperature"] = _coded([f"{s.temperature:g}" for s in samplings])
+    codes["temperature"] = temperature[codes["sampling"]]
+    by_item: dict[str, Codes] = {}
     for tag in sorted(tags.keys() - names.keys()):
-        whole = tags[tag] + [""] * (len(ids) - len(tags[tag]))
-        codes[tag], names[tag] = _coded(whole, codes["item"])
-    return codes, names, items
+        by_item[tag], names[tag] = _coded(tags[tag] + [""] * (len(ids) - len(tags[tag])))
+    return PlanCodes(codes, by_item), names, items
 
 
 def _codes(store: Store, sizes: Sequence[int]) -> list[Codes]:
     """What each trial is of, read in parts. A number that stands for nothing is a StoreError."""
-    parts: list[list[Codes]] = [[] for _ in sizes]
+    total, done = trial_count(store), 0
+    codes = [narrow(np.zeros(total, dtype=np.int8), size) for size in sizes]
     for rows in plan_batches(store):
         numbers = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows) * len(sizes))
         columns = numbers.reshape(-1, len(sizes)).T - _FIRST
-        for kept, column, size in zip(parts, columns, sizes, strict=True):
+        for own, column, size in zip(codes, columns, sizes, strict=True):
             if not 0 <= int(column.min()) <= int(column.max()) < size:
                 raise _lost(store)
-            kept.append(narrow(column, size))
-    return [np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64) for kept in parts]
+            own[done : done + len(rows)] = column
+        done += len(rows)
+    return codes
 
 
 def _lost(store: Store) -> StoreError:
@@ -95,24 +136,24 @@ def due_items(manifest: Manifest, store: Store) -> int | None:
     return None if manifest.stop is None else stopped_after(read_looks(store))
 
 
-def _coded(values: Sequence[str], at: Codes) -> tuple[Codes, tuple[str, ...]]:
-    """Codes of values in the order in which they first occur, taken at some positions; and what the codes stand for."""
+def _coded(values: Sequence[str]) -> tuple[Codes, tuple[str, ...]]:
+    """Codes of values in the order in which they first occur; and what the codes stand for."""
     names = tuple(dict.fromkeys(values))
     numbers = {name: number for number, name in enumerate(names)}
-    return narrow(np.array([numbers[value] for value in values], dtype=np.int64), len(names))[at], names
+    return narrow(np.array([numbers[value] for value in values], dtype=np.int64), len(names)), names
 
 
-def pooled(runs: Sequence[str], plans: Sequence[RunPlan]) -> tuple[dict[str, Codes], dict[str, tuple[str, ...]]]:
+def pooled(runs: Sequence[str], plans: Sequence[RunPlan]) -> tuple[PlanCodes, dict[str, tuple[str, ...]]]:
     """The keys of all runs with one set of codes. A tag that a run's items lack is '' there."""
     lengths = [len(codes["item"]) for codes, _, _ in plans]
+    own_codes, own_names, _ = plans[0]
+    if len(runs) == 1 and "run" not in own_names and all(len(set(own)) == len(own) for own in own_names.values()):
+        return PlanCodes({"run": same_for_all(lengths[0])}, below=own_codes), {**own_names, "run": tuple(runs)}
     codes: dict[str, Codes] = {}
     names: dict[str, tuple[str, ...]] = {}
     for key in dict.fromkeys(key for _, own, _ in plans for key in own):
         owned = [own.get(key, ("",)) for _, own, _ in plans]
         names[key] = tuple(dict.fromkeys(name for values in owned for name in values))
-        if len(runs) == 1 and len(names[key]) == len(owned[0]):
-            codes[key] = plans[0][0][key]
-            continue
         place = {name: number for number, name in enumerate(names[key])}
         parts = []
         for (own_codes, _, _), values, length in zip(plans, owned, lengths, strict=True):
@@ -128,4 +169,4 @@ def pooled(runs: Sequence[str], plans: Sequence[RunPlan]) -> tuple[dict[str, Cod
         repeats = codes["repeat"].astype(np.int64) + np.repeat(np.arange(len(runs)), lengths) * width
         codes["repeat"] = narrow(repeats, width * len(runs))
         names["repeat"] = tuple(f"{n} of {run}" for run in runs for n in range(width))
-    return codes, names
+    return PlanCodes(codes), names

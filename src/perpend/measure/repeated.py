@@ -10,8 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from perpend.measure.column import Column
+from perpend.measure.grid import Grid
+from perpend.measure.keys import BoolArray, joined
 from perpend.measure.study import Metric
-from perpend.measure.table import BoolArray, Column, Table, joined
+from perpend.measure.table import Table
 from perpend.stats import edition
 from perpend.stats.components import Components, expected_se, variance_components
 from perpend.stats.flips import flip_rate
@@ -83,18 +86,13 @@ def ks_of(repeats: int) -> list[int]:
 
 def _repeated_cells(table: Table) -> Iterator[tuple[dict[str, str], BoolArray]]:
     """Each model and temperature, of each run and sampling where these are several, that has repeats; and its rows."""
-    keys = ["run"] * (len(table.runs) > 1) + ["model", "temperature"]
-    codes, _ = table.keys(keys)
-    finer, _ = table.keys([*keys, "sampling"])
-    if len(np.unique(finer)) > len(np.unique(codes)):
-        keys, codes = [*keys, "sampling"], finer
-    for code in dict.fromkeys(codes.tolist()):
-        rows = codes == code
+    for where in table.cells(["run"] * (len(table.runs) > 1) + ["model", "temperature"]):
+        rows = table.mask(where)
         if planned_repeats(table, rows) > 1:
-            yield {key: table.name(key, int(rows.argmax())) for key in keys}, rows
+            yield where, rows
 
 
-def planned_repeats(table: Table, rows: BoolArray) -> int:
+def planned_repeats(table: Grid, rows: BoolArray) -> int:
     """The most often that an item is asked under one condition among these rows."""
     if not rows.any():
         return 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain, islice
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,12 +21,14 @@ from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.ledger.raw import blank_batches, score_bounds, value_blocks
 from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
+from perpend.measure.column import Column
+from perpend.measure.keys import Codes, FloatArray, IntArray
 from perpend.measure.packed import Packed
 from perpend.measure.plans import RunPlan, plan_of, pooled, refuse_shard
 from perpend.measure.scoring import judges_of, score_rows
 from perpend.measure.shown import html_table
 from perpend.measure.study import METRICS, numbers_of, read_metrics
-from perpend.measure.table import Answers, Codes, Column, FloatArray, IntArray, Judgement, Reply, Table
+from perpend.measure.table import Answers, Judgement, Reply, Table
 from perpend.measure.toolkit import Toolkit, toolkit
 from perpend.measure.verdicts import with_verdicts
 from perpend.types import UNFIT, Item, Score, Scorer
@@ -34,6 +37,8 @@ IMPORTED = "import"
 """The version of scores that an import brought along: a fact, which nothing here computes again."""
 _STEP = 500
 _CELL = ("model", "temperature", "condition")
+UnfitItems: TypeAlias = dict[tuple[str, str], set[int]]
+"""By run and scorer, the codes of the items that the scorer cannot judge, where that was seen."""
 _VALUE_OF = np.full(128, np.nan)
 _VALUE_OF[[ord("0"), ord("1")]] = 0.0, 1.0
 
@@ -176,13 +181,14 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
     codes, names = pooled([run.name for run in runs], plans)
     scorers = _shared_scorers(runs)
 
-    seen_unfit: dict[tuple[str, str], set[int]] = {}
+    seen_unfit: UnfitItems = {}
 
     def values(wanted: Sequence[str]) -> dict[str, Packed]:
         columns, first = {name: Packed(len(codes["item"])) for name in wanted}, 0
         for run, (plan, _, _) in zip(runs, plans, strict=True):
             own = _Part(run, first, plan["item"])
-            own.put_stored(columns, [name for name in wanted if not rescore or name.endswith(f"@{IMPORTED}")])
+            stored = [name for name in wanted if not rescore or name.endswith(f"@{IMPORTED}")]
+            own.put_stored(columns, stored, seen_unfit)
             fresh = {name: run.code.scorer(name) for name in wanted if rescore and not name.endswith(f"@{IMPORTED}")}
             own.put_fresh(columns, fresh, seen_unfit, quiet=quiet)
             first += len(plan["item"])
@@ -217,7 +223,7 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
         return np.unique(codes["item"][np.concatenate(parts)])
 
     named = tuple(run.name for run in runs)
-    return Table(named, codes, names, items, scorers, values, answers, judgements, replies, unfit)
+    return Table(named, codes, names, items, unfit, scorers, values, answers, judgements, replies)
 
 
 def _check(runs: Sequence[Run]) -> None:
@@ -279,8 +285,8 @@ class _Part:
             _in_plan(self.run, trials, len(self.items))
             column.put(trials.astype(np.int64) + (self.first - 1), values)
 
-    def put_stored(self, columns: Mapping[str, Packed], names: Sequence[str]) -> None:
-        """The stored values of some scorers."""
+    def put_stored(self, columns: Mapping[str, Packed], names: Sequence[str], unfit: UnfitItems) -> None:
+        """The stored values of some scorers; where letters say them all, the items that one cannot judge, too."""
         with self.run.open() as store:
             for name in names:
                 stem, _, version = name.rpartition("@")
@@ -288,20 +294,25 @@ class _Part:
                 if bounds is None:
                     continue
                 _in_plan(self.run, np.array(bounds), len(self.items))
+                cannot, is_known = np.zeros(int(self.items.max(initial=0)) + 1, dtype=np.bool_), True
                 for part in value_blocks(store, stem, version, bounds):
                     if isinstance(part, list):
+                        is_known = False
                         numbers: FloatArray = np.fromiter(chain.from_iterable(part), np.float64, 2 * len(part))
                         self._put(columns[name], numbers[::2], numbers[1::2])
                     else:
-                        first = self.first + part[0] - 1
-                        values = _VALUE_OF[np.frombuffer(part[1].encode(), np.uint8)]
-                        columns[name].put(slice(first, first + len(values)), values)
+                        letters, first = np.frombuffer(part[1].encode(), np.uint8), part[0] - 1
+                        here = slice(self.first + first, self.first + first + len(letters))
+                        columns[name].put(here, _VALUE_OF[letters])
+                        cannot[self.items[first : first + len(letters)][letters == ord("u")]] = True
+                if is_known:
+                    unfit[self.run.name, name] = set(np.flatnonzero(cannot).tolist())
 
     def put_fresh(
         self,
         columns: Mapping[str, Packed],
         scorers: Mapping[str, Scorer],
-        unfit: dict[tuple[str, str], set[int]],
+        unfit: UnfitItems,
         *,
         quiet: bool,
     ) -> None:

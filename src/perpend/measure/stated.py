@@ -15,7 +15,8 @@ import numpy as np
 
 from perpend.canon import JSON, as_list, as_object
 from perpend.errors import SpecError, did_you_mean
-from perpend.measure.table import Column, Table
+from perpend.measure.column import Column
+from perpend.measure.table import Table
 
 MOST = 20_000
 """The most numbers that one source may state: a leaderboard has some hundreds, a run of HELM some thousands."""

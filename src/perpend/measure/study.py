@@ -28,7 +28,8 @@ from perpend.canon import (
 from perpend.errors import DataError, SpecError, StoreError, did_you_mean
 from perpend.inert import markdown, one_line, plain
 from perpend.ledger.manifest import Manifest
-from perpend.measure.table import Column, Table
+from perpend.measure.column import Column
+from perpend.measure.table import Table
 from perpend.types import Caution, Estimate, Number
 
 if TYPE_CHECKING:

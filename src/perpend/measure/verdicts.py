@@ -15,8 +15,9 @@ import numpy as np
 from perpend.canon import JSON, as_object
 from perpend.errors import DataError, SpecError
 from perpend.ledger.manifest import Manifest
+from perpend.measure.keys import FloatArray
 from perpend.measure.packed import Packed
-from perpend.measure.table import FloatArray, Judgement, Table
+from perpend.measure.table import Judgement, Table
 from perpend.types import Item, Score
 
 SCORER = "verdict"

@@ -15,6 +15,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from perpend.canon import JSON, as_list, as_object
+from perpend.measure.column import Column, Pair
 from perpend.measure.run import Run
 from perpend.measure.stated import (
     COUNTS,
@@ -25,7 +26,7 @@ from perpend.measure.stated import (
     read_stated,
     tolerances,
 )
-from perpend.measure.table import Column, Pair, Table
+from perpend.measure.table import Table
 from perpend.proof.source_given import GivenNumber, given
 from perpend.report.export import TrialRow, rows
 from perpend.stats.families import family

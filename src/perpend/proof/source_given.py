@@ -10,8 +10,9 @@ from itertools import islice
 import numpy as np
 
 from perpend.canon import JSON
+from perpend.measure.column import Column
 from perpend.measure.repeated import ks_of, passed, planned_repeats
-from perpend.measure.table import Column, Table
+from perpend.measure.table import Table
 from perpend.stats.agreement import MOST_CATEGORIES, alpha, raw_agreement
 from perpend.types import Estimate
 

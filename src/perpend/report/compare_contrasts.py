@@ -11,8 +11,8 @@ import numpy as np
 from perpend.canon import JSON
 from perpend.errors import SpecError
 from perpend.inert import one_line
+from perpend.measure.keys import FloatArray, IntArray
 from perpend.measure.population import Standing
-from perpend.measure.table import FloatArray, IntArray
 from perpend.stats.clusters import student_quantile
 from perpend.stats.equivalence import decided, equivalence
 from perpend.stats.families import against_mde, family, mde_clustered

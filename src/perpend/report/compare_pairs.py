@@ -14,9 +14,10 @@ import numpy as np
 
 from perpend.canon import digest
 from perpend.errors import DataError, SpecError
+from perpend.measure.keys import BoolArray, IntArray, replicates
+from perpend.measure.keys import match as pair_rows
 from perpend.measure.run import Run
-from perpend.measure.table import BoolArray, IntArray, Table, replicates
-from perpend.measure.table import match as pair_rows
+from perpend.measure.table import Table
 
 
 @dataclass(frozen=True, slots=True)

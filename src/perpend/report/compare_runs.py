@@ -14,10 +14,11 @@ import numpy as np
 from perpend.canon import JSON
 from perpend.errors import SpecError
 from perpend.inert import one_line
+from perpend.measure.keys import FloatArray, IntArray
 from perpend.measure.population import Population
 from perpend.measure.run import Run
 from perpend.measure.shown import html_table, pandas_frame, polars_frame
-from perpend.measure.table import FloatArray, IntArray, Table
+from perpend.measure.table import Table
 from perpend.report.columns import chosen_columns, shared_columns
 from perpend.report.compare_contrasts import (
     DIFFERENCE_COLUMNS,

@@ -18,9 +18,9 @@ from perpend.canon import JSON, as_object, digest_file, dumps, portable_name, pr
 from perpend.disk import replacing
 from perpend.errors import StoreError
 from perpend.ledger.manifest import Manifest
+from perpend.measure.column import Column
 from perpend.measure.run import Run
 from perpend.measure.study import Numbers
-from perpend.measure.table import Column
 from perpend.report.export import TrialRow, rows
 from perpend.types import Estimate, Sampling
 

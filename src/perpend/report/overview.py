@@ -10,9 +10,10 @@ from perpend.canon import JSON
 from perpend.inert import one_line
 from perpend.ledger.digest import content_digest
 from perpend.ledger.plan import read_sampling
+from perpend.measure.column import Column
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.stopped import DIFFERENCE, LOOKS, RATE, stop_metrics
-from perpend.measure.table import Column, Table
+from perpend.measure.table import Table
 from perpend.report.stopped import decisive, how_it_ended, sentence
 from perpend.report.tables import LONGEST, WIDEST, terminal_table, wrapped
 from perpend.types import Estimate

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perpend.errors import SpecError
-from perpend.measure.table import BoolArray, FloatArray, IntArray, joined
+from perpend.measure.keys import BoolArray, FloatArray, IntArray, joined
 from perpend.report.rank_trials import RankedTrials
 
 MISSING = ("shared", "pairwise", "zero")

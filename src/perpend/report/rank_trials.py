@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from perpend.errors import DataError, SpecError, did_you_mean
+from perpend.measure.keys import BoolArray, FloatArray, IntArray, joined
 from perpend.measure.run import Run
-from perpend.measure.table import BoolArray, FloatArray, IntArray, joined
 from perpend.report.compare_pairs import could_stop, listed, questions, worded
 
 

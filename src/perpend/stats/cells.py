@@ -45,13 +45,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ItemCells:
-    """Successes and trials of each item in each cell where it has rows."""
+    """Successes and trials of each item in each cell where it has rows, by item; in as few bytes as they need."""
 
     n_items: int
-    item: IntArray
-    cell: IntArray
-    k: FloatArray
-    n: FloatArray
+    item: Codes
+    cell: Codes
+    k: Codes
+    n: Codes
 
     def cautions(self) -> tuple[Caution, ...]:
         """STAT022 where items are few or unequal, else STAT028 where few of them hold the rarer answer."""
@@ -132,7 +132,8 @@ def number(name: str, values: npt.ArrayLike) -> Column:
 
 def collapse(outcome: npt.ArrayLike, columns: Sequence[Column], *, items: Ids | None = None) -> Cells:
     """Count successes (outcome 1) and trials per cell, and per item and cell where items are given."""
-    y = gate.labels("outcome", outcome)
+    is_bool = isinstance(outcome, np.ndarray) and outcome.dtype == np.bool_ and outcome.ndim == 1 and len(outcome)
+    y: npt.NDArray[np.bool_ | np.float64] = np.asarray(outcome) if is_bool else gate.labels("outcome", outcome)
     for column in columns:
         _check(column, len(y))
     sizes = [len(column.levels) for column in columns]
@@ -146,7 +147,7 @@ def collapse(outcome: npt.ArrayLike, columns: Sequence[Column], *, items: Ids | 
             np.multiply(part, size, out=part)
             np.add(part, column.codes[start : start + _CHUNK], out=part, casting="unsafe")
         if counts is not None:
-            twice = part.astype(np.intp) * 2 + (y[start : start + _CHUNK] != 0.0)
+            twice = part.astype(np.intp) * 2 + (y[start : start + _CHUNK] != 0)
             counts += np.bincount(twice, minlength=2 * n_keys).reshape(n_keys, 2)
     if counts is not None:
         used = np.flatnonzero(counts.sum(axis=1))
@@ -156,7 +157,7 @@ def collapse(outcome: npt.ArrayLike, columns: Sequence[Column], *, items: Ids | 
         k, n = np.bincount(inverse, y).astype(np.float64), np.bincount(inverse).astype(np.float64)
     place = np.unravel_index(used.astype(np.int64), sizes) if sizes else ()
     codes = np.stack(place, axis=1).astype(np.int64) if sizes else np.zeros((len(used), 0), dtype=np.int64)
-    by_item = None if items is None else _by_item(y, np.searchsorted(used, keys), gate.codes("items", items), len(used))
+    by_item = None if items is None else _by_item(y, gate.codes("items", items), keys, used)
     return Cells(tuple(c.name for c in columns), tuple(c.levels for c in columns), codes, k, n, by_item)
 
 
@@ -171,15 +172,29 @@ def _check(column: Column, rows: int) -> None:
         raise DataError(f"{column.name}: code {bad} is outside its {len(column.levels)} levels; codes start at 0")
 
 
-def _by_item(y: FloatArray, cell: npt.NDArray[np.intp], item: IntArray, n_cells: int) -> ItemCells:
+def _by_item(y: npt.NDArray[np.bool_ | np.float64], item: IntArray, keys: Codes, cells: Codes) -> ItemCells:
+    """Counts by item and cell; `cells` are the sorted keys that some row has."""
     gate.same_length(outcome=y, items=item)
-    used, inverse = np.unique(item * n_cells + cell, return_inverse=True)
+    n_items, n_cells = int(item.max()) + 1, len(cells)
+    if n_items * n_cells <= _SPARSE * len(y) + 1024:
+        ones, all_of = (np.zeros(n_items * n_cells, dtype=np.int32) for _ in range(2))
+        for start in range(0, len(y), _CHUNK):
+            here = slice(start, start + _CHUNK)
+            place = item[here] * n_cells + np.searchsorted(cells, keys[here])
+            np.add.at(all_of, place, 1)
+            np.add.at(ones, place[y[here] != 0], 1)
+        used = np.flatnonzero(all_of)
+        k, n = ones[used], all_of[used]
+    else:
+        used, inverse = np.unique(item * n_cells + np.searchsorted(cells, keys), return_inverse=True)
+        k, n = (np.bincount(own, minlength=len(used)).astype(np.int32) for own in (inverse[y != 0], inverse))
+    most = np.min_scalar_type(int(n.max()))
     return ItemCells(
-        int(item.max()) + 1,
-        used // n_cells,
-        used % n_cells,
-        np.bincount(inverse, y).astype(np.float64),
-        np.bincount(inverse).astype(np.float64),
+        n_items,
+        (used // n_cells).astype(np.min_scalar_type(n_items)),
+        (used % n_cells).astype(np.min_scalar_type(n_cells)),
+        k.astype(most),
+        n.astype(most),
     )
 
 

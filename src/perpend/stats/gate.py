@@ -23,6 +23,8 @@ Ids: TypeAlias = npt.NDArray[np.generic] | Sequence[Hashable]
 _ABOVE_ONE = float(np.nextafter(1.0, 2.0))
 _BELOW_ZERO = -float(np.finfo(np.float64).eps)
 
+_CHUNK = 1 << 18
+
 
 def _column(name: str, given: npt.ArrayLike, dimensions: int = 1) -> FloatArray:
     """The values as float64 of the wanted shape; text and nested rows are errors, and so is an empty array."""
@@ -180,7 +182,10 @@ def _codes_of_numbers(name: str, ids: npt.NDArray[np.generic]) -> IntArray:
         where[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)  # the last that is written is the first row
         rank = np.empty(len(where), dtype=np.int64)
         rank[np.argsort(where, kind="stable")] = np.arange(len(where))
-        return rank[ids.astype(np.int64, copy=False)]
+        codes = np.empty(len(ids), dtype=np.int64)
+        for start in range(0, len(ids), _CHUNK):  # NumPy widens what it takes by: memory
+            codes[start : start + _CHUNK] = rank[ids[start : start + _CHUNK]]
+        return codes
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

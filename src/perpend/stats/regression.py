@@ -38,6 +38,7 @@ __all__ = [
 _SCORE_LIMIT = 1e-6
 # A stationary point with every |logit| below this is the maximum: a separated cell would still leave a score of 6e-6.
 _SETTLED = 12.0
+_LINES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,13 +276,17 @@ def overdispersion(cells: Cells, fit: LogitFit) -> Estimate:
     if fit.coef is None:
         return Estimate(None, fit.rows, note="separation: the fitted shares are 0 or 1", cautions=fit.cautions)
     p = expit(fit.design.x @ fit.coef)
-    k, n = cells.k, cells.n
-    if cells.items is not None:
-        k, n, p = cells.items.k, cells.items.n, p[cells.items.cell]
+    own = cells.items
+    k, n, cell = (cells.k, cells.n, np.arange(len(p))) if own is None else (own.k, own.n, own.cell)
     df = len(n) - fit.rank
     if df <= 0:
         return Estimate(None, fit.rows, note="the model has a coefficient for every cell")
-    chi2 = float(((k - n * p) ** 2 / (n * p * (1.0 - p))).sum())
+    squares = np.empty(len(n))
+    for start in range(0, len(n), _LINES):
+        here = slice(start, start + _LINES)
+        share = p[cell[here]]
+        squares[here] = (k[here] - n[here] * share) ** 2 / (n[here] * share * (1.0 - share))
+    chi2 = float(squares.sum())
     return Estimate(chi2 / df, fit.rows, method="Pearson chi-square / df", also={"chi2": chi2, "df": df})
 
 

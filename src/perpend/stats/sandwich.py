@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ from perpend.stats.gate import FloatArray
 
 # Above so many items the leverage of one is nothing.
 _LEVERAGED = 500
+_LINES = 1 << 18
 
 
 def item_covariance(x: FloatArray, coef: FloatArray, bread: FloatArray, items: ItemCells) -> FloatArray | None:
@@ -24,20 +26,33 @@ def item_covariance(x: FloatArray, coef: FloatArray, bread: FloatArray, items: I
     if items.n_items < 2:
         return None
     p = expit(x @ coef)
-    residual = items.k - items.n * p[items.cell]
-    factor = items.n_items / (items.n_items - 1.0)
+    factor, scaled = items.n_items / (items.n_items - 1.0), None
     if items.n_items <= _LEVERAGED and not edition.is_first():
-        residual, factor = _leveraged(x, p, bread, items, residual), 1.0
-    scores = np.stack([np.bincount(items.item, residual * column[items.cell], items.n_items) for column in x.T], axis=1)
+        scaled, factor = _leveraged(x, p, bread, items), 1.0
+    scores = np.zeros((items.n_items, x.shape[1]))
+    for here in _whole_items(items):
+        item, cell = items.item[here], items.cell[here]
+        residual = items.k[here] - items.n[here] * p[cell] if scaled is None else scaled[here]
+        first, last = int(item[0]), int(item[-1]) + 1
+        for number, column in enumerate(x.T):
+            scores[first:last, number] = np.bincount(item - first, residual * column[cell], last - first)
     return np.asarray(bread @ (scores.T @ scores) @ bread * factor, dtype=np.float64)
 
 
-def _leveraged(x: FloatArray, p: FloatArray, bread: FloatArray, items: ItemCells, residual: FloatArray) -> FloatArray:
+def _whole_items(items: ItemCells) -> Iterator[slice]:
+    """The lines, which are sorted by item, in parts that hold all lines of their items: memory."""
+    starts = [int(np.searchsorted(items.item, items.item[row])) for row in range(0, len(items.item), _LINES)]
+    for first, last in pairwise([*dict.fromkeys(starts), len(items.item)]):
+        yield slice(first, last)
+
+
+def _leveraged(x: FloatArray, p: FloatArray, bread: FloatArray, items: ItemCells) -> FloatArray:
     """Residuals without the part of the fit that the item itself is the cause of.
 
     They solve (I - W X B X') s = r over an item's rows: s = r + W X (I - B X' W X)⁻¹ B X' r has a system as large as
     the number of coefficients, however many rows an item has. Both have the same determinant.
     """
+    residual = items.k - items.n * p[items.cell]
     scaled = residual.copy()
     order = np.argsort(items.item, kind="stable")
     edges = np.searchsorted(items.item[order], np.arange(items.n_items + 1))

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.canon import JSON
+from perpend.measure.keys import FloatArray, IntArray
 from perpend.measure.labels import HumanLabel
-from perpend.measure.table import FloatArray, IntArray
 from perpend.types import Sampling
 from perpend.view.outcomes import OUTCOMES
 from perpend.view.overview import TrialCounts

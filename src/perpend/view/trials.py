@@ -15,8 +15,8 @@ from perpend.ledger.asked import StoredAttempt, attempts_of, scores_of
 from perpend.ledger.items import question
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
+from perpend.measure.keys import IntArray
 from perpend.measure.run import IMPORTED, Run
-from perpend.measure.table import IntArray
 from perpend.report.case_text import choice_names
 from perpend.report.sent import Renderer, SentTurn, renderer, sent_of
 from perpend.text.match import fold

@@ -16,9 +16,9 @@ from perpend.canon import JSON
 from perpend.errors import DataError, did_you_mean
 from perpend.measure.calibrated import labelled_trials
 from perpend.measure.judged import JudgedRows, judged_rows
+from perpend.measure.keys import BoolArray
 from perpend.measure.labels import read_labels
 from perpend.measure.run import Run
-from perpend.measure.table import BoolArray
 from perpend.stats.corrected import corrected_rate
 from perpend.stats.judged import precision, sensitivity, specificity
 from perpend.types import Estimate

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perpend.errors import SpecError, did_you_mean
-from perpend.measure.table import BoolArray, Column, FloatArray, Table
+from perpend.measure.column import Column
+from perpend.measure.grid import Grid
+from perpend.measure.keys import BoolArray, FloatArray
 from perpend.types import Estimate
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ def _terms(written: str) -> tuple[list[str], dict[str, str]]:
     return list(dict.fromkeys(terms)), references
 
 
-def _explanatory(table: Table, key: str, rows: BoolArray, reference: str | None) -> CellColumn:
+def _explanatory(table: Grid, key: str, rows: BoolArray, reference: str | None) -> CellColumn:
     from perpend.stats.regression import factor, number
 
     names = table.values(key)

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from perpend.canon import JSON
 from perpend.inert import one_line
-from perpend.measure.table import Column, Table
+from perpend.measure.column import Column
+from perpend.measure.table import Table
 from perpend.proof.claims.evaluate import Scope, UnpairedError, evaluate
 from perpend.proof.claims.file import half_unit
 from perpend.proof.claims.language import MAX_LENGTH, parse

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from perpend.measure.table import BoolArray, Table
+from perpend.measure.keys import BoolArray
+from perpend.measure.table import Table
 from perpend.proof.claims.evaluate import Scope, mask
 from perpend.proof.claims.file import WHOLE, Claim
 from perpend.proof.claims.fits import RANKED_BY

@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from perpend.errors import SpecError
-from perpend.measure.table import Column, IntArray, Pair, Table, joined
+from perpend.measure.column import Column, Pair
+from perpend.measure.keys import IntArray, joined
+from perpend.measure.table import Table
 from perpend.types import Estimate
 
 TURN, DIALOGUE = "turn", "dialogue"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from perpend.measure.keys import BoolArray, FloatArray, IntArray
 from perpend.measure.packed import Packed
-from perpend.measure.table import BoolArray, FloatArray, IntArray
 from perpend.stats import edition, families
 from perpend.stats.families import mde_clustered, mde_paired
 from perpend.stats.pairs import paired_difference, paired_test

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from perpend.measure.table import FloatArray
+from perpend.measure.keys import FloatArray
 from perpend.report.answer import counted
 from perpend.report.heatmap import Grid, draw_grid
 from perpend.report.style import drawable

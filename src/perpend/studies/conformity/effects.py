@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
+from perpend.measure.keys import BoolArray, Codes, IntArray
 from perpend.measure.packed import Packed, narrow
 from perpend.measure.study import Metric
-from perpend.measure.table import BoolArray, Codes, IntArray
 from perpend.stats import families
 from perpend.stats.cells import Cells, Column, collapse
 from perpend.stats.families import SIGNIFICANT, against_mde
@@ -292,8 +292,10 @@ def regression(trials: Trials, rule: Rule) -> Iterator[Metric]:
     try:
         cells = _cells(trials, rule, kept)
         tests = nested_tests(cells, "variant", "condition", "temperature")
-        everything = _cells(trials, rule, rows)
-        all_rows = odds_ratio(everything, fit_logit(everything, _TERMS), "temperature")
+        se_without_intercept = _se_without_intercept(cells)
+        if n_refused:
+            cells = _cells(trials, rule, rows)
+        all_rows = odds_ratio(cells, fit_logit(cells, _TERMS), "temperature")
     except DataError as error:
         unfitted = Estimate(None, n, note=str(error), also={"refusals_excluded": n_refused}, cautions=cautions)
         undefined = Estimate(None, int(rows.sum()), note="not fitted")
@@ -304,7 +306,7 @@ def regression(trials: Trials, rule: Rule) -> Iterator[Metric]:
     for term, test in tests.clustered.items():
         clustered = also(test, refusals_excluded=n_refused)
         yield from source.metrics("regression_term", {"term": term}, clustered, ratio=tests.likelihood_ratio[term])
-    yield from source.metrics("regression_slope", {}, _slope(tests.slope, _se_without_intercept(cells)))
+    yield from source.metrics("regression_slope", {}, _slope(tests.slope, se_without_intercept))
     for name in ("linearity", "overdispersion", "icc"):
         yield from source.metrics(f"regression_{name}", {}, getattr(tests, name))
 
@@ -320,7 +322,7 @@ def _cells(trials: Trials, rule: Rule, rows: BoolArray) -> Cells:
         Column("condition", conditions, _recoded(trials.conditions.names, conditions)[codes["condition"][rows]]),
         Column("temperature", tuple(map(float, trials.temperatures)), codes["temperature"][rows]),
     ]
-    return collapse(trials.errors(rule)[rows], columns, items=trials.item[rows])
+    return collapse(trials.errors(rule).equals(1.0)[rows], columns, items=trials.item[rows])
 
 
 def _recoded(before: tuple[str, ...], now: tuple[str, ...]) -> Codes:

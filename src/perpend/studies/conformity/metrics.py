@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import SpecError
+from perpend.measure.keys import BoolArray
 from perpend.measure.study import Metric
-from perpend.measure.table import BoolArray, Table
+from perpend.measure.table import Table
 from perpend.report.derive import coverage
 from perpend.studies.conformity import effects
 from perpend.studies.conformity.effects import regression

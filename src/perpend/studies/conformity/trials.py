@@ -14,8 +14,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from perpend.errors import SpecError
+from perpend.measure.keys import BoolArray, Codes, IntArray, joined, replicates
 from perpend.measure.packed import Packed, narrow
-from perpend.measure.table import BoolArray, Codes, IntArray, Table, joined, replicates
+from perpend.measure.plans import PlanCodes
+from perpend.measure.table import Table
 from perpend.types import Item
 
 Rule: TypeAlias = Literal["1", "2", "3"]
@@ -162,13 +164,17 @@ def trials_of(table: Table) -> Trials:
     """The study's view on a table of trials."""
     temperatures = tuple(sorted(table.names["temperature"], key=float))
     place = np.array([temperatures.index(name) for name in table.names["temperature"]], dtype=np.int64)
-    temperature = narrow(place, len(place))[table.codes["temperature"]]
+    temperature = table.codes["temperature"]
+    if temperatures != table.names["temperature"]:
+        temperature = narrow(place, len(place))[temperature]
     topic_of = [_topic(item) for item in table.items]
     topics = tuple(sorted(set(topic_of)))
     numbers = {name: number for number, name in enumerate(topics)}
-    topic = narrow(np.array([numbers[name] for name in topic_of], dtype=np.int64), len(topics))[table.codes["item"]]
+    topic = narrow(np.array([numbers[name] for name in topic_of], dtype=np.int64), len(topics))
     cells = joined([table.codes["model"], table.codes["condition"], temperature, table.codes["item"]])
-    codes = {**table.codes, "temperature": temperature, "topic": topic, "replicate": replicates(cells)}
+    replicate = replicates(cells)
+    del cells
+    codes = PlanCodes({"temperature": temperature, "replicate": replicate}, {"topic": topic}, table.codes)
     names = {**table.names, "temperature": temperatures, "topic": topics}
     # The answers are read once, whoever asks for them.
     return Trials(replace(table, codes=codes, names=names, read_answers=lambda: table.answers))

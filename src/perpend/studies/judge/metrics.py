@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from perpend.measure.keys import BoolArray, IntArray
 from perpend.measure.study import Metric
-from perpend.measure.table import BoolArray, IntArray, Table
+from perpend.measure.table import Table
 from perpend.measure.verdicts import unanimous
 from perpend.report.derive import coverage
 from perpend.stats.proportions import proportion

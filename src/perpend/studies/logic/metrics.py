@@ -16,8 +16,9 @@ import numpy as np
 
 from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
+from perpend.measure.keys import BoolArray
 from perpend.measure.study import Metric, Numbers
-from perpend.measure.table import BoolArray, Table
+from perpend.measure.table import Table
 from perpend.report.derive import coverage
 from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion

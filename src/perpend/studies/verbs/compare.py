@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from perpend.errors import DataError
+from perpend.measure.keys import match
 from perpend.measure.study import Numbers
-from perpend.measure.table import match
 from perpend.stats.families import Adjustment, family
 from perpend.stats.resample import generator
 from perpend.studies.verbs.contrasts import Pairs, accuracy, brier, detectable, ece, is_detected, perplexities

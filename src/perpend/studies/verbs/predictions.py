@@ -16,7 +16,8 @@ from typing import Literal, TypeAlias
 
 from perpend.canon import JSON, as_object, clean_text, digest
 from perpend.errors import DataError, SpecError, did_you_mean
-from perpend.measure.table import BoolArray, Judgement, Table
+from perpend.measure.keys import BoolArray
+from perpend.measure.table import Judgement, Table
 from perpend.rows.json_stream import first_object
 from perpend.rows.mapping import NO_MAP, MappedRow, check_map, list_cell, mapped, text_cell
 from perpend.rows.reader import FORMATS, Row, read_rows

@@ -13,8 +13,9 @@ from perpend.ask.conditions import bare
 from perpend.ask.task import Task
 
 if TYPE_CHECKING:
+    from perpend.measure.keys import BoolArray
     from perpend.measure.study import Metric, Numbers, Report
-    from perpend.measure.table import BoolArray, Table
+    from perpend.measure.table import Table
     from perpend.types import Item
 
 FOLDER = Path(__file__).parent / "items"
@@ -88,14 +89,6 @@ STUDY = VerbsStudy()
 
 def _cells(table: Table) -> Iterator[tuple[dict[str, str], BoolArray]]:
     """The rows of each checkpoint, one for each item, with what tells them apart."""
-    import numpy as np
-
-    keys = ["model", "temperature", *(key for key in ("condition", "repeat") if len(table.values(key)) > 1)]
-    codes, _ = table.keys(keys)
-    finer, _ = table.keys([*keys, "sampling"])
-    if len(np.unique(finer)) > len(np.unique(codes)):
-        keys, codes = [*keys, "sampling"], finer
-    for code in dict.fromkeys(codes.tolist()):
-        rows = codes == code
-        first = int(rows.argmax())
-        yield {key: table.name(key, first) for key in keys}, rows
+    several = [key for key in ("condition", "repeat") if len(table.values(key)) > 1]
+    for where in table.cells(["model", "temperature", *several]):
+        yield where, table.mask(where)

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from perpend.canon import JSON
-from perpend.measure.table import match
+from perpend.measure.keys import match
 from perpend.stats.binary import paired_bootstrap
 from perpend.stats.families import family
 from perpend.stats.pairs import paired_test

@@ -1,0 +1,118 @@
+"""The plan as columns, one row per trial: which are in a cell, how many, and which belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from perpend.errors import SpecError, did_you_mean
+from perpend.measure.keys import BoolArray, Codes, FloatArray, IntArray, joined, match
+from perpend.types import Item
+
+_PART = 1 << 20
+
+
+@dataclass(frozen=True)  # not slotted: what is read is kept
+class Grid:
+    """The plan as columns: for each key the codes of its values and their names.
+
+    Keys are item, condition, model, sampling, temperature, repeat, run, and every tag of the items; '' is the value of
+    an item without that tag.
+    """
+
+    runs: tuple[str, ...]
+    codes: Mapping[str, Codes]
+    names: Mapping[str, tuple[str, ...]]
+    items: Sequence[Item]
+    """The items, by their code."""
+    read_unfit: Callable[[str], IntArray] | None = field(default=None, repr=False)
+    """The codes of the items that a scorer cannot judge, whatever is answered: `correct` without a target."""
+
+    def __len__(self) -> int:
+        return len(self.codes["item"])
+
+    def values(self, key: str) -> tuple[str, ...]:
+        """The values of one key, in plan order."""
+        if key not in self.names:
+            raise SpecError(f"trials have no {key!r}; {did_you_mean(key, self.names)}")
+        return self.names[key]
+
+    def mask(self, wanted: Mapping[str, str | float]) -> BoolArray:
+        """The rows where every key has the wanted value. An unknown key or value is an error with the near ones."""
+        mask = np.ones(len(self), dtype=np.bool_)
+        for key, value in wanted.items():
+            text = f"{value:g}" if isinstance(value, float | int) else value
+            names = self.values(key)
+            if text not in names:
+                raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, names)}")
+            mask &= self.codes[key] == names.index(text)
+        return mask
+
+    def name(self, key: str, row: int) -> str:
+        """The value of a key in one row."""
+        return self.names[key][int(self.codes[key][row])]
+
+    def place(self, row: int) -> str:
+        """A row as a message names it."""
+        return f"trial {row + 1} ({', '.join(self.name(key, row) for key in ('item', 'condition', 'model'))})"
+
+    @cached_property
+    def opinion(self) -> BoolArray:
+        """The rows whose item has no target: no answer is right."""
+        return np.array([item.target is None for item in self.items], dtype=np.bool_)[self.codes["item"]]
+
+    def keys(self, axes: Sequence[str]) -> tuple[IntArray, list[int]]:
+        """One number for each row that names its cell of the axes, and the sizes of the axes."""
+        keys, sizes = np.zeros(len(self), dtype=np.int64), []
+        for axis in axes:
+            sizes.append(len(self.values(axis)))
+            keys = keys * sizes[-1] + self.codes[axis]
+        return keys, sizes
+
+    def tally(self, rows: BoolArray, axes: Sequence[str]) -> IntArray:
+        """How many of the rows are in each cell of the axes, as an array with one dimension for each axis."""
+        sizes = [len(self.values(axis)) for axis in axes]
+        counts = np.zeros(int(np.prod(sizes)), dtype=np.int64)
+        for keys, chosen in self._parts(rows, axes, sizes):
+            counts += np.bincount(keys[chosen], minlength=len(counts))
+        return counts.reshape(sizes)
+
+    def totals(self, values: FloatArray, rows: BoolArray, axes: Sequence[str]) -> FloatArray:
+        """The sums of the rows' values in each cell of the axes, added up in plan order; likewise an array."""
+        sizes = [len(self.values(axis)) for axis in axes]
+        sums, start = np.zeros(int(np.prod(sizes))), 0
+        for keys, chosen in self._parts(rows, axes, sizes):
+            np.add.at(sums, keys[chosen], values[start : start + len(chosen)][chosen])
+            start += len(chosen)
+        return sums.reshape(sizes)
+
+    def _parts(
+        self, rows: BoolArray, axes: Sequence[str], sizes: Sequence[int]
+    ) -> Iterator[tuple[IntArray, BoolArray]]:
+        """Keys of the cells and which rows are chosen, a million at a time: memory."""
+        for start in range(0, len(self), _PART):
+            here = slice(start, start + _PART)
+            yield joined([self.codes[axis][here] for axis in axes], sizes), rows[here]
+
+    def cells(self, keys: Sequence[str]) -> list[dict[str, str]]:
+        """The cells of some keys, and of the sampling where that divides them, in the order of the plan."""
+        everything = np.ones(len(self), dtype=np.bool_)
+        counts, finer = (self.tally(everything, [*keys, *more]) for more in ((), ("sampling",)))
+        if np.count_nonzero(finer) > np.count_nonzero(counts):
+            keys, counts = [*keys, "sampling"], finer
+        cells = [
+            {key: self.names[key][at] for key, at in zip(keys, place, strict=True)}
+            for place in zip(*map(np.ndarray.tolist, np.nonzero(counts)), strict=True)
+        ]
+        return sorted(cells, key=lambda where: int(self.mask(where).argmax()))
+
+    def partners(self, first: BoolArray, second: BoolArray, axes: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """Row numbers of the first and of the second selection that share the values of all axes, in plan order."""
+        left, right = np.flatnonzero(first), np.flatnonzero(second)
+        own = [[self.codes[axis][rows] for axis in axes] for rows in (left, right)]
+        sizes = [max(int(codes.max(initial=0)) for codes in both) + 1 for both in zip(*own, strict=True)]
+        at_left, at_right = match(*(joined(codes, sizes) for codes in own))
+        return left[at_left], right[at_right]
