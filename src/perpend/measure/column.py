@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from perpend.inert import one_line
-from perpend.measure.grid import Grid
+from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, FloatArray, IntArray, joined
 from perpend.measure.packed import Packed
 from perpend.measure.population import Population
@@ -23,7 +23,7 @@ class Column:
     """One scorer's values over the plan; NaN where a trial has none (not asked, failed, unfinished, not scorable)."""
 
     name: str
-    table: Grid
+    table: PlanGrid
     scores: Packed
     mask: BoolArray
 

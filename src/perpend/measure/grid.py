@@ -16,7 +16,7 @@ _PART = 1 << 20
 
 
 @dataclass(frozen=True)  # not slotted: what is read is kept
-class Grid:
+class PlanGrid:
     """The plan as columns: for each key the codes of its values and their names.
 
     Keys are item, condition, model, sampling, temperature, repeat, run, and every tag of the items; '' is the value of

@@ -17,7 +17,7 @@ from perpend.errors import SpecError, did_you_mean
 from perpend.inert import one_line
 from perpend.ledger.spent import spent_before
 from perpend.measure.column import Column
-from perpend.measure.grid import Grid
+from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray
 from perpend.measure.repeated import ARROW, both, latest, main_score, parts_of, planned_repeats
 from perpend.measure.run import Run
@@ -242,7 +242,7 @@ def _pilot(column: Column) -> dict[str, int]:
     }
 
 
-def _cells(table: Grid, rows: BoolArray) -> Iterator[BoolArray]:
+def _cells(table: PlanGrid, rows: BoolArray) -> Iterator[BoolArray]:
     codes, _ = table.keys(["model", "sampling"])
     for code in np.unique(codes[rows]):
         yield rows & (codes == code)

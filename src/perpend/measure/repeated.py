@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from perpend.measure.column import Column
-from perpend.measure.grid import Grid
+from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, joined
 from perpend.measure.study import Metric
 from perpend.measure.table import Table
@@ -92,7 +92,7 @@ def _repeated_cells(table: Table) -> Iterator[tuple[dict[str, str], BoolArray]]:
             yield where, rows
 
 
-def planned_repeats(table: Grid, rows: BoolArray) -> int:
+def planned_repeats(table: PlanGrid, rows: BoolArray) -> int:
     """The most often that an item is asked under one condition among these rows."""
     if not rows.any():
         return 0

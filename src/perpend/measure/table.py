@@ -19,7 +19,7 @@ import numpy.typing as npt
 from perpend.errors import SpecError, did_you_mean
 from perpend.inert import one_line
 from perpend.measure.column import Column, columns_digest
-from perpend.measure.grid import Grid
+from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, FloatArray
 from perpend.measure.packed import Packed
 from perpend.measure.shown import html_columns, pandas_frame, polars_frame
@@ -50,7 +50,7 @@ class Answers:
 
 
 @dataclass(frozen=True)  # not slotted: what is read is kept
-class Table(Grid):
+class Table(PlanGrid):
     """The plan as columns, and the scores, read when asked for.
 
     `scorers` are the 'name@version' that every run was scored by.

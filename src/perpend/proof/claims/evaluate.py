@@ -10,7 +10,7 @@ import numpy as np
 
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.column import Column, Pair
-from perpend.measure.grid import Grid
+from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, IntArray
 from perpend.measure.table import Table
 from perpend.proof.claims.fits import RANKED_BY, place, preference, regression
@@ -180,7 +180,7 @@ def _classification(function: str, column: Column) -> Estimate:
     return binary_metrics(gold, predicted, column.table.codes["item"][rows])[function]
 
 
-def _targets(table: Grid) -> IntArray:
+def _targets(table: PlanGrid) -> IntArray:
     """A code for the target of each trial's item, spelled in small letters; -1 where it has none."""
     words = [None if item.target is None else item.target.strip().lower() for item in table.items]
     codes = {word: code for code, word in enumerate(dict.fromkeys(word for word in words if word is not None))}

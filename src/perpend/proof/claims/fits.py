@@ -11,7 +11,7 @@ import numpy as np
 
 from perpend.errors import SpecError, did_you_mean
 from perpend.measure.column import Column
-from perpend.measure.grid import Grid
+from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, FloatArray
 from perpend.types import Estimate
 
@@ -72,7 +72,7 @@ def _terms(written: str) -> tuple[list[str], dict[str, str]]:
     return list(dict.fromkeys(terms)), references
 
 
-def _explanatory(table: Grid, key: str, rows: BoolArray, reference: str | None) -> CellColumn:
+def _explanatory(table: PlanGrid, key: str, rows: BoolArray, reference: str | None) -> CellColumn:
     from perpend.stats.regression import factor, number
 
     names = table.values(key)

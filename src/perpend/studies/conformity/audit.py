@@ -11,7 +11,7 @@ import numpy as np
 from perpend.canon import JSON
 from perpend.ledger.plan import Trial
 from perpend.measure.column import Column
-from perpend.measure.grid import Grid
+from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, FloatArray
 from perpend.measure.run import IMPORTED, Run, table_of
 from perpend.measure.study import Metric, Numbers
@@ -60,7 +60,7 @@ def _compared(stored: Column, now: FloatArray, rows: BoolArray) -> dict[str, JSO
     return {"compared": int(rows.sum()), "differing": len(differing), "first": first}
 
 
-def _difference(table: Grid, row: int, stored: JSON, now: JSON) -> dict[str, JSON]:
+def _difference(table: PlanGrid, row: int, stored: JSON, now: JSON) -> dict[str, JSON]:
     """One trial whose stored label is not what its raw text gives; None is no label."""
     keys = {key: table.name(key, row) for key in ("item", "model", "condition", "temperature")}
     return {"trial": row + 1, **keys, "stored": stored, "recomputed": now}
