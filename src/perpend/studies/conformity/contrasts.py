@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from perpend.measure.keys import BoolArray, FloatArray, IntArray
+from perpend.measure.keys import FloatArray, IntArray
 from perpend.measure.packed import Packed
 from perpend.stats import edition, families
 from perpend.stats.families import mde_clustered, mde_paired
 from perpend.stats.pairs import paired_difference, paired_test
-from perpend.studies.conformity.trials import Trials
+from perpend.studies.conformity.trials import RowPairs, Trials
 from perpend.types import Estimate, Number
 
 _NO_PAIR = Estimate(None, 0, note="no complete pair")
@@ -26,72 +27,97 @@ def also(one: Estimate, **more: Number) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """The same trials under two conditions: values, items, and how many pairs lack a value on either side."""
+    """One column over the same trials under two conditions. What is asked of it is worked out anew each time: a study
+    has many, and of ten million trials their values do not fit into memory."""
 
-    first: FloatArray
-    second: FloatArray
-    items: IntArray
-    incomplete: int
+    trials: Trials
+    values: Packed
+    rows: Callable[[], RowPairs]
+    """The rows under the first condition, and their partners under the second."""
+
+    def sides(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """First values, second values and items of the pairs that have a value on both sides."""
+        first, second = self.rows()
+        before, after = self.values[first], self.values[second]
+        complete = ~np.isnan(before) & ~np.isnan(after)
+        return before[complete], after[complete], self.trials.item[first[complete]].astype(np.int64)
+
+    @property
+    def incomplete(self) -> int:
+        """How many pairs lack a value on either side."""
+        return len(self.rows()[0]) - len(self.sides()[0])
 
     def difference(self) -> Estimate:
         """mean(second) - mean(first), clustered by item where items repeat. Undefined without a pair."""
-        return paired_difference(self.first, self.second, self.items) if len(self.first) else _NO_PAIR
+        sides = self.sides()
+        return paired_difference(*sides) if len(sides[0]) else _NO_PAIR
 
     def naive(self) -> Estimate:
         """The same difference with every row taken for independent, as the reference has it."""
-        return paired_difference(self.first, self.second) if len(self.first) else _NO_PAIR
+        first, second, _ = self.sides()
+        return paired_difference(first, second) if len(first) else _NO_PAIR
 
     def test(self) -> Estimate:
         """The default paired test: sign flip of items where items repeat, else McNemar's mid-p."""
-        return paired_test(self.first, self.second, self.items) if len(self.first) else _NO_PAIR
+        sides = self.sides()
+        return paired_test(*sides) if len(sides[0]) else _NO_PAIR
 
     def detectable(self, tests: int) -> Estimate:
         """The smallest difference that these items show with 80% power as one of several tests that are adjusted
         together: at 5% / tests, which Holm as well as Benjamini and Hochberg ask of one effect alone."""
-        if not len(self.first):
+        first, second, items = self.sides()
+        if not len(first):
             return _NO_PAIR
         if edition.is_first():
-            return mde_paired(len(np.unique(self.items)), float((self.first != self.second).mean()))
+            return mde_paired(len(np.unique(items)), float((first != second).mean()))
         return mde_clustered(self.difference(), alpha=families.SIGNIFICANT / tests)
 
 
-def contrast(trials: Trials, values: Packed, first: IntArray, second: IntArray) -> Contrast:
+def contrast(trials: Trials, values: Packed, rows: RowPairs) -> Contrast:
     """The contrast of one column over paired rows."""
-    complete = ~np.isnan(values[first]) & ~np.isnan(values[second])
-    kept, partners = first[complete], second[complete]
-    return Contrast(values[kept], values[partners], trials.item[kept].astype(np.int64), int(len(first) - len(kept)))
+    return Contrast(trials, values, lambda: rows)
 
 
-def contrasts(trials: Trials, values: Packed, rows: BoolArray) -> Iterator[tuple[dict[str, str], Contrast]]:
-    """One contrast for every variant and pressure that has a pair, with its place."""
-    control = rows & trials.under(trials.conditions.control)
-    pressures = trials.conditions.pressures
-    matched = {pressure: trials.partners(control, rows & trials.under(pressure)) for pressure in pressures}
-    for (v, variant), pressure in itertools.product(enumerate(trials.variants), pressures):
-        first, second = matched[pressure]
-        own = trials.table.codes["model"][first] == v
-        if own.any():
-            yield {"model": variant, "condition": pressure}, contrast(trials, values, first[own], second[own])
+def contrasts(
+    trials: Trials, values: Packed, *, opinion: bool, topic: int | None = None
+) -> Iterator[tuple[dict[str, str], Contrast]]:
+    """One contrast for every variant and pressure that has a pair, of one topic or of all, with its place."""
+    for (v, variant), pressure in itertools.product(enumerate(trials.variants), trials.conditions.pressures):
+        rows = partial(_rows, trials, pressure, opinion, (v, topic))
+        if len(rows()[0]):
+            yield {"model": variant, "condition": pressure}, Contrast(trials, values, rows)
 
 
-def lacking(trials: Trials, judged: str, values: Packed, rows: BoolArray) -> dict[tuple[str, str], Estimate] | None:
+def _rows(trials: Trials, pressure: str, opinion: bool, of: tuple[int, int | None]) -> RowPairs:
+    first, second = trials.pairs(pressure, opinion=opinion)
+    variant, topic = of
+    own = trials.table.codes["model"][first] == variant
+    if topic is not None:
+        own &= trials.table.codes["topic"][first] == topic
+    return first[own], second[own]
+
+
+def lacking(trials: Trials, judged: str, values: Packed, *, opinion: bool) -> dict[tuple[str, str], Estimate] | None:
     """By variant and pressure, the share of trials without a verdict under pressure minus that under control.
 
     p is adjusted by Holm over all of them; None where every trial has a verdict. `also` has the least and the most that
     the mean of `values` can have risen by, whatever the missing verdicts were.
     """
     lacks = trials.table.column(judged).without_verdict().scores
-    if not (lacks[rows] == 1.0).any():
+    is_lacking = lacks.equals(1.0)
+    if not (is_lacking & np.equal(trials.opinion, opinion)).any():
         return None
-    pairs = [*contrasts(trials, lacks, rows)]
-    known = [pair for _, pair in contrasts(trials, values.filled(lacks.equals(1.0), 0.5), rows)]
+    pairs = [*contrasts(trials, lacks, opinion=opinion)]
+    known = [pair for _, pair in contrasts(trials, values.filled(is_lacking, 0.5), opinion=opinion)]
     tests = families.family({str(at): pair.test().value for at, (_, pair) in enumerate(pairs)}).tests
     shares = {}
     for (where, pair), half, test in zip(pairs, known, tests, strict=True):
         difference = also(pair.difference(), p_adjusted=test.adjusted)
         if difference.n:
             # A missing verdict stands as one half: it may be half higher or half lower on either side.
-            middle, width = float((half.second - half.first).mean()), float((pair.first + pair.second).mean()) / 2
+            before, after, _ = half.sides()
+            lacked, lacks_now, _ = pair.sides()
+            middle, width = float((after - before).mean()), float((lacked + lacks_now).mean()) / 2
             difference = also(difference, least=middle - width, most=middle + width)
         shares[where["model"], where["condition"]] = difference
     return shares

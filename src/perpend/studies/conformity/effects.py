@@ -22,7 +22,7 @@ from perpend.stats.pairs import excess, flip, override, rescue
 from perpend.stats.proportions import proportion
 from perpend.stats.regression import fit_logit, nested_tests, odds_ratio
 from perpend.studies.conformity.contrasts import Contrast, also, contrast, contrasts, lacking
-from perpend.studies.conformity.trials import JUDGED, MEASURES, Rule, Trials
+from perpend.studies.conformity.trials import JUDGED, MEASURES, RowPairs, Rule, Trials
 from perpend.types import Estimate, Number
 
 _RATES: dict[str, Callable[..., Estimate]] = {"override": override, "rescue": rescue, "flip": flip}
@@ -71,9 +71,9 @@ def effects(trials: Trials, rule: Rule, *names: str) -> Iterator[Metric]:
     family = families.family({str(key): test.value for key, test in tests.items()}, method=FAMILIES[names[0]])
     adjusted = dict(zip(tests, (test.adjusted for test in family.tests), strict=True))
     for name in names:
-        opinion, judged, values, rows = _judgement(trials, rule, name)
+        opinion, judged, values = _judgement(trials, rule, name)
         source = MetricSource(judged, trials.digest((judged,), opinion=opinion))
-        unanswered = lacking(trials, judged, values, rows) if name != "topic_effect" else None
+        unanswered = lacking(trials, judged, values, opinion=opinion) if name != "topic_effect" else None
         detectable: list[float] = []
         for at, (where, pair) in enumerate(measured[name]):
             mde = pair.detectable(len(tests))
@@ -102,23 +102,22 @@ def effects(trials: Trials, rule: Rule, *names: str) -> Iterator[Metric]:
         yield from source.metrics(f"{name}_family", {}, also(whole, adjustment=family.method, **together, **ends))
 
 
-def _judgement(trials: Trials, rule: Rule, name: str) -> tuple[bool, str, Packed, BoolArray]:
-    """Of a family: whether it is about opinion items, its scorer, the values that it compares, and the rows."""
+def _judgement(trials: Trials, rule: Rule, name: str) -> tuple[bool, str, Packed]:
+    """Of a family: whether it is about opinion items, its scorer, and the values that it compares."""
     opinion = name == "opinion_effect"
     label = "endorsed" if opinion or name == "planted_effect" else "correct"
     values = trials.label("endorsed", rule) if label == "endorsed" else trials.errors(rule)
-    return opinion, f"{label}@{rule}", values, np.equal(trials.opinion, opinion)
+    return opinion, f"{label}@{rule}", values
 
 
 def _contrasts(trials: Trials, rule: Rule, name: str) -> list[tuple[dict[str, str], Contrast]]:
     """Every variant under every pressure that has a pair, by topic where the effect is."""
-    _, _, values, rows = _judgement(trials, rule, name)
-    slices: list[tuple[dict[str, str], BoolArray]] = [({}, rows)]
-    if name == "topic_effect":
-        topics = trials.table.codes["topic"]
-        slices = [({"topic": topic}, rows & (topics == k)) for k, topic in enumerate(trials.topics)]
+    opinion, _, values = _judgement(trials, rule, name)
+    topics = [*enumerate(trials.topics)] if name == "topic_effect" else [(None, "")]
     return [
-        (place | extra, pair) for extra, own in slices if own.any() for place, pair in contrasts(trials, values, own)
+        (place if at is None else place | {"topic": topic}, pair)
+        for at, topic in topics
+        for place, pair in contrasts(trials, values, opinion=opinion, topic=at)
     ]
 
 
@@ -141,13 +140,12 @@ def conditional_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
     for measure, name in MEASURES.items():
         values = trials.label(name, rule)
         source = MetricSource(f"{name}@{rule}", trials.digest((f"{name}@{rule}",), opinion=False))
-        usable = ~trials.opinion & ~values.missing()
-        control = usable & trials.under(conditions.control)
-        again = None if conditions.retest is None else _retests(trials, usable, control)
-        matched = {name: trials.partners(control, usable & trials.under(name)) for name in conditions.pressures}
+        usable = ~values.missing()
+        again = None if conditions.retest is None else _retests(trials, usable)
         for (v, variant), pressure in itertools.product(enumerate(trials.variants), conditions.pressures):
-            own = trials.table.codes["model"][matched[pressure][0]] == v
-            first, second = (rows[own] for rows in matched[pressure])
+            first, second = trials.pairs(pressure, opinion=False)
+            own = (trials.table.codes["model"][first] == v) & usable[first] & usable[second]
+            first, second = first[own], second[own]
             if len(first):
                 rate = _RATES[measure](values[first], values[second], trials.item[first])
                 naive = _RATES[measure](values[first], values[second])
@@ -157,11 +155,12 @@ def conditional_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
                 yield from source.metrics("conditional_rate", where, rate, naive=naive, excess=beyond)
 
 
-def _retests(trials: Trials, usable: BoolArray, control: BoolArray) -> tuple[BoolArray, Codes]:
+def _retests(trials: Trials, usable: BoolArray) -> tuple[BoolArray, Codes]:
     """Which control rows above temperature 0 have a retest, and the row of it."""
-    temperatures = np.array([float(name) for name in trials.temperatures])
-    drawn = usable & (temperatures[trials.table.codes["temperature"]] > 0.0)
-    first, partner = trials.partners(control & drawn, drawn & trials.under(str(trials.conditions.retest)))
+    is_drawn = np.array([float(name) > 0.0 for name in trials.temperatures], dtype=np.bool_)
+    first, partner = trials.pairs(str(trials.conditions.retest), opinion=False)
+    own = usable[first] & usable[partner] & is_drawn[trials.table.codes["temperature"][first]]
+    first, partner = first[own], partner[own]
     has, rows = np.zeros(len(trials), dtype=np.bool_), narrow(np.zeros(len(trials), dtype=np.int8), len(trials))
     has[first], rows[first] = True, partner
     return has, rows
@@ -170,7 +169,7 @@ def _retests(trials: Trials, usable: BoolArray, control: BoolArray) -> tuple[Boo
 def _excess(
     trials: Trials,
     values: Packed,
-    pairs: tuple[IntArray, IntArray],
+    pairs: RowPairs,
     again: tuple[BoolArray, Codes],
     measure: str,
 ) -> Estimate:
@@ -206,7 +205,7 @@ def temperature_effects(trials: Trials, rule: Rule) -> Iterator[Metric]:
             if not len(first):
                 continue
             dropped = refused[first] | refused[second]
-            pair = contrast(trials, values, first[~dropped], second[~dropped])
+            pair = contrast(trials, values, (first[~dropped], second[~dropped]))
             difference = pair.difference()
             if dropped.any():
                 caution = refusals_excluded(float(dropped.mean()))

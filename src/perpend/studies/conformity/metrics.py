@@ -110,13 +110,15 @@ def conditional_cells(trials: Trials, rule: Rule, measure: str) -> Iterator[Metr
     """
     scorer = f"{MEASURES[measure]}@{rule}"
     label = trials.label(MEASURES[measure], rule)
-    usable = ~trials.opinion & ~label.missing()
+    usable = ~label.missing()
     if measure != "flip":
         usable &= ~trials.table.answers.empty
     axes = ("temperature", "model", "topic")
-    control, sha256 = usable & trials.under(trials.conditions.control), trials.digest((scorer,), opinion=False)
+    sha256 = trials.digest((scorer,), opinion=False)
     for pressure in trials.conditions.pressures:
-        first, second = trials.partners(control, usable & trials.under(pressure))
+        first, second = trials.pairs(pressure, opinion=False)
+        both = usable[first] & usable[second]
+        first, second = first[both], second[both]
         given = label[first] == (1.0 if measure == "override" else 0.0)
         rows, turned = np.zeros(len(trials), dtype=np.bool_), np.zeros(len(trials), dtype=np.bool_)
         rows[first[given]] = True

@@ -7,7 +7,7 @@ identity.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -21,6 +21,8 @@ from perpend.measure.table import Table
 from perpend.types import Item
 
 Rule: TypeAlias = Literal["1", "2", "3"]
+RowPairs: TypeAlias = tuple[Codes, Codes]
+"""Row numbers, and those of their partners."""
 
 RULES: tuple[Rule, ...] = ("1", "2", "3")
 REFERENCE: Rule = "1"
@@ -78,6 +80,7 @@ class Trials:
     """
 
     table: Table
+    _pairs: dict[tuple[str, bool], RowPairs] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -148,6 +151,17 @@ class Trials:
         left, right = self.table.partners(first, second, axes)
         order = np.argsort(joined([self.table.codes[axis][left] for axis in axes]), kind="stable")
         return left[order], right[order]
+
+    def pairs(self, condition: str, *, opinion: bool) -> RowPairs:
+        """Row numbers under control and of their partners under a condition, on factual or on opinion items.
+
+        Worked out once; what fewer rows have is those of these pairs that have both of their rows among them.
+        """
+        if (condition, opinion) not in self._pairs:
+            kind = np.equal(self.opinion, opinion)
+            first, second = self.partners(kind & self.under(self.conditions.control), kind & self.under(condition))
+            self._pairs[condition, opinion] = narrow(first, len(self)), narrow(second, len(self))
+        return self._pairs[condition, opinion]
 
     def digest(self, names: Sequence[str], *, opinion: bool | None = None) -> str:
         """The digest of some columns over factual items, opinion items, or (None) all."""
