@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from perpend.measure.packed import Packed
 from perpend.measure.study import Numbers
 from perpend.measure.table import Answers, Table
 from perpend.report.tables import as_csv
@@ -125,7 +126,7 @@ def table() -> Table:
     return Table(
         runs=("published",), codes=codes, names={**names, "item": tuple(item.id for item in items)},
         items=tuple(items), scorers=tuple(values), read_values=lambda wanted: {name: values[name] for name in wanted},
-        read_answers=lambda: Answers(~nothing, nothing, np.full(len(nothing), np.nan)),
+        read_answers=lambda: Answers(~nothing, nothing, Packed(len(nothing))),
     )  # fmt: skip
 
 

@@ -82,7 +82,7 @@ def shifts(
             if isinstance(trial, int):
                 mask[trial - 1] = True
                 values[trial - 1] = value if isinstance(value, float) else np.nan
-        column = Column(kind, table, Packed.of(values), mask)
+        column = Column(kind, table, Packed.of(values)).at(mask)
         estimates[kind] = {name: _shift(column, conditions[0], name) for name in conditions[1:]}
     return estimates
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +25,25 @@ class Column:
     name: str
     table: PlanGrid
     scores: Packed
-    mask: BoolArray
+    selected: IntArray | None = None
+    """The numbers of the selected rows, in order; None: all."""
+
+    @property
+    def rows(self) -> IntArray:
+        """The numbers of the selected rows, in order."""
+        return np.arange(len(self.table)) if self.selected is None else self.selected
+
+    @property
+    def mask(self) -> BoolArray:
+        """Which rows are selected."""
+        mask = np.full(len(self.table), self.selected is None)
+        if self.selected is not None:
+            mask[self.selected] = True
+        return mask
+
+    def at(self, mask: BoolArray) -> Column:
+        """These rows, whatever was selected before."""
+        return replace(self, selected=np.flatnonzero(mask))
 
     @property
     def all_values(self) -> FloatArray:
@@ -39,16 +57,23 @@ class Column:
     @property
     def is_binary(self) -> bool:
         """Whether the selected values are all 0 or 1."""
-        others = self.scores.where(lambda values: ~np.isnan(values) & ~np.isin(values, (0.0, 1.0)))
-        return not (self.mask & others).any()
+        if self.selected is not None:
+            values = self.scores[self.selected]
+            return bool((np.isnan(values) | np.isin(values, (0.0, 1.0))).all())
+        return bool(self.scores.where(lambda values: np.isnan(values) | np.isin(values, (0.0, 1.0))).all())
 
     def __repr__(self) -> str:
         runs = ", ".join(self.table.runs)
-        return one_line(f"Column({self.name!r} of {runs}: {self.defined.sum()} of {self.mask.sum()} trials have one)")
+        return one_line(f"Column({self.name!r} of {runs}: {self.defined.sum()} of {len(self.rows)} trials have one)")
 
     def where(self, **wanted: str | float) -> Column:
         """The rows with these values, for example condition='control', temperature=0.0 or a tag."""
-        return replace(self, mask=self.mask & self.table.mask(wanted))
+        if self.selected is None:
+            return self.at(self.table.mask(wanted))
+        rows = self.selected
+        for key, value in wanted.items():
+            rows = rows[self.table.codes[key][rows] == self.table.code(key, value)]
+        return replace(self, selected=rows)
 
     def by(self, key: str) -> dict[str, Column]:
         """One column for each value of a key."""
@@ -69,7 +94,7 @@ class Column:
         from perpend.stats.cautions import same_again
         from perpend.stats.proportions import proportion
 
-        chosen, items = np.flatnonzero(self.mask), self.table.codes["item"]
+        chosen, items = self.rows, self.table.codes["item"]
         whom = Population(weights, strata, shares or {})
         whom.check(self.table.items, items[chosen])
         rows = self._scored(chosen)
@@ -97,7 +122,7 @@ class Column:
         """The mean of the selected values, clustered by item where items repeat. Undefined when there is none."""
         from perpend.stats.proportions import mean
 
-        chosen = np.flatnonzero(self.mask)
+        chosen = self.rows
         rows = self._scored(chosen)
         if not len(rows):
             return Estimate(None, 0, note="no trial has a value", also={"unscored": len(chosen)})
@@ -113,8 +138,8 @@ class Column:
         sampling = "temperature" if key == "model" else "sampling"
         fixed = "sampling" if key == "temperature" else key
         others = [name for name in ("item", "condition", "model", sampling, "repeat") if name != fixed]
-        one, other = (self.mask & self.table.mask({key: value}) for value in (first, second))
-        return Pair(self.name, (first, second), self, *self.table.partners(one, other, others))
+        one, other = (self.where(**{key: value}).rows for value in (first, second))
+        return Pair(self.name, (first, second), self, *self.table.matched(one, other, others))
 
     def disagreement(self, other: Column) -> Estimate:
         """The share of trials on which two columns differ, among the selected ones where both have a value."""
@@ -137,7 +162,7 @@ class Column:
 
     def digest(self) -> str:
         """SHA-256 over the selected trials' positions and values: what an Estimate came from."""
-        return columns_digest([self.scores], self.mask)
+        return columns_digest([self.scores], lambda: parts_of(self.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,14 +245,22 @@ class Pair:
         return parts
 
 
-def columns_digest(columns: Sequence[Packed], rows: BoolArray) -> str:
-    """SHA-256 over the positions of some rows, then their values in each column."""
-    parts = range(0, len(rows), _PART)  # ten million positions at once would be 80 MB, and as many for each column
+def columns_digest(columns: Sequence[Packed], parts: Callable[[], Iterable[IntArray]]) -> str:
+    """SHA-256 over the numbers of some rows, then their values in each column; the numbers come in parts: memory."""
     digest = hashlib.sha256()
-    for start in parts:
-        digest.update((np.flatnonzero(rows[start : start + _PART]) + start).astype("<i8").data)
+    for rows in parts():
+        digest.update(rows.astype("<i8", copy=False).data)
     for values in columns:
-        for start in parts:
-            here = slice(start, start + _PART)
-            digest.update(values[here][rows[here]].astype("<f8").data)
+        for rows in parts():
+            digest.update(values[rows].astype("<f8", copy=False).data)
     return digest.hexdigest()
+
+
+def parts_of(rows: IntArray) -> Iterator[IntArray]:
+    """A million of some rows at a time."""
+    return (rows[start : start + _PART] for start in range(0, len(rows), _PART))
+
+
+def parts_where(mask: BoolArray) -> Iterator[IntArray]:
+    """The numbers of the rows where a mask holds, from a million rows at a time."""
+    return (np.flatnonzero(mask[start : start + _PART]) + start for start in range(0, len(mask), _PART))

@@ -10,6 +10,7 @@ import numpy as np
 
 from perpend.errors import SpecError, did_you_mean
 from perpend.measure.keys import BoolArray, Codes, FloatArray, IntArray, joined, match
+from perpend.measure.packed import Packed
 from perpend.types import Item
 
 _PART = 1 << 20
@@ -44,12 +45,16 @@ class PlanGrid:
         """The rows where every key has the wanted value. An unknown key or value is an error with the near ones."""
         mask = np.ones(len(self), dtype=np.bool_)
         for key, value in wanted.items():
-            text = f"{value:g}" if isinstance(value, float | int) else value
-            names = self.values(key)
-            if text not in names:
-                raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, names)}")
-            mask &= self.codes[key] == names.index(text)
+            mask &= self.codes[key] == self.code(key, value)
         return mask
+
+    def code(self, key: str, value: str | float) -> int:
+        """The code of a value of a key. An unknown one is an error with the near ones."""
+        text = f"{value:g}" if isinstance(value, float | int) else value
+        names = self.values(key)
+        if text not in names:
+            raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, names)}")
+        return names.index(text)
 
     def name(self, key: str, row: int) -> str:
         """The value of a key in one row."""
@@ -80,7 +85,7 @@ class PlanGrid:
             counts += np.bincount(keys[chosen], minlength=len(counts))
         return counts.reshape(sizes)
 
-    def totals(self, values: FloatArray, rows: BoolArray, axes: Sequence[str]) -> FloatArray:
+    def totals(self, values: Packed, rows: BoolArray, axes: Sequence[str]) -> FloatArray:
         """The sums of the rows' values in each cell of the axes, added up in plan order; likewise an array."""
         sizes = [len(self.values(axis)) for axis in axes]
         sums, start = np.zeros(int(np.prod(sizes))), 0
@@ -111,7 +116,10 @@ class PlanGrid:
 
     def partners(self, first: BoolArray, second: BoolArray, axes: Sequence[str]) -> tuple[IntArray, IntArray]:
         """Row numbers of the first and of the second selection that share the values of all axes, in plan order."""
-        left, right = np.flatnonzero(first), np.flatnonzero(second)
+        return self.matched(np.flatnonzero(first), np.flatnonzero(second), axes)
+
+    def matched(self, left: IntArray, right: IntArray, axes: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """The same of two selections by their row numbers."""
         own = [[self.codes[axis][rows] for axis in axes] for rows in (left, right)]
         sizes = [max(int(codes.max(initial=0)) for codes in both) + 1 for both in zip(*own, strict=True)]
         at_left, at_right = match(*(joined(codes, sizes) for codes in own))

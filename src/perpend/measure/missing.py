@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from perpend.measure.column import Column
 from perpend.measure.study import Metric
 from perpend.measure.table import Table
@@ -46,7 +44,7 @@ def _cells(column: Column) -> Iterator[tuple[dict[str, str], Column]]:
         for temperature in table.values("temperature"):
             cell = {"model": model, "temperature": temperature}
             rows = column.where(**cell)
-            if rows.mask.any():
+            if len(rows.rows):
                 yield cell, rows
 
 
@@ -54,7 +52,7 @@ def _shares(column: Column, lacks: Column) -> Iterator[Metric]:
     for cell, rows in _cells(lacks):
         for condition in column.table.values("condition"):
             one = rows.where(condition=condition)
-            right = int((column.scores[np.flatnonzero(one.mask)] == 1.0).sum())
+            right = int((column.scores[one.rows] == 1.0).sum())
             yield Metric(NO_ANSWER, column.name, {**cell, "condition": condition}, _bounded(one, right), one.digest())
 
 
@@ -63,7 +61,7 @@ def _bounded(lacks: Column, ones: int) -> Estimate:
     share = lacks.rate()
     if share.value is None:
         return share
-    missing = int((lacks.scores[np.flatnonzero(lacks.mask)] == 1.0).sum())
+    missing = int((lacks.scores[lacks.rows] == 1.0).sum())
     least, most = ones / share.n, (ones + missing) / share.n
     cautions = (many_invalid(share.value, least, most, "the rate"),) if share.value > INVALID_GATE else ()
     also = {**share.also, "k": missing, "least": least, "most": most}

@@ -180,7 +180,7 @@ def plan_of(run: Run, request: PlanRequest) -> RunPlan:
     """
     table = run.table
     column = _score(run, request.score)
-    column = replace(column, mask=table.mask(request.where))
+    column = column.at(table.mask(request.where))
     if not column.defined.any():
         raise SpecError(f"{run.name}: no trial{' there' * bool(request.where)} has a value of {column.name!r}")
     is_share = column.is_binary
@@ -263,7 +263,7 @@ def _aims(column: Column, request: PlanRequest) -> Iterator[Aim]:
                 continue
             conditions = [name for name in there["condition"] if cell.where(condition=name).defined.any()]
             for condition in conditions[1:]:
-                own = replace(cell, mask=both(cell, "condition", (conditions[0], condition)))
+                own = cell.at(both(cell, "condition", (conditions[0], condition)))
                 yield _aim(own, CONDITIONS, {**place, "condition": f"{conditions[0]}{ARROW}{condition}"}, request)
             if len(there["model"]) == 1:
                 own = cell.where(condition=conditions[0])
@@ -274,7 +274,7 @@ def _aims(column: Column, request: PlanRequest) -> Iterator[Aim]:
     for model in there["model"][1:]:
         for temperature in there["temperature"]:
             place = {"temperature": temperature, "condition": condition}
-            own = replace(column.where(**place), mask=both(column.where(**place), "model", (first, model)))
+            own = column.at(both(column.where(**place), "model", (first, model)))
             if len(np.unique(table.codes["model"][own.defined])) > 1:
                 yield _aim(own, MODELS, {"model": f"{first}{ARROW}{model}", **place}, request)
 
@@ -315,7 +315,7 @@ def items_beyond(one: Estimate) -> int | None:
 
 def _prices(run: Run, request: PlanRequest, column: Column) -> tuple[float, float | None, str]:
     """Requests per trial and US dollars per request, as the pilot spent them; and why the latter is unknown."""
-    labels = [name for name in column.table.values("model") if column.where(model=name).mask.any()]
+    labels = [name for name in column.table.values("model") if len(column.where(model=name).rows)]
     for label in request.prices:
         if label and label not in labels:
             raise SpecError(f"a price is given for {label!r}; {did_you_mean(label, labels)}")

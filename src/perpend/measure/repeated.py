@@ -53,7 +53,7 @@ def repeat_metrics(table: Table) -> Iterator[Metric]:
     for name in latest(table.scorers) if cells else ():
         column = table.column(name)
         for where, rows in cells:
-            own = replace(column, mask=rows)
+            own = column.at(rows)
             if own.defined.any():
                 with np.errstate(over="ignore", invalid="ignore"):  # what overflows is undefined, and its note says so
                     yield from _of_cell(own, where, is_binary=column.is_binary)
@@ -123,7 +123,7 @@ def _of_cell(column: Column, where: Mapping[str, str], *, is_binary: bool) -> It
         own = column.where(condition=condition)
         yield from _expected(own, {**where, "condition": condition}, paired=False)
     for condition in conditions[1:]:
-        own = replace(column, mask=both(column, "condition", (conditions[0], condition)))
+        own = column.at(both(column, "condition", (conditions[0], condition)))
         yield from _expected(own, {**where, "condition": f"{conditions[0]}{ARROW}{condition}"}, paired=True)
 
 

@@ -195,12 +195,12 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
         return columns
 
     def answers() -> Answers:
-        parts = [_answers(run, len(plan[0]["item"])) for run, plan in zip(runs, plans, strict=True)]
-        return Answers(
-            np.concatenate([part.answered for part in parts]),
-            np.concatenate([part.empty for part in parts]),
-            np.concatenate([part.ms for part in parts]),
-        )
+        n, first = len(codes["item"]), 0
+        kept = Answers(np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), Packed(n))
+        for run, (plan, _, _) in zip(runs, plans, strict=True):
+            _put_answers(run, kept, first, len(plan["item"]))
+            first += len(plan["item"])
+        return kept
 
     def judgements(wanted: Sequence[str]) -> Iterator[Judgement]:
         first = 0
@@ -368,17 +368,16 @@ def _replies(run: Run, first: int) -> Iterator[Reply]:
             yield (first + number - 1, *((opening.get(number), last) if number in again else (last, None)))
 
 
-def _answers(run: Run, n: int) -> Answers:
-    answered, empty, ms = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), np.full(n, np.nan)
+def _put_answers(run: Run, answers: Answers, first: int, n: int) -> None:
+    """What came back for the n trials of a run, whose rows begin at `first`."""
     with run.open() as store:
         for rows in blank_batches(store):
             numbers = np.fromiter((row[0] for row in rows), np.int64, len(rows))
             _in_plan(run, numbers, n)
-            trials = numbers - 1
-            answered[trials] = True
-            empty[trials] = [text is not None and not str(text).strip() for _, text, _ in rows]
-            ms[trials] = [taken if isinstance(taken, float) else np.nan for _, _, taken in rows]
-    return Answers(answered, empty, ms)
+            trials = numbers + (first - 1)
+            answers.answered[trials] = True
+            answers.empty[trials] = [text is not None and not str(text).strip() for _, text, _ in rows]
+            answers.ms.put(trials, np.array([ms if isinstance(ms, float) else np.nan for _, _, ms in rows]))
 
 
 def _in_plan(run: Run, trials: FloatArray | IntArray, n: int) -> None:

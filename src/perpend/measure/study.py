@@ -214,7 +214,7 @@ def _of_column(column: Column) -> Iterator[Metric]:
         for temperature in table.values("temperature"):
             cell = {"model": model, "temperature": temperature}
             rows = column.where(**cell)
-            if not rows.mask.any():
+            if not len(rows.rows):
                 continue
             for condition in conditions:
                 one = rows.where(condition=condition)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from perpend.errors import SpecError, did_you_mean
 from perpend.inert import one_line
-from perpend.measure.column import Column, columns_digest
+from perpend.measure.column import Column, columns_digest, parts_where
 from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, FloatArray
 from perpend.measure.packed import Packed
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 _SHOWN = 10
+_KEPT = 64_000_000
+"""How many scores stay in memory, as whole columns: at ten million trials six, of fewer all."""
 
 Judgement: TypeAlias = tuple[int, Response, Mapping[str, Score]]
 """A row that was asked, its answer, and its whole scores by 'name@version'."""
@@ -46,7 +48,7 @@ class Answers:
 
     answered: BoolArray
     empty: BoolArray
-    ms: FloatArray
+    ms: Packed
 
 
 @dataclass(frozen=True)  # not slotted: what is read is kept
@@ -107,12 +109,15 @@ class Table(PlanGrid):
         wanted = [name for name in dict.fromkeys(map(self.full_name, names)) if name not in self._columns]
         for name, values in self.read_values(wanted).items() if wanted else ():
             self._columns[name] = values if isinstance(values, Packed) else Packed.of(values)
+        most = max(len(names), _KEPT // max(len(self), 1))
+        for name in list(self._columns)[:-most] if most else ():  # read again when they are asked for: memory
+            del self._columns[name]
 
     def column(self, name: str) -> Column:
         """The column of a scorer: 'correct@1', or 'correct' for the latest version."""
         full = self.full_name(name)
         self.load([full])
-        return Column(full, self, self._columns[full], np.ones(len(self), dtype=np.bool_))
+        return Column(full, self, self._columns[full])
 
     def __getitem__(self, name: str) -> Column:
         return self.column(name)
@@ -126,7 +131,7 @@ class Table(PlanGrid):
         """What came back for each trial."""
         if self.read_answers is None:
             nothing = np.zeros(len(self), dtype=np.bool_)
-            return Answers(nothing, nothing, np.full(len(self), np.nan))
+            return Answers(nothing, nothing, Packed(len(self)))
         return self.read_answers()
 
     def judgements(self, names: Sequence[str]) -> Iterator[Judgement]:
@@ -139,4 +144,4 @@ class Table(PlanGrid):
 
     def digest(self, names: Sequence[str], rows: BoolArray) -> str:
         """SHA-256 over the positions of some rows and their values in some columns: what an Estimate came from."""
-        return columns_digest([self.column(name).scores for name in names], rows)
+        return columns_digest([self.column(name).scores for name in names], lambda: parts_where(rows))

@@ -24,6 +24,8 @@ Codes: TypeAlias = npt.NDArray[np.integer]
 _CHUNK = 1 << 16
 # Beyond this many possible keys for the rows at hand, sorting the keys beats counting into a mostly empty table.
 _SPARSE = 8
+# Items times cells that are counted at once, unless that would be more than so many blocks of items.
+_COUNTED, _BLOCKS = 1 << 20, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,22 @@ class ItemCells:
 
     def cautions(self) -> tuple[Caution, ...]:
         """STAT022 where items are few or unequal, else STAT028 where few of them hold the rarer answer."""
-        sizes = np.bincount(self.item, self.n)
+        sizes = self.per_item(self.n)
         n_items = float(sizes.sum() ** 2 / (sizes @ sizes))
         if n_items < FEW:
             return (gate.few_clusters(self.n_items, n_items),)
         # Repeats count for little where they agree: an item in a cell counts by the share of its rows.
         right = self.k / self.n
-        return measured.ODDS.caution(float(min(right.sum(), (1.0 - right).sum())))
+        ones = float(right.sum())
+        return measured.ODDS.caution(min(ones, float(np.subtract(1.0, right, out=right).sum())))
+
+    def per_item(self, counts: Codes) -> FloatArray:
+        """The counts of each item in all its cells together, a part of the lines at a time: memory."""
+        sums = np.zeros(self.n_items)
+        for start in range(0, len(counts), _CHUNK):
+            here = slice(start, start + _CHUNK)
+            np.add.at(sums, self.item[here], counts[here])
+        return sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +168,13 @@ def collapse(outcome: npt.ArrayLike, columns: Sequence[Column], *, items: Ids | 
         k, n = np.bincount(inverse, y).astype(np.float64), np.bincount(inverse).astype(np.float64)
     place = np.unravel_index(used.astype(np.int64), sizes) if sizes else ()
     codes = np.stack(place, axis=1).astype(np.int64) if sizes else np.zeros((len(used), 0), dtype=np.int64)
-    by_item = None if items is None else _by_item(y, gate.codes("items", items), keys, used)
+    by_item = None if items is None else _by_item(y, _narrow_ids(items), keys, used)
     return Cells(tuple(c.name for c in columns), tuple(c.levels for c in columns), codes, k, n, by_item)
+
+
+def _narrow_ids(items: Ids) -> Codes:
+    codes = gate.codes("items", items)
+    return codes.astype(np.min_scalar_type(int(codes.max())))
 
 
 def _check(column: Column, rows: int) -> None:
@@ -172,29 +188,35 @@ def _check(column: Column, rows: int) -> None:
         raise DataError(f"{column.name}: code {bad} is outside its {len(column.levels)} levels; codes start at 0")
 
 
-def _by_item(y: npt.NDArray[np.bool_ | np.float64], item: IntArray, keys: Codes, cells: Codes) -> ItemCells:
-    """Counts by item and cell; `cells` are the sorted keys that some row has."""
+def _by_item(y: npt.NDArray[np.bool_ | np.float64], item: Codes, keys: Codes, cells: Codes) -> ItemCells:
+    """Counts by item and cell; `cells` are the sorted keys that some row has. Some items at a time: memory."""
     gate.same_length(outcome=y, items=item)
     n_items, n_cells = int(item.max()) + 1, len(cells)
-    if n_items * n_cells <= _SPARSE * len(y) + 1024:
-        ones, all_of = (np.zeros(n_items * n_cells, dtype=np.int32) for _ in range(2))
-        for start in range(0, len(y), _CHUNK):
-            here = slice(start, start + _CHUNK)
-            place = item[here] * n_cells + np.searchsorted(cells, keys[here])
-            np.add.at(all_of, place, 1)
-            np.add.at(ones, place[y[here] != 0], 1)
-        used = np.flatnonzero(all_of)
-        k, n = ones[used], all_of[used]
-    else:
-        used, inverse = np.unique(item * n_cells + np.searchsorted(cells, keys), return_inverse=True)
-        k, n = (np.bincount(own, minlength=len(used)).astype(np.int32) for own in (inverse[y != 0], inverse))
-    most = np.min_scalar_type(int(n.max()))
-    return ItemCells(
-        n_items,
-        (used // n_cells).astype(np.min_scalar_type(n_items)),
-        (used % n_cells).astype(np.min_scalar_type(n_cells)),
-        k.astype(most),
-        n.astype(most),
+    step = max(1, _COUNTED // n_cells, n_items // _BLOCKS)
+    parts = [_of_items(y, item, keys, cells, (first, min(first + step, n_items))) for first in range(0, n_items, step)]
+    most = np.min_scalar_type(max(int(n.max()) for *_, n in parts))
+    kinds = np.min_scalar_type(n_items), np.min_scalar_type(n_cells), most, most
+    columns = [
+        np.concatenate([own.astype(kind) for own in column])
+        for column, kind in zip(zip(*parts, strict=True), kinds, strict=True)
+    ]
+    return ItemCells(n_items, *columns)
+
+
+def _of_items(
+    y: npt.NDArray[np.bool_ | np.float64], item: Codes, keys: Codes, cells: Codes, within: tuple[int, int]
+) -> tuple[Codes, Codes, Codes, Codes]:
+    """Item, cell, successes and trials of the items from the first to before the last."""
+    first, last = within
+    rows = np.flatnonzero((item >= first) & (item < last))
+    place = (item[rows].astype(np.int64) - first) * len(cells) + np.searchsorted(cells, keys[rows])
+    used, inverse = np.unique(place, return_inverse=True)
+    k, n = (np.bincount(own, minlength=len(used)) for own in (inverse[y[rows] != 0], inverse))
+    return (
+        (used // len(cells) + first).astype(np.int32),
+        (used % len(cells)).astype(np.int32),
+        k.astype(np.int32),
+        n.astype(np.int32),
     )
 
 

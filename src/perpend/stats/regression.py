@@ -263,7 +263,7 @@ def _design_effect(cells: Cells) -> float:
     """What repeated items do to counts: 1 + (Σ size² / rows - 1) · the likely ICC; 1 without items."""
     if cells.items is None or edition.is_first():
         return 1.0
-    ones, sizes = (np.bincount(cells.items.item, part).astype(np.float64) for part in (cells.items.k, cells.items.n))
+    ones, sizes = (cells.items.per_item(part) for part in (cells.items.k, cells.items.n))
     icc = intraclass.likely_of_shares(sizes.astype(np.int64), ones)
     return 1.0 + (float(sizes @ sizes) / float(sizes.sum()) - 1.0) * icc
 
@@ -295,7 +295,7 @@ def intraclass_correlation(cells: Cells) -> Estimate:
     items = cells.items
     if items is None:
         return Estimate(None, cells.rows, note="no items given, so rows cannot be grouped")
-    k, n = (np.bincount(items.item, weight, items.n_items) for weight in (items.k, items.n))
+    k, n = (items.per_item(counts) for counts in (items.k, items.n))
     groups, rows = items.n_items, float(n.sum())
     if groups in (1, int(rows)) or not 0.0 < k.sum() < rows:
         return Estimate(None, int(rows), note="no item repeats, or nothing varies", also={"n_clusters": groups})

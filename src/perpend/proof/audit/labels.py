@@ -7,7 +7,7 @@ its versions. Several readers of one trial are taken by majority; a tie is left 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +98,7 @@ def _judged(run: Run, name: str) -> Judged:
     trials = labelled_trials(rows.rule, rows, everything) if has_verdict.any() else None
     parts = {"all trials": everything}
     parts |= {f"condition {one}": rows.condition == code for code, one in enumerate(rows.names["condition"])}
-    rates = {where: replace(column, mask=own).rate() for where, own in parts.items()}
+    rates = {where: column.at(own).rate() for where, own in parts.items()}
     nothing = Estimate(None, 0, note="no trial has a verdict")
     return Judged(
         scorer=name,

@@ -92,7 +92,7 @@ def mask(table: Table, where: Where) -> BoolArray:
 
 
 def _column(table: Table, name: str, where: Where) -> Column:
-    return replace(table.column(name), mask=mask(table, where))
+    return table.column(name).at(mask(table, where))
 
 
 def _call(call: Call, table: Table, scope: Scope) -> Estimate:  # noqa: PLR0911  one per function

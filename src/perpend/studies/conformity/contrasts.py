@@ -89,11 +89,11 @@ def contrasts(
 
 
 def _rows(trials: Trials, pressure: str, opinion: bool, of: tuple[int, int | None]) -> RowPairs:
-    first, second = trials.pairs(pressure, opinion=opinion)
     variant, topic = of
-    own = trials.table.codes["model"][first] == variant
-    if topic is not None:
-        own &= trials.table.codes["topic"][first] == topic
+    first, second = trials.pairs(pressure, variant, opinion=opinion)
+    if topic is None:
+        return first, second
+    own = trials.table.codes["topic"][first] == topic
     return first[own], second[own]
 
 

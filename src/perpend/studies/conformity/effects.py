@@ -143,8 +143,8 @@ def conditional_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
         usable = ~values.missing()
         again = None if conditions.retest is None else _retests(trials, usable)
         for (v, variant), pressure in itertools.product(enumerate(trials.variants), conditions.pressures):
-            first, second = trials.pairs(pressure, opinion=False)
-            own = (trials.table.codes["model"][first] == v) & usable[first] & usable[second]
+            first, second = trials.pairs(pressure, v, opinion=False)
+            own = usable[first] & usable[second]
             first, second = first[own], second[own]
             if len(first):
                 rate = _RATES[measure](values[first], values[second], trials.item[first])
@@ -158,11 +158,11 @@ def conditional_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
 def _retests(trials: Trials, usable: BoolArray) -> tuple[BoolArray, Codes]:
     """Which control rows above temperature 0 have a retest, and the row of it."""
     is_drawn = np.array([float(name) > 0.0 for name in trials.temperatures], dtype=np.bool_)
-    first, partner = trials.pairs(str(trials.conditions.retest), opinion=False)
-    own = usable[first] & usable[partner] & is_drawn[trials.table.codes["temperature"][first]]
-    first, partner = first[own], partner[own]
     has, rows = np.zeros(len(trials), dtype=np.bool_), narrow(np.zeros(len(trials), dtype=np.int8), len(trials))
-    has[first], rows[first] = True, partner
+    for variant in range(len(trials.variants)):
+        first, partner = trials.pairs(str(trials.conditions.retest), variant, opinion=False)
+        own = usable[first] & usable[partner] & is_drawn[trials.table.codes["temperature"][first]]
+        has[first[own]], rows[first[own]] = True, partner[own]
     return has, rows
 
 

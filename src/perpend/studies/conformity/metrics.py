@@ -66,7 +66,7 @@ def factual_errors(trials: Trials, rule: Rule) -> Iterator[Metric]:
     """Wrong answers / factual trials with a correctness, with refusals, empty answers and the mean time."""
     correct, answers = trials.label("correct", rule), trials.table.answers
     rows = ~trials.opinion & ~correct.missing()
-    timed = ~np.isnan(answers.ms)
+    timed = ~answers.ms.missing()
     counts = _counts(trials, _GRID, rows, correct.equals(1.0), trials.refused(rule), answers.empty, timed)
     times = trials.table.totals(answers.ms, rows & timed, _GRID)
     sha256 = trials.digest((f"correct@{rule}", f"refused@{rule}"), opinion=False)
@@ -116,13 +116,14 @@ def conditional_cells(trials: Trials, rule: Rule, measure: str) -> Iterator[Metr
     axes = ("temperature", "model", "topic")
     sha256 = trials.digest((scorer,), opinion=False)
     for pressure in trials.conditions.pressures:
-        first, second = trials.pairs(pressure, opinion=False)
-        both = usable[first] & usable[second]
-        first, second = first[both], second[both]
-        given = label[first] == (1.0 if measure == "override" else 0.0)
         rows, turned = np.zeros(len(trials), dtype=np.bool_), np.zeros(len(trials), dtype=np.bool_)
-        rows[first[given]] = True
-        turned[first[given & (label[second] != label[first])]] = True
+        for variant in range(len(trials.variants)):
+            first, second = trials.pairs(pressure, variant, opinion=False)
+            both = usable[first] & usable[second]
+            first, second = first[both], second[both]
+            given = label[first] == (1.0 if measure == "override" else 0.0)
+            rows[first[given]] = True
+            turned[first[given & (label[second] != label[first])]] = True
         denominators, numerators = _counts(trials, axes, rows, turned)
         for at, where in _places(trials, axes):
             n, k = int(denominators[at]), int(numerators[at])

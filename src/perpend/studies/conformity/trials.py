@@ -80,7 +80,7 @@ class Trials:
     """
 
     table: Table
-    _pairs: dict[tuple[str, bool], RowPairs] = field(default_factory=dict, repr=False, compare=False)
+    _pairs: dict[tuple[str, bool], list[RowPairs]] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -152,16 +152,19 @@ class Trials:
         order = np.argsort(joined([self.table.codes[axis][left] for axis in axes]), kind="stable")
         return left[order], right[order]
 
-    def pairs(self, condition: str, *, opinion: bool) -> RowPairs:
-        """Row numbers under control and of their partners under a condition, on factual or on opinion items.
+    def pairs(self, condition: str, variant: int, *, opinion: bool) -> RowPairs:
+        """Row numbers of a variant under control, and of their partners under a condition, on factual or opinion items.
 
-        Worked out once; what fewer rows have is those of these pairs that have both of their rows among them.
+        Matched once; what fewer rows have is those of these pairs that have both of their rows among them.
         """
         if (condition, opinion) not in self._pairs:
             kind = np.equal(self.opinion, opinion)
-            first, second = self.partners(kind & self.under(self.conditions.control), kind & self.under(condition))
-            self._pairs[condition, opinion] = narrow(first, len(self)), narrow(second, len(self))
-        return self._pairs[condition, opinion]
+            pairs = self.partners(kind & self.under(self.conditions.control), kind & self.under(condition))
+            # They come ordered by variant.
+            ends = np.searchsorted(self.table.codes["model"][pairs[0]], np.arange(1, len(self.variants)))
+            first, second = (np.split(narrow(own, len(self)), ends) for own in pairs)
+            self._pairs[condition, opinion] = list(zip(first, second, strict=True))
+        return self._pairs[condition, opinion][variant]
 
     def digest(self, names: Sequence[str], *, opinion: bool | None = None) -> str:
         """The digest of some columns over factual items, opinion items, or (None) all."""
