@@ -13,18 +13,24 @@ Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Some trials of the plan, as (first, last) numbers, both included."""
 
 
+_LETTERS, _LEAST = 8_000_000, 100
+"""How much text a part may hold, by the length of the first answers; and how many trials it holds in any case."""
+
+
 def item_blocks(store: Store, total: int, size: int) -> Iterator[Ranges]:
-    """The numbers from 1 to `total`, each once, in parts of `size` trials or fewer.
+    """The numbers from 1 to `total`, each once, in parts of `size` trials or fewer; fewer where answers are long.
 
     A plan lists all its items once for each model and sampling, so an item's trials are a stretch in each of these
     lists. Where a plan is another one, as an import's may be, the parts follow its order.
     """
-    items, second = store.query(
+    items, second, letters = store.query(
         "SELECT (SELECT count(*) FROM item),"
-        " (SELECT min(trial) FROM trial WHERE item = (SELECT min(item) FROM item) + 1)"
+        " (SELECT min(trial) FROM trial WHERE item = (SELECT min(item) FROM item) + 1),"
+        " (SELECT sum(length(text)) FROM (SELECT text FROM response LIMIT 1000))"
     )[0]
     each = whole(second) - 1 if second is not None else 0
-    return blocks(total, whole(items), each, size)
+    fitting = _LETTERS * 1000 // max(whole(letters or 0), 1)
+    return blocks(total, whole(items), each, min(size, max(fitting, _LEAST)))
 
 
 def blocks(total: int, items: int, each: int, size: int) -> Iterator[Ranges]:

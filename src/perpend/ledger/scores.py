@@ -28,6 +28,10 @@ def score_row(key: int, trial: int, score: Score) -> ScoreRow:
     return (key, trial, *verdict_row(score))
 
 
+_CACHE = 64_000
+"""KiB of pages: scores are written at many places of their table, and each place is come back to."""
+
+
 def replace_scores(
     db: Connection, scorers: Sequence[Scorer], parts: Callable[[Sequence[int]], Iterable[Iterable[ScoreRow]]]
 ) -> None:
@@ -38,5 +42,8 @@ def replace_scores(
         db.execute("INSERT OR IGNORE INTO scorer(name, version) VALUES(?, ?)", named)
         keys.append(db.execute("SELECT scorer FROM scorer WHERE name = ? AND version = ?", named).fetchone()[0])
         db.execute("DELETE FROM score WHERE scorer = ?", (keys[-1],))
+    before = db.execute("PRAGMA cache_size").fetchone()[0]
+    db.execute(f"PRAGMA cache_size = -{_CACHE}")
     for rows in parts(keys):
         insert_rows(db, "score", 6, rows)
+    db.execute(f"PRAGMA cache_size = {before}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,6 +26,9 @@ from perpend.types import Scorer
 ALONE = 10_000
 """Fewer trials than this are judged before a second process would have started."""
 _CHUNK = 4000
+_WRITTEN = 160_000
+"""How many scores are written at once, in the order of the table: then few of its pages are changed."""
+_KEY = itemgetter(0, 1)
 
 Keyed: TypeAlias = tuple[Sequence[Scorer], Sequence[int]]
 """Scorers, and their numbers in the ledger."""
@@ -75,11 +79,16 @@ def score_rows(
             under_way.append(placed)
             yield bodies, answers
 
+    rows: list[ScoreRow] = []
     with pool or nullcontext():
         for verdicts in in_order(pool, work, parts()):
             placed = under_way.popleft()
             columns = [(key, [own[at] for own in verdicts]) for at, key in enumerate(keys)]
-            yield [(key, trial, *own[place]) for key, own in columns for trial, place in placed]
+            rows += [(key, trial, *own[place]) for key, own in columns for trial, place in placed]
+            if len(rows) >= _WRITTEN:
+                yield sorted(rows, key=_KEY)
+                rows = []
+    yield sorted(rows, key=_KEY)
 
 
 def to_judge(rows: Iterable[Sequence[object]], *, once: bool) -> tuple[Placed, list[Sequence[object]]]:

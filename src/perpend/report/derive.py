@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from multiprocessing import parent_process
 from pathlib import Path
 
 from perpend.canon import read_text, write_atomic
@@ -16,6 +18,7 @@ from perpend.errors import SpecError, StoreError
 from perpend.inert import markdown
 from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.missing import NO_ANSWER, NO_ANSWER_DIFFERENCE, no_answer_metrics
+from perpend.measure.processes import one_more, outcome
 from perpend.measure.repeated import repeat_metrics
 from perpend.measure.run import Run, table_of
 from perpend.measure.stopped import cautioned, stop_metrics
@@ -41,10 +44,13 @@ from perpend.report.repeated import with_repeats
 from perpend.report.stopped import with_looks
 from perpend.report.style import save_all
 from perpend.report.tables import as_csv, markdown_table
+from perpend.stats.edition import is_first
 from perpend.stats.families import SIGNIFICANT
 from perpend.types import Estimate
 
 PAIRED = ("difference", "override", "rescue")
+_BESIDE, _TWICE_IN_MEMORY = 200_000, 3_000_000
+"""From how many trials on a second process takes part of the numbers, and up to how many: it reads the plan, too."""
 HOW_TO_READ = (
     "Each value comes with its 95% interval and its denominator; NA is undefined. Trials of one item count as one\n"
     "cluster where items repeat. Rows that end in @1 follow the rules of the seed studies, the others ours."
@@ -243,15 +249,29 @@ def whole_metrics(runs: Sequence[Run], study: Study, labels: int | None = None) 
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):
-        return _whole_metrics(runs, study, labels)
+        metrics = _stated_and_own(runs, study)
+        if len(runs) > 1:
+            return [*cautioned(runs, metrics)]
+        return [*stop_metrics(runs[0]), *cautioned(runs, [*metrics, *calibration_metrics(runs[0], labels)])]
 
 
-def _whole_metrics(runs: Sequence[Run], study: Study, labels: int | None) -> list[Metric]:
+def _stated_and_own(runs: Sequence[Run], study: Study) -> list[Metric]:
+    """The numbers that every run states, then the study's own; by two processes where the run is large."""
     table = table_of(runs) if len(runs) > 1 else runs[0].table
-    metrics = [*stated_metrics(table), *study.metrics(table)]
-    if len(runs) > 1:
-        return [*cautioned(runs, metrics)]
-    return [*stop_metrics(runs[0]), *cautioned(runs, [*metrics, *calibration_metrics(runs[0], labels)])]
+    is_alone = len(runs) > 1 or bool(runs[0].judges) or is_first() or parent_process() is not None
+    pool = None if is_alone or len(table) > _TWICE_IN_MEMORY else one_more(len(table), _BESIDE)
+    with pool or nullcontext():
+        there = None if pool is None else pool.submit(_stated_there, runs[0].directory)
+        stated = [*stated_metrics(table)] if there is None else []
+        own = [*study.metrics(table)]
+        return [*(stated if there is None else outcome(there)), *own]
+
+
+def _stated_there(directory: Path) -> list[Metric]:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        return [*stated_metrics(Run(directory).table)]
 
 
 def whole_report(study: Study, numbers: Numbers, *, figures: bool = True) -> Report:
