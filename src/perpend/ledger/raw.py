@@ -65,7 +65,7 @@ def answer_parts(store: Store, size: int) -> Iterator[AnswerPart]:
     """The answers that `Store.answers` gives, as raw rows, in parts that keep those to an item together."""
     sql = (_ANSWERS if asked_once(store) else _ANSWERS + _THE_ANSWER) + " ORDER BY t.trial"
     for ranges in item_blocks(store, last_trial(store), size):
-        rows = [row for first, last in ranges for row in store.query(sql, first, last)]
+        rows = [row for first, last in ranges for batch in store.batches(sql, first, last) for row in batch]
         numbers = dict.fromkeys(row[1] for row in rows)
         bodies = {number: str(own[0][0]) for number in numbers if (own := store.query(_BODY, number))}
         yield bodies, rows if len(bodies) == len(numbers) else [row for row in rows if row[1] in bodies]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -36,7 +36,7 @@ from perpend.ledger.plan import (
 )
 from perpend.ledger.planned import PlannedTrial, insert_plan
 from perpend.ledger.schema import check_schema, create_schema
-from perpend.ledger.scores import ScoreRow, replace_scores, score_row
+from perpend.ledger.scores import ScoredPart, replace_scores, scored_parts
 from perpend.ledger.shards import Shard
 from perpend.types import Item, Response, Sampling, Score, Scorer, Spent
 
@@ -323,14 +323,12 @@ class Store:
 
     def write_scores(self, scorers: Sequence[Scorer], rows: Iterable[tuple[int, Sequence[Score]]]) -> None:
         """Replace all scores of these scorer versions. A row is a trial and its scores, in the scorers' order."""
-        self.write_score_rows(
-            scorers, lambda keys: [(score_row(k, t, s) for t, own in rows for k, s in zip(keys, own, strict=True))]
-        )
+        self.write_scored(scorers, scored_parts(rows))
 
-    def write_score_rows(
-        self, scorers: Sequence[Scorer], parts: Callable[[Sequence[int]], Iterable[Iterable[ScoreRow]]]
-    ) -> None:
-        """Replace all scores of these scorer versions by the rows that `parts` gives for their numbers."""
+    def write_scored(self, scorers: Sequence[Scorer], parts: Iterable[ScoredPart]) -> None:
+        """The same in parts, where the same verdicts are given once for many trials."""
+        with translated(self.path):
+            self._db.execute("PRAGMA temp_store = MEMORY")  # not within a transaction, and answers stay off other disks
         with self.transaction() as db:
             replace_scores(db, scorers, parts)
 

@@ -25,7 +25,7 @@ from perpend.measure.column import Column
 from perpend.measure.keys import Codes, FloatArray, IntArray
 from perpend.measure.packed import Packed
 from perpend.measure.plans import RunPlan, plan_of, pooled, refuse_shard
-from perpend.measure.scoring import judges_of, score_rows
+from perpend.measure.scoring import judges_of, scored
 from perpend.measure.shown import html_table
 from perpend.measure.study import METRICS, numbers_of, read_metrics
 from perpend.measure.table import Answers, Judgement, Reply, Table
@@ -111,7 +111,7 @@ class Run:
         judges = judges_of(self.directory, scorers, names, given=self._code is not None, trust_code=self._trust_code)
         with exclusive(self.directory), Store.open(self.directory / "run.db", write=True) as store:
             refuse_shard(store)
-            store.write_score_rows(scorers, lambda keys: score_rows(store, (scorers, keys), judges, workers))
+            store.write_scored(scorers, scored(store, scorers, judges, workers))
         self.__dict__.pop("table", None)
         return scorers
 

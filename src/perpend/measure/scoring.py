@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,7 +15,7 @@ from perpend.ledger.items import stored_item
 from perpend.ledger.manifest import read_manifest
 from perpend.ledger.plan import read_response, whole
 from perpend.ledger.raw import answer_parts, last_trial
-from perpend.ledger.scores import ScoreRow, Verdict, verdict_row
+from perpend.ledger.scores import ScoredPart, Verdict, verdict_row
 from perpend.ledger.store import Store
 from perpend.measure.processes import in_order, processes
 from perpend.measure.toolkit import toolkit
@@ -26,12 +25,7 @@ from perpend.types import Scorer
 ALONE = 10_000
 """Fewer trials than this are judged before a second process would have started."""
 _CHUNK = 4000
-_WRITTEN = 160_000
-"""How many scores are written at once, in the order of the table: then few of its pages are changed."""
-_KEY = itemgetter(0, 1)
 
-Keyed: TypeAlias = tuple[Sequence[Scorer], Sequence[int]]
-"""Scorers, and their numbers in the ledger."""
 Placed: TypeAlias = list[tuple[int, int]]
 """Trials, each with the place of its answer among those that are judged."""
 ToJudge: TypeAlias = tuple[dict[object, str], list[Sequence[object]]]
@@ -60,14 +54,13 @@ def judges_of(
     return Judges(directory, own) if all(map(is_packaged, scorers)) else None
 
 
-def score_rows(
-    store: Store, keyed: Keyed, judges: Judges | None, workers: int | None = None
-) -> Iterator[list[ScoreRow]]:
-    """The scores of every trial that was asked, in parts that keep those of an item together.
+def scored(
+    store: Store, scorers: Sequence[Scorer], judges: Judges | None, workers: int | None = None
+) -> Iterator[ScoredPart]:
+    """The verdicts on every trial that was asked, in parts that keep the trials of an item together.
 
     By all cores where the run is large; `workers` processes are started whatever the size.
     """
-    scorers, keys = keyed
     pool = None if judges is None else processes(workers, last_trial(store), 0 if workers else ALONE)
     work = partial(judge, scorers) if pool is None or judges is None else partial(_judge_there, judges)
     once = all(map(is_packaged, scorers))
@@ -79,16 +72,9 @@ def score_rows(
             under_way.append(placed)
             yield bodies, answers
 
-    rows: list[ScoreRow] = []
     with pool or nullcontext():
         for verdicts in in_order(pool, work, parts()):
-            placed = under_way.popleft()
-            columns = [(key, [own[at] for own in verdicts]) for at, key in enumerate(keys)]
-            rows += [(key, trial, *own[place]) for key, own in columns for trial, place in placed]
-            if len(rows) >= _WRITTEN:
-                yield sorted(rows, key=_KEY)
-                rows = []
-    yield sorted(rows, key=_KEY)
+            yield under_way.popleft(), verdicts
 
 
 def to_judge(rows: Iterable[Sequence[object]], *, once: bool) -> tuple[Placed, list[Sequence[object]]]:
