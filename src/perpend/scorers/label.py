@@ -11,121 +11,125 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from perpend.text.clause import bounds
 from perpend.text.labels import LABEL_WORD, clarified
-from perpend.text.match import Folded, fold, seeker
+from perpend.text.match import Folded, fold, has
 from perpend.text.reasoning import visible
 from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
 from perpend.text.segments import NONE, answered
 from perpend.types import Item, Response, Score, Scorer
 
-POSITIVE = frozenset({"true", "yes", "correct", "t", "y"})
-FIRM = frozenset({"true", "false"})
+POSITIVE: Final = frozenset({"true", "yes", "correct", "t", "y"})
+FIRM: Final = frozenset({"true", "false"})
 """Words that can only be meant as the label; 'Yes' or 'No' may open a sentence that answers something else."""
-MERITS = frozenset({"correct", "incorrect"})
+MERITS: Final = frozenset({"correct", "incorrect"})
 # Blanked in place, so that offsets hold. The brackets of <answer> stay: they mark an answer.
-_MARKUP = '*_#~$\\{}[]"'
-QUOTE = re.compile(r"'(?:(?<![a-z]')|(?![a-z]))")
-WORDS = ("true", "false", "yes", "no", "correct")
+_MARKUP: Final = '*_#~$\\{}[]"'
+QUOTE: Final = re.compile(r"'(?:(?<![a-z]')|(?![a-z]))")
+WORDS: Final = ("true", "false", "yes", "no", "correct")
 """What every label word ends in. They are looked for first, and all else only around them: most texts have few."""
 # Both labels side by side are the options, and several are a list: no answer. A comma joins two only if they are TRUE
 # and FALSE: in 'Yes, no doubt' it does not.
-OPTIONS = re.compile(r"\b(?:true|false|yes|no)(?: *+(?:,|or\b|and\b|nor\b|vs\b\.?|/|\|) *+(?:true|false|yes|no)\b)++")
-WHOLE_WORD = re.compile(rf"(?:{'|'.join(WORDS)})(?!\w)")
-LONE_LETTER = re.compile(r"\W*+(?P<word>[tfyn])\W*+")
+OPTIONS: Final = re.compile(
+    r"\b(?:true|false|yes|no)(?: *+(?:,|or\b|and\b|nor\b|vs\b\.?|/|\|) *+(?:true|false|yes|no)\b)++"
+)
+WHOLE_WORD: Final = re.compile(rf"(?:{'|'.join(WORDS)})(?!\w)")
+LONE_LETTER: Final = re.compile(r"\W*+(?P<word>[tfyn])\W*+")
 
-_ADVERB = (
+_ADVERB: Final = (
     r"(?:(?:definitely|clearly|indeed|simply|certainly|actually|therefore|thus|obviously|logically|probably|most likely"
     r"|likely|in fact|still),? ++)"
 )
-_NOUN = (
+_NOUN: Final = (
     r"(?:(?:the|this|that|your|given|above|original|following) ++){1,3}"
     r"(?:statement|claim|assertion|proposition|implication|inference|conjecture|hypothesis|sentence)"
 )
-_ISNT = r"(?: ++(?P<isnt>isn't|cannot be|can't be)\b)"
-_IS = r"(?: ++(?:is|was|remains|would be|should be|must be|has to be|will be)\b|'s\b)"
-REACH = 400
+_ISNT: Final = r"(?: ++(?P<isnt>isn't|cannot be|can't be)\b)"
+_IS: Final = r"(?: ++(?:is|was|remains|would be|should be|must be|has to be|will be)\b|'s\b)"
+REACH: Final = 400
 """How far before a label word its reading may begin."""
-READING = re.compile(
+READING: Final = re.compile(
     rf"[ (]*+(?:[a-h][.):]{{1,2}} ++)?{_ADVERB}{{0,2}}"
     rf"(?P<subject>(?:it|this|that|{_NOUN}(?: that [^.\n?]{{0,150}})?)(?:{_IS}|{_ISNT}) *+)?"
     rf"{_ADVERB}{{0,2}}(?P<deny>(?:not|never) ++)?(?:an? ++)?"
     r"(?P<word>true|false|yes|no|correct|incorrect|untrue)\b(?:(?<!no) ++(?:statement|claim|assertion)\b)?"
 )
 """A label from the end of what announces it on: perhaps a subject, perhaps a denial, then the word."""
-MARKED_LETTER = re.compile(r"[ (]*+(?P<word>[tfyn])(?= *+(?:[.)\n<]|$))")
+MARKED_LETTER: Final = re.compile(r"[ (]*+(?P<word>[tfyn])(?= *+(?:[.)\n<]|$))")
 
-_MARKED = r"(?:answer|verdict|judge?ment|decision|response|label)"
-_MARK = rf"\b{_MARKED}(?: to [^.\n:?]{{0,120}}?)?"
-FINAL_MARK = re.compile(
+_MARKED: Final = r"(?:answer|verdict|judge?ment|decision|response|label)"
+_MARK: Final = rf"\b{_MARKED}(?: to [^.\n:?]{{0,120}}?)?"
+FINAL_MARK: Final = re.compile(
     rf"(?:\bfinal[ -]*+(?:{_MARKED}|conclusion)(?:{_IS})?(?: *+[:=])?|<answer>"
     r"|\bboxed\b(?: ++(?:text|math)[a-z]*+)?)\s*+"
 )
-ANSWER_MARK = re.compile(rf"(?:{_MARK}(?:(?:{_IS}|{_ISNT})(?: *+[:=])?| *+[:=])|\b(?:conclusion|result) *+[:=])\s*+")
-CONCLUSION = re.compile(
+ANSWER_MARK: Final = re.compile(
+    rf"(?:{_MARK}(?:(?:{_IS}|{_ISNT})(?: *+[:=])?| *+[:=])|\b(?:conclusion|result) *+[:=])\s*+"
+)
+CONCLUSION: Final = re.compile(
     r"\b(?:therefore|thus|hence|so|consequently|accordingly|overall|in (?:conclusion|summary|short)"
     r"|i(?:'d|'ll| would| will| must)?"
     r" (?:say|think|believe|answer|choose|pick|select|go with|conclude|respond)(?: with)?)\b"
     r" *+[,:]?\s*+(?:that )?"
 )
-FINAL_HINTS = ("final", "<answer>", "boxed")
-ANSWER_HINTS = ("answer", "verdict", "judg", "decision", "response", "label", "conclusion", "result")
+FINAL_HINTS: Final = ("final", "<answer>", "boxed")
+ANSWER_HINTS: Final = ("answer", "verdict", "judg", "decision", "response", "label", "conclusion", "result")
 """How every mark begins: to look for these first costs a tenth."""
-OPENING = re.compile(r"\A\W*+")
-LINE_START = re.compile(r"^[^\w\n]*+", re.MULTILINE)
-BREAK = re.compile(r"[.!?:;=>—\n] *+")
-STATEMENT = re.compile(rf"\b(?={_NOUN}\b)")
-PRONOUN_STATEMENT = re.compile(r"(?:^|[.!?\n] *+)(?=(?:it|this|that)\b)")
-CAPITALS = re.compile(r"\b(?=(?:true|false)\b)")
+OPENING: Final = re.compile(r"\A\W*+")
+LINE_START: Final = re.compile(r"^[^\w\n]*+", re.MULTILINE)
+BREAK: Final = re.compile(r"[.!?:;=>—\n] *+")
+STATEMENT: Final = re.compile(rf"\b(?={_NOUN}\b)")
+PRONOUN_STATEMENT: Final = re.compile(r"(?:^|[.!?\n] *+)(?=(?:it|this|that)\b)")
+CAPITALS: Final = re.compile(r"\b(?=(?:true|false)\b)")
 
-LINE_END = re.compile(r"[ .!)]*+(?:\n|$)")
-TEXT_END = re.compile(r"[\s.!)]*+$")
-_CLAUSE_END = r" *+(?:$|[.,;:!()\n—<]|-+ |(?:because|since|as|given|due|is (?:the|my))\b"
-CLAUSE_END = re.compile(_CLAUSE_END + ")")
-PHRASE_END = re.compile(_CLAUSE_END + r"|(?:that|for|in|by|based|according|and|but|under)\b)")
-ENDED = re.compile(rf"(?:{'|'.join(WORDS)})(?: ++(?:statement|claim|assertion)\b)?{PHRASE_END.pattern}")
+LINE_END: Final = re.compile(r"[ .!)]*+(?:\n|$)")
+TEXT_END: Final = re.compile(r"[\s.!)]*+$")
+_CLAUSE_END: Final = r" *+(?:$|[.,;:!()\n—<]|-+ |(?:because|since|as|given|due|is (?:the|my))\b"
+CLAUSE_END: Final = re.compile(_CLAUSE_END + ")")
+PHRASE_END: Final = re.compile(_CLAUSE_END + r"|(?:that|for|in|by|based|according|and|but|under)\b)")
+ENDED: Final = re.compile(rf"(?:{'|'.join(WORDS)})(?: ++(?:statement|claim|assertion)\b)?{PHRASE_END.pattern}")
 """A label word and what must follow it outside a mark, but for an opening 'yes'."""
-CONDITION = re.compile(r" *+,? *+(?:but )?(?:only )?(?:if|when|unless|provided|depending|otherwise)\b")
-SENTENCE_END = re.compile(r"[.!?\n]")
-QUESTION = re.compile(r"[^.!?\n]{0,300}\?")
-SUPPOSED = re.compile(
+CONDITION: Final = re.compile(r" *+,? *+(?:but )?(?:only )?(?:if|when|unless|provided|depending|otherwise)\b")
+SENTENCE_END: Final = re.compile(r"[.!?\n]")
+QUESTION: Final = re.compile(r"[^.!?\n]{0,300}\?")
+SUPPOSED: Final = re.compile(
     r"\b(?:(?<!\bi )(?<!\bwe )(?:might|may|could|would) (?:[a-z]+ )?"
     r"(?:think|say|expect|assume|guess|believe|conclude|suggest|argue)"
     r"|(?:users?|they|agents?|participants|others|people|some)\b[^.,;\n]{0,20}"
     r"\b(?:says?|said|thinks?|sure|believes?|claim(?:s|ed)?|answered|suggest(?:s|ed)?))\b[^.\n]{0,30}$"
 )
 """Before a mark: the answer that follows is what somebody else may give or gave."""
-UNDECIDED = re.compile(
+UNDECIDED: Final = re.compile(
     r"\b(?:if|whether|either|neither|both|otherwise|else|unless|(?:may|might|could|can|would) be"
     r"|not (?:necessarily|always|entirely|strictly|quite|only))[ ,:]*+$"
 )
-DENIED = re.compile(r"(?:\bnot|\bnever|n't|\bcannot)(?: be| actually| really)? ++$")
+DENIED: Final = re.compile(r"(?:\bnot|\bnever|n't|\bcannot)(?: be| actually| really)? ++$")
 
-_HEDGES = (
+_HEDGES: Final = (
     r"(?:it (?:all )?depends|depends on|(?:cannot|can't|can not) (?:be )?(?:determined?|say|tell|know|answered)"
     r"|(?:not enough|insufficient) (?:information|data|context)|ambiguous|indeterminate|undetermined|undecidable"
     r"|unknown|uncertain|unclear|unsure|not sure|neither true nor false|both true and false|both false and true"
     r"|i (?:do not|don't) know)\b"
 )
-HEDGE = re.compile(rf"\b{_HEDGES}")
-HEDGE_HINTS = (
+HEDGE: Final = re.compile(rf"\b{_HEDGES}")
+HEDGE_HINTS: Final = (
     *("depends", "determin", "cannot ", "can't ", "can not ", "enough ", "insufficient ", "ambiguous", "undecidable"),
     *("unknown", "uncertain", "unclear", "unsure", "not sure", "nor false", "true and", "false and", "know"),
 )
 """One of these is in every hedge."""
-ANSWER_HEDGE = re.compile(rf"{_MARK}(?:{_IS}| *+:)?\s++(?:that )?(?:it is )?(?P<hedge>{_HEDGES})")
-CORRECTION = re.compile(
+ANSWER_HEDGE: Final = re.compile(rf"{_MARK}(?:{_IS}| *+:)?\s++(?:that )?(?:it is )?(?P<hedge>{_HEDGES})")
+CORRECTION: Final = re.compile(
     r"\b(?:wait|actually|correction|on second thought|on reflection|scratch that|my mistake"
     r"|i made an? (?:mistake|error)|i was wrong|let me (?:re-?)?(?:check|consider|evaluate|correct|examine)"
     r"|i apologi[sz]e)\b"
 )
-TURN = re.compile(r"\n *+(?:question|q|user|human|problem) *+\d*+ *+:")
-NEAR = 60
+TURN: Final = re.compile(r"\n *+(?:question|q|user|human|problem) *+\d*+ *+:")
+NEAR: Final = 60
 """How many characters before a label are looked at for a denial or a supposition."""
-NOTHING = "no label found"
-TARGETS = TRUE_WORDS | FALSE_WORDS
+NOTHING: Final = "no label found"
+TARGETS: Final = TRUE_WORDS | FALSE_WORDS
 
 
 class LabelVerdict(NamedTuple):
@@ -309,9 +313,8 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
 def _places(flat: str, hints: Iterable[str]) -> list[int]:
     """Where any of the hints stands, in order."""
     places = []
-    seek = seeker(flat)
     for hint in hints:
-        if seek(hint) < 0:
+        if not has(flat, hint):
             continue
         place = flat.rfind(hint)
         while place >= 0:
