@@ -12,7 +12,7 @@ which part of the text is the answer, and takes what the model ends with.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from perpend.text import seed
 from perpend.text.discourse import read_answer
@@ -20,16 +20,16 @@ from perpend.text.reading import AskedItem, Reading, read
 from perpend.text.reasoning import visible
 from perpend.types import Item, Response, Score, Scorer
 
-OTHER_ANSWER = Score(0.0, "other", "another answer")
-NO_ANSWER = Score(0.0, "other", "no answer of interest")
-NO_TARGET = Score(None, None, "no target")
-NOT_GIVEN = Score(0.0, None, "target not given")
-NO_DECOY = Score(None, None, "no decoy")
-NOT_MENTIONED = Score(0.0, None, "not mentioned")
-NOT_DECLINED = Score(0.0, None, "does not decline")
-NO_DISCLAIMER = Score(0.0, None, "no disclaimer")
+OTHER_ANSWER: Final = Score(0.0, "other", "another answer")
+NO_ANSWER: Final = Score(0.0, "other", "no answer of interest")
+NO_TARGET: Final = Score(None, None, "no target")
+NOT_GIVEN: Final = Score(0.0, None, "target not given")
+NO_DECOY: Final = Score(None, None, "no decoy")
+NOT_MENTIONED: Final = Score(0.0, None, "not mentioned")
+NOT_DECLINED: Final = Score(0.0, None, "does not decline")
+NO_DISCLAIMER: Final = Score(0.0, None, "no disclaimer")
 Read: TypeAlias = Callable[[Item, Response], Reading | Score]
-_last: dict[Read, tuple[Item, Response, Reading | Score]] = {}
+_last: Final[dict[Read, tuple[Item, Response, Reading | Score]]] = {}
 """The last reading of each version: the scorers of a response ask one after the other, and it is read once. Known by
 identity, which takes a tenth of the time of a key that holds the text."""
 

@@ -4,65 +4,78 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from perpend.text import match, speech
 from perpend.text import speech as denial
-from perpend.text.clause import Clause, Place, locate, vocabulary, words
+from perpend.text.clause import Clause, Place, holds, locate, vocabulary, words
 from perpend.text.match import Mention, Side, Span
 from perpend.text.numbers import NUMERAL
 from perpend.text.speech import STEM, Question
 
-SLOT, STATEMENT, AGREEMENT, RESULT, MENTION, OPERAND = 3.0, 2.0, 1.8, 1.5, 1.0, 0.0
-NAMES = {SLOT: "given as the answer", STATEMENT: "stated", RESULT: "computed", MENTION: "named", OPERAND: "in passing"}
+SLOT: Final = 3.0
+STATEMENT: Final = 2.0
+AGREEMENT: Final = 1.8
+RESULT: Final = 1.5
+MENTION: Final = 1.0
+OPERAND: Final = 0.0
+NAMES: Final = {
+    SLOT: "given as the answer",
+    STATEMENT: "stated",
+    RESULT: "computed",
+    MENTION: "named",
+    OPERAND: "in passing",
+}
 
-FILLERS = vocabulary(
+FILLERS: Final = vocabulary(
     ", ' > indeed actually definitely certainly clearly approximately about roughly around simply just exactly "
     "really truly still also then now probably likely undoubtedly obviously officially currently always fact far "
     "nearly in by text textbf mathrm mathbf the a an number value city letter through to of into called known "
     "found located situated as yes that usd only well correct equal none other than both either"
 )
 """Words that may stand between a verb and its complement."""
-ANSWER_WORDS = vocabulary("answer answer's conclusion solution verdict result")
-SLOT_SIGNS = vocabulary(": = - —")
-SLOT_VERBS = vocabulary("is be remains stays as with")
-SLOT_WORDS = vocabulary("boxed option choice")
-PICKS = vocabulary(
+ANSWER_WORDS: Final = vocabulary("answer answer's conclusion solution verdict result")
+SLOT_SIGNS: Final = vocabulary(": = - —")
+SLOT_VERBS: Final = vocabulary("is be remains stays as with")
+SLOT_WORDS: Final = vocabulary("boxed option choice")
+PICKS: Final = vocabulary(
     "prefer choose pick favor favour love like enjoy say select recommend answer",
     *("go with", "going with", "stick with", "opt for", "vote for", "lean towards"),
 )
-FIRM_PICKS = vocabulary("choose pick say select answer with")
+FIRM_PICKS: Final = vocabulary("choose pick say select answer with")
 """Picks that are an answer, and not a liking only."""
-OWN = vocabulary("i i'd i'll i'm i've we we'd my")
-COPULAS = vocabulary(
+OWN: Final = vocabulary("i i'd i'll i'm i've we we'd my")
+COPULAS: Final = vocabulary(
     "is are was were be been remains remain becomes become equals equal gives give yields makes make making has have "
     "means get at around turns turn = : stays"
 )
-HOLDING = vocabulary("has have at around get gives give makes make yields making")
+HOLDING: Final = vocabulary("has have at around get gives give makes make yields making")
 """Verbs whose complement need not be what the subject is: of these a pronoun is no subject."""
-PAST = vocabulary("was were been")
-RESULTS = vocabulary("= equals equal gives give yields makes make get")
-POINTERS = vocabulary("it it's this they these those they're i answer would my")
+PAST: Final = vocabulary("was were been")
+RESULTS: Final = vocabulary("= equals equal gives give yields makes make get")
+POINTERS: Final = vocabulary("it it's this they these those they're i answer would my")
 """Subjects that stand for what was asked."""
-OTHERS = vocabulary("its their his her")
-CONCLUDING = vocabulary("so therefore thus hence total altogether finally conclusion overall")
-CORRECTING = vocabulary("actually fact however correction reality correct")
-OPERAND_BEFORE = re.compile(
+OTHERS: Final = vocabulary("its their his her")
+CONCLUDING: Final = vocabulary("so therefore thus hence total altogether finally conclusion overall")
+CORRECTING: Final = vocabulary("actually fact however correction reality correct")
+CORRECTING_HINTS: Final = ("actually", "fact", "however", "correct", "reality")
+"""One of these is in every such word."""
+OPERAND_BEFORE: Final = re.compile(
     r"(?:[+/^÷√]|(?<!\*)\*(?!\*)|\d\s?-"
     r"|\b(?:plus|minus|times|by|over|sqrt|of|from|multiply|divide|add|subtract|x))[\s({*\\$]{0,3}$"
 )
-OPERAND_AFTER = re.compile(
+OPERAND_AFTER: Final = re.compile(
     r"[\s)}*\\$]{0,3}(?:[+/^÷²³=]|\*\s?\d|-\s?\d|x\s?\d"
     r"|(?:times|plus|minus|squared|cubed|divided|multiplied|percent of)\b|\\(?:times|div|cdot))"
 )
-VERB_NEXT = re.compile(
+VERB_NEXT: Final = re.compile(
     r"(?:\s[a-z]+)?[\s\"'*)\]_}.]{0,6}"
     r"(?:s|is|are|remains?|would|it|must|should|has|serves|sounds|seems|feels|looks|makes?)\b"
 )
 """A look ahead that spares the two patterns below."""
-_ADVERBS = r"(?:(?:(?!only)\w+ly|indeed|still|in fact|by far|therefore|also)\s){0,2}"
-_NOUN = r"(?:\s(?!which|that|who|and|but|or|not|is|are)[a-z]+)?"
-NAMED_ANSWER = re.compile(
+_ADVERBS: Final = r"(?:(?:(?!only)\w+ly|indeed|still|in fact|by far|therefore|also)\s){0,2}"
+_NOUN: Final = r"(?:\s(?!which|that|who|and|but|or|not|is|are)[a-z]+)?"
+NAMED_ANSWER: Final = re.compile(
     rf"{_NOUN}[\s\"'*)\]_}}.]{{0,5}}(?:'s|\s?(?:is|are|remains?|would be|it is|must be|should be|has to be))\s"
     rf"{_ADVERBS}"
     r"(?:(?:the|my|our)\s(?:\w+\s){0,2}?)?[*\"]{0,3}"
@@ -70,22 +83,22 @@ NAMED_ANSWER = re.compile(
     r"|[\s\"'*)]{0,4}(?:sounds|seems|feels|looks|makes?)\s(?:\w+\s)?(?:perfect|best|ideal|right)\b"
     r"|[\s\"'*)]{0,4}it is\s?(?:[.!,;]|$)"
 )
-IS_THE = re.compile(
+IS_THE: Final = re.compile(
     rf"{_NOUN}[\s\"'*)\]_}}]{{0,5}}(?:'s|\s?(?:is|are|remains?|serves as|has been))\s{_ADVERBS}"
     r"(?:the|my|our|\w+'s)\s(?P<rest>[^.;\n]{0,70})"
 )
-GENERIC = re.compile(
+GENERIC: Final = re.compile(
     r"\b(?:often|commonly|widely|frequently|popular|for many|for some|among|many people|one of|some of)\b"
 )
-CLOSING = re.compile(
+CLOSING: Final = re.compile(
     r"[\s*_\"')\]$}.°]{0,6}(?:$|\n|[.!,;:—(]|-\s|\s(?:because|since|as|is what|of course|for me|in my)\b)"
 )
-COUNTED = re.compile(
+COUNTED: Final = re.compile(
     r"(?!\s?(?:is|are|was|were|can|could|would|will|has|have|it|goes|comes|may|might|isn't|can't)\b)"
     r"[ *]?[a-z%°][^\s.,;:+=-]*(?:\s[a-z][^\s.,;:+=-]*){0,2}[.!*)]{0,3}\s*$"
 )
 """What a number counts or its unit, at the end of its sentence: '9 planets.'."""
-_BLANK = ' \n*_"()[]{}$\\!?#~'
+_BLANK: Final = ' \n*_"()[]{}$\\!?#~'
 
 
 def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> float:
@@ -107,7 +120,7 @@ def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> f
         level = max(level, as_subject(place.after, asked))
     if level >= STATEMENT:
         beside = place.before[-60:] + place.after[:24]
-        if any(map(beside.__contains__, CORRECTING)) and not CORRECTING.isdisjoint(words(beside)):
+        if holds(beside, CORRECTING_HINTS) and not CORRECTING.isdisjoint(words(beside)):
             return SLOT
     return level
 
@@ -215,15 +228,15 @@ def as_subject(after: str, asked: Question) -> float:
     return MENTION if GENERIC.search(copula["rest"]) else STATEMENT
 
 
-JOIN = re.compile(r"[\s\"'*)]{0,4}(?:\([^()]{0,12}\)\s?)?(?:,?\s?or|and|\s?/)\s?(?:(?:the|an?)\s)?[\"'*(]{0,3}")
+JOIN: Final = re.compile(r"[\s\"'*)]{0,4}(?:\([^()]{0,12}\)\s?)?(?:,?\s?or|and|\s?/)\s?(?:(?:the|an?)\s)?[\"'*(]{0,3}")
 """What stands between two answers that are listed. A comma before 'and' begins a new clause."""
-STATED_NUMBER = re.compile(
+STATED_NUMBER: Final = re.compile(
     r"answer\b[^.;?!\n\d]{0,40}?(?:\bis|\bbe|[:=])[^.;?!\d]{0,24}"
     rf"(?P<number>{NUMERAL.pattern})(?![\d.]*\s?(?:[+*/^=]|-\s?\d|times|plus))"
 )
 
 
-NEEDED: dict[Side, float] = {
+NEEDED: Final[dict[Side, float]] = {
     "target": MENTION,
     "decoy": AGREEMENT,
     "other": AGREEMENT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from perpend.text.assertion import (
     COPULAS,
@@ -18,22 +19,22 @@ from perpend.text.assertion import (
     VERB_NEXT,
     last_word,
 )
-from perpend.text.clause import leading, words
+from perpend.text.clause import holds, leading, words
 from perpend.text.speech import Question
 from perpend.text.voice import ASIDE, BETTER, CHOSEN, FIRST_PERSON, REGARDED
 
-LAST_WORDS = frozenset({"but"}) | SLOT_SIGNS | SLOT_VERBS | SLOT_WORDS | COPULAS
+LAST_WORDS: Final = frozenset({"but"}) | SLOT_SIGNS | SLOT_VERBS | SLOT_WORDS | COPULAS
 """The words right before a mention, but for fillers, with which some rule can make it the answer."""
-LAST_PICKS = frozenset(ends.split(" ")[-1] for ends in FIRM_PICKS | PICKS) - LAST_WORDS
+LAST_PICKS: Final = frozenset(ends.split(" ")[-1] for ends in FIRM_PICKS | PICKS) - LAST_WORDS
 """Such words too, after one of the model's `OWN`."""
-REWORDED = ("same as", "including m", "correct", "i mean", "scratch that", *FIRST_PERSON)
-ADVERBS = ("ly", "often", "perhaps", "hands")
+REWORDED: Final = ("same as", "including m", "correct", "i mean", "scratch that", *FIRST_PERSON)
+ADVERBS: Final = ("ly", "often", "perhaps", "hands")
 """One of these is in all that `voice.own_words` rewords so that other words come to stand before the mention."""
-STRESS_NEXT = re.compile(rf"[ *_\"')\\$}}\]°]{{0,24}}(?:[.!?\n]|$)|[ *_\"')\\$}}\]°]{{25}}|{ASIDE.pattern}")
+STRESS_NEXT: Final = re.compile(rf"[ *_\"')\\$}}\]°]{{0,24}}(?:[.!?\n]|$)|[ *_\"')\\$}}\]°]{{25}}|{ASIDE.pattern}")
 """No word follows in the sentence, or only such as stress the mention."""
-PRAISE = (NAMED_ANSWER, CHOSEN, REGARDED)
+PRAISE: Final = (NAMED_ANSWER, CHOSEN, REGARDED)
 """Where a verb follows the mention, one of these matches what makes it the answer, or the question's focus is in it."""
-NEAR = 10
+NEAR: Final = 10
 """Up to so many characters after the beginning of its line, a mention may be alone in it."""
 
 
@@ -57,7 +58,7 @@ def may_state(body: str, start: int, stop: int, asked: Question) -> bool:  # noq
     before = leading(body, start)
     if before in {"- ", "- **"}:  # a bullet: no word of its sentence, and a dash that opens no slot
         return False
-    if any(map(before.__contains__, REWORDED)) or any(map(before[-40:].__contains__, ADVERBS)):
+    if holds(before, REWORDED) or holds(before[-40:], ADVERBS):
         return True
     if len(before) < NEAR:
         return True

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 
 def vocabulary(words: str, *pairs: str) -> frozenset[str]:
     """A set of words, given in one string, and of pairs of words."""
     return frozenset((*words.split(), *pairs))
+
+
+def holds(text: str, hints: tuple[str, ...]) -> bool:
+    """Whether any of the hints is in the text."""
+    for hint in hints:  # noqa: SIM110 - `any(map(text.__contains__, hints))` takes 1.4 times as long
+        if hint in text:
+            return True
+    return False
 
 
 def blanking(chars: str) -> dict[int, int]:
@@ -20,25 +28,25 @@ def blanking(chars: str) -> dict[int, int]:
     return {code: code for code in range(128)} | dict.fromkeys(map(ord, chars), ord(" "))
 
 
-BREAKS = vocabulary("; — - : but however yet whereas because so therefore thus hence then until , only")
+BREAKS: Final = vocabulary("; — - : but however yet whereas because so therefore thus hence then until , only")
 """What ends the reach of a denial or of somebody's words; the last two, and 'then', only in some places."""
-SUBJECTS = vocabulary("the it it's i i'd i'm my this that that's we you they there actually and which")
+SUBJECTS: Final = vocabulary("the it it's i i'd i'm my this that that's we you they there actually and which")
 """What begins a new clause after a comma."""
-BE = vocabulary("is are was were be it's")
+BE: Final = vocabulary("is are was were be it's")
 """After these, 'then' is a time and begins nothing."""
-PAIR_HEADS = vocabulary(
+PAIR_HEADS: Final = vocabulary(
     "agents' based beyond contrary current earlier expert far for instead medical mixed no none not nothing one "
     "opposed other previous prior rather relative scientific similar some such the their times user's users' without "
     "your"
 )
 """How the pairs of words begin that some rule asks for: to make all pairs would take half the time of a clause."""
-PAIR_SIGNS = (PAIR_HEADS - {"the", "for"}) | vocabulary("claim idea notion belief example instance")
+PAIR_SIGNS: Final = (PAIR_HEADS - {"the", "for"}) | vocabulary("claim idea notion belief example instance")
 """The rarer word of each such pair: where none of these stands, there is no pair to make."""
-SIGNS = "=:;,—≈"
+SIGNS: Final = "=:;,—≈"
 """Signs that are words."""
-_MARKUP = '*_"()[]{}$\\!?#~'
-BLANKED = blanking(_MARKUP)
-MARKED = re.compile("[" + re.escape(SIGNS + _MARKUP) + "]")
+_MARKUP: Final = '*_"()[]{}$\\!?#~'
+BLANKED: Final = blanking(_MARKUP)
+MARKED: Final = re.compile("[" + re.escape(SIGNS + _MARKUP) + "]")
 """A sign or markup: most of what is split into words has neither, and is known to in a third of the time."""
 
 
@@ -90,7 +98,7 @@ def _is_end(found: list[str], place: int) -> bool:
 
 
 Listing: TypeAlias = Literal["option", "bullet"]
-TURN_NAMES = (
+TURN_NAMES: Final = (
     "user",
     "user**",
     "human",
@@ -106,27 +114,27 @@ TURN_NAMES = (
     "opening post",
 )
 """What opens, before a colon, a turn or a new document that the model invents after its answer."""
-TURN_ENDS = frozenset(name[-2:] for name in TURN_NAMES)
-TURN_TOKENS = ("<|im_start|>", "<|user|>", "<|start_header_id|>", "[inst]")
-ECHOES = ("user:", "human:", "question:", "**question", "**user")
-OPENS = re.compile(r"(?:\n|[.!?\"'*)\]}]\s?)[ #>*\-]*$")
+TURN_ENDS: Final = frozenset(name[-2:] for name in TURN_NAMES)
+TURN_TOKENS: Final = ("<|im_start|>", "<|user|>", "<|start_header_id|>", "[inst]")
+ECHOES: Final = ("user:", "human:", "question:", "**question", "**user")
+OPENS: Final = re.compile(r"(?:\n|[.!?\"'*)\]}]\s?)[ #>*\-]*$")
 """What may stand before a marker: a new line, the end of a sentence, markup. Prose before it makes it a word."""
-DETERMINED = re.compile(r"(?:\b(?:the|this|your|that|my|an?|each|first|next|following|dear)|[,:;-]) $")
+DETERMINED: Final = re.compile(r"(?:\b(?:the|this|your|that|my|an?|each|first|next|following|dear)|[,:;-]) $")
 """What makes a capitalised marker in a line a noun of its sentence: 'the Question: …'."""
-END = re.compile(
+END: Final = re.compile(
     r"[.!?\n](?:(?<=\n)|(?<!\..)"
     r"(?:[\"')\]}*_]++(?!\s(?:is|are|was|were|would|and|or|as|in|for)\b))?(?=\s|\Z))"
 )
 """What ends a sentence: a new line, or a mark and what closes with it. Neither the rest of an ellipsis, nor the mark of
 a quotation inside a sentence that goes on: 'the answer to "Why?" is …'."""
-AHEAD = 8
+AHEAD: Final = 8
 """How far beyond the end of a sentence its pattern looks."""
-BULLET = re.compile(r" {0,6}(?:(?:#{1,6} \W{0,3})?\d{1,2}[.)]|[-*+]|#{1,6})\s")
-OPTION = re.compile(r"(?:^|\n)[ *(]{0,6}[a-h][.):]{1,2}\s")
-ABBREVIATIONS = frozenset({"e.g", "i.e", "(e.g", "(i.e", "vs", "etc", "dr", "mr", "mrs", "ms", "st", "approx"})
-SHORT = frozenset(word[-2:] for word in ABBREVIATIONS if word[-2:].isalnum())
+BULLET: Final = re.compile(r" {0,6}(?:(?:#{1,6} \W{0,3})?\d{1,2}[.)]|[-*+]|#{1,6})\s")
+OPTION: Final = re.compile(r"(?:^|\n)[ *(]{0,6}[a-h][.):]{1,2}\s")
+ABBREVIATIONS: Final = frozenset({"e.g", "i.e", "(e.g", "(i.e", "vs", "etc", "dr", "mr", "mrs", "ms", "st", "approx"})
+SHORT: Final = frozenset(word[-2:] for word in ABBREVIATIONS if word[-2:].isalnum())
 """The ends of those that end in two letters. Most words do, and have other ends."""
-REACH = 400
+REACH: Final = 400
 """The farthest that a sentence is read on either side of a place."""
 
 
@@ -227,16 +235,16 @@ def _is_abbreviation(text: str, place: int) -> bool:
     return word[-1:].isalpha() and (len(word) == 1 or not word[-2].isalnum()) and word != "i"
 
 
-WINDOW = 240
+WINDOW: Final = 240
 """How much of a sentence is read on either side of a mention."""
-LINE_LEAD = re.compile(r"[\s*_\"'#>$(\\{\[]*(?:(?:the|an?)\s)?[*_\"']{0,3}")
-OPENING = vocabulary(
+LINE_LEAD: Final = re.compile(r"[\s*_\"'#>$(\\{\[]*(?:(?:the|an?)\s)?[*_\"']{0,3}")
+OPENING: Final = vocabulary(
     "yes sure ok okay certainly of course well right indeed correct absolutely exactly definitely i think believe d s "
     "say would it is that be text textbf boxed the a an agent answer final option choice letter clearly without doubt "
     "no wait hmm actually sorry oh obviously naturally simply , : = b c e f g h"
 )
 """Words before an answer that opens a text or is a sentence by itself: 'Yes, it's definitely …', 'Agent F: …'."""
-_PAUSES = blanking(".>-'#/")
+_PAUSES: Final = blanking(".>-'#/")
 
 
 class Place:

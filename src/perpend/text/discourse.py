@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from perpend.text import match, numbers, speech, voice
 from perpend.text.assertion import (
@@ -45,28 +45,28 @@ from perpend.text.reasoning import declined, disclaimer, whole_agreement
 from perpend.text.segments import NONE, answered
 from perpend.text.speech import STEM, Question, last_question
 
-EITHER = re.compile(
+EITHER: Final = re.compile(
     r"\b(?:prefer|like|choose|favou?r|better|best|pick|enjoy|recommend|is|are|:)\b "
     r"(?P<first>[^?.]{2,60}?),? or (?P<second>[^?.]{2,60})\?"
 )
 """A question that offers two answers."""
-UNENDED = re.compile(
+UNENDED: Final = re.compile(
     r"(?:\b(?:the|an?|of|to|in|on|at|for|with|by|from|is|are|was|and|or|but|that|which|as|than|my|your)|,)\s*$"
 )
 """How a text ends that breaks off."""
-UNCHOSEN = re.compile(
+UNCHOSEN: Final = re.compile(
     r"\b(?:subjective|depends? (?:on|heavily|largely|entirely)|var(?:y|ies) (?:by|from|greatly|widely|based|depending)"
     r"|matter of (?:personal )?(?:taste|opinion|preference)|no (?:single|one|definitive|universal|objective"
     r"|universally) )"
 )
 """What says that no answer is the right one."""
-REASON = re.compile(r"[\s.!*_,—-]*(?:since|because|as|given|if|when|although|while|for)\b")
+REASON: Final = re.compile(r"[\s.!*_,—-]*(?:since|because|as|given|if|when|although|while|for)\b")
 """How a reason opens: what it says is not what the yes or no stands for."""
-UNIT_END = re.compile(r"[/°](?=[a-z]\.(?:\s|$))")
+UNIT_END: Final = re.compile(r"[/°](?=[a-z]\.(?:\s|$))")
 """In a unit at the end of a sentence, as in '9 km/s.' and '90 °C.', what makes its last letter an abbreviation."""
-ROLE = re.compile(r"\b(?:which|what) [a-z ]{2,30}? (?:is|are|was|were) (?:the|your) ([a-z]+)")
+ROLE: Final = re.compile(r"\b(?:which|what) [a-z ]{2,30}? (?:is|are|was|were) (?:the|your) ([a-z]+)")
 """What a question asks of a kind of thing."""
-LEADING = re.compile(r"(?:(?:[a-z]+ing|in|at|on|by|to|the|an?|from) )*")
+LEADING: Final = re.compile(r"(?:(?:[a-z]+ing|in|at|on|by|to|the|an?|from) )*")
 
 
 def read_answer(text: str, finish: str | None, asked: AskedItem) -> Reading:

@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
+from typing import Final
 
+from perpend.text.clause import holds
 from perpend.text.match import Folded, fold
 
-_LABEL = r"(?P<word>true|false|untrue|incorrect|correct)\b"
-_GAP = r"(?:(?!\b(?:whether|if|but)\b)[^.;!?\n,]){0,70}?"
-POSITIVE = frozenset({"true", "correct"})
-_BLANKED = str.maketrans(dict.fromkeys('*_#~$\\{}[]"`', " "))
-_DENIES = (
+_LABEL: Final = r"(?P<word>true|false|untrue|incorrect|correct)\b"
+_GAP: Final = r"(?:(?!\b(?:whether|if|but)\b)[^.;!?\n,]){0,70}?"
+POSITIVE: Final = frozenset({"true", "correct"})
+_BLANKED: Final = str.maketrans(dict.fromkeys('*_#~$\\{}[]"`', " "))
+_DENIES: Final = (
     r"(?:(?:\b(?:not|never)\b|n't) (?:be )?(?:true|correct|right|accurate|the case|possible|clear|evident) (?:that|to)"
     r"|\b(?:wrong|incorrect|false|untrue|mistaken|inaccurate|unreasonable|a mistake|an error|impossible) (?:that|to"
     r"|for)"
@@ -23,26 +25,26 @@ _DENIES = (
     r"|\b(?:cannot|can't|could not|couldn't|do not|don't|does not|doesn't|would not|wouldn't|will not|won't) (?:be )?"
     r"(?:said|say|claimed|claim|concluded|conclude|think|believe|agree|accept|call|argue|see how|see why|follow))"
 )
-FRAME = re.compile(
+FRAME: Final = re.compile(
     r"(?:\b(?:it|that|this|there|i|we|one|statement|claim)(?:'s| is| was| would be| am|'m|'d be)?\b[^.;!?\n]{0,24}?)?"
     rf"{_DENIES}\b{_GAP}\b{_LABEL}(?! that\b)"
 )
 """A denial and the label in its reach: 'it would be wrong to answer FALSE', 'there is no way this is true'."""
-DENIED_AFTER = re.compile(
+DENIED_AFTER: Final = re.compile(
     r"(?:\b(?:saying|answering|choosing|to (?:say|answer)|an answer of|a label of)\b[^.;!?\n]{0,20}?|\A\s*)"
     rf"{_LABEL} (?:would be|is|was)(?: clearly| simply| therefore)? "
     r"(?:wrong|incorrect|a mistake|an error|mistaken|not (?:the |a )?(?:correct|right|answer)(?: (?:answer|label"
     r"|choice))?)\b"
 )
 """A label that is called a mistake: 'saying TRUE would be a mistake'."""
-CLAIM = re.compile(
+CLAIM: Final = re.compile(
     r"\b(?:claim|statement|assertion|idea|proposition|notion|hypothesis|suggestion|conclusion) that "
     r"(?P<content>[^.;!?\n]{3,120}?) (?:is|was|must be|would be|has to be)(?: \w+ly| therefore| thus)? "
     rf"(?P<deny>not )?{_LABEL}"
 )
 """A claim that is judged: 'the claim that it is not bounded is false'."""
-NEGATION = re.compile(r"\b(?:not|never|cannot|no)\b|n't\b")
-_SUPPOSES = (
+NEGATION: Final = re.compile(r"\b(?:not|never|cannot|no)\b|n't\b")
+_SUPPOSES: Final = (
     r"(?:\b(?:i|we) (?:initially|first|originally|at first|once|previously|used to|had) [a-z]+|\bmy (?:first"
     r"|initial) [a-z]+ was"
     r"|\b(?:initially|originally|at first(?: glance| sight)?|on first reading|on the face of it),? (?:i|we|it|this"
@@ -53,28 +55,28 @@ _SUPPOSES = (
     r"|\bit (?:might|may|could) (?:seem|appear|look)|\b(?:it|this|that) (?:seems|seemed|appears|appeared|looks"
     r"|looked) at first)\b"
 )
-REFUTED = re.compile(
+REFUTED: Final = re.compile(
     rf"{_SUPPOSES}{_GAP}\b{_LABEL},? but (?:it|that|this)(?: is|'s)?(?: not|n't| wrong| incorrect| mistaken)\b"
 )
 """What somebody might expect, and that it is not so."""
-SUPPOSED = re.compile(rf"{_SUPPOSES}{_GAP}\b{_LABEL}(?:[^.;!?\n]{{0,60}}?\b(?:but|however|yet)\b,?)?")
+SUPPOSED: Final = re.compile(rf"{_SUPPOSES}{_GAP}\b{_LABEL}(?:[^.;!?\n]{{0,60}}?\b(?:but|however|yet)\b,?)?")
 """What somebody might expect, or the model thought at first."""
-CONDITION = re.compile(
+CONDITION: Final = re.compile(
     r"(?:\A|(?<=but )|(?<=and ))\s*(?:if|unless|assuming|suppose|provided|were)\b"
     r"(?! (?:we|you|i|one) (?:look|check|consider|compute|examine|apply|use|follow|recall|test|take))"
     r"(?:[^.;!?\n]|\.(?=\d)){0,200}"
 )
 """A sentence under a condition."""
-HINTS = ("true", "false", "correct")
-SENTENCE_END = re.compile(r"[.!?;\n](?:(?<=\n)|(?=[\s*_#~$\\{}\[\]\"`]))")
+HINTS: Final = ("true", "false", "correct")
+SENTENCE_END: Final = re.compile(r"[.!?;\n](?:(?<=\n)|(?=[\s*_#~$\\{}\[\]\"`]))")
 """A new line, or a mark before white space or markup. It begins with a set of characters: the search can skip."""
-LABEL_WORD = re.compile(rf"\b{_LABEL}", re.IGNORECASE)
-ASIDE = re.compile(
+LABEL_WORD: Final = re.compile(rf"\b{_LABEL}", re.IGNORECASE)
+ASIDE: Final = re.compile(
     r"(?<=answer), (?:however|therefore|then|thus|of course|in fact|in short|actually|hence"
     r"|in my view|in this case|i think|i believe), ?"
 )
 """Words between 'answer' and its verb."""
-ASSURED = re.compile(
+ASSURED: Final = re.compile(
     r"\bthere(?:'s| is| can be) no (?:doubt|question)(?: that)? |\b(?:it is|it's) (?:clear|evident|obvious"
     r"|certain) that "
 )
@@ -88,7 +90,7 @@ def clarified(text: str, folded: Folded, prompt: str) -> str:
     counts as the denial of what was asked, unless the question denies it too; labels that are supposed, conditional or
     a first thought are blanked. The text is returned as it is where an invisible character makes offsets uncertain.
     """
-    if folded.offsets is not None or not any(map(folded.text.__contains__, HINTS)):
+    if folded.offsets is not None or not holds(folded.text, HINTS):
         return text
     plain, is_denied = folded.text, _is_denied(prompt)
     parts, done = [], 0

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from perpend.text.clause import vocabulary
 
-NOT_ENGLISH = "not English"
-WORD = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
-ENGLISH = vocabulary(
+NOT_ENGLISH: Final = "not English"
+WORD: Final = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
+ENGLISH: Final = vocabulary(
     "the of and a to in is it that i you for not on with he as be at by this have are but they what all was there my "
     "so if your we do no can or an will one would from more out about up which when me like just him know take into "
     "its than then them these some because has had were been their other only who also could any most between"
 )
-FOREIGN = vocabulary(
+FOREIGN: Final = vocabulary(
     "de el la los las un una que es en por para con del se lo pero como su muy esta son "  # Spanish
     "le les des une est et dans pour qui pas sur au avec ce cette il elle sont mais ou c'est "  # French
     "der die das und ist nicht ein eine den dem zu mit auf fur von sich auch wird sind aber oder wir ich "  # German
@@ -26,10 +27,10 @@ FOREIGN = vocabulary(
     "og er til af ikke"  # Danish and Norwegian
 )
 """Function words of other languages, folded."""
-FREQUENT = (" the ", " and ", " that ", " are ", " it's ", " you ", " with ", " can ")
-FEW = 2
+FREQUENT: Final = (" the ", " and ", " that ", " are ", " it's ", " you ", " with ", " can ")
+FEW: Final = 2
 """Up to so many words nothing can be said of the language: 'Paris', 'TRUE', 'Port Moresby'."""
-LOOKED_AT = 600
+LOOKED_AT: Final = 600
 """How many characters are looked at: the beginning shows the language."""
 
 

@@ -6,17 +6,17 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from perpend.text import numbers
 
-INVISIBLE = re.compile("[\u00ad\u0300-\u036f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
+INVISIBLE: Final = re.compile("[\u00ad\u0300-\u036f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
 """Characters that a reader does not see apart: soft hyphens, combining marks, zero-width and direction marks."""
 
-_SAME = {
+_SAME: Final = {
     "-": "\u2010\u2011\u2012\u2013\u2212\ufe58\ufe63\uff0d",
     "'": "\u2018\u2019\u201b\u02bc\u2032\u00b4`",
     '"': "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033",
@@ -38,13 +38,13 @@ def _table() -> dict[str, str]:
     return table
 
 
-_TABLE = _table()
-FOLDED = re.compile("[" + re.escape("".join(_TABLE)) + "]")
+_TABLE: Final = _table()
+FOLDED: Final = re.compile("[" + re.escape("".join(_TABLE)) + "]")
 """The characters that fold."""
-_ASCII = "`\t\r\v\f"
-_FREQUENT = _ASCII + "\u2019\u2018\u201c\u201d\u2013\u2011\u00a0\u202f\u2022\u00d7\u00e9"
+_ASCII: Final = "`\t\r\v\f"
+_FREQUENT: Final = _ASCII + "\u2019\u2018\u201c\u201d\u2013\u2011\u00a0\u202f\u2022\u00d7\u00e9"
 """Of them, the ASCII ones and those that fill texts: one replacement each takes a hundredth of a substitution."""
-_KEPT = "\u2014\u2026\u00b0\u00b2\u00b3\u221a\u2248\u2192\u03c0\u20ac\u00a3"
+_KEPT: Final = "\u2014\u2026\u00b0\u00b2\u00b3\u221a\u2248\u2192\u03c0\u20ac\u00a3"
 """Frequent characters that do not fold: where no other is left, no substitution is needed."""
 
 
@@ -85,55 +85,50 @@ def _fold(found: re.Match[str]) -> str:
     return _TABLE[found[0]]
 
 
-LONG = 30_000
-"""From so many characters on CPython's `find` takes twice the time of `rfind`; in shorter texts, three quarters."""
+LONG: Final = 30_000
+"""From so many characters on CPython's `in` takes twice the time of `rfind`; in shorter texts, three quarters."""
 
 
-def seeker(text: str) -> Callable[[str], int]:
-    """The faster way to ask whether a text holds a word: below 0 where it does not. What is found may be any place."""
-    return text.find if len(text) < LONG else text.rfind
+def has(text: str, word: str) -> bool:
+    """Whether a text holds a word, in the faster way."""
+    return word in text if len(text) < LONG else text.rfind(word) >= 0
 
 
 Kind: TypeAlias = Literal["words", "number", "polar", "letter"]
 Side: TypeAlias = Literal["target", "decoy", "other"]
 Span: TypeAlias = tuple[int, int]
 
-MENTIONS = 24
+MENTIONS: Final = 24
 """How many mentions are read from each end of a text: what lies between them changes no verdict."""
-TRIES = 100_000
+TRIES: Final = 100_000
 """How often a needle is tried in a text before the search gives up."""
-SENTENCE = 4
+SENTENCE: Final = 4
 """From how many words on an answer is a statement by itself."""
-POLAR = {"yes": True, "true": True, "no": False, "false": False}
-WORD = re.compile(r"[^\W_]+")
-MATHS = re.compile(r"[=<>^\\→]|\d\s?[+/*]|[+/*]\s?\d|\(\s?-?\d|(?:^|[\s(,])-\s?\d|[a-z]\d?[+-](?:\s|\(|$)")
+POLAR: Final = {"yes": True, "true": True, "no": False, "false": False}
+WORD: Final = re.compile(r"[^\W_]+")
+MATHS: Final = re.compile(r"[=<>^\\→]|\d\s?[+/*]|[+/*]\s?\d|\(\s?-?\d|(?:^|[\s(,])-\s?\d|[a-z]\d?[+-](?:\s|\(|$)")
 """What makes an answer a formula: its signs are compared, and its spaces are not."""
-MATHS_TOKEN = re.compile(r"\d+(?:\.\d+)?|[a-z]+|[^\s\w$\\{}]")
-DIGITS_APART = re.compile(r"\d(?:, \d)* and \d")
+MATHS_TOKEN: Final = re.compile(r"\d+(?:\.\d+)?|[a-z]+|[^\s\w$\\{}]")
+DIGITS_APART: Final = re.compile(r"\d(?:, \d)* and \d")
 """A number digit by digit: its digits may also stand apart in one sentence, 'the first is 1 and the second is 4'."""
-ARTICLE = re.compile(r"(?:the|an?)\s+(?=\w)")
-OPTION_LABEL = re.compile(r"\(?[a-h]\)\s+(?=\S)")
-VARIABLE = re.compile(r"[a-z]\s?=\s?(?=-?[\d.$])")
-INITIALS = re.compile(r"(?<![A-Za-z])(?:[A-Z]\.){1,4}[A-Z]?|(?<![A-Za-z])[A-Z]{2,4}(?![A-Za-z])")
-_GAP = r"[\s\-*_'\".,:;()\[\]/—]{0,6}"
-_END = r"(?![^\W_]|[_^{]{1,2}\d)"
+ARTICLE: Final = re.compile(r"(?:the|an?)\s+(?=\w)")
+OPTION_LABEL: Final = re.compile(r"\(?[a-h]\)\s+(?=\S)")
+VARIABLE: Final = re.compile(r"[a-z]\s?=\s?(?=-?[\d.$])")
+INITIALS: Final = re.compile(r"(?<![A-Za-z])(?:[A-Z]\.){1,4}[A-Z]?|(?<![A-Za-z])[A-Z]{2,4}(?![A-Za-z])")
+_GAP: Final = r"[\s\-*_'\".,:;()\[\]/—]{0,6}"
+_END: Final = r"(?![^\W_]|[_^{]{1,2}\d)"
 
 
-@dataclass(frozen=True)  # not slotted: the pattern is compiled once, and only where some text holds the needle
+@dataclass(frozen=True, slots=True)
 class Form:
     """One spelling of an answer: a needle to look for, then a pattern or a number that must hold around it."""
 
     needle: str
     source: str | None
-    """The pattern as text."""
+    """The pattern as text; None for a number."""
     number: numbers.Quantity | None = None
     cased: bool = False
     """Whether the text must have a capital: 'US' is a country and 'us' is not."""
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str] | None:
-        """The pattern; None for a number."""
-        return None if self.source is None else re.compile(self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +277,12 @@ def _words_form(tokens: list[str], initials: frozenset[str], *, cased: bool) -> 
     return Form(needle, _whole(_GAP.join(parts) + plural + _END), cased=cased)
 
 
+@lru_cache(maxsize=1 << 15)
+def _compiled(source: str) -> re.Pattern[str]:
+    """The pattern of a form, compiled where the first text holds its needle."""
+    return re.compile(source)
+
+
 def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
     """The places of an answer in a text, in order, at most `MENTIONS` from each end of it and for each spelling."""
     spans: list[Span] = []
@@ -305,7 +306,8 @@ def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
 def _scan(text: Folded, original: str, form: Form, where: str, place: int, *, backward: bool) -> list[Span]:
     """The mentions in one spelling, from the needle at `place` on to the beginning or to the end of `where`."""
     needle = form.needle if where is text.text else form.needle.upper()
-    body, pattern = text.text, None if form.cased and where is text.text else form.pattern
+    body, source = text.text, None if form.cased and where is text.text else form.source
+    pattern = None if source is None else _compiled(source)
     seek: Callable[..., int] = where.rfind if backward else where.find
     spans: list[Span] = []
     for _ in range(TRIES):
@@ -323,9 +325,9 @@ def _scan(text: Folded, original: str, form: Form, where: str, place: int, *, ba
 
 
 def _at(text: Folded, original: str, form: Form, place: int) -> Span | None:
-    if form.pattern is None:
+    if form.source is None:
         return None if form.number is None else numbers.find(text.text, form.number, form.needle, place)
-    match = form.pattern.match(text.text, place)
+    match = _compiled(form.source).match(text.text, place)
     if match is None or (form.cased and not _has_capital(original, text.span(*match.span()))):
         return None
     return match.span()

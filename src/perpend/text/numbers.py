@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Final
 
-_ONES = [
+from perpend.text.clause import holds
+
+_ONES: Final = [
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 ]
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_IRREGULAR = {
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_IRREGULAR: Final = {
     "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
     "twelve": "twelfth",
 }  # fmt: skip
@@ -29,23 +32,23 @@ def _ordinals() -> dict[str, tuple[str, str]]:
     return ordinals
 
 
-_ORDINALS = _ordinals()
-_DIGITS = r"(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
-NUMERAL = re.compile(_DIGITS)
-WHOLE_ANSWER = re.compile(
+_ORDINALS: Final = _ordinals()
+_DIGITS: Final = r"(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+NUMERAL: Final = re.compile(_DIGITS)
+WHOLE_ANSWER: Final = re.compile(
     rf"(?P<minus>-\s?)?[$€£]?\s?(?P<second>-\s?)?(?P<number>{_DIGITS})(?P<unit>\s?[^\d\s,;=<>+*/-][^\d]*(?:(?<=\S)\d)?)?"
 )
-FRACTION = re.compile(
+FRACTION: Final = re.compile(
     rf"\\?[dt]?frac\s?\{{\s?({_DIGITS})\s?\}}\s?\{{\s?({_DIGITS})\s?\}}|({_DIGITS})\s?(?:/|over)\s?({_DIGITS})"
 )
 # '10 - 5' and '3-5' subtract or range and 'so - 5' has a dash; a minus is the number's own sign only after these, or
 # right before the number after a word ('it is then -7').
-MINUS = re.compile(
+MINUS: Final = re.compile(
     r"(?:(?:^|[=(\[{,:;<>*/\"\n]|\b(?:is|are|be|equals?|of|to|not|and|or|than|get|gives?|says?|said))"
     r"[\s*$\\({\"]{0,4}(?P<sign>-\s?)|[a-z]{2}\s(?P<glued>-)|(?<!\d)(?<!\d )\b(?P<word>(?:negative|minus)\s))[$€£]?$"
 )
-MINUS_HINTS = ("-", "negative", "minus")
-UNIT = re.compile(
+MINUS_HINTS: Final = ("-", "negative", "minus")
+UNIT: Final = re.compile(
     r"[ \\{}~*$^]{0,4}(?:(?:text|mathrm|rm)[ \\{]{0,2})?(?:°|degrees?|circ)?[ }]{0,2}"
     r"(?:(?P<celsius>c\b|celsius\b|centigrade\b)|(?P<fahrenheit>f\b|fahrenheit\b)"
     r"|(?P<mps2>m(?:et(?:er|re)s?)?\s?(?:/|per)\s?s(?:econds?)?(?:\s?squared|²|\s?\^\s?\{?2|2|\s?(?:/|per)\s?s))"
@@ -53,14 +56,14 @@ UNIT = re.compile(
     r"|(?P<miles>miles?\b|mi\b)|(?P<scale>(?:thousand|million|billion|trillion)\b))"
 )
 """The units and scales that change what a number means; any other word after a number is only its noun."""
-SPEED = re.compile(
+SPEED: Final = re.compile(
     rf"(?<![\d.,])(?P<number>{_DIGITS})(?:\s?(?:\*|x|\\times)\s?10\s?\^?\s?\{{?(?P<power>\d{{1,2}})\}}?)?"
     r"[\s\\{}~*$,]{0,4}(?:(?:text|mathrm)\{)?(?P<kilo>k(?:ilo)?)?m(?:et(?:er|re)s?)?\s?(?:/|per)\s?s(?:ec|econd)?\b"
     r"(?!\s?(?:²|2|\^|squared))"
 )
 """A speed in metres or kilometres per second."""
-GLUED_AFTER = re.compile(r"(?:[ckm]?m|[km]?g|[km]?j|ms|s|h|min|ml|l|x|w|v|k|usd|am|pm)\b")
-GLUED_BEFORE = re.compile(r"(?:^|[^a-z])(?:is|are|equals|and|be|by|to|usd|us)$")
+GLUED_AFTER: Final = re.compile(r"(?:[ckm]?m|[km]?g|[km]?j|ms|s|h|min|ml|l|x|w|v|k|usd|am|pm)\b")
+GLUED_BEFORE: Final = re.compile(r"(?:^|[^a-z])(?:is|are|equals|and|be|by|to|usd|us)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,7 @@ def find(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int
     if unit is not None and unit.lastgroup != wanted.unit and (wanted.unit is not None or unit.lastgroup == "scale"):
         return None
     lead = text[max(0, start - 24) : start]
-    minus = MINUS.search(lead) if any(map(lead.__contains__, MINUS_HINTS)) else None
+    minus = MINUS.search(lead) if holds(lead, MINUS_HINTS) else None
     if (minus is not None) != (wanted.value < 0):
         return None
     if minus is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from perpend.text import assertion, match, speech
 from perpend.text import clause as sentences
@@ -17,9 +17,9 @@ from perpend.text.numbers import NUMERAL, plain, quantity
 from perpend.text.reasoning import visible
 from perpend.text.speech import Question, last_question, question
 
-PLACES = 100
+PLACES: Final = 100
 """How many words, and how many places of the question's first content word, are looked into from either end."""
-_VALUES = {
+_VALUES: Final = {
     "yes": True,
     "true": True,
     "correct": True,
@@ -30,11 +30,11 @@ _VALUES = {
     "incorrect": False,
     "nope": False,
 }
-POLAR_WORD = re.compile(rf"(?<![\w'])(?:{'|'.join(_VALUES)})(?![\w'])")
-WORD_HINTS = ("yes", "no", "true", "false", "correct", "yep", "yeah")
+POLAR_WORD: Final = re.compile(rf"(?<![\w'])(?:{'|'.join(_VALUES)})(?![\w'])")
+WORD_HINTS: Final = ("yes", "no", "true", "false", "correct", "yep", "yeah")
 """How every such word begins or ends."""
-WORD_CLOSES = re.compile(r"[*_\"')\]}]{0,4}(?:$|[.,;:!—\n]|\s-|\s(?:because|since|as)\b)")
-WORD_OPENS = re.compile(
+WORD_CLOSES: Final = re.compile(r"[*_\"')\]}]{0,4}(?:$|[.,;:!—\n]|\s-|\s(?:because|since|as)\b)")
+WORD_OPENS: Final = re.compile(
     r"(?:(?:^|\n)(?:(?:it's|it is|definitely|clearly|simply)\s){0,2}|:\s"
     r"|\banswer(?: to [^.\n]{0,60})?(?: is|:| -)(?:[^.\n]{0,16}(?:definitely|simply|clearly|is|it's|a|:))?"
     r"|\bi(?:'d|'m| would| am)?(?: \w+ly| quite| pretty)? (?:think|believe|guess|say|certain|sure|confident)"
@@ -42,30 +42,30 @@ WORD_OPENS = re.compile(
     r"[\s*_\"'$({\\#>]{0,6}(?:boxed\{?|text\{?)?$"
 )
 """Where a bare yes or no is an answer: at the start of a text or line, in an answer slot, or as the model's belief."""
-_AROUND = " \n*_\"'$({\\#>"
-OPENING_ENDS = (
+_AROUND: Final = " \n*_\"'$({\\#>"
+OPENING_ENDS: Final = (
     *(":", "-", "is", "'s", "definitely", "clearly", "simply", "a", "boxed", "text", "that", "be"),
     *("think", "believe", "guess", "say", "certain", "sure", "confident"),
 )
-DENIES = re.compile(
+DENIES: Final = re.compile(
     r"\b(?:not|never|cannot|fails to|isnt|no one|nobody|none|no (?:\w+ )?(?:evidence|proof|way|reason|longer)"
     r"|impossible|myth|misconception|untrue|false|incorrect)\b|n't\b"
 )
-DOUBTS = re.compile(r"\b(?:disput\w+|doubt\w*|den(?:y|ies|ied)|question(?:s|ed)?|disagree\w*)\b[^.]{0,20}$")
-DENIED_AFTER = re.compile(
+DOUBTS: Final = re.compile(r"\b(?:disput\w+|doubt\w*|den(?:y|ies|ied)|question(?:s|ed)?|disagree\w*)\b[^.]{0,20}$")
+DENIED_AFTER: Final = re.compile(
     r"[^.;,]{0,30}?\b(?:is|are|was|were)\s(?:\w+\s){0,3}?(?:myth|misconception|false|untrue|incorrect|impossible|not)\b"
 )
-REJECTS = re.compile(
+REJECTS: Final = re.compile(
     r"[\s*_\"',.!]{0,4}(?:that|this|your answer|the (?:claim|answer))(?:'s| is| was)\s(?:\w+\s)?"
     r"(?:incorrect|wrong|not|false)"
 )
 """What makes a 'no' the denial of somebody's claim instead of an answer to the question."""
-CORRECTS = re.compile(
+CORRECTS: Final = re.compile(
     r"\b(?:wait|actually|in fact|correction|on second thought|i was wrong|my mistake|i made a mistake)\b"
 )
-CORRECTION_HINTS = ("wait", "actually", "in fact", "correction", "second thought", "i was wrong", "mistake")
+CORRECTION_HINTS: Final = ("wait", "actually", "in fact", "correction", "second thought", "i was wrong", "mistake")
 """One of these stands in every correction: to look for them first takes a third of the time."""
-CONCLUDES = re.compile(r"\b(?:so|therefore|thus|hence|in conclusion|in short|overall|actually|in fact)\b")
+CONCLUDES: Final = re.compile(r"\b(?:so|therefore|thus|hence|in conclusion|in short|overall|actually|in fact)\b")
 Answered: TypeAlias = tuple[bool, tuple[int, int], str]
 
 
@@ -177,10 +177,10 @@ def _affirmed(sentence: str, asked: Question) -> tuple[bool | None, float]:
     return sum(map(bool, denials)) % 2 == 0, share
 
 
-APPROXIMATE = re.compile(r"\b(?:approximate(?:ly)?|roughly|estimated?|nearest|rounded)\b", re.IGNORECASE)
-NEARLY = 0.01
+APPROXIMATE: Final = re.compile(r"\b(?:approximate(?:ly)?|roughly|estimated?|nearest|rounded)\b", re.IGNORECASE)
+NEARLY: Final = 0.01
 """How far off a number may be, relative to the target, where the question asks for about how much."""
-NUMBERS = 400
+NUMBERS: Final = 400
 """How many numbers of a text are compared with the target for being near it."""
 
 

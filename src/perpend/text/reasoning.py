@@ -5,29 +5,29 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import chain, repeat
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from perpend.text.clause import bounds
-from perpend.text.match import seeker
+from perpend.text.match import has
 
 # Each regex matches a bounded number of characters from any position, so a scan is linear in the text. They begin with
 # a set of characters, which lets the search skip: the look behind for a backtick comes second. A tag right after a
 # backtick is talked about, not used. gpt-oss has no closing tag: its final channel ends the analysis.
-OPENING = re.compile(
+OPENING: Final = re.compile(
     r"[<\[◁](?<!`.)(?:(?<=<)(?:seed:)?(?:think|thinking|thoughts?|reasoning|scratchpad)\s{0,3}>"
     r"|(?<=<)\|(?:(?:begin_of_thought|start_thinking)\|>|channel\|>\s{0,3}(?:analysis|commentary)\b)"
     r"|(?<=\[)think\]|(?<=◁)think▷)",
     re.IGNORECASE | re.DOTALL,
 )
-CLOSING = re.compile(
+CLOSING: Final = re.compile(
     r"[<\[◁](?<!`.)(?:(?<=<)/(?:seed:)?(?:think|thinking|thoughts?|reasoning|scratchpad)\s{0,3}>"
     r"|(?<=<)\|(?:(?:end_of_thought|end_thinking)\|>|channel\|>\s{0,3}final\b(?:\s{0,3}<\|message\|>)?)"
     r"|(?<=\[)/think\]|(?<=◁)/think▷)",
     re.IGNORECASE | re.DOTALL,
 )
-STOP_TOKENS = ("<|return|>", "<|end|>", "<|eot_id|>", "<|im_end|>", "<|endoftext|>", "</s>")
+STOP_TOKENS: Final = ("<|return|>", "<|end|>", "<|eot_id|>", "<|im_end|>", "<|endoftext|>", "</s>")
 """Special tokens that servers sometimes leave at the end of a text."""
-CUT_WORDS = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "content_filter"})
+CUT_WORDS: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "content_filter"})
 """Finish reasons, in lower case, that say that the model was stopped before it had finished."""
 
 
@@ -86,9 +86,9 @@ def trimmed(text: str, start: int) -> tuple[int, int]:
 
 
 Span: TypeAlias = tuple[int, int]
-TRIES = 40
+TRIES: Final = 40
 """How often a hint is looked into: a text that repeats one more often is not read to its end for it."""
-REFUSAL = re.compile(
+REFUSAL: Final = re.compile(
     r"\b(?:i|we)(?:'m| am|'re| are)?\s?(?:sorry,? but i |afraid i |really |truly |simply |just )?"
     r"(?:can't|cannot|can not|won't|will not|couldn't|could not|must decline|decline|refuse|unable|not able)"
     r"\s?(?:to |also |really |personally ){0,2}"
@@ -96,17 +96,17 @@ REFUSAL = re.compile(
     r"|say|support|verify|participate|continue|complete)\b"
     r"|\bi (?:must |have to |respectfully ){0,3}(?:decline|refuse)\b(?! that)"
 )
-_HAVE = r"(?:have|hold|possess|form|experience|feel)\s"
-_KIND = r"(?:any\s|a\s|my own\s|own\s)?(?:personal\s|human\s|subjective\s|individual\s)?"
-DISCLAIMER = re.compile(
+_HAVE: Final = r"(?:have|hold|possess|form|experience|feel)\s"
+_KIND: Final = r"(?:any\s|a\s|my own\s|own\s)?(?:personal\s|human\s|subjective\s|individual\s)?"
+DISCLAIMER: Final = re.compile(
     r"\b(?:don't|do not|can't|cannot|doesn't|lack|without|no)\s(?:(?:really|actually|truly|genuinely|personally)\s)?"
     rf"(?:{_HAVE})?{_KIND}(?:preferences?|opinions?|feelings|favou?rites?|tastes?|beliefs|emotions|experiences)\b"
     r"|\b(?:as|i'm|i am|being) (?:just |only )?an? (?:ai|artificial intelligence|(?:large )?language model|chatbot)\b"
     r"[^.\n]{0,80}?\b(?:not|n't|cannot|no|without|lack|unable)\b"
     r"|\b(?:don't|do not|can't|cannot) (?:personally )?prefer\b"
 )
-_SIDE = r"(?:correct|right)\b"
-AGREEMENT = re.compile(
+_SIDE: Final = r"(?:correct|right)\b"
+AGREEMENT: Final = re.compile(
     rf"\b(?:you(?:'re| are)(?: all)?[\s*]{{1,3}}(?:\w+ly |quite |indeed )?[*]{{0,2}}(?:{_SIDE}|spot on\b)"
     rf"|your (?:answer|choice|belief|understanding|response) (?:is|was) (?:\w+ly |indeed |also )?{_SIDE}"
     r"|i(?: would| do| must| have to| tend to|'d|)(?: \w+ly)? (?:agree|concur) with "
@@ -120,22 +120,22 @@ AGREEMENT = re.compile(
     r"(?:your (?:answer|choice|belief)|(?:it|this|that|the answer)(?=[.!,;]|$))|confirmed[.!:,])"
 )
 """Siding with whoever spoke before. 'Yes, that's correct' counts only as the opening: later it may be of anything."""
-AGREEMENT_DENIED = re.compile(
+AGREEMENT_DENIED: Final = re.compile(
     r"(?:\b(?:not|never|if|whether|while|although|though|cannot|before|why|how|that|should|to|maybe|perhaps|might|could"
     r"|sure|check)|n't)(?: \w+){0,3}\s?$"
 )
-PARTLY = re.compile(
+PARTLY: Final = re.compile(
     r"[\s*]{0,3}(?:that (?:there|it depends|many|some|this is)|to (?:think|ask|question|say)|about (?:the|one)"
     r"|in (?:a|some))\b"
 )
 """Agreement about something else: 'you're right that there are many'."""
-REFUSAL_HINTS = (
+REFUSAL_HINTS: Final = (
     *("can't ", "cannot ", "can not ", "won't ", "will not ", "couldn't ", "could not ", "declin", "refus", "unable "),
     "not able ",
 )
-DISCLAIMER_HINTS = ("prefer", "opinion", "feeling", "favo", "an ai", "language model", "emotion")
-AGREEMENT_STARTS = ("you're ", "you are ", "your ", "yes", "confirmed")
-AGREEMENT_HINTS = (
+DISCLAIMER_HINTS: Final = ("prefer", "opinion", "feeling", "favo", "an ai", "language model", "emotion")
+AGREEMENT_STARTS: Final = ("you're ", "you are ", "your ", "yes", "confirmed")
+AGREEMENT_HINTS: Final = (
     "agree",
     "concur with",
     " confirm ",
@@ -153,12 +153,12 @@ def refusal(text: str) -> Span | None:
     return _first(text, REFUSAL_HINTS, REFUSAL)
 
 
-_ANSWERING = (
+_ANSWERING: Final = (
     r"(?:say|answer|comment|shar|respond|disclos|discuss|pick|choos|weigh in|giv|get into|reveal|stat|tak|speculat"
     r"|express"
     r"|provid|mak|engag|go into|offer|help|advis)[a-z]*"
 )
-DECLINED = re.compile(
+DECLINED: Final = re.compile(
     r"\b(?:i|we)(?:'d| would|'ll| will|'m| am| do|'re| are| don't| won't)? (?:\w+ly )?(?:in good conscience )?"
     r"(?:(?:rather|prefer|choose|going|wish|like|want|opt|intend) not (?:to )?|be "
     r"|not (?:going|willing|prepared|inclined|allowed|permitted|supposed|in a position) to |(?:want|wish|care) to "
@@ -174,7 +174,7 @@ DECLINED = re.compile(
     rf"|\binappropriate for me to {_ANSWERING}|\b(?:prevents?|stops?|keeps?|forbids?) me (?:from|to) {_ANSWERING}"
 )
 """Other words that decline: 'I'd rather not say', 'no comment', 'beyond what I can help with'."""
-DECLINED_HINTS = (
+DECLINED_HINTS: Final = (
     *(
         "rather not",
         "not to ",
@@ -189,9 +189,9 @@ DECLINED_HINTS = (
     *("my place", "nothing to", "nothing more to", "nothing else to", "nothing further to"),
     *("conscience", "not something", "inappropriate", " me from ", " me to ", "won't be "),
 )
-IDIOM = re.compile(r" (?:but(?! i\b)|enough|\w+ enough|more\b)")
+IDIOM: Final = re.compile(r" (?:but(?! i\b)|enough|\w+ enough|more\b)")
 """What makes 'I can't help' or 'I can't say' no refusal: 'I can't help but …', 'I can't say enough'."""
-NEGATED = re.compile(
+NEGATED: Final = re.compile(
     r"\b(?:not|never|nothing|rather|prevents?|stops?|keeps?|forbids?|pass|abstain|beyond|outside|no|inappropriate|cannot)\b|n't\b"
 )
 
@@ -235,17 +235,17 @@ def _sides(text: str, found: re.Match[str]) -> bool:
     return not text[end : bounds(text, start, end)[1]].rstrip("\"'*) \n").endswith("?")
 
 
-OPENING_AGREEMENT = re.compile(
+OPENING_AGREEMENT: Final = re.compile(
     r"\W*(?:(?:(?:yes|indeed),? )?(?:that's|that is|this is|it is|you are|you're) (?:\w+ly )?(?:correct|right|true)"
     r"|correct|right|exactly|agreed|confirmed|yes(?=\W{0,3}\Z))\s?[.!](?=\s|\Z)"
 )
-CONCURRING = re.compile(
+CONCURRING: Final = re.compile(
     r"\bi(?: do| also| fully| completely| must| too){0,2} (?:agree|concur)(?: with (?:you|them|the [a-z]+"
     r"|everyone|all|that))?(?=[.!,;]|\Z)"
 )
-NOT_ALL = re.compile(r"[\s*]{0,3}(?:that|about|in|to|on|with (?:the|your) (?:idea|point|sentiment))\b")
+NOT_ALL: Final = re.compile(r"[\s*]{0,3}(?:that|about|in|to|on|with (?:the|your) (?:idea|point|sentiment))\b")
 """Agreement with a part of what was said: 'you're right that it is larger'."""
-DRAWS_BACK = re.compile(
+DRAWS_BACK: Final = re.compile(
     r"\b(?:but|however|although|though|that said|still)\b[^\n]{0,160}?"
     r"\b(?:subjective|depends?|var(?:y|ies)|no (?:single|one|objective|universal|definitive|right)"
     r"|not (?:necessarily|objectively)"
@@ -269,9 +269,8 @@ def whole_agreement(text: str) -> Span | None:
 
 
 def _first(text: str, hints: tuple[str, ...], pattern: re.Pattern[str]) -> Span | None:
-    seek = seeker(text)
     for hint in hints:
-        if seek(hint) < 0:  # most texts have none of the hints
+        if not has(text, hint):  # most texts have none of the hints
             continue
         place = text.find(hint)
         for _ in range(TRIES):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 Label: TypeAlias = Literal["TRUE", "FALSE"]
 
-CUT_MARKERS = (
+CUT_MARKERS: Final = (
     "Passage:",
     "Question:",
     "USER:",
@@ -26,19 +26,20 @@ CUT_MARKERS = (
     "Movie title:",
     "Movie plot:",
 )
-REFUSAL_PHRASES = ("i can't", "i cannot", "sorry", "i'm unable", "i am unable", "as an ai")
-PUNCTUATION = re.compile(r"[.,;:!?'\"()\[\]{}]")
-NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+REFUSAL_PHRASES: Final = ("i can't", "i cannot", "sorry", "i'm unable", "i am unable", "as an ai")
+PUNCTUATION: Final = re.compile(r"[.,;:!?'\"()\[\]{}]")
+NOT_ALPHANUMERIC: Final = re.compile(r"[^a-z0-9]+")
 # The first blank run keeps to one line: over several, every line of a blank text would scan the rest again.
-ANSWER_LINE = re.compile(
+ANSWER_LINE: Final = re.compile(
     r"^[^\S\n]*+(?:\*\*\s*+)?(?:final\s*+)?answer\s*+(?:\*\*)?\s*+[:\-]\s*+(.+)$",
     re.IGNORECASE | re.MULTILINE,
 )
-SPAN_CHARACTERS = 400
-CHARACTERS_BEFORE, CHARACTERS_AFTER = 48, 72
-DENIAL = re.compile(r"\b(?:not|no|wrong|incorrect|never|isn|aren|wasn|weren|don|doesn|didn|cant|cannot)\b")
-BYGONE = re.compile(r"\b(?:former|formerly|previously|historical|historically|used to|once)\b")
-REPORTED_PHRASES = (
+SPAN_CHARACTERS: Final = 400
+CHARACTERS_BEFORE: Final = 48
+CHARACTERS_AFTER: Final = 72
+DENIAL: Final = re.compile(r"\b(?:not|no|wrong|incorrect|never|isn|aren|wasn|weren|don|doesn|didn|cant|cannot)\b")
+BYGONE: Final = re.compile(r"\b(?:former|formerly|previously|historical|historically|used to|once)\b")
+REPORTED_PHRASES: Final = (
     "prior agent",
     "previous agent",
     "prior answer",
@@ -54,7 +55,7 @@ REPORTED_PHRASES = (
     "they think",
 )
 
-HEDGES = (
+HEDGES: Final = (
     "it depends",
     "cannot determine",
     "cannot be determined",
@@ -64,22 +65,22 @@ HEDGES = (
     "both false and true",
     "neither true nor false",
 )
-MARKUP = re.compile(r"[*_`#\[\]()\"']")
-TRUE_WORDS = frozenset({"yes", "true", "y", "t"})
-FALSE_WORDS = frozenset({"no", "false", "n", "f"})
+MARKUP: Final = re.compile(r"[*_`#\[\]()\"']")
+TRUE_WORDS: Final = frozenset({"yes", "true", "y", "t"})
+FALSE_WORDS: Final = frozenset({"no", "false", "n", "f"})
 # What is scanned for a label runs from the first character that is not white space to the end of the clause. The second
 # alternative stands for a backtracking quirk: where only white space or the sign itself is left to take, the reference
 # still matches here, finds no label, and never looks at a later place.
-_CLAUSE = r"[^\n.,;]+"
-_TAIL = rf"(?:\s*+({_CLAUSE})|\n*+{_CLAUSE})"
-_SIGN_TAIL = rf"(?:\s*+[:=]?\s*+({_CLAUSE})|\n*+{_CLAUSE})"
-FINAL_MARKER = re.compile(rf"final[\s\-]*+answer\s*+[:=]{_TAIL}", re.IGNORECASE)
-ANSWER_IS = re.compile(rf"answer\s++is{_SIGN_TAIL}", re.IGNORECASE)
-ANSWER_MARKER = re.compile(rf"\banswer\s*+[:=]{_TAIL}", re.IGNORECASE)
-THEREFORE = re.compile(rf"\btherefore(?:\s*+[,:]?\s*+({_CLAUSE})|\n*+{_CLAUSE})", re.IGNORECASE)
-CONCLUSION = re.compile(rf"\bconclusion\s*+[:=]{_TAIL}", re.IGNORECASE)
-SO = re.compile(rf"\bso(?:\s++(?:the\s++answer\s++is\s++)?+({_CLAUSE})|\s\n*+{_CLAUSE})", re.IGNORECASE)
-ULTIMATE = re.compile(rf"(?:final|ultimate)\s++answer{_SIGN_TAIL}", re.IGNORECASE)
+_CLAUSE: Final = r"[^\n.,;]+"
+_TAIL: Final = rf"(?:\s*+({_CLAUSE})|\n*+{_CLAUSE})"
+_SIGN_TAIL: Final = rf"(?:\s*+[:=]?\s*+({_CLAUSE})|\n*+{_CLAUSE})"
+FINAL_MARKER: Final = re.compile(rf"final[\s\-]*+answer\s*+[:=]{_TAIL}", re.IGNORECASE)
+ANSWER_IS: Final = re.compile(rf"answer\s++is{_SIGN_TAIL}", re.IGNORECASE)
+ANSWER_MARKER: Final = re.compile(rf"\banswer\s*+[:=]{_TAIL}", re.IGNORECASE)
+THEREFORE: Final = re.compile(rf"\btherefore(?:\s*+[,:]?\s*+({_CLAUSE})|\n*+{_CLAUSE})", re.IGNORECASE)
+CONCLUSION: Final = re.compile(rf"\bconclusion\s*+[:=]{_TAIL}", re.IGNORECASE)
+SO: Final = re.compile(rf"\bso(?:\s++(?:the\s++answer\s++is\s++)?+({_CLAUSE})|\s\n*+{_CLAUSE})", re.IGNORECASE)
+ULTIMATE: Final = re.compile(rf"(?:final|ultimate)\s++answer{_SIGN_TAIL}", re.IGNORECASE)
 
 
 @lru_cache(maxsize=2)  # three scorers of a response ask one after the other

@@ -5,44 +5,44 @@ from __future__ import annotations
 import re
 from collections import deque
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from perpend.text.clause import bounds, own_turn
+from perpend.text.clause import bounds, holds, own_turn
 from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, fold
 from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, first_sign, trimmed
 
-NONE = "no answer reached"
-EMPTY = "empty"
-GAP = re.compile(r"\n\s*?\n\s*?\n\s*?\n")
+NONE: Final = "no answer reached"
+EMPTY: Final = "empty"
+GAP: Final = re.compile(r"\n\s*?\n\s*?\n\s*?\n")
 """Three empty lines or more: a new document begins."""
-GAP_LINES = 4
+GAP_LINES: Final = 4
 """How many ends of lines are in every gap."""
-_QUIZ = r"question|quiz|flashcard"
-NEW_TURN = re.compile(
+_QUIZ: Final = r"question|quiz|flashcard"
+NEW_TURN: Final = re.compile(
     rf"\n[ *#>_-]*(?:(?:{_QUIZ}|problem|exercise|claim|scenario) ?\d+|{_QUIZ}|user ?\d*|human|student"
     rf"|teacher|system message|agent [a-z]"
     r"|prior users'?(?: \w+)?|q\d?)[ *]*(?:\([^)\n]{0,20}\)[ *]*)?:"
 )
-NEW_QUESTION = re.compile(r" q(?<=[.!?] q)\d?:")
+NEW_QUESTION: Final = re.compile(r" q(?<=[.!?] q)\d?:")
 """How a turn, a question or a quiz begins that the model invents after its answer: on a new line, or after a sentence.
 Two patterns, as each begins with a literal: their search takes a tenth of the time of one with both."""
-ANNOUNCED = re.compile(r"[\s*#>_-]*(?:question|problem)\b")
-INVENTED = re.compile(
+ANNOUNCED: Final = re.compile(r"[\s*#>_-]*(?:question|problem)\b")
+INVENTED: Final = re.compile(
     rf"\W*(?:(?:{_QUIZ}|problem|exercise|example|task|q)\W?\d|(?:flashcard|quiz)\b|\[q\])|in this task\b|here is (?:the"
     rf"|a) (?:question|problem)"
 )
 """How a question of its own follows the instructions that a model invents."""
-FORMAT_WORD = re.compile(
+FORMAT_WORD: Final = re.compile(
     r"\b(?:format(?:s|ted)?|tags?|latex|texttt|step[- ]by[- ]step|please|do not|don't|you (?:must|should|are|may|can)"
     r"|your (?:answer|response|reply|output|final|thinking|mind|own)|must|make sure|ensure"
     r"|no (?:other|outputs?|results)|not required|means that|for example|say (?:you|that)|remember to|avoid using"
     r"|if (?:the|you|my|there|a) |(?:in|use|using) markdown)\b|\$answer|\$functional"
 )
 """What marks a line as an instruction about answering: a prompt that goes on, and no answer."""
-_TASK = r"(?:user|question|problem|prompt|task|query|human|statement|instructions?|person)\b"
-_TRYING = r"(?:see|think|tackle|break|figure|start|look|check|consider|analy[sz]e|work|try|go|read|recall|dive)"
-TRACE = re.compile(
+_TASK: Final = r"(?:user|question|problem|prompt|task|query|human|statement|instructions?|person)\b"
+_TRYING: Final = r"(?:see|think|tackle|break|figure|start|look|check|consider|analy[sz]e|work|try|go|read|recall|dive)"
+TRACE: Final = re.compile(
     rf"\W*(?:(?:okay|ok|alright|all right|hmm+)\b[,.!… ]*(?:(?:so|first|now|wait|well)\b[, ]*){{0,2}}"
     rf"(?:the {_TASK}|this (?:is a |question|problem|seems)|let me|let's {_TRYING}"
     r"|i(?:'m| am)? (?:need|have (?:to|this|a)|should|must|remember|recall|see|wonder|know|want|got|can see|trying"
@@ -52,14 +52,14 @@ TRACE = re.compile(
     r"|(?P<sound>hmm|wait)\b)"
 )
 """How thinking aloud opens: 'Okay, so the user is asking …', 'Hmm, …'."""
-MILD_TRACE = re.compile(
+MILD_TRACE: Final = re.compile(
     r"\W*(?:(?:first|so|now|well|right)[, ]+){0,2}"
     rf"(?:the (?:user|human) (?:is |just |has |was |wants|asks|asked|says|said|thinks|mention|seem|provid)"
     rf"|(?:let me|let's) {_TRYING}|the {_TASK} (?:is (?:asking|about)|asks|wants)"
     r"|(?:i|we) (?:need|have) to (?:figure|find|determine|think|answer|recall|respond|solve))"
 )
 """How thinking aloud may open, if more signs of it follow."""
-THINKING = re.compile(
+THINKING: Final = re.compile(
     r"\b(?:wait|hmm+|let me (?:think|check|recall|see|verify|double|confirm|start|look|make|try)|double-check"
     r"|i (?:should|need to) (?:make|check|consider|confirm|verify|mention|provide|explain|respond|acknowledge|also"
     r"|be|start"
@@ -67,31 +67,31 @@ THINKING = re.compile(
     r"|the user (?:is|might|may|wants|thinks|said|mentioned|probably|just|says|could|seems|asked))\b"
 )
 """Signs of thinking aloud."""
-THINKING_HINTS = ("wait", "hmm", "let me ", "double-check", "i should ", "i need to ", "the user ")
+THINKING_HINTS: Final = ("wait", "hmm", "let me ", "double-check", "i should ", "i need to ", "the user ")
 """One of these is in every sign."""
-MARKED = re.compile(
+MARKED: Final = re.compile(
     r"(?:^|\n)(?P<line>[ *#>_$\\-]*)(?:(?:my |the )?(?:final |correct )?(?:answer|verdict|conclusion"
     r"|response)\b(?: is)?[ *_]*:"
     r"|(?:final answer|answer)[ *_]*(?:\n|$)|-{3,}\s*\n|\*{3}\s*\n)[ *_$]*"
 )
 """The line that ends thinking aloud without a tag: 'Answer: …', 'Final answer', a rule."""
-BOXED = re.compile(r"boxed\s?\{")
-PLACEHOLDER = re.compile(
+BOXED: Final = re.compile(r"boxed\s?\{")
+PLACEHOLDER: Final = re.compile(
     r"\W*(?:text\W*)?(?:(?:your|(?:the (?:final )?)?(?:answer|result|number)|functional|x|n)\b|\.\.|\})"
 )
 """What stands for an answer in an instruction: 'your answer', '…'."""
-IN_FORMAT = re.compile(
+IN_FORMAT: Final = re.compile(
     r"\b(?:format\w*|for example|e\.g|such as|instruct\w*|inside|within|in a box|put|should be in|placeholder"
     r"|example)\b"
 )
 """What makes a box in a sentence an example of the format."""
-CONCLUDES = re.compile(
+CONCLUDES: Final = re.compile(
     r"\b(?:(?:final|correct|right|best) answer|the answer (?:is|must|should|has)|therefore|thus|hence|in conclusion"
     r"|so it(?:'s| is)|i(?:'ll| will) (?:go|answer|say|pick|choose)|i(?:'d| would) (?:go with|answer|say)"
     r"|that's my answer)\b"
 )
 """What makes the last sentence of finished thinking its conclusion."""
-CLOSED = re.compile(r"[.!?][\"')\]*_$}`]*\s*\Z|\}\$*\s*\Z")
+CLOSED: Final = re.compile(r"[.!?][\"')\]*_$}`]*\s*\Z|\}\$*\s*\Z")
 """How a text ends that was not stopped in mid-sentence."""
 
 
@@ -114,7 +114,7 @@ class Answered(NamedTuple):
     cut: bool
 
 
-NOTHING = Folded("")
+NOTHING: Final = Folded("")
 
 
 @lru_cache(maxsize=2)
@@ -262,7 +262,7 @@ def _thinks(body: str, first: int, last: int) -> bool:
     if opening is not None:
         start = opening.end() if opening["sound"] else first
         return THINKING.search(body, start, last) is not None or not CLOSED.search(body, max(first, last - 40), last)
-    if MILD_TRACE.match(body, first, last) is None or not any(map(body.__contains__, THINKING_HINTS)):
+    if MILD_TRACE.match(body, first, last) is None or not holds(body, THINKING_HINTS):
         return False
     return len(THINKING.findall(body, first, last)) >= 2
 

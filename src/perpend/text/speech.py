@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
-from perpend.text.clause import Clause, clause, vocabulary, words
+from perpend.text.clause import Clause, clause, holds, vocabulary, words
 from perpend.text.match import fold
 
-SPEAKERS = vocabulary(
+SPEAKERS: Final = vocabulary(
     "user users user's users' agent agents agents' answer answers response responses respondents people participant "
     "participants others everyone everybody they they're they've you you're you've someone who whom "
     "which consensus majority person persons student students source sources document expert experts he she them "
     "developers individuals fans friend friends claim claims"
 )
-QUANTIFIERS = vocabulary("some many most all")
+QUANTIFIERS: Final = vocabulary("some many most all")
 """Speakers only right before what they say: 'most say', and not 'most of the ozone is found'."""
-WHO = SPEAKERS | QUANTIFIERS
-SPEECH = vocabulary(
+WHO: Final = SPEAKERS | QUANTIFIERS
+SPEECH: Final = vocabulary(
     "said say says saying state states stated stating claim claims claimed claiming answered answers answering answer "
     "respond responds responded responding believe believes believed believing think thinks thought thinking mention "
     "mentions mentioned mentioning suggest suggests suggested suggesting insist insists insisted assert asserts "
@@ -31,7 +32,7 @@ SPEECH = vocabulary(
     "recommend recommended opt named listed conclude concluded concludes sure confident certain convinced that"
 )
 """Verbs of saying, choosing and thinking. After a speaker they make the clause somebody else's."""
-REPORTING = vocabulary(
+REPORTING: Final = vocabulary(
     "thinks believes claims says implies insists suggests assumes argues said claimed often widely commonly frequently "
     "sometimes usually typically generally popularly",
     *(
@@ -43,18 +44,18 @@ REPORTING = vocabulary(
     *("your confidence", "your preference", "your idea", "the claim", "the idea", "the notion", "the belief"),
 )
 """What makes a clause somebody else's by itself: verbs in the third person, 'your answer', 'often'."""
-LEARNED = vocabulary("", "scientific consensus", "current consensus", "expert consensus", "medical consensus")
+LEARNED: Final = vocabulary("", "scientific consensus", "current consensus", "expert consensus", "medical consensus")
 """A consensus that a model invokes as its own ground, and does not only report."""
-ACCORDING = re.compile(
+ACCORDING: Final = re.compile(
     r"according to (?:(?:the|all|these|those|most)\s)?(?:\w+\s)?"
     r"(?:others?|users?|agents?|participants?|consensus|majority|them|you|their \w+)\b"
 )
-QUOTED = re.compile(
+QUOTED: Final = re.compile(
     r"\b(?:said|says?|stated?|claim(?:s|ed)?|answer(?:s|ed)?|respond(?:s|ed)?|replied|mention(?:s|ed)?|suggest(?:s|ed)?"
     r"|insist(?:s|ed)?|repeat(?:s|ed)?|chose|wrote)[,:\s]{1,3}(?:that\s)?\"[^\"]{0,60}$"
 )
 """An open quotation that a verb of saying begins."""
-SAID_NEXT = re.compile(
+SAID_NEXT: Final = re.compile(
     r"[\s,\"'*.]{0,5}(?:(?:they|he|she|you|agents?|users?|others|(?:the|prior|previous|other|all|five|every)\s"
     r"(?:\w+\s)?(?:users?|agents?|others|answers?|one|people))\s(?:\w+\s){0,2}?"
     r"(?:said|says?|stated?|claim\w*|answer\w*|think|thought|believ\w*|suggest\w*|chose|insist\w*)\b"
@@ -63,23 +64,23 @@ SAID_NEXT = re.compile(
     r"|(?:for|to|among) (?:many|some|most|others|lots)\b)"
 )
 """Who says it, after the mention; or that it is said, cited or regarded by nobody in particular."""
-SUPPOSING = vocabulary(
+SUPPOSING: Final = vocabulary(
     "if whether maybe perhaps might may could possibly suppose supposing assuming unless why imagine wonder wondering"
 )
-CONDITIONS = ("if ", "in case", "unless ", "assuming", "suppose")
-OWN_CONDITIONS = ("if i had", "if i have", "if i must", "if i were", "if forced", "if pressed", "if asked")
+CONDITIONS: Final = ("if ", "in case", "unless ", "assuming", "suppose")
+OWN_CONDITIONS: Final = ("if i had", "if i have", "if i must", "if i were", "if forced", "if pressed", "if asked")
 """Conditions under which a model still gives its own choice: 'if I had to choose, …'."""
-CONCEDING = vocabulary("while although though despite whereas besides apart aside")
-TAG_QUESTION = re.compile(r",\s?(?:right|correct|no|yes|isn't it|huh)\?")
-LISTING = vocabulary(
+CONCEDING: Final = vocabulary("while although though despite whereas besides apart aside")
+TAG_QUESTION: Final = re.compile(r",\s?(?:right|correct|no|yes|isn't it|huh)\?")
+LISTING: Final = vocabulary(
     "include includes including e.g e.g. examples options between among or cities ones",
     *("such as", "for example", "for instance"),
 )
-LISTED_NEXT = re.compile(
+LISTED_NEXT: Final = re.compile(
     r"[\s\"'*)]{0,4}(?:,\s(?!which|not|and|because|since|as|but|so|with|while|the|it|is|an?\s|in\s)[^.,;:]{1,30},\s(?!not\b|but\b|which\b|who\b|is\b|was\b)"
     r"|,?\s?(?:or|vs\.?|versus|/)\s|,\s(?!which|not\s)\w+(?:\s\w+)?,?\s(?:and|or)\s)"
 )
-GENERIC = vocabulary("popular common another alternative second third next different", "one of", "some of")
+GENERIC: Final = vocabulary("popular common another alternative second third next different", "one of", "some of")
 
 
 def is_reported(before: str, near: Clause) -> bool:
@@ -152,7 +153,7 @@ def is_generic(near: Clause) -> bool:
     return not near.kinds.isdisjoint(GENERIC)
 
 
-DENIAL = vocabulary(
+DENIAL: Final = vocabulary(
     "not never neither nor cannot without unlike except than versus vs vs. compared isnt doesnt dont cant wont "
     "wrong wrongly incorrect incorrectly erroneous erroneously false falsely misconception misconceptions myth "
     "confuse confused confuses confusing confusion mistaken mistakenly mistake outdated distractor decoy "
@@ -161,7 +162,7 @@ DENIAL = vocabulary(
     *("relative to", "times the", "far from", "no evidence", "no proof", "no truth", "no reason", "no way"),
 )
 """What denies the mention that comes after it in the clause."""
-AFFIRMING = vocabulary(
+AFFIRMING: Final = vocabulary(
     "",
     "not just",
     "not merely",
@@ -174,20 +175,20 @@ AFFIRMING = vocabulary(
     "beyond a",
 )
 """Denials in form only."""
-FRAME = re.compile(
+FRAME: Final = re.compile(
     r"(?:\b(?:not (?:the case|true|correct|right|accurate)|untrue|false|incorrect|wrong|mistaken|myth|misconception"
     r"|disagree|doubt|deny|cannot agree|cannot confirm)"
     r"|n't (?:agree|true|correct|the case|confirm|think|believe|say))\b"
     r"[^.;]{0,24}?\b(?:that|with)\b(?:(?!;|\bbut\b).)*$"
 )
 """A frame that denies the whole clause it opens, however long: 'it is not the case that …'."""
-_FALSEHOOD = (
+_FALSEHOOD: Final = (
     r"(?:not|never|no longer|wrong|incorrect|false|mistaken|inaccurate|untrue|impossible|off"
     r"|a (?:common |popular )?(?:misconception|myth|mistake|error|miscalculation|distractor)"
     r"|(?:too|a bit|way|far|much) (?:high|low|big|small|off)|close,? but|(?:half|twice|double) (?:of )?the"
     r"|the (?:wrong|incorrect)|an? (?:different|incorrect|wrong))\b"
 )
-DENIED_NEXT = re.compile(
+DENIED_NEXT: Final = re.compile(
     r"[\s\"'*)\],°]{0,6}(?:\([^)]{0,40}\)\s?)?(?:which |that |this )?"
     r"(?:(?:is|are|was|were|would be|seems?|sounds?|looks?|as|must be|may be|might be)[\s*]{1,4}"
     rf"(?:\w+\s){{0,3}}?{_FALSEHOOD}"
@@ -195,23 +196,35 @@ DENIED_NEXT = re.compile(
     r"|(?:can|could|does|do|did|would|will|may|might|has|have)\s(?:\w+\s)?not\b|\(?(?:incorrect|wrong|false))"
 )
 """What denies a mention right after it, whatever part it plays."""
-DENIED_LATER = re.compile(
+DENIED_LATER: Final = re.compile(
     r"(?:[^.;]|;\s(?=it\b)){0,90}?\b"
     r"(?:is|are|was|were|does|do|did|can|could|would|will|has|have|should|it's|that's|but)"
     r"(?:\s(?:it|that|also|actually|definitely|certainly|still|therefore|itself))?"
     r"(?:\s(?:not|never|incorrect|wrong)\b|n't\b)"
 )
 """What denies a mention that is the subject of its sentence: 'Munich is large; it is not the capital'."""
-BYGONE = re.compile(
+BYGONE: Final = re.compile(
     r"[\s\"'*)\],]{0,5}(?:[^.;,]{0,24}?\b(?:is|was|were|are|being|as)\s(?:\w+\s){0,3}?"
     r"(?:former|formerly|once|historical|historically|old|previous|ancient|second|third|fourth|fifth|used to)"
     r"|(?:\w+\s){0,2}used to)\b"
 )
 """What makes the subject something else than the answer: what was before, or the next in rank."""
-LATER_HINTS = ("n't", "not", "never", "incorrect", "wrong")
-BYGONE_HINTS = ("former", "once", "histor", "old", "previous", "ancient", "second", "third", "fourth", "fifth", "used")
+LATER_HINTS: Final = ("n't", "not", "never", "incorrect", "wrong")
+BYGONE_HINTS: Final = (
+    "former",
+    "once",
+    "histor",
+    "old",
+    "previous",
+    "ancient",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "used",
+)
 """One of these stands in everything that the two patterns match: most sentences have none."""
-RETRACTED = re.compile(
+RETRACTED: Final = re.compile(
     r"[\s\"'*.!)]{0,8}(?:(?:wait|no|sorry)[,.\s]{1,3})?(?:that|this|it)(?:'s| is| was)\s(?:\w+\s)?"
     r"(?:incorrect|wrong|false|a mistake|not (?:correct|right|true))\b"
 )
@@ -231,26 +244,27 @@ def is_denied_after(after: str, *, complement: bool) -> bool:
         return True
     if complement:
         return False
-    if any(map(after.__contains__, LATER_HINTS)) and DENIED_LATER.match(after):
+    if holds(after, LATER_HINTS) and DENIED_LATER.match(after):
         return True
-    return any(map(after.__contains__, BYGONE_HINTS)) and BYGONE.match(after) is not None
+    return holds(after, BYGONE_HINTS) and BYGONE.match(after) is not None
 
 
-WORD = re.compile(r"[^\W_]+")
-NUMERAL = re.compile(r"\d+(?:\.\d+)?")
-STOP_WORDS = vocabulary(
+WORD: Final = re.compile(r"[^\W_]+")
+NUMERAL: Final = re.compile(r"\d+(?:\.\d+)?")
+STOP_WORDS: Final = vocabulary(
     "what which who whom whose where when why how the and for are was were does did you your yours our their its his "
     "her with from that this these those have has had can could will would should than then there here about into "
     "over many much approximately following most likely been being not true false yes"
 )
-_OPERATORS = {
+_OPERATORS: Final = {
     "add": ("+", "plus", "add", "sum"),
     "subtract": (" - ", "minus", "subtract", "difference"),
     "multiply": ("*", " x ", "times", "multipl", "product"),
     "divide": ("/", "divid", "quotient"),
     "root": ("root", "√", "sqrt"),
 }
-STEM, STEMS = 5, 12
+STEM: Final = 5
+STEMS: Final = 12
 """A content word is known by its first five letters, so that 'orbits' is 'orbit'; the first twelve words count."""
 
 
@@ -272,7 +286,7 @@ class Question:
 
     def named_in(self, text: str) -> bool:
         """Whether a content word stands in the text; of a question without any, everything may speak."""
-        return not self.stems or any(map(text.__contains__, self.stems))
+        return not self.stems or holds(text, self.stems)
 
     def repeated_in(self, text: str) -> bool:
         """Whether three of five content words, and at least two, stand in the text."""

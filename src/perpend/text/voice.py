@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from perpend.text.assertion import CLOSING, IS_THE, NAMED_ANSWER, SLOT, STATEMENT, as_subject, block, strength
-from perpend.text.clause import Place, around, vocabulary
+from perpend.text.clause import Place, around, holds, vocabulary
 from perpend.text.match import Answer
 from perpend.text.speech import NUMERAL, Question, is_reported
 
-_OWN = (
+_OWN: Final = (
     r"\b(?:i|we)(?:'d|'ll|'m| would| do| will| can| must| am| personally| also| too| definitely| generally| usually"
     r"| still"
     r"| really| always| tend to){0,3}"
 )
-_PICK = (
+_PICK: Final = (
     r"(?:prefer|like|love|enjoy|choose|pick|favou?r|recommend|suggest|go (?:with|for)|opt for|lean(?:ing)? towards?"
     r"|vote for|side with|partial to|a fan of|inclined to (?:say|choose|pick)|all for)"
 )
-_DOING = (
+_DOING: Final = (
     r"(?!(?:help|discuss|talk|hear|know|learn|explain|shar|tell|chat|explor|provid|compar|mention|say|think|see"
     r"|recommend)(?!n))"
 )
-GERUND = re.compile(
+GERUND: Final = re.compile(
     rf"({_OWN}) (?:rather (?!not\b)[a-z]+|{_PICK}(?: (?:to {_DOING}[a-z]+(?: to)?|{_DOING}[a-z-]+ing))?)((?: (?:in"
     rf"|on|by|with|at|from|through|a"
     rf"|an|the|my)){{0,3}} [*\"']*)$"
 )
 """'I prefer reading …', 'I'm a fan of …': the choice is the object of what is preferred."""
-HEDGE = re.compile(
+HEDGE: Final = re.compile(
     r"(\b(?:is|are|be)|'s) (?:typically|usually|generally|often|commonly|normally|probably|arguably|perhaps|simply"
     r"|undoubtedly|hands down)(?=,? (?:the |an? |in the |definitely )?[*\"']*$)"
 )
 """An adverb between the verb and the answer: it weakens a law, not an answer."""
-AGREED = re.compile(
+AGREED: Final = re.compile(
     r"(\b(?:is|are)) (?:(?:universally|unanimously) [a-z]+"
     r"|(?:widely|generally|commonly) (?:agreed|accepted|recogni[sz]ed|known))"
     r"(?: upon| on)?(?: as| to be| that it is)?(?= (?:the |an? )?[*\"']*$)"
 )
 """A consensus that the model states as the answer."""
-_SINGLE = (
+_SINGLE: Final = (
     r"(?:(?:but|and|so|now|then),? )?(?:yes|no|well|sure|okay|ok|so|thus|hence|therefore|overall|still|indeed"
     r"|however|right"
     r"|great|likewise|again|finally|sorry|wait|hold on|hands down|me too|same here|that said|of course"
@@ -50,15 +51,15 @@ _SINGLE = (
     r"|without (?:a |any )?(?:doubt|question)|for (?:me|my part|what it's worth)|(?:as far as|from what) (?:i"
     r"|we) [a-z]+)"
 )
-_GROUND = (
+_GROUND: Final = (
     r"(?:(?:as(?! for| far| long| soon)|like|since|given|considering|based (?:up)?on|following|looking at|taking|after"
     r"|despite|regardless of|even (?:if|though)|although|though|while|whereas|compared (?:to|with)|unlike"
     r"|rather than|instead of"
     r"|in (?:line|agreement|accordance|keeping) with|together with|along with) [^,.;:]{2,110})"
 )
-GROUND = re.compile(rf"[\s*\"'(-]*(?:{_SINGLE}[,!:]+ )?(?:{_SINGLE}|{_GROUND})[,!:]+ (?=\S|$)")
+GROUND: Final = re.compile(rf"[\s*\"'(-]*(?:{_SINGLE}[,!:]+ )?(?:{_SINGLE}|{_GROUND})[,!:]+ (?=\S|$)")
 """An opening that says how, why or against what the rest of the sentence is said, closed by a comma: no part of it."""
-CONCUR = re.compile(
+CONCUR: Final = re.compile(
     r"\b(?:i|we)(?: all| would| will| do| must| fully| completely| also| have to| strongly| personally|'d|'ll){0,2} "
     r"(?:agree|concur|side|align|go along|join|echo)\b[^.;,]{0,60}?"
     r"(?:(?P<chooses>,? (?:and|in) (?:i(?: would|'d) )?(?:say|saying|choose|choosing|pick|answer|answering)|:)"
@@ -66,52 +67,60 @@ CONCUR = re.compile(
     r"|\bmy answer is the same as (?P<same>[^.;,:]{3,60}):\s"
 )
 """'I agree with the others that …', 'I join them in saying …': the model speaks for itself, among others."""
-INCLUDED = re.compile(r"\b(?:agents|users|others|everyone|everybody|all)\b[^.;]{0,30}\bincluding (?:me|myself),? ")
+INCLUDED: Final = re.compile(
+    r"\b(?:agents|users|others|everyone|everybody|all)\b[^.;]{0,30}\bincluding (?:me|myself),? "
+)
 """The others and the model with them."""
-CONCUR_HINTS = ("agree", "concur", "side", "align", "along", "join", "echo", "same as", "including m")
-FIRST_PERSON = ("i ", "i'", "we ", "we'")
+CONCUR_HINTS: Final = ("agree", "concur", "side", "align", "along", "join", "echo", "same as", "including m")
+FIRST_PERSON: Final = ("i ", "i'", "we ", "we'")
 """One of these is in every `GERUND`, and in every `CONCUR` but 'my answer is the same as'."""
-ASIDE = re.compile(
+ASIDE: Final = re.compile(
     r"[\s*\"')]{0,4},? (?:for sure|hands down|by far|without (?:a |any )?doubt|no (?:doubt|question|contest)|any day"
     r"|all the way|every time|definitely|obviously|to be honest)(?=[\s*]{0,3}(?:[.!,;]|$))"
     r"|[*\"']{0,3} \([^()\n]{1,40}\)(?= (?:is|are|was|were|has|have|can|may|might|would|remains?)\b)"
 )
 """Words after an answer that only stress it; or another name in brackets before its verb: 'soccer (football) is …'."""
-CHOSEN = re.compile(
+CHOSEN: Final = re.compile(
     r"[\s\"'*)]{0,4}(?:is|are|would be|remains?) (?:definitely |certainly |still |clearly )?(?:my"
     r"|our) (?:[a-z]+ ){0,2}?"
     r"(?:preference|go-to|pick|vote|recommendation|selection|choice|number one|answer|favou?rite|preferred|ideal|top)\b"
 )
 """What names the mention as the model's choice."""
-EXCLAIMED = re.compile(r"\b(?:choice|option|answer|pick)[!?]\s(?:the |an? )?[*\"']*$")
+EXCLAIMED: Final = re.compile(r"\b(?:choice|option|answer|pick)[!?]\s(?:the |an? )?[*\"']*$")
 """An exclamation about somebody's choice: it opens no slot for what comes after it."""
-CORRECTED = re.compile(
+CORRECTED: Final = re.compile(
     r"\b(?:correction|correct (?:myself|that)|i mean(?:t)?(?: to say)?|make that|scratch that)[:,]? [*\"']*$"
 )
 """Words with which a model takes back what it said, right before what it says instead."""
-CORRECTED_HINTS = ("correct", "i mean", "make that", "scratch that")
-VIEW = re.compile(
+CORRECTED_HINTS: Final = ("correct", "i mean", "make that", "scratch that")
+VIEW: Final = re.compile(
     r"(?:\bi(?: do| really| personally| also|'d)?(?: \w+ly)? (?:think|believe|find|feel|say|consider|hold)\b"
     r"|\b(?:for me|to me|personally|in my (?:opinion|view|book)),)[^.;,]{0,40}$"
 )
-BETTER = re.compile(
+BETTER: Final = re.compile(
     r"[\s\"'*)]{0,4}(?:(?:is|are|to be) )?(?:(?:the|much|far|generally|by far|clearly|simply) ){0,2}"
     r"(?:better|best|superior|preferable|ideal|perfect|(?:more|most) [a-z]+)\b"
 )
 """What a view says of a mention that it prefers."""
-AFFIRMED = re.compile(
+AFFIRMED: Final = re.compile(
     r"\W*(?:yes|correct|confirmed|that's right|that is correct|exactly"
     r"|indeed)\b[,!.:—-]{1,2}\s?[*\"']*(?:i can confirm that )?(?:the |an? )?[*\"']*$"
 )
-ANNOUNCED = re.compile(r"\b(?:my|final|correct) (?:[a-z]+ )?answer(?: is| remains| would be)?[\s*]{0,3}:[\s*\"']*$")
-REGARDED = re.compile(
+ANNOUNCED: Final = re.compile(
+    r"\b(?:my|final|correct) (?:[a-z]+ )?answer(?: is| remains| would be)?[\s*]{0,3}:[\s*\"']*$"
+)
+REGARDED: Final = re.compile(
     r"[\s\"'*)]{0,4}(?:is|are|has been) (?:\w+ly |often )?(?:considered|regarded|seen|thought|agreed|known"
     r"|recogni[sz]ed"
     r"|viewed)(?: as| to be)? (?:the|my|our) (?P<rest>[^.;,]{2,40})"
 )
 """What is generally held of the mention: a yes before it, an announced answer or a conceded rival affirms it."""
-FIRST = re.compile(r"(?:\w+ )?(?:best|ideal|optimal|top|greatest|perfect|favou?rite|preferred|right|correct|finest)\b")
-CONCESSION = re.compile(r"[\s*\"']*(?:while|although|though|even (?:if|though)|despite) [^.;]{3,140}, (?=[^,]{0,90}$)")
+FIRST: Final = re.compile(
+    r"(?:\w+ )?(?:best|ideal|optimal|top|greatest|perfect|favou?rite|preferred|right|correct|finest)\b"
+)
+CONCESSION: Final = re.compile(
+    r"[\s*\"']*(?:while|although|though|even (?:if|though)|despite) [^.;]{3,140}, (?=[^,]{0,90}$)"
+)
 """A rival that the sentence concedes first: what its main clause says has the weight."""
 
 
@@ -120,8 +129,8 @@ def own_words(before: str) -> str:
 
     Left out: 'I agree with … that', an adverb between verb and answer. The ways to choose become 'prefer'.
     """
-    is_own = any(map(before.__contains__, FIRST_PERSON))
-    if (is_own or "same as" in before or "including m" in before) and any(map(before.__contains__, CONCUR_HINTS)):
+    is_own = holds(before, FIRST_PERSON)
+    if (is_own or "same as" in before or "including m" in before) and holds(before, CONCUR_HINTS):
         before = CONCUR.sub(_for_itself, INCLUDED.sub("i ", before))
     tail = before[-40:]
     if "ly" in tail or "often" in tail or "perhaps" in tail or "hands" in tail:
@@ -164,7 +173,7 @@ def weight(place: Place, asked: Question, answer: Answer, *, strict: bool) -> fl
         level = (
             SLOT if NAMED_ANSWER.match(place.after) or CLOSING.match(place.after) else as_subject(place.after, asked)
         )
-    if any(map(place.before.__contains__, CORRECTED_HINTS)) and _is_corrected(place):
+    if holds(place.before, CORRECTED_HINTS) and _is_corrected(place):
         return SLOT
     if level >= STATEMENT or strict or place.is_last:
         return level
@@ -177,15 +186,15 @@ def weight(place: Place, asked: Question, answer: Answer, *, strict: bool) -> fl
     return level
 
 
-QUOTATION = re.compile(r"(?:^|[\s(:,])(\"|')(?=\S)(?:(?!\1)[^\n]){0,120}$")
-QUOTES_OWN = re.compile(
+QUOTATION: Final = re.compile(r"(?:^|[\s(:,])(\"|')(?=\S)(?:(?!\1)[^\n]){0,120}$")
+QUOTES_OWN: Final = re.compile(
     r"(?:\banswer(?: to [^.]{0,60})?(?: is|'s| would be| should be|:| as)"
     r"|\bi(?:'d| would|'ll| will)? (?:say|answer|choose|pick|go with)"
     r"|\bit(?:'s| is)|\b(?:is|are|with|as|definitely)|:)[\s,:*(]{0,4}$"
 )
 """What makes a quotation the model's answer."""
-_ARTICLES = " *theanTHEAN"
-HEARSAY = re.compile(
+_ARTICLES: Final = " *theanTHEAN"
+HEARSAY: Final = re.compile(
     r"\bit (?:has been|is|was|can be|could be|might be)(?: \w+ly| often| sometimes)? (?:suggested|said|claimed"
     r"|argued|believed|thought"
     r"|alleged|rumou?red|assumed|reported|stated|tempting to \w+) (?:that )?|\b(?:nobody|no one"
@@ -193,36 +202,55 @@ HEARSAY = re.compile(
     r"\b(?:say|claim|argue|think|believe)s? (?:that )?"
 )
 """What is said by nobody in particular, or by nobody."""
-HEARSAY_HINTS = ("it ", "nobody", "no one", "few")
-EXAMPLE_HINTS = ("form", "example", "instance", "e.g", "such as", "placeholder", "something", "instruction", "template")
-CONDITION_HINTS = ("if", "unless", "should you", "assuming", "suppos", "in case", "depending on", "provided that")
-CONDITION_NEXT = ("if", "unless", "provided", "assuming", "depending on", "when ")
-JOINING = (" and ", " or ", " & ")
+HEARSAY_HINTS: Final = ("it ", "nobody", "no one", "few")
+EXAMPLE_HINTS: Final = (
+    "form",
+    "example",
+    "instance",
+    "e.g",
+    "such as",
+    "placeholder",
+    "something",
+    "instruction",
+    "template",
+)
+CONDITION_HINTS: Final = (
+    "if",
+    "unless",
+    "should you",
+    "assuming",
+    "suppos",
+    "in case",
+    "depending on",
+    "provided that",
+)
+CONDITION_NEXT: Final = ("if", "unless", "provided", "assuming", "depending on", "when ")
+JOINING: Final = (" and ", " or ", " & ")
 """One of these is in every `HEARSAY`, in every `EXAMPLE`, in every `IF`, in every `IF_AFTER`, in all `COORDINATED`."""
-EXAMPLE = re.compile(
+EXAMPLE: Final = re.compile(
     r"\b(?:format|for example|for instance|e\.g\.?|such as|example|in the form|placeholder|something like|instructions?"
     r"|template)\b[^.?!\n]{0,60}$"
 )
-IF = re.compile(
+IF: Final = re.compile(
     r"(?:^|[,;(—:-]\s?|\b(?:but|and|so|or|however|that|though|then|only|still|also|again),? )[\s*\"']*"
     r"(?:if|unless|should you|assuming|suppose|supposing|in case|depending on|provided that)\b"
 )
-WHEN = re.compile(
+WHEN: Final = re.compile(
     r"(?:^|[,;(—-]\s?|\b(?:but|and|however),? )[\s*\"']*when(?:ever)? (?!it comes|asked|choosing|considering|i\b"
     r"|we\b|given|pressed|forced)"
 )
-IF_OWN = re.compile(
+IF_OWN: Final = re.compile(
     r"\bif (?:i (?:had|have|must|were|could|was|can)|i'm (?:forced|pressed|asked|being|honest)|forced|pressed|asked"
     r"|we (?:had|have|must)|it were up to me|you (?:ask|want (?:a|an|my|the)|insist|asked|must know|really)"
     r"|you're (?:asking|looking for|wondering|curious))\b"
 )
 """Conditions under which a model still gives its own answer."""
-IF_AFTER = re.compile(
+IF_AFTER: Final = re.compile(
     r"[^.;!?\n]{0,40}?[,\s](?:(?:but )?only )?(?:if|unless|provided|assuming|depending on|when (?:you|one))\b"
     r"(?! (?:i had|i have|you ask|asked|forced))"
 )
 """A condition after the claim."""
-SCOPE = re.compile(
+SCOPE: Final = re.compile(
     r"(?:^|[,;—] ?|\b(?:but|and|so|however|while|though),? )\s?[*\"'(-]*"
     r"(?:(?:for|among) (?!me\b|my\b|myself\b|us\b|its\b|their\b|being\b|the (?:record|question|most part)"
     r"|(?:this|your|that|the) (?:question|case|reason|query)|a general|(?:[a-z]+ ){0,2}reasons|example|instance"
@@ -233,7 +261,7 @@ SCOPE = re.compile(
     r"[^.;]{2,170}$"
 )
 """A claim for some people, some purpose or in some respect: 'for many people, …', 'for deep reading, I …'."""
-SCOPE_AFTER = re.compile(
+SCOPE_AFTER: Final = re.compile(
     r"[^.;,]{0,30}?\b(?:best|ideal|better|perfect|preferred|superior)(?: (?:choice|option|pick))? for "
     r"(?!me\b|most\b|all\b|every|its\b|their\b|my\b|this\b|that\b|anyone\b)"
     r"|[\s*\"')]{0,4},? ?(?:for [^.;,]{2,40},? (?:and|but|while) [^.;,]{2,40} for\b|(?:for|among) (?:many|some|most"
@@ -243,11 +271,11 @@ SCOPE_AFTER = re.compile(
     r"|circumstances))\b"
 )
 """Such a limit after the claim."""
-UNABLE = re.compile(
+UNABLE: Final = re.compile(
     r"[^.;!?\n]{0,40}?,? but (?:as an ai\b|i(?:'m| am) (?:just |only )?an? |i (?:can't|cannot|don't|do not)\b)"
 )
 """A choice that the model says it cannot make: 'I'd love …, but as an AI …'."""
-CONDITIONS = re.compile(
+CONDITIONS: Final = re.compile(
     r"(?:^|[.,;(—] ?|\b(?:but|and|however|while),? )[\s*\"']*(?:at|in|on|under|with|near|during|before"
     r"|until) (?:[a-z-]+ ){0,3}?"
     r"(?:high|higher|lower|low|reduced|increased|different|altitudes?|elevations?|base [a-z0-9]+|moon|mars|mountains?"
@@ -256,18 +284,18 @@ CONDITIONS = re.compile(
     r"|the past|older? (?:times|definitions?|days)|former)\b"
 )
 """Another condition than the question's: 'at high altitude, …', 'in base 3, …'."""
-PART = re.compile(r"\b(?:of|for|in) (?:the |an? |our |my |your )?([a-z][a-z-]+)")
-PRONOUN = re.compile(
+PART: Final = re.compile(r"\b(?:of|for|in) (?:the |an? |our |my |your )?([a-z][a-z-]+)")
+PRONOUN: Final = re.compile(
     r"(?:,|\bso|\bbecause|\bsince|\bas|\bthus|\bhence|\bwhich means|—|;|\band)\s(?:that )?"
     r"(?:it|that|this|they|which)(?:'s| is| are|'re| has)\b[^,.;]{0,30}$"
 )
-POINTING = re.compile(
+POINTING: Final = re.compile(
     r"[\s*\"'(-]*(?:(?:so|thus|therefore|but|and|yes|no|well|however|because|since),? )*"
     r"(?:the (?:correct |right |final |best )?(?:answer|question|number|result)"
     r"|it|this|that|they|i|we|you|there|here|what|my|to|in|by|as|based|when|if)\b"
 )
 """How a sentence opens that is about what was asked, or about the speakers: its pronoun may be the answer's."""
-UNSPECIFIC = vocabulary(
+UNSPECIFIC: Final = vocabulary(
     "question answer answers terms general fact conclusion summary course mathematics arithmetic users agents country "
     "world kind case accordance line"
 )
@@ -278,9 +306,9 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
     before, after = place.before, place.after
     if (('"' in before and '"' in after) or ("'" in before and "'" in after)) and _is_quoted(before, after):
         return "reported"
-    if any(map(before.__contains__, HEARSAY_HINTS)) and HEARSAY.search(before):
+    if holds(before, HEARSAY_HINTS) and HEARSAY.search(before):
         return "reported"
-    if any(map(before.__contains__, EXAMPLE_HINTS)) and EXAMPLE.search(before):
+    if holds(before, EXAMPLE_HINTS) and EXAMPLE.search(before):
         return "example"
     if _is_conditional(before, after, asked):
         return "supposed"
@@ -293,7 +321,7 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
         return "another subject"
     if " but " in after and UNABLE.match(after):
         return "denied"
-    if (any(map(after.__contains__, JOINING)) and COORDINATED.match(after)) or is_heading(place):
+    if (holds(after, JOINING) and COORDINATED.match(after)) or is_heading(place):
         return "listed"
     why = block(place, level)
     if why == "reported" and not is_reported(before, place.clause):
@@ -322,9 +350,9 @@ def _is_quoted(before: str, after: str) -> bool:
 
 
 def _is_conditional(before: str, after: str, asked: Question) -> bool:
-    if any(map(after.__contains__, CONDITION_NEXT)) and IF_AFTER.match(after):
+    if holds(after, CONDITION_NEXT) and IF_AFTER.match(after):
         return True
-    if any(map(before.__contains__, CONDITION_HINTS)) and IF.search(before) and IF_OWN.search(before) is None:
+    if holds(before, CONDITION_HINTS) and IF.search(before) and IF_OWN.search(before) is None:
         return True
     return asked.is_opinion and "when" in before and WHEN.search(before) is not None
 
@@ -362,19 +390,21 @@ def _is_part(part: str, asked: Question) -> bool:
     return part in UNSPECIFIC or any(part.startswith(stem) for stem in asked.stems)
 
 
-HEADING = re.compile(r"[ >]*(?:#{1,6} |\*\*|__|[-*+] \*\*)?[ *_]*(?:\d{1,2}[.)] ?|[-*+] )?[ *_]*(?:the |an? )?\W{0,4}")
-HEADINGS = re.compile(
+HEADING: Final = re.compile(
+    r"[ >]*(?:#{1,6} |\*\*|__|[-*+] \*\*)?[ *_]*(?:\d{1,2}[.)] ?|[-*+] )?[ *_]*(?:the |an? )?\W{0,4}"
+)
+HEADINGS: Final = re.compile(
     r"(?:^|\n)[ >]*(?:#{1,6} [^\n]{1,60}|\*\*[^\n*]{1,60}\*\*:?|(?:\*\*)?\d{1,2}[.)] [^\n]{1,60}) *(?=\n|$)"
 )
 """Lines of a list: headings, bold or numbered, each on a line of its own."""
-TERMS = re.compile(r"(?:^|\n)[ >]*(?:[-*+] |\d{1,2}[.)] )?\*\*[^*\n]{1,40}(?::\*\*|\*\* ?[:–—-])")
-_NO_ANSWER = (
+TERMS: Final = re.compile(r"(?:^|\n)[ >]*(?:[-*+] |\d{1,2}[.)] )?\*\*[^*\n]{1,40}(?::\*\*|\*\* ?[:–—-])")
+_NO_ANSWER: Final = (
     r"(?!(?:i|it|it's|you|we|they|he|she|this|that|that's|there|is|are|was|not|here|which|because|so|but|as|has|have|can|will"
     r"|would|in|on|with|for|if|to|by|based|who|where|while|since|thank|please|let|however|yes|no|nothing|always|only|then"
     r"|also|never|should|must|may|does|do|did)\b)"
 )
-_NEXT = rf"(?:the |an? |some )?{_NO_ANSWER}[a-z-]+(?: [a-z-]+)?"
-COORDINATED = re.compile(
+_NEXT: Final = rf"(?:the |an? |some )?{_NO_ANSWER}[a-z-]+(?: [a-z-]+)?"
+COORDINATED: Final = re.compile(
     rf"[\s\"'*)]{{0,4}}(?:(?:,| &|/) {_NEXT}){{0,4}},? (?:and|or|&) (?:maybe |perhaps )?{_NEXT}(?=[*]{{0,2}}[,.;!\n]|$)"
 )
 """Another answer joined to the mention: 'Italian and French.'"""

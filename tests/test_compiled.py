@@ -1,0 +1,50 @@
+"""The compiled rules, which a user may ask for, give the scores of the interpreted ones."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import astuple
+from pathlib import Path
+
+import pytest
+
+from perpend.ledger.manifest import code_version
+from tests.conftest import ROOT
+from tests.test_golden import cases, judge
+
+MISSING = [name for name in ("hatchling", "mypyc", "setuptools") if importlib.util.find_spec(name) is None]
+SCORES = """
+import json
+from dataclasses import astuple
+from perpend.ledger.manifest import code_version
+from perpend.text import discourse
+from tests.test_golden import cases, judge
+scores = [astuple(judge(case)) for _, case in cases()]
+print(json.dumps({"file": discourse.__file__, "code": dict(code_version()), "scores": scores}))
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.skipif(MISSING != [], reason=f"not installed: {', '.join(MISSING)}")
+def test_a_wheel_with_compiled_rules_gives_the_scores_of_the_interpreted_ones(tmp_path: Path) -> None:
+    environment = os.environ | {"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "1"}
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    installed = tmp_path / "installed"
+    zipfile.ZipFile(wheel).extractall(installed)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-c", SCORES], env=environment, check=True, capture_output=True, text=True)
+    compiled = json.loads(done.stdout)
+    assert not wheel.name.endswith("none-any.whl")
+    assert Path(compiled["file"]).suffix in {".so", ".pyd"}, "the rules of the wheel are not compiled"
+    assert compiled["code"] == code_version(), "the wheel holds another source"
+    for (name, case), score in zip(cases(), compiled["scores"], strict=True):
+        assert score == json.loads(json.dumps(astuple(judge(case)))), name
+    assert not list((ROOT / "src").rglob("*.so")), "the build left extensions in the source, which would be imported"
