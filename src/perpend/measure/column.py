@@ -11,7 +11,7 @@ import numpy as np
 from perpend.inert import one_line
 from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, FloatArray, IntArray, joined
-from perpend.measure.packed import Packed
+from perpend.measure.packed import Packed, taken
 from perpend.measure.population import Population
 from perpend.types import Estimate
 
@@ -157,7 +157,7 @@ class Column:
         if self.table.read_unfit is not None and lacks.equals(1.0).any():
             unfit = np.zeros(len(self.table.items), dtype=np.bool_)
             unfit[self.table.read_unfit(self.name)] = True
-            lacks = lacks.filled(unfit[self.table.codes["item"]], np.nan)
+            lacks = lacks.filled(taken(unfit, self.table.codes["item"]), np.nan)
         return replace(self, scores=lacks)
 
     def digest(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from perpend.errors import SpecError, did_you_mean
 from perpend.measure.keys import BoolArray, Codes, FloatArray, IntArray, joined, match
-from perpend.measure.packed import Packed
+from perpend.measure.packed import Packed, taken
 from perpend.types import Item
 
 _PART = 1 << 20
@@ -67,7 +67,7 @@ class PlanGrid:
     @cached_property
     def opinion(self) -> BoolArray:
         """The rows whose item has no target: no answer is right."""
-        return np.array([item.target is None for item in self.items], dtype=np.bool_)[self.codes["item"]]
+        return taken(np.array([item.target is None for item in self.items], dtype=np.bool_), self.codes["item"])
 
     def keys(self, axes: Sequence[str]) -> tuple[IntArray, list[int]]:
         """One number for each row that names its cell of the axes, and the sizes of the axes."""

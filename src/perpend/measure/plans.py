@@ -17,7 +17,7 @@ from perpend.ledger.raw import last_trial, plan_batches, trial_count
 from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
 from perpend.measure.keys import Codes
-from perpend.measure.packed import PackedItems, narrow
+from perpend.measure.packed import PackedItems, narrow, taken
 from perpend.types import Item
 
 RunPlan: TypeAlias = tuple["PlanCodes", dict[str, tuple[str, ...]], Sequence[Item]]
@@ -48,7 +48,7 @@ class PlanCodes(Mapping[str, Codes]):
         if key not in self._by_item:
             return self._below[key]
         if key not in self._worked_out:
-            self._worked_out[key] = self._by_item[key][self["item"]]
+            self._worked_out[key] = taken(self._by_item[key], self["item"])
         return self._worked_out[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -105,7 +105,7 @@ def plan_of(manifest: Manifest, store: Store) -> RunPlan:
     many = len(names["repeat"]) > 1
     codes["repeat"] = narrow(codes["repeat"], len(names["repeat"])) if many else same_for_all(len(codes["item"]))
     temperature, names["temperature"] = _coded([f"{s.temperature:g}" for s in samplings])
-    codes["temperature"] = temperature[codes["sampling"]]
+    codes["temperature"] = taken(temperature, codes["sampling"])
     by_item: dict[str, Codes] = {}
     for tag in sorted(tags.keys() - names.keys()):
         by_item[tag], names[tag] = _coded(tags[tag] + [""] * (len(ids) - len(tags[tag])))

@@ -23,7 +23,7 @@ from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
 from perpend.measure.column import Column
 from perpend.measure.keys import Codes, FloatArray, IntArray
-from perpend.measure.packed import Packed
+from perpend.measure.packed import Packed, return_what_is_freed
 from perpend.measure.plans import RunPlan, plan_of, pooled, refuse_shard
 from perpend.measure.scoring import judges_of, scored
 from perpend.measure.shown import html_table
@@ -36,6 +36,7 @@ from perpend.types import UNFIT, Item, Score, Scorer
 IMPORTED = "import"
 """The version of scores that an import brought along: a fact, which nothing here computes again."""
 _STEP = 500
+_MANY = 2_000_000
 _CELL = ("model", "temperature", "condition")
 UnfitItems: TypeAlias = dict[tuple[str, str], set[int]]
 """By run and scorer, the codes of the items that the scorer cannot judge, where that was seen."""
@@ -179,6 +180,8 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
     plans = [_plan(run) for run in runs]
     items = _catalogue(runs, [plan[2] for plan in plans])
     codes, names = pooled([run.name for run in runs], plans)
+    if len(codes["item"]) > _MANY:
+        return_what_is_freed()
     scorers = _shared_scorers(runs)
 
     seen_unfit: UnfitItems = {}

@@ -77,7 +77,7 @@ class Table(PlanGrid):
         """Every key as text, then every scorer's values, of some rows."""
         self.load(self.scorers)
         keys = {key: np.array(self.names[key], dtype=object)[codes[rows]] for key, codes in self.codes.items()}
-        return {**keys, **{name: self._columns[name][rows] for name in self.scorers}}
+        return {**keys, **{name: self.column(name).scores[rows] for name in self.scorers}}
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per trial: every key of the plan as text, every scorer's value, NaN where a trial has none."""
@@ -105,12 +105,14 @@ class Table(PlanGrid):
         return versions[-1]
 
     def load(self, names: Sequence[str]) -> None:
-        """Read several columns in one pass, so that a later `column` costs nothing."""
+        """Read several columns in one pass, so that a later `column` costs nothing; none where all would be too many."""
         wanted = [name for name in dict.fromkeys(map(self.full_name, names)) if name not in self._columns]
+        if len(wanted) > 1 and len(wanted) * len(self) > _KEPT:
+            return
         for name, values in self.read_values(wanted).items() if wanted else ():
             self._columns[name] = values if isinstance(values, Packed) else Packed.of(values)
-        most = max(len(names), _KEPT // max(len(self), 1))
-        for name in list(self._columns)[:-most] if most else ():  # read again when they are asked for: memory
+        most = max(1, _KEPT // max(len(self), 1))
+        for name in list(self._columns)[:-most]:  # read again when they are asked for: memory
             del self._columns[name]
 
     def column(self, name: str) -> Column:

@@ -193,18 +193,20 @@ def _by_item(y: npt.NDArray[np.bool_ | np.float64], item: Codes, keys: Codes, ce
     gate.same_length(outcome=y, items=item)
     n_items, n_cells = int(item.max()) + 1, len(cells)
     step = max(1, _COUNTED // n_cells, n_items // _BLOCKS)
-    parts = [_of_items(y, item, keys, cells, (first, min(first + step, n_items))) for first in range(0, n_items, step)]
-    most = np.min_scalar_type(max(int(n.max()) for *_, n in parts))
-    kinds = np.min_scalar_type(n_items), np.min_scalar_type(n_cells), most, most
-    columns = [
-        np.concatenate([own.astype(kind) for own in column])
-        for column, kind in zip(zip(*parts, strict=True), kinds, strict=True)
+    kinds = np.min_scalar_type(n_items), np.min_scalar_type(n_cells)
+    parts = [
+        _of_items(y, item, keys, cells, (first, min(first + step, n_items)), kinds) for first in range(0, n_items, step)
     ]
-    return ItemCells(n_items, *columns)
+    return ItemCells(n_items, *(np.concatenate([own[at] for own in parts]) for at in range(4)))
 
 
 def _of_items(
-    y: npt.NDArray[np.bool_ | np.float64], item: Codes, keys: Codes, cells: Codes, within: tuple[int, int]
+    y: npt.NDArray[np.bool_ | np.float64],
+    item: Codes,
+    keys: Codes,
+    cells: Codes,
+    within: tuple[int, int],
+    kinds: tuple[np.dtype[np.generic], np.dtype[np.generic]],
 ) -> tuple[Codes, Codes, Codes, Codes]:
     """Item, cell, successes and trials of the items from the first to before the last."""
     first, last = within
@@ -212,12 +214,9 @@ def _of_items(
     place = (item[rows].astype(np.int64) - first) * len(cells) + np.searchsorted(cells, keys[rows])
     used, inverse = np.unique(place, return_inverse=True)
     k, n = (np.bincount(own, minlength=len(used)) for own in (inverse[y[rows] != 0], inverse))
-    return (
-        (used // len(cells) + first).astype(np.int32),
-        (used % len(cells)).astype(np.int32),
-        k.astype(np.int32),
-        n.astype(np.int32),
-    )
+    own, cell = np.divmod(used, len(cells))
+    most = np.min_scalar_type(int(n.max()))
+    return (own + first).astype(kinds[0]), cell.astype(kinds[1]), k.astype(most), n.astype(most)
 
 
 def design(cells: Cells, terms: Sequence[str]) -> Design:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from perpend.errors import DataError
 from perpend.measure.keys import BoolArray, Codes, IntArray
-from perpend.measure.packed import Packed, narrow
+from perpend.measure.packed import Packed, narrow, taken
 from perpend.measure.study import Metric
 from perpend.stats import families
 from perpend.stats.cells import Cells, Column, collapse
@@ -317,8 +317,8 @@ def _cells(trials: Trials, rule: Rule, rows: BoolArray) -> Cells:
     conditions = (trials.conditions.control, *trials.conditions.pressures)
     codes = trials.table.codes
     columns = [
-        Column("variant", variants, _recoded(trials.variants, variants)[codes["model"][rows]]),
-        Column("condition", conditions, _recoded(trials.conditions.names, conditions)[codes["condition"][rows]]),
+        Column("variant", variants, taken(_recoded(trials.variants, variants), codes["model"][rows])),
+        Column("condition", conditions, taken(_recoded(trials.conditions.names, conditions), codes["condition"][rows])),
         Column("temperature", tuple(map(float, trials.temperatures)), codes["temperature"][rows]),
     ]
     return collapse(trials.errors(rule).equals(1.0)[rows], columns, items=trials.item[rows])
