@@ -181,6 +181,55 @@ def test_numbers_do_not_tell_how_many_threads_added_them_up(study: Path) -> None
     assert set(threads) == {1}
 
 
+def test_the_ways_of_large_runs_give_the_numbers_of_small_ones(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second process takes part of the numbers; columns that memory has no room for are read again."""
+    run = Run(study)
+    assert run.code.study is not None
+    expected = whole_metrics([run], run.code.study)
+    monkeypatch.setattr("perpend.report.derive._BESIDE", 0)
+    assert whole_metrics([Run(study)], run.code.study) == expected
+    monkeypatch.setattr("perpend.measure.processes.AS_COLUMNS_TWICE", 0)
+    monkeypatch.setattr("perpend.report.derive.AS_COLUMNS_TWICE", 0)
+    for name in ("perpend.measure.table._KEPT", "perpend.measure.run._MANY"):
+        monkeypatch.setattr(name, 1)
+    for name in ("perpend.measure.column._PART", "perpend.measure.grid._PART", "perpend.measure.packed._TAKEN"):
+        monkeypatch.setattr(name, 7)
+    for name in ("perpend.stats.cells._CHUNK", "perpend.stats.gate._CHUNK", "perpend.stats.sandwich._LINES"):
+        monkeypatch.setattr(name, 11)
+    monkeypatch.setattr("perpend.stats.regression._LINES", 11)
+    monkeypatch.setattr("perpend.stats.cells._COUNTED", 1)
+    again = Run(study)
+    assert whole_metrics([again], run.code.study) == expected
+    assert len(again.table._columns) == 1
+
+
+def test_an_audit_of_a_large_run_derives_when_the_others_are_done(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish([study], tmp_path, {}, figures=False)
+    folder = tmp_path / "study"
+    expected = audit([folder], Options(workers=2))[0]
+    monkeypatch.setattr("perpend.proof.audit.runner.AS_COLUMNS_TWICE", 0)
+    monkeypatch.setattr("perpend.proof.audit.answers._CHUNK", 40)
+    monkeypatch.setattr("perpend.proof.audit.answers.ALONE", 0)
+    monkeypatch.setattr("perpend.proof.audit.intent._PART", 30)
+    again = audit([folder], Options(workers=2))[0]
+    assert again.checks == expected.checks
+    assert not any(check.differ for check in again.checks)
+
+
+def test_the_items_that_a_scorer_cannot_judge_are_those_that_its_reasons_name(study: Path) -> None:
+    asked, table = Run(study).table, Run(study).table
+    named = 0
+    for name in table.scorers:
+        table.column(name)  # the letters say it
+        assert table.read_unfit is not None
+        assert asked.read_unfit is not None
+        assert table.read_unfit(name).tolist() == asked.read_unfit(name).tolist(), name
+        named += len(table.read_unfit(name))
+    assert named, "some score says so"
+
+
 def test_a_scorer_of_a_file_is_found_by_other_processes(study: Path, tmp_path: Path) -> None:
     (tmp_path / "length.py").write_text(SCORER, encoding="utf-8")
     run = Run(shutil.copytree(study, tmp_path / "study"))

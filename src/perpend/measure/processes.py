@@ -20,6 +20,8 @@ _Part = TypeVar("_Part")
 _Done = TypeVar("_Done")
 _AHEAD = 4
 """Parts per process that are under way at once: enough that none waits, few enough that memory stays flat."""
+AS_COLUMNS_TWICE = 3_000_000
+"""More trials than this are read as columns by one process at a time: two would hold half a gigabyte each."""
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 

@@ -105,7 +105,7 @@ class Table(PlanGrid):
         return versions[-1]
 
     def load(self, names: Sequence[str]) -> None:
-        """Read several columns in one pass, so that a later `column` costs nothing; none where all would be too many."""
+        """Read several columns in one pass, so that a later `column` costs nothing; none where they are too many."""
         wanted = [name for name in dict.fromkeys(map(self.full_name, names)) if name not in self._columns]
         if len(wanted) > 1 and len(wanted) * len(self) > _KEPT:
             return

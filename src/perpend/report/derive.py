@@ -18,7 +18,7 @@ from perpend.errors import SpecError, StoreError
 from perpend.inert import markdown
 from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.missing import NO_ANSWER, NO_ANSWER_DIFFERENCE, no_answer_metrics
-from perpend.measure.processes import one_more, outcome
+from perpend.measure.processes import AS_COLUMNS_TWICE, one_more, outcome
 from perpend.measure.repeated import repeat_metrics
 from perpend.measure.run import Run, table_of
 from perpend.measure.stopped import cautioned, stop_metrics
@@ -49,8 +49,8 @@ from perpend.stats.families import SIGNIFICANT
 from perpend.types import Estimate
 
 PAIRED = ("difference", "override", "rescue")
-_BESIDE, _TWICE_IN_MEMORY = 200_000, 3_000_000
-"""From how many trials on a second process takes part of the numbers, and up to how many: it reads the plan, too."""
+_BESIDE = 200_000
+"""From how many trials on a second process takes part of the numbers."""
 HOW_TO_READ = (
     "Each value comes with its 95% interval and its denominator; NA is undefined. Trials of one item count as one\n"
     "cluster where items repeat. Rows that end in @1 follow the rules of the seed studies, the others ours."
@@ -259,7 +259,7 @@ def _stated_and_own(runs: Sequence[Run], study: Study) -> list[Metric]:
     """The numbers that every run states, then the study's own; by two processes where the run is large."""
     table = table_of(runs) if len(runs) > 1 else runs[0].table
     is_alone = len(runs) > 1 or bool(runs[0].judges) or is_first() or parent_process() is not None
-    pool = None if is_alone or len(table) > _TWICE_IN_MEMORY else one_more(len(table), _BESIDE)
+    pool = None if is_alone or len(table) > AS_COLUMNS_TWICE else one_more(len(table), _BESIDE)
     with pool or nullcontext():
         there = None if pool is None else pool.submit(_stated_there, runs[0].directory)
         stated = [*stated_metrics(table)] if there is None else []

@@ -22,7 +22,7 @@ from perpend.errors import DiskError, PerpendError, StoreError
 from perpend.ledger.digest import content_digest
 from perpend.measure.labels import LABELS
 from perpend.measure.plans import refuse_shard
-from perpend.measure.processes import outcome, processes
+from perpend.measure.processes import AS_COLUMNS_TWICE, outcome, processes
 from perpend.measure.run import IMPORTED, Run
 from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
@@ -305,8 +305,9 @@ class _Ledger:
             # The first that the others do: it is wanted even where a later check cannot go on.
             content = pool.submit(content_digest, run.directory) if pool is not None else None
             later = _Deferred(run.directory, stored, seals, options, self.others)
-            derived = _Later(pool, partial(_derived, later), whole and self.place.format is None)
-            stated = _Later(pool, partial(_stated, later, imported=imported), whole)
+            at_once = pool if planned <= AS_COLUMNS_TWICE else None
+            derived = _Later(at_once, partial(_derived, later), whole and self.place.format is None)
+            stated = _Later(at_once, partial(_stated, later, imported=imported), whole)
             again = _Later(pool, partial(rewritten, run.directory, stored, self.verbatim), published and whole)
             with suppress(StoreError):  # what cannot be read is a difference of the checks below
                 self.content = content_digest(run.directory) if content is None else outcome(content)
@@ -314,7 +315,11 @@ class _Ledger:
             yield from compared
             gated = partial(recomputed_gates, run.directory, seals or {}, rendered)
             gates = _Later(pool, gated, published and self.sample is None)
-            for part in (again, gates, stated, derived):
+            for part in (again, gates):
+                yield from part.result()
+            if pool is not None and at_once is None:
+                pool.shutdown()  # what the others hold is needed here now
+            for part in (stated, derived):
                 yield from part.result()
             if not whole:
                 yield Check("metrics.json, report.md, tables", note="not recomputed: the plan has lost trials")
