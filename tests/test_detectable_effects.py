@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from perpend.measure.packed import Packed
+from perpend.measure.table import Table
 from perpend.stats.families import Adjustment, family
-from perpend.studies.conformity.contrasts import Contrast
+from perpend.studies.conformity.contrasts import Contrast, contrast
+from perpend.studies.conformity.trials import Trials
 from perpend.studies.verbs.compare import compare
 from perpend.studies.verbs.contrasts import detectable
 from tests.test_reports_checkpoint_compare import results
@@ -21,7 +24,9 @@ def asked_twice(rng: np.random.Generator, effect: float, discordance: float, *, 
     kind = np.repeat(kind, REPEATS) if agree else kind
     shared = (rng.random(len(kind)) < 0.5).astype(float)
     first, second = np.choose(kind, [1.0, 0.0, shared]), np.choose(kind, [0.0, 1.0, shared])
-    return Contrast(first, second, np.repeat(np.arange(ITEMS), REPEATS), 0)
+    items, n = np.repeat(np.arange(ITEMS), REPEATS), len(first)
+    trials = Trials(Table(("run",), {"item": np.tile(items, 2)}, {}, ()))
+    return contrast(trials, Packed.of(np.concatenate([first, second])), (np.arange(n), np.arange(n, 2 * n)))
 
 
 def power_at_the_stated_effect(rng: np.random.Generator, tests: int, method: Adjustment, *, agree: bool) -> float:

@@ -14,8 +14,8 @@ Verdict: TypeAlias = tuple[float | None, str | None, str, str | None]
 ScoredPart: TypeAlias = tuple[Sequence[tuple[int, int]], Sequence[Sequence[Verdict]]]
 """Some trials, each with the place of its verdicts; and verdicts, one of each scorer. Many trials may share a place."""
 
-_PART = 16_000
-_CACHE = 64_000
+_PART, _LARGER = 2000, 16_000
+CACHE = 64_000
 """KiB of pages: scores are written at many places of their table, and each place is come back to."""
 # SQLite itself puts verdicts and trials together: as rows of Python they would take twice as long.
 _PLACED = "CREATE TEMP TABLE placed(trial INTEGER PRIMARY KEY, place INTEGER NOT NULL)"
@@ -51,11 +51,9 @@ def replace_scores(db: Connection, scorers: Sequence[Scorer], parts: Iterable[Sc
         db.execute("INSERT OR IGNORE INTO scorer(name, version) VALUES(?, ?)", named)
         keys.append(db.execute("SELECT scorer FROM scorer WHERE name = ? AND version = ?", named).fetchone()[0])
         db.execute("DELETE FROM score WHERE scorer = ?", (keys[-1],))
-    before = db.execute("PRAGMA cache_size").fetchone()[0]
-    db.execute(f"PRAGMA cache_size = -{_CACHE}")
     db.execute(_PLACED)
     db.execute(_VERDICTS)
-    for placed, verdicts in _larger(parts):
+    for placed, verdicts in parts:
         db.executemany("INSERT INTO placed VALUES(?, ?)", placed)
         for at, key in enumerate(keys):
             rows = ((key, place, *own[at]) for place, own in enumerate(verdicts))
@@ -65,17 +63,16 @@ def replace_scores(db: Connection, scorers: Sequence[Scorer], parts: Iterable[Sc
         db.execute("DELETE FROM verdict")
     db.execute("DROP TABLE placed")
     db.execute("DROP TABLE verdict")
-    db.execute(f"PRAGMA cache_size = {before}")
 
 
-def _larger(parts: Iterable[ScoredPart]) -> Iterator[ScoredPart]:
+def larger(parts: Iterable[ScoredPart]) -> Iterator[ScoredPart]:
     """Parts put together: the more trials are written at once, the more of them share a page of the table."""
     placed: list[tuple[int, int]] = []
     verdicts: list[Sequence[Verdict]] = []
     for more, others in parts:
         placed += [(trial, len(verdicts) + place) for trial, place in more]
         verdicts += others
-        if len(placed) >= _PART:
+        if len(placed) >= _LARGER:
             yield placed, verdicts
             placed, verdicts = [], []
     if placed:

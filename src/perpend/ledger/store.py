@@ -36,7 +36,7 @@ from perpend.ledger.plan import (
 )
 from perpend.ledger.planned import PlannedTrial, insert_plan
 from perpend.ledger.schema import check_schema, create_schema
-from perpend.ledger.scores import ScoredPart, replace_scores, scored_parts
+from perpend.ledger.scores import ScoredPart, larger, replace_scores, scored_parts
 from perpend.ledger.shards import Shard
 from perpend.types import Item, Response, Sampling, Score, Scorer, Spent
 
@@ -325,12 +325,16 @@ class Store:
         """Replace all scores of these scorer versions. A row is a trial and its scores, in the scorers' order."""
         self.write_scored(scorers, scored_parts(rows))
 
-    def write_scored(self, scorers: Sequence[Scorer], parts: Iterable[ScoredPart]) -> None:
-        """The same in parts, where the same verdicts are given once for many trials."""
+    def write_scored(self, scorers: Sequence[Scorer], parts: Iterable[ScoredPart], *, cache: int | None = None) -> None:
+        """The same in parts, where the same verdicts are given once for many trials; with `cache` KiB of pages."""
         with translated(self.path):
             self._db.execute("PRAGMA temp_store = MEMORY")  # not within a transaction, and answers stay off other disks
+            before = self._db.execute("PRAGMA cache_size").fetchone()[0]
+            self._db.execute(f"PRAGMA cache_size = {before if cache is None else -cache}")
         with self.transaction() as db:
-            replace_scores(db, scorers, parts)
+            replace_scores(db, scorers, parts if cache is None else larger(parts))
+        with translated(self.path):
+            self._db.execute(f"PRAGMA cache_size = {before}")
 
     def scores(self, trials: Sequence[int]) -> dict[int, dict[str, Score]]:
         """The stored scores of some trials, by 'name@version'."""

@@ -72,7 +72,8 @@ class Column:
             return self.at(self.table.mask(wanted))
         rows = self.selected
         for key, value in wanted.items():
-            rows = rows[self.table.codes[key][rows] == self.table.code(key, value)]
+            code = self.table.code(key, value)
+            rows = rows[self.table.codes[key][rows] == code]
         return replace(self, selected=rows)
 
     def by(self, key: str) -> dict[str, Column]:
@@ -154,9 +155,10 @@ class Column:
     def without_verdict(self) -> Column:
         """1 where a trial has no value, 0 where it has one; no value where the scorer cannot judge the item at all."""
         lacks = self.scores.mapped(lambda values: np.isnan(values).astype(np.float64))
-        if self.table.read_unfit is not None and lacks.equals(1.0).any():
+        items = self.table.unfit(self.name) if lacks.equals(1.0).any() else None
+        if items is not None:
             unfit = np.zeros(len(self.table.items), dtype=np.bool_)
-            unfit[self.table.read_unfit(self.name)] = True
+            unfit[items] = True
             lacks = lacks.filled(taken(unfit, self.table.codes["item"]), np.nan)
         return replace(self, scores=lacks)
 

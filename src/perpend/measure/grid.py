@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -29,8 +29,6 @@ class PlanGrid:
     names: Mapping[str, tuple[str, ...]]
     items: Sequence[Item]
     """The items, by their code."""
-    read_unfit: Callable[[str], IntArray] | None = field(default=None, repr=False)
-    """The codes of the items that a scorer cannot judge, whatever is answered: `correct` without a target."""
 
     def __len__(self) -> int:
         return len(self.codes["item"])
@@ -45,7 +43,8 @@ class PlanGrid:
         """The rows where every key has the wanted value. An unknown key or value is an error with the near ones."""
         mask = np.ones(len(self), dtype=np.bool_)
         for key, value in wanted.items():
-            mask &= self.codes[key] == self.code(key, value)
+            code = self.code(key, value)
+            mask &= self.codes[key] == code
         return mask
 
     def code(self, key: str, value: str | float) -> int:
@@ -55,6 +54,10 @@ class PlanGrid:
         if text not in names:
             raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, names)}")
         return names.index(text)
+
+    def unfit(self, scorer: str) -> IntArray | None:  # noqa: ARG002  a plan by itself knows of none
+        """The codes of the items that a scorer cannot judge, whatever is answered; None where that is not known."""
+        return None
 
     def name(self, key: str, row: int) -> str:
         """The value of a key in one row."""

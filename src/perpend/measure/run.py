@@ -19,6 +19,7 @@ from perpend.inert import one_line
 from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.ledger.raw import blank_batches, score_bounds, value_blocks
+from perpend.ledger.scores import CACHE
 from perpend.ledger.store import Store
 from perpend.ledger.unfit import unfit_items
 from perpend.measure.column import Column
@@ -112,7 +113,7 @@ class Run:
         judges = judges_of(self.directory, scorers, names, given=self._code is not None, trust_code=self._trust_code)
         with exclusive(self.directory), Store.open(self.directory / "run.db", write=True) as store:
             refuse_shard(store)
-            store.write_scored(scorers, scored(store, scorers, judges, workers))
+            store.write_scored(scorers, scored(store, scorers, judges, workers), cache=CACHE)
         self.__dict__.pop("table", None)
         return scorers
 
@@ -226,7 +227,7 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
         return np.unique(codes["item"][np.concatenate(parts)])
 
     named = tuple(run.name for run in runs)
-    return Table(named, codes, names, items, unfit, scorers, values, answers, judgements, replies)
+    return Table(named, codes, names, items, scorers, values, answers, judgements, replies, unfit)
 
 
 def _check(runs: Sequence[Run]) -> None:

@@ -20,7 +20,7 @@ from perpend.errors import SpecError, did_you_mean
 from perpend.inert import one_line
 from perpend.measure.column import Column, columns_digest, parts_where
 from perpend.measure.grid import PlanGrid
-from perpend.measure.keys import BoolArray, FloatArray
+from perpend.measure.keys import BoolArray, FloatArray, IntArray
 from perpend.measure.packed import Packed
 from perpend.measure.shown import html_columns, pandas_frame, polars_frame
 from perpend.types import Response, Score
@@ -66,6 +66,8 @@ class Table(PlanGrid):
     read_answers: Callable[[], Answers] | None = field(default=None, repr=False)
     read_judgements: Callable[[Sequence[str]], Iterator[Judgement]] | None = field(default=None, repr=False)
     read_replies: Callable[[], Iterator[Reply]] | None = field(default=None, repr=False)
+    read_unfit: Callable[[str], IntArray] | None = field(default=None, repr=False)
+    """The codes of the items that a scorer cannot judge, whatever is answered: `correct` without a target."""
     _columns: dict[str, Packed] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -90,6 +92,10 @@ class Table(PlanGrid):
     def _repr_html_(self) -> str:
         more = f"; the first {_SHOWN} are shown" if len(self) > _SHOWN else ""
         return html_columns(self._columns_of(slice(_SHOWN)), f"{', '.join(self.runs)}: {len(self)} trials{more}")
+
+    def unfit(self, scorer: str) -> IntArray | None:
+        """The codes of the items that a scorer cannot judge, whatever is answered; None where that is not known."""
+        return None if self.read_unfit is None else self.read_unfit(scorer)
 
     def has(self, name: str) -> bool:
         """Whether there are scores of 'correct' or 'correct@1'."""
