@@ -168,13 +168,8 @@ def collapse(outcome: npt.ArrayLike, columns: Sequence[Column], *, items: Ids | 
         k, n = np.bincount(inverse, y).astype(np.float64), np.bincount(inverse).astype(np.float64)
     place = np.unravel_index(used.astype(np.int64), sizes) if sizes else ()
     codes = np.stack(place, axis=1).astype(np.int64) if sizes else np.zeros((len(used), 0), dtype=np.int64)
-    by_item = None if items is None else _by_item(y, _narrow_ids(items), keys, used)
+    by_item = None if items is None else _by_item(y, gate.narrow_codes("items", items), keys, used)
     return Cells(tuple(c.name for c in columns), tuple(c.levels for c in columns), codes, k, n, by_item)
-
-
-def _narrow_ids(items: Ids) -> Codes:
-    codes = gate.codes("items", items)
-    return codes.astype(np.min_scalar_type(int(codes.max())))
 
 
 def _check(column: Column, rows: int) -> None:

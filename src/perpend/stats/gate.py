@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ _ABOVE_ONE = float(np.nextafter(1.0, 2.0))
 _BELOW_ZERO = -float(np.finfo(np.float64).eps)
 
 _CHUNK = 1 << 18
+_Kind = TypeVar("_Kind", bound=np.integer)
 
 
 def _column(name: str, given: npt.ArrayLike, dimensions: int = 1) -> FloatArray:
@@ -172,20 +173,44 @@ def _rows(name: str, ids: Ids) -> list[Hashable]:
     return rows
 
 
+def narrow_codes(name: str, ids: Ids) -> npt.NDArray[np.integer]:
+    """The same in as few bytes as they need."""
+    is_plain = isinstance(ids, np.ndarray) and not isinstance(ids, np.ma.MaskedArray) and ids.ndim == 1 and ids.size
+    rank = _ranks(ids) if is_plain and isinstance(ids, np.ndarray) else None
+    if rank is not None and isinstance(ids, np.ndarray):
+        return _ranked(rank, ids, np.min_scalar_type(len(rank)))
+    wide = codes(name, ids)
+    return wide.astype(np.min_scalar_type(int(wide.max())))
+
+
+def _ranks(ids: npt.NDArray[np.generic]) -> IntArray | None:
+    """For each number that may be an id its place in the order of first appearance; None where that needs a sort."""
+    if ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= 4 * len(ids):
+        return None
+    where = np.full(int(ids.max()) + 1, len(ids))
+    for start in reversed(range(0, len(ids), _CHUNK)):  # the last that is written is the first row
+        part = ids[start : start + _CHUNK]
+        where[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)
+    rank = np.empty(len(where), dtype=np.int64)
+    rank[np.argsort(where, kind="stable")] = np.arange(len(where))
+    return rank
+
+
+def _ranked(rank: IntArray, ids: npt.NDArray[np.generic], kind: np.dtype[_Kind]) -> npt.NDArray[_Kind]:
+    ranked = np.empty(len(ids), dtype=kind)
+    for start in range(0, len(ids), _CHUNK):  # NumPy widens what it takes by: memory
+        ranked[start : start + _CHUNK] = rank[ids[start : start + _CHUNK]]
+    return ranked
+
+
 def _codes_of_numbers(name: str, ids: npt.NDArray[np.generic]) -> IntArray:
     if ids.ndim != 1 or ids.size == 0:
         raise DataError(f"{name}: has shape {ids.shape}; give one id per row, and at least one row")
     if ids.dtype.kind == "f":
         _refuse(name, ids.astype(np.float64), ~np.isfinite(ids.astype(np.float64)), "an id is not nan or infinity")
-    if ids.dtype.kind in "iu" and ids.min() >= 0 and ids.max() < 4 * len(ids):  # no need to sort
-        where = np.full(int(ids.max()) + 1, len(ids))
-        where[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)  # the last that is written is the first row
-        rank = np.empty(len(where), dtype=np.int64)
-        rank[np.argsort(where, kind="stable")] = np.arange(len(where))
-        codes = np.empty(len(ids), dtype=np.int64)
-        for start in range(0, len(ids), _CHUNK):  # NumPy widens what it takes by: memory
-            codes[start : start + _CHUNK] = rank[ids[start : start + _CHUNK]]
-        return codes
+    rank = _ranks(ids)
+    if rank is not None:
+        return _ranked(rank, ids, np.dtype(np.int64))
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

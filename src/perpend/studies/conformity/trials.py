@@ -80,7 +80,7 @@ class Trials:
     """
 
     table: Table
-    _pairs: dict[tuple[str, bool], list[RowPairs]] = field(default_factory=dict, repr=False, compare=False)
+    _pairs: dict[tuple[str, bool, int], RowPairs] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -157,14 +157,12 @@ class Trials:
 
         Matched once; what fewer rows have is those of these pairs that have both of their rows among them.
         """
-        if (condition, opinion) not in self._pairs:
-            kind = np.equal(self.opinion, opinion)
-            pairs = self.partners(kind & self.under(self.conditions.control), kind & self.under(condition))
-            # They come ordered by variant.
-            ends = np.searchsorted(self.table.codes["model"][pairs[0]], np.arange(1, len(self.variants)))
-            first, second = (np.split(narrow(own, len(self)), ends) for own in pairs)
-            self._pairs[condition, opinion] = list(zip(first, second, strict=True))
-        return self._pairs[condition, opinion][variant]
+        key = condition, opinion, variant
+        if key not in self._pairs:
+            own = np.equal(self.opinion, opinion) & self.of(self.variants[variant])
+            first, second = self.partners(own & self.under(self.conditions.control), own & self.under(condition))
+            self._pairs[key] = narrow(first, len(self)), narrow(second, len(self))
+        return self._pairs[key]
 
     def digest(self, names: Sequence[str], *, opinion: bool | None = None) -> str:
         """The digest of some columns over factual items, opinion items, or (None) all."""
