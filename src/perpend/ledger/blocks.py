@@ -34,7 +34,7 @@ def item_blocks(store: Store, total: int, size: int) -> Iterator[Ranges]:
 
 
 def blocks(total: int, items: int, each: int, size: int) -> Iterator[Ranges]:
-    """The parts of a plan of so many items with `each` trials in a row, listed as often as `total` says."""
+    """The parts of a plan that lists `items` items, each with `each` trials in a row, as often as `total` says."""
     listed = items * each
     if total < 1:
         return

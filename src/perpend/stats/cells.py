@@ -24,7 +24,7 @@ Codes: TypeAlias = npt.NDArray[np.integer]
 _CHUNK = 1 << 16
 # Beyond this many possible keys for the rows at hand, sorting the keys beats counting into a mostly empty table.
 _SPARSE = 8
-# Items times cells that are counted at once, unless that would be more than so many blocks of items.
+# Items times cells that are counted at once; and the most blocks of items, whatever their size.
 _COUNTED, _BLOCKS = 1 << 20, 16
 
 
