@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import perpend as pp
+from perpend.ask.conditions import control, first_request
 from perpend.canon import dumps
 from perpend.errors import PerpendError, SpecError, StoreError
 from perpend.ledger.digest import content_digest
@@ -37,6 +39,7 @@ from perpend.measure.table import Table
 from perpend.proof.archive import RESPONSE as RESPONSE_KEYS
 from perpend.proof.archive import _response_line
 from perpend.proof.audit import Options, audit
+from perpend.proof.audit.answers import Questions, _first_digest
 from perpend.proof.audit.checks import Check
 from perpend.proof.audit.scores import ScoredAgain
 from perpend.proof.lines import read_lines, read_scores, read_trials, write_lines
@@ -124,6 +127,16 @@ def test_somebody_elses_scorer_sees_every_answer(study: Path) -> None:
     verdicts = judge([Scorer("slow", "1", slow)], (bodies, answers))
     assert len(seen) == len(placed) == len(verdicts) == 2 * len(rows)
     assert [own[0][0] for own in verdicts[len(rows) :]] == [7.0] * len(rows)
+
+
+def test_an_audit_does_not_take_a_question_for_that_of_another_item_of_its_id() -> None:
+    condition = control()
+    known: Questions = {}
+    asked = SimpleNamespace(choices_scored=False)
+    for prompt in ("Which?", "What?", "Which?"):
+        trial = Trial(1, Item("one", prompt), condition.name, "model", Sampling(), 0)
+        digest = _first_digest(trial, condition, asked, known)  # type: ignore[arg-type]
+        assert digest == first_request(trial, condition, choices_scored=False).digest, prompt
 
 
 def test_an_audit_does_not_take_an_item_for_another_one_of_its_id(study: Path) -> None:

@@ -153,6 +153,9 @@ def test_scores_of_one_version_are_replaced_and_others_stay(store: Store) -> Non
     one, two = (Scorer("s", version, lambda i, r: Score(1.0, None, "x")) for version in "12")
     store.write_scores([one, two], [(1, [Score(1.0, "Lima", "said", (0, 4)), Score(0.0, None, "no")])])
     store.write_scores([one], [(2, [Score(None, None, "not scorable")])])
+    for scores in ([], [Score(1.0, None, "x"), Score(1.0, None, "x")]):  # one of each scorer, no more and no less
+        with pytest.raises(ValueError, match="zip"):
+            store.write_scores([one], [(2, scores)])
     found = store.scores([1, 2])
     assert found == {1: {"s@2": Score(0.0, None, "no")}, 2: {"s@1": Score(None, None, "not scorable")}}
 

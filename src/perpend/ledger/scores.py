@@ -55,8 +55,8 @@ def replace_scores(db: Connection, scorers: Sequence[Scorer], parts: Iterable[Sc
     db.execute(_VERDICTS)
     for placed, verdicts in parts:
         db.executemany("INSERT INTO placed VALUES(?, ?)", placed)
-        for at, key in enumerate(keys):
-            rows = ((key, place, *own[at]) for place, own in enumerate(verdicts))
+        for key, own in zip(keys, zip(*verdicts, strict=True), strict=True):
+            rows = ((key, place, *verdict) for place, verdict in enumerate(own))
             db.executemany("INSERT INTO verdict VALUES(?, ?, ?, ?, ?, ?)", rows)
             db.execute(_JOINED, (key,))
         db.execute("DELETE FROM placed")

@@ -174,10 +174,8 @@ def _rows(name: str, ids: Ids) -> list[Hashable]:
 
 
 def narrow_codes(name: str, ids: Ids) -> npt.NDArray[np.integer]:
-    """The same in as few bytes as they need."""
-    is_plain = isinstance(ids, np.ndarray) and not isinstance(ids, np.ma.MaskedArray) and ids.ndim == 1 and ids.size
-    rank = _ranks(ids) if is_plain and isinstance(ids, np.ndarray) else None
-    if rank is not None and isinstance(ids, np.ndarray):
+    """`codes` in as few bytes as they need."""
+    if type(ids) is np.ndarray and ids.ndim == 1 and ids.size and (rank := _ranks(ids)) is not None:
         return _ranked(rank, ids, np.min_scalar_type(len(rank)))
     wide = codes(name, ids)
     return wide.astype(np.min_scalar_type(int(wide.max())))
