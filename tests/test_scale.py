@@ -10,7 +10,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -31,6 +32,8 @@ from perpend.ledger.plan import Trial
 from perpend.ledger.raw import answer_parts
 from perpend.ledger.scores import verdict_row
 from perpend.ledger.snapshot import snapshot
+from perpend.measure.packed import Packed, narrow
+from perpend.measure.plans import same_for_all
 from perpend.measure.processes import in_order, processes
 from perpend.measure.run import Run
 from perpend.measure.scoring import judge, to_judge
@@ -48,6 +51,8 @@ from perpend.proof.restoring import restore
 from perpend.report.derive import PlainStudy, whole_metrics
 from perpend.report.export import to_polars
 from perpend.report.partitions import export_parts
+from perpend.studies.conformity.metrics import study_metrics
+from perpend.studies.conformity.trials import JUDGED, UNFINISHED
 from perpend.types import Item, Response, Sampling, Score, Scorer, Usage
 
 SCORER = """
@@ -207,9 +212,9 @@ def test_the_ways_of_large_runs_give_the_numbers_of_small_ones(study: Path, monk
         monkeypatch.setattr(name, 1)
     for name in ("perpend.measure.column._PART", "perpend.measure.grid._PART", "perpend.measure.packed._TAKEN"):
         monkeypatch.setattr(name, 7)
-    for name in ("perpend.stats.cells._CHUNK", "perpend.stats.gate._CHUNK", "perpend.stats.sandwich._LINES"):
+    for name in ("perpend.stats.cells._CHUNK", "perpend.stats.grouping._CHUNK", "perpend.stats.sandwich._LINES"):
         monkeypatch.setattr(name, 11)
-    monkeypatch.setattr("perpend.stats.regression._LINES", 11)
+    monkeypatch.setattr("perpend.stats.sums.PART", 128)
     monkeypatch.setattr("perpend.stats.cells._COUNTED", 1)
     again = Run(study)
     assert whole_metrics([again], run.code.study) == expected
@@ -489,3 +494,56 @@ def test_the_content_digest_is_stated_though_a_score_cannot_be_read(study: Path,
         (outcome,) = audit([tmp_path / study.name], Options(workers=workers))
         assert not outcome.ok
         assert outcome.content == content_digest(study)
+
+
+def test_the_numbers_of_a_study_take_few_bytes_per_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the slope between two sizes, so that what does not grow is not counted."""
+    for name in ("perpend.measure.column._PART", "perpend.measure.grid._PART", "perpend.measure.packed._TAKEN"):
+        monkeypatch.setattr(name, 1 << 12)
+    for name in ("perpend.stats.cells._CHUNK", "perpend.stats.grouping._CHUNK", "perpend.stats.sandwich._LINES"):
+        monkeypatch.setattr(name, 1 << 12)
+    monkeypatch.setattr("perpend.stats.sums.PART", 1 << 12)
+    monkeypatch.setattr("perpend.stats.cells._COUNTED", 1 << 13)
+    peaks = {}
+    for count in (300, 900):
+        table = sweep_table(count)
+        monkeypatch.setattr("perpend.measure.table._KEPT", 6 * len(table))
+        tracemalloc.start()
+        stated = sum(1 for _ in study_metrics(table))
+        peaks[len(table)] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert stated > 1000
+    (few, least), (many, most) = peaks.items()
+    assert (most - least) / (many - few) < 26.0
+
+
+def sweep_table(count: int) -> Table:
+    """So many items under four conditions by six models at six temperatures, in the order of a plan."""
+    conditions = ("control", "control_retest", "asch_history_5", "authoritative_bias")
+    models, temperatures = tuple("abcdef"), tuple(f"{t / 5:g}" for t in range(6))
+    shape = (len(models), len(temperatures), count, len(conditions))
+    model, sampling, item, condition = (narrow(own.ravel(), own.max() + 1) for own in np.indices(shape))
+    codes = {"item": item, "condition": condition, "model": model, "sampling": sampling, "temperature": sampling}
+    codes |= {"repeat": same_for_all(len(item)), "run": same_for_all(len(item))}
+    items = [Item(str(n), f"Question {n}?", target="yes" if n % 10 else None, decoy="no") for n in range(count)]
+    names = {
+        "item": tuple(one.id for one in items),
+        "condition": conditions,
+        "model": models,
+        "sampling": temperatures,
+        "temperature": temperatures,
+        "repeat": ("0",),
+        "run": ("sweep",),
+    }
+    scorers = (*(f"{name}@{rule}" for rule in ("1", "3") for name in JUDGED), UNFINISHED)
+    opinion = np.array([one.target is None for one in items])[item]
+
+    def values(wanted: Sequence[str]) -> dict[str, Packed]:
+        columns = {}
+        for name in wanted:
+            column = (np.random.default_rng(scorers.index(name)).random(len(item)) < 0.3).astype(np.float64)
+            column[opinion & name.startswith("correct")] = np.nan
+            columns[name] = Packed.of(column)
+        return columns
+
+    return Table(("sweep",), codes, names, items, scorers, values)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perpend.errors import DataError
-from perpend.stats import gate
+from perpend.stats import gate, grouping
 
 
 def test_an_error_names_the_argument_the_row_and_the_value() -> None:
@@ -86,17 +86,17 @@ def test_lengths_that_differ_are_named() -> None:
     "ids", [["b", "a", "b"], np.array(["b", "a", "b"]), np.array([7, 3, 7]), [("x", 1), ("x", 2), ("x", 1)]]
 )
 def test_codes_count_up_in_order_of_first_appearance(ids: list[str]) -> None:
-    assert gate.codes("item", ids).tolist() == [0, 1, 0]
+    assert grouping.codes("item", ids).tolist() == [0, 1, 0]
 
 
 def test_the_number_one_and_the_text_one_are_two_ids() -> None:
-    assert gate.codes("item", [1, "1", True, 1]).tolist() == [0, 1, 2, 0]
+    assert grouping.codes("item", [1, "1", True, 1]).tolist() == [0, 1, 2, 0]
 
 
 @pytest.mark.parametrize("ids", [["a", None], [1.0, math.nan], np.array([1.0, math.nan]), [], "item", [[1], [2]]])
 def test_what_cannot_be_an_id_is_an_error(ids: object) -> None:
     with pytest.raises(DataError, match="item"):
-        gate.codes("item", ids)
+        grouping.codes("item", ids)
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, "3", None])

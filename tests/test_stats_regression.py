@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from perpend.errors import DataError
-from perpend.stats import cells as penalised
+from perpend.stats import firth as penalised
 from perpend.stats.cells import Cells, Column, collapse, design, factor, number
+from perpend.stats.gate import BoolArray
 from perpend.stats.glmm import conditional_odds_ratio, gee_odds_ratio, random_intercept
 from perpend.stats.regression import (
     clustered_test,
@@ -78,6 +79,40 @@ def test_many_distinct_values_collapse_by_sorting() -> None:
     cells = collapse(rng.integers(0, 2, 300), [number("a", a), number("b", b)])
     assert len(cells.n) == 300
     assert sorted(cells.codes[:, 0].tolist()) == list(range(300))
+
+
+@pytest.mark.parametrize("levels", [2, 200])
+def test_rows_that_are_left_out_might_as_well_not_be_there(levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    n = 3000
+    chosen, y = rng.random(n) < 0.3, rng.random(n) < 0.4
+    codes = [rng.integers(0, levels, n) for _ in range(3)]
+    items = rng.integers(0, 40, n)
+    names = tuple(map(str, range(levels)))
+
+    def collapsed(of: slice | BoolArray, rows: BoolArray | None = None) -> Cells:
+        columns = [Column(name, names, own[of]) for name, own in zip("abc", codes, strict=True)]
+        return collapse(y[of], columns, items=items[of], rows=rows)
+
+    apart, within = collapsed(chosen), collapsed(slice(None), chosen)
+    assert apart.items is not None
+    assert within.items is not None
+    for name in ("names", "levels", "codes", "k", "n"):
+        assert np.array_equal(getattr(apart, name), getattr(within, name)), name
+    for name in ("starts", "cell", "k", "n"):
+        assert np.array_equal(getattr(apart.items, name), getattr(within.items, name)), name
+    assert apart.items.item.tolist() == sorted(apart.items.item)
+    assert apart.items.n.sum() == chosen.sum()
+    assert apart.items.k.sum() == (y & chosen).sum()
+
+
+def test_a_code_outside_its_levels_is_refused_only_where_its_row_counts() -> None:
+    column = Column("g", ("a",), np.array([0, 0, 1]))
+    assert collapse([1, 0, 1], [column], rows=np.array([True, True, False])).rows == 2
+    with pytest.raises(DataError, match="code 1 is outside"):
+        collapse([1, 0, 1], [column], rows=np.array([True, False, True]))
+    with pytest.raises(DataError, match="none is chosen"):
+        collapse([1, 0, 1], [column], rows=np.zeros(3, dtype=np.bool_))
 
 
 @pytest.mark.parametrize(

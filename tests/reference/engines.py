@@ -45,11 +45,9 @@ def scores(model: Model, items: Sequence[Item]) -> list[tuple[ChoiceLogprob, ...
     return [found[key].choice_logprobs or () for key in range(len(items))]
 
 
-def compare(items: Sequence[Item], weights: Path) -> Agreement:
-    one = scores(local(str(weights), endpoint="completions"), items)
-    other = scores(hf(str(weights), endpoint="completions", device="cpu"), items)
+def compare(items: Sequence[Item], one: Model, other: Model) -> Agreement:
     same, largest = 0, 0.0
-    for mine, theirs in zip(one, other, strict=True):
+    for mine, theirs in zip(scores(one, items), scores(other, items), strict=True):
         means = [[(score.total or 0.0) / score.tokens for score in side] for side in (mine, theirs)]
         assert [score.tokens for score in mine] == [score.tokens for score in theirs]
         same += means[0].index(max(means[0])) == means[1].index(max(means[1]))
@@ -65,7 +63,9 @@ def main() -> None:
     if arguments.items:
         items = items[:: max(1, len(items) // arguments.items)][: arguments.items]
     with tempfile.TemporaryDirectory() as folder:
-        found = compare(items, make_variants("smollm2", Path(folder), ["f16"])["f16"])
+        made = str(make_variants("smollm2", Path(folder), ["f16"])["f16"])
+        both = (local(made, endpoint="completions"), hf(made, endpoint="completions", device="cpu"))
+        found = compare(items, *both)
     print(json.dumps({"probes": found.n, "same_argmax": found.same, "largest_difference_per_token": found.largest}))
 
 

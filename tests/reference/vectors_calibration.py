@@ -12,8 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import bins, calibration, cells, glmm, recalibrate, regression, selective
-from perpend.stats import cells as firth
+from perpend.stats import bins, calibration, cells, firth, glmm, recalibrate, regression, selective
 from perpend.types import Estimate
 
 Inputs: TypeAlias = Mapping[str, object]

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from perpend.stats import binary, classification, families, gate, pairs, proportions
+from perpend.stats import binary, classification, families, gate, grouping, pairs, proportions
 from perpend.stats import families as power
 from perpend.stats import pairs as paired_tests
 from perpend.types import Estimate
@@ -64,7 +64,7 @@ def _binary_metrics(inputs: Inputs) -> Row:
 def _mean_se(inputs: Inputs) -> Row:
     column = gate.values("values", inputs["values"])
     clusters = inputs.get("cluster", inputs.get("clusters"))
-    codes = None if clusters is None else gate.codes("cluster", clusters)
+    codes = None if clusters is None else grouping.codes("cluster", clusters)
     if codes is not None:
         gate.same_length(values=column, cluster=codes)
     spread = proportions.clustering(column, codes)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 _SHOWN = 10
-_KEPT = 64_000_000
-"""How many scores stay in memory, as whole columns: at ten million trials six, of fewer all."""
+_KEPT = 40_000_000
+"""How many scores stay in memory, as whole columns: at ten million trials four, as one rule has; of fewer all."""
 
 Judgement: TypeAlias = tuple[int, Response, Mapping[str, Score]]
 """A row that was asked, its answer, and its whole scores by 'name@version'."""

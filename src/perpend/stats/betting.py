@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate
+from perpend.stats import gate, grouping
 from perpend.stats.clusters import normal_quantile, totals
 from perpend.stats.gate import FloatArray, Ids
 from perpend.types import Estimate, Number
@@ -45,7 +45,7 @@ def item_means(values: npt.ArrayLike, items: Ids | None, low: float, high: float
         )
     if items is None:
         return column, np.arange(1.0, len(column) + 1.0)
-    codes = gate.codes("items", items)
+    codes = grouping.codes("items", items)
     gate.same_length(values=column, items=codes)
     sizes = np.bincount(codes).astype(np.float64)
     return totals(codes, column) / sizes, np.cumsum(sizes)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import dependent, gate, measured, proportions, resample
+from perpend.stats import dependent, gate, grouping, measured, proportions, resample
 from perpend.stats.bins import (
     EDGE_WIDTH,
     BinSums,
@@ -222,7 +222,7 @@ def ece_by_choices(
     c, y = rows_of(confidences, correct)
     sizes = _sizes(n_choices, len(c))
     generator = resample.generator(rng)
-    codes = None if clusters is None else gate.codes("clusters", clusters)
+    codes = None if clusters is None else grouping.codes("clusters", clusters)
     pooled = ece_estimate(c, y, n_bins, clusters=codes, rng=generator)
     by_size: dict[int, Estimate] = {}
     for size in np.unique(sizes):

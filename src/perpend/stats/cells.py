@@ -1,21 +1,21 @@
-"""Rows collapsed to cells for regression, and Firth's penalised logit on them."""
+"""Rows collapsed to cells for regression, and the model matrix on them."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from perpend.errors import DataError, did_you_mean
-from perpend.stats import gate, measured
+from perpend.stats import gate, grouping, measured
 from perpend.stats.clusters import FEW
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
+from perpend.stats.sums import long_sum
 from perpend.types import Caution
 
 Codes: TypeAlias = npt.NDArray[np.integer]
@@ -25,7 +25,7 @@ _CHUNK = 1 << 16
 # Beyond this many possible keys for the rows at hand, sorting the keys beats counting into a mostly empty table.
 _SPARSE = 8
 # Items times cells that are counted at once; and the most blocks of items, whatever their size.
-_COUNTED, _BLOCKS = 1 << 20, 16
+_COUNTED, _BLOCKS = 1 << 19, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,21 @@ class Column:
 class ItemCells:
     """Successes and trials of each item in each cell where it has rows, by item; in as few bytes as they need."""
 
-    n_items: int
-    item: Codes
+    starts: IntArray
+    """The first line of each item; last, how many lines there are."""
     cell: Codes
     k: Codes
     n: Codes
+
+    @property
+    def n_items(self) -> int:
+        """How many items have rows."""
+        return len(self.starts) - 1
+
+    @property
+    def item(self) -> IntArray:
+        """The item of each line: 8 bytes each, made anew each time."""
+        return np.repeat(np.arange(self.n_items), np.diff(self.starts))
 
     def cautions(self) -> tuple[Caution, ...]:
         """STAT022 where items are few or unequal, else STAT028 where few of them hold the rarer answer."""
@@ -62,17 +72,12 @@ class ItemCells:
         if n_items < FEW:
             return (gate.few_clusters(self.n_items, n_items),)
         # Repeats count for little where they agree: an item in a cell counts by the share of its rows.
-        right = self.k / self.n
-        ones = float(right.sum())
-        return measured.ODDS.caution(min(ones, float(np.subtract(1.0, right, out=right).sum())))
+        ones = long_sum(len(self.n), lambda here: self.k[here] / self.n[here])
+        return measured.ODDS.caution(min(ones, long_sum(len(self.n), lambda here: 1.0 - self.k[here] / self.n[here])))
 
     def per_item(self, counts: Codes) -> FloatArray:
-        """The counts of each item in all its cells together, a part of the lines at a time: memory."""
-        sums = np.zeros(self.n_items)
-        for start in range(0, len(counts), _CHUNK):
-            here = slice(start, start + _CHUNK)
-            np.add.at(sums, self.item[here], counts[here])
-        return sums
+        """The counts of each item in all its cells together."""
+        return np.add.reduceat(counts, self.starts[:-1], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,77 +146,114 @@ def number(name: str, values: npt.ArrayLike) -> Column:
     return Column(name, tuple(distinct.tolist()), codes)
 
 
-def collapse(outcome: npt.ArrayLike, columns: Sequence[Column], *, items: Ids | None = None) -> Cells:
-    """Count successes (outcome 1) and trials per cell, and per item and cell where items are given."""
+def collapse(
+    outcome: npt.ArrayLike, columns: Sequence[Column], *, items: Ids | None = None, rows: BoolArray | None = None
+) -> Cells:
+    """Count successes (outcome 1) and trials per cell, and per item and cell where items are given.
+
+    `rows` says which rows count (None: all), so that what is left of ten million is not copied.
+    """
     is_bool = isinstance(outcome, np.ndarray) and outcome.dtype == np.bool_ and outcome.ndim == 1 and len(outcome)
     y: npt.NDArray[np.bool_ | np.float64] = np.asarray(outcome) if is_bool else gate.labels("outcome", outcome)
+    chosen = np.broadcast_to(np.True_, len(y)) if rows is None else rows
+    gate.same_length(outcome=y, rows=chosen)
+    if not chosen.any():
+        raise DataError("rows: none is chosen; give at least one")
     for column in columns:
-        _check(column, len(y))
+        _check(column, chosen)
     sizes = [len(column.levels) for column in columns]
-    n_keys = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
-    keys = np.empty(len(y), dtype=np.min_scalar_type(n_keys))
-    counts = np.zeros((n_keys, 2)) if n_keys <= _SPARSE * len(y) + 1024 else None
-    for start in range(0, len(y), _CHUNK):
-        part = keys[start : start + _CHUNK]
-        part[:] = 0
-        for column, size in zip(columns, sizes, strict=True):
-            np.multiply(part, size, out=part)
-            np.add(part, column.codes[start : start + _CHUNK], out=part, casting="unsafe")
-        if counts is not None:
-            twice = part.astype(np.intp) * 2 + (y[start : start + _CHUNK] != 0)
-            counts += np.bincount(twice, minlength=2 * n_keys).reshape(n_keys, 2)
-    if counts is not None:
-        used = np.flatnonzero(counts.sum(axis=1))
-        k, n = counts[used, 1], counts[used].sum(axis=1)
-    else:
-        used, inverse = np.unique(keys, return_inverse=True)
-        k, n = np.bincount(inverse, y).astype(np.float64), np.bincount(inverse).astype(np.float64)
-    place = np.unravel_index(used.astype(np.int64), sizes) if sizes else ()
+    used, k, n = _counted(y, chosen, columns)
+    place = np.unravel_index(used, sizes) if sizes else ()
     codes = np.stack(place, axis=1).astype(np.int64) if sizes else np.zeros((len(used), 0), dtype=np.int64)
-    by_item = None if items is None else _by_item(y, gate.narrow_codes("items", items), keys, used)
+    by_item = None if items is None else _by_item(y, grouping.small_codes("items", items), chosen, columns, used)
     return Cells(tuple(c.name for c in columns), tuple(c.levels for c in columns), codes, k, n, by_item)
 
 
-def _check(column: Column, rows: int) -> None:
-    if len(column.codes) != rows:
-        raise DataError(f"lengths differ: {column.name} has {len(column.codes)} rows, the outcome {rows}")
+def _check(column: Column, chosen: BoolArray) -> None:
+    if len(column.codes) != len(chosen):
+        raise DataError(f"lengths differ: {column.name} has {len(column.codes)} rows, the outcome {len(chosen)}")
     if not column.levels:
         raise DataError(f"{column.name}: has no levels; name at least one")
-    low, high = int(column.codes.min()), int(column.codes.max())
+    codes = column.codes
+    ends = [(int(codes[rows].min()), int(codes[rows].max())) for rows in _parts(chosen)]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
     if low < 0 or high >= len(column.levels):
         bad = low if low < 0 else high
         raise DataError(f"{column.name}: code {bad} is outside its {len(column.levels)} levels; codes start at 0")
 
 
-def _by_item(y: npt.NDArray[np.bool_ | np.float64], item: Codes, keys: Codes, cells: Codes) -> ItemCells:
+def _parts(chosen: BoolArray) -> Iterator[IntArray]:
+    """The numbers of the chosen rows, from a part of all rows at a time: memory."""
+    for start in range(0, len(chosen), _CHUNK):
+        rows = np.flatnonzero(chosen[start : start + _CHUNK])
+        if len(rows):
+            yield rows + start
+
+
+def _keys(columns: Sequence[Column], rows: IntArray) -> IntArray:
+    """One number for the cell of each row: the last column's level counts fastest."""
+    keys = np.zeros(len(rows), dtype=np.int64)
+    for column in columns:
+        keys *= len(column.levels)
+        keys += column.codes[rows]
+    return keys
+
+
+def _counted(
+    y: npt.NDArray[np.bool_ | np.float64], chosen: BoolArray, columns: Sequence[Column]
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """The keys of the cells that have rows, sorted, and their successes and trials."""
+    n_keys = math.prod(len(column.levels) for column in columns)
+    if n_keys <= _SPARSE * len(y) + 1024:
+        counts = np.zeros((n_keys, 2))
+        for rows in _parts(chosen):
+            twice = _keys(columns, rows) * 2 + (y[rows] != 0)
+            counts += np.bincount(twice, minlength=2 * n_keys).reshape(n_keys, 2)
+        used: IntArray = np.flatnonzero(counts.sum(axis=1))
+        return used, counts[used, 1], counts[used].sum(axis=1)
+    rows = np.flatnonzero(chosen)
+    used, inverse = np.unique(_keys(columns, rows), return_inverse=True)
+    return used, np.bincount(inverse, y[rows]).astype(np.float64), np.bincount(inverse).astype(np.float64)
+
+
+def _by_item(
+    y: npt.NDArray[np.bool_ | np.float64], ids: Codes, chosen: BoolArray, columns: Sequence[Column], cells: IntArray
+) -> ItemCells:
     """Counts by item and cell; `cells` are the sorted keys that some row has. Some items at a time: memory."""
-    gate.same_length(outcome=y, items=item)
-    n_items, n_cells = int(item.max()) + 1, len(cells)
-    step = max(1, _COUNTED // n_cells, n_items // _BLOCKS)
-    kinds = np.min_scalar_type(n_items), np.min_scalar_type(n_cells)
-    parts = [
-        _of_items(y, item, keys, cells, (first, min(first + step, n_items)), kinds) for first in range(0, n_items, step)
-    ]
-    return ItemCells(n_items, *(np.concatenate([own[at] for own in parts]) for at in range(4)))
+    gate.same_length(outcome=y, items=ids)
+    rank, n_items = grouping.ranks(ids, chosen)
+    step = max(1, _COUNTED // len(cells), n_items // _BLOCKS)
+    lines, parts = np.zeros(n_items + 1, dtype=np.int64), list[list[Codes]]()
+    for first in range(0, n_items, step):
+        last = min(first + step, n_items)
+        rows = np.flatnonzero(_within(rank, ids, chosen, (first, last)))
+        place = (rank[ids[rows]] - first) * len(cells) + np.searchsorted(cells, _keys(columns, rows))
+        used, k, n = _tallied(place, y[rows] != 0, (last - first) * len(cells))
+        item, cell = np.divmod(used, len(cells))
+        lines[first + 1 : last + 1] = np.bincount(item, minlength=last - first)
+        most = np.min_scalar_type(int(n.max()))
+        parts.append([cell.astype(np.min_scalar_type(len(cells))), k.astype(most), n.astype(most)])
+    joined = [np.concatenate([part.pop(0) for part in parts]) for _ in range(3)]
+    return ItemCells(np.cumsum(lines), *joined)
 
 
-def _of_items(
-    y: npt.NDArray[np.bool_ | np.float64],
-    item: Codes,
-    keys: Codes,
-    cells: Codes,
-    within: tuple[int, int],
-    kinds: tuple[np.dtype[np.generic], np.dtype[np.generic]],
-) -> tuple[Codes, Codes, Codes, Codes]:
-    """Item, cell, successes and trials of the items from the first to before the last."""
-    first, last = within
-    rows = np.flatnonzero((item >= first) & (item < last))
-    place = (item[rows].astype(np.int64) - first) * len(cells) + np.searchsorted(cells, keys[rows])
+def _within(rank: IntArray, ids: Codes, chosen: BoolArray, ends: tuple[int, int]) -> BoolArray:
+    """The chosen rows of the items from the first to before the last."""
+    wanted, own = (rank >= ends[0]) & (rank < ends[1]), np.empty(len(ids), dtype=np.bool_)
+    for start in range(0, len(ids), _CHUNK):  # NumPy widens what it takes by: memory
+        here = slice(start, start + _CHUNK)
+        own[here] = wanted[ids[here]] & chosen[here]
+    return own
+
+
+def _tallied(place: IntArray, ones: BoolArray, span: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The places below `span` that some row has, sorted, and how many ones and rows there are at each."""
+    if span <= _SPARSE * len(place) + 1024:
+        n, k = np.bincount(place, minlength=span), np.bincount(place[ones], minlength=span)
+        used: IntArray = np.flatnonzero(n)
+        return used, k[used], n[used]
     used, inverse = np.unique(place, return_inverse=True)
-    k, n = (np.bincount(own, minlength=len(used)) for own in (inverse[y[rows] != 0], inverse))
-    own, cell = np.divmod(used, len(cells))
-    most = np.min_scalar_type(int(n.max()))
-    return (own + first).astype(kinds[0]), cell.astype(kinds[1]), k.astype(most), n.astype(most)
+    return used, np.bincount(inverse[ones], minlength=len(used)), np.bincount(inverse)
 
 
 def design(cells: Cells, terms: Sequence[str]) -> Design:
@@ -249,138 +291,3 @@ def _block(cells: Cells, term: str, known: dict[str, tuple[list[str], FloatArray
             names, block = [term], np.asarray(levels, dtype=np.float64)[codes][:, None]
     known[term] = names, block
     return names, block
-
-
-_SCORE_LIMIT = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class FirthFit:
-    """Coefficients that maximise likelihood times √|information|, their covariance, and that maximum's logarithm."""
-
-    coef: FloatArray
-    covariance: FloatArray
-    penalised: float
-
-
-def separated_cells(x: FloatArray, k: FloatArray, n: FloatArray) -> BoolArray:
-    """Which cells a separating direction moves; none where the maximum-likelihood estimate exists.
-
-    A linear program looks for the direction (Konis 2007); it is asked again until the rest has none left.
-    """
-    from scipy.optimize import linprog
-
-    x = x / np.maximum(np.abs(x).max(axis=0), 1e-300)  # the limits below are for columns of like size
-    moved = np.zeros(len(n), dtype=np.bool_)
-    while not moved.all():
-        rest = ~moved
-        sign = np.where(k == n, 1.0, np.where(k == 0.0, -1.0, 0.0))[rest]
-        if not sign.any():
-            return moved
-        pure = sign != 0.0
-        signed = sign[pure, None] * x[rest][pure]
-        equal = x[rest][~pure] if (~pure).any() else None
-        program = linprog(
-            -signed.sum(axis=0),
-            A_ub=-signed,
-            b_ub=np.zeros(len(signed)),
-            A_eq=equal,
-            b_eq=None if equal is None else np.zeros(len(equal)),
-            bounds=(-1.0, 1.0),
-            method="highs",
-        )
-        if program.status != 0:
-            raise DataError(f"separation: the linear program ended with {program.message!r}; collapse sparse levels")
-        direction = np.asarray(program.x, dtype=np.float64)
-        if float(signed.sum(axis=0) @ direction) < 1e-7:
-            return moved
-        moved[np.flatnonzero(rest)[np.abs(x[rest] @ direction) > 1e-9]] = True
-    return moved
-
-
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """The penalised likelihood at some coefficients, with what a step from there needs."""
-
-    value: float
-    score: FloatArray
-    information: FloatArray
-    curvature: FloatArray
-
-
-def _point(x: FloatArray, k: FloatArray, n: FloatArray, coef: FloatArray) -> _Point:
-    eta = x @ coef
-    p = expit(eta)
-    spread = p * (1.0 - p)
-    information: FloatArray = (x.T * (n * spread)) @ x
-    _, logdet = np.linalg.slogdet(information)
-    leverage = n * spread * np.einsum("ij,jk,ik->i", x, np.linalg.pinv(information), x)
-    # Firth's score is that of a table with h/2 successes and h trials more in each cell. The curvature must count
-    # those trials too: without them a step from a cell of one row is twice too long, and swings for ever.
-    curvature: FloatArray = (x.T * ((n + leverage) * spread)) @ x
-    value = float(k @ eta - n @ np.logaddexp(0.0, eta)) + 0.5 * float(logdet)
-    return _Point(value, x.T @ (k - n * p + leverage * (0.5 - p)), information, curvature)
-
-
-def firth(x: FloatArray, k: FloatArray, n: FloatArray) -> FirthFit:
-    """Firth's penalised logit on cells. A fit that is not stationary is an error (STAT011), not a number."""
-    coef, at = _maximised(x, k, n, np.zeros(x.shape[1]), np.ones(x.shape[1], dtype=np.bool_), _SCORE_LIMIT)
-    return FirthFit(coef, np.asarray(np.linalg.pinv(at.information), dtype=np.float64), at.value)
-
-
-def _maximised(
-    x: FloatArray, k: FloatArray, n: FloatArray, start: FloatArray, free: BoolArray, limit: float
-) -> tuple[FloatArray, _Point]:
-    """The free coefficients that maximise the penalised likelihood, the others held at the start."""
-    coef, at = start, _point(x, k, n, start)
-    for _ in range(500):
-        if not free.any() or np.abs(at.score[free]).max() < 1e-9:
-            break
-        step = np.zeros_like(coef)
-        step[free] = np.linalg.lstsq(at.curvature[np.ix_(free, free)], at.score[free], rcond=None)[0]
-        step *= min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-300))
-        for _ in range(30):
-            trial = _point(x, k, n, coef + step)
-            if trial.value >= at.value - 1e-12 * abs(at.value):
-                break
-            step /= 2.0
-        coef, at = coef + step, trial
-    norm = float(np.abs(at.score[free]).max()) if free.any() else 0.0
-    if norm > limit:
-        caution = gate.not_stationary(norm)
-        raise DataError(f"{caution.id}: {caution.text}")
-    return coef, at
-
-
-def firth_profile(
-    x: FloatArray, k: FloatArray, n: FloatArray, column: int, *, critical: float
-) -> tuple[float, float | None, float | None, float]:
-    """One coefficient with its profile interval and p. `critical` is the chi-square quantile with 1 df.
-
-    An end is None where the profile stays below the critical value out to 50 on the logit scale.
-    """
-    from scipy.optimize import brentq
-    from scipy.special import chdtrc
-
-    best = firth(x, k, n)
-    centre = float(best.coef[column])
-
-    free = np.arange(x.shape[1]) != column
-
-    def drop(at: float) -> float:
-        # Only the value is used, and its error is the square of the score's: 1e-3 is enough here.
-        start = np.where(free, best.coef, at)
-        return 2.0 * (best.penalised - _maximised(x, k, n, start, free, 1e-3)[1].value)
-
-    width = max(math.sqrt(float(best.covariance[column, column])), 1e-3)
-    ends: list[float | None] = []
-    for side in (-1.0, 1.0):
-        reach = width
-        while reach <= 50.0 and drop(centre + side * reach) < critical:
-            reach *= 2.0
-        if reach > 50.0:
-            ends.append(None)
-            continue
-        inner, outer = sorted((centre, centre + side * reach))
-        ends.append(float(brentq(lambda at: drop(at) - critical, inner, outer, xtol=1e-8)))
-    return centre, ends[0], ends[1], float(chdtrc(1.0, max(drop(0.0), 0.0)))

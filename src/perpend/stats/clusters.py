@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import cautions, edition, gate, intraclass, weighted
+from perpend.stats import cautions, edition, gate, grouping, intraclass, weighted
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Number
 
@@ -197,7 +197,7 @@ def coded(clusters: Ids | None, n: int) -> IntArray | None:
     """Cluster codes of n rows, or None where no cluster has two rows: then the rows are independent."""
     if clusters is None:
         return None
-    codes = gate.codes("clusters", clusters)
+    codes = grouping.codes("clusters", clusters)
     if len(codes) != n:
         raise DataError(f"lengths differ: clusters has {len(codes)} rows, the data {n}; give one cluster per row")
     return None if int(codes.max()) + 1 == n else codes

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate
+from perpend.stats import cautions, gate, grouping
 from perpend.stats.clusters import normal_quantile, student_quantile
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
@@ -66,8 +66,8 @@ def variance_components(
     Undefined: item with one item; condition with one condition; sampling where no cell has two rows; item × condition
     where it cannot be told from sampling, or with one item or condition. Values of 0 and 1 are values too.
     """
-    column, rows = gate.values("values", values), gate.codes("items", items)
-    columns = np.zeros(len(column), dtype=np.int64) if conditions is None else gate.codes("conditions", conditions)
+    column, rows = gate.values("values", values), grouping.codes("items", items)
+    columns = np.zeros(len(column), dtype=np.int64) if conditions is None else grouping.codes("conditions", conditions)
     gate.same_length(values=column, items=rows, conditions=columns)
     normal_quantile(level)
     cells = _Cells.of(column, rows, columns)

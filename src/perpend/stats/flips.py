@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from perpend.stats import cautions, gate
+from perpend.stats import cautions, gate, grouping
 from perpend.stats.gate import Ids
 from perpend.stats.proportions import normal_quantile, wilson
 from perpend.types import Estimate, Number
@@ -21,7 +21,7 @@ def flip_rate(values: Ids, groups: Ids, *, level: float = 0.95) -> Estimate:
     members.
     """
     normal_quantile(level)
-    answers, codes = gate.codes("values", values), gate.codes("groups", groups)
+    answers, codes = grouping.codes("values", values), grouping.codes("groups", groups)
     gate.same_length(values=answers, groups=codes)
     sizes = np.bincount(codes)
     # A group disagrees when one of its members differs from its first.

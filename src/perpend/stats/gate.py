@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +21,6 @@ Ids: TypeAlias = npt.NDArray[np.generic] | Sequence[Hashable]
 # A softmax in double precision can end one unit in the last place above 1 (or, by subtraction, below 0).
 _ABOVE_ONE = float(np.nextafter(1.0, 2.0))
 _BELOW_ZERO = -float(np.finfo(np.float64).eps)
-
-_CHUNK = 1 << 18
-_Kind = TypeVar("_Kind", bound=np.integer)
 
 
 def _column(name: str, given: npt.ArrayLike, dimensions: int = 1) -> FloatArray:
@@ -62,7 +58,7 @@ def _kind(raw: npt.NDArray[np.generic]) -> str:
     return str(raw.dtype)
 
 
-def _refuse(name: str, array: FloatArray, bad: BoolArray, rule: str) -> None:
+def refuse(name: str, array: FloatArray, bad: BoolArray, rule: str) -> None:
     """Raise for the first bad row, and say how many there are."""
     if not bad.any():
         return
@@ -78,10 +74,10 @@ def probabilities_clipped(name: str, values: npt.ArrayLike) -> tuple[FloatArray,
     array = _column(name, values)
     if array.min() >= 0.0 and array.max() <= 1.0:  # false for nan
         return array, 0
-    _refuse(name, array, ~np.isfinite(array), "a probability is a finite number in [0, 1]")
+    refuse(name, array, ~np.isfinite(array), "a probability is a finite number in [0, 1]")
     outside = (array > 1.0) | (array < 0.0)
     near = (array <= _ABOVE_ONE) & (array >= _BELOW_ZERO)
-    _refuse(name, array, outside & ~near, "a probability lies in [0, 1]; apply softmax or sigmoid to logits first")
+    refuse(name, array, outside & ~near, "a probability lies in [0, 1]; apply softmax or sigmoid to logits first")
     return np.clip(array, 0.0, 1.0), int(outside.sum())
 
 
@@ -94,23 +90,23 @@ def labels(name: str, values: npt.ArrayLike) -> FloatArray:
     """At least one row, each 0 or 1 (or a bool)."""
     array = _column(name, values)
     bad = (array != 0.0) & (array != 1.0)
-    _refuse(name, array, bad, "a label is 0 or 1")
+    refuse(name, array, bad, "a label is 0 or 1")
     return array
 
 
 def values(name: str, values: npt.ArrayLike) -> FloatArray:
     """At least one row, each finite."""
     array = _column(name, values)
-    _refuse(name, array, ~np.isfinite(array), "a value is a finite number")
+    refuse(name, array, ~np.isfinite(array), "a value is a finite number")
     return array
 
 
 def probability_rows(name: str, rows: npt.ArrayLike) -> FloatArray:
     """At least one row of at least one class; every entry in [0, 1], every row summing to 1 within 1e-6."""
     array = _column(name, rows, dimensions=2)
-    _refuse(name, array, ~np.isfinite(array), "a probability is a finite number in [0, 1]")
+    refuse(name, array, ~np.isfinite(array), "a probability is a finite number in [0, 1]")
     outside = (array > _ABOVE_ONE) | (array < _BELOW_ZERO)
-    _refuse(name, array, outside, "a probability lies in [0, 1]; apply softmax to logits first")
+    refuse(name, array, outside, "a probability lies in [0, 1]; apply softmax to logits first")
     sums = array.sum(axis=1)
     off = np.abs(sums - 1.0) > 1e-6
     if off.any():
@@ -125,7 +121,7 @@ def class_labels(name: str, values: npt.ArrayLike, n_classes: int) -> IntArray:
     """At least one row, each an integer in 0 … n_classes - 1: no -1 that wraps around, no class beyond the last."""
     array = _column(name, values)
     bad = ~np.isfinite(array) | (array != np.floor(array)) | (array < 0) | (array >= n_classes)
-    _refuse(name, array, bad, f"a class is an integer from 0 to {n_classes - 1}")
+    refuse(name, array, bad, f"a class is an integer from 0 to {n_classes - 1}")
     return array.astype(np.int64)
 
 
@@ -136,83 +132,6 @@ def same_length(**arrays: npt.NDArray[np.generic]) -> int:
         stated = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise DataError(f"lengths differ: {stated} rows; give one value per row to each")
     return next(iter(lengths.values()))
-
-
-def codes(name: str, ids: Ids) -> IntArray:
-    """Ids of any hashable kind as 0 … G-1 in the order of first appearance. nan and None are not ids.
-
-    A column of pandas or polars counts as the array that it holds.
-    """
-    if not isinstance(ids, np.ndarray) and hasattr(ids, "to_numpy"):
-        ids = np.asarray(ids.to_numpy())
-    if isinstance(ids, np.ma.MaskedArray):
-        if np.ma.getmaskarray(ids).any():
-            raise DataError(f"{name}: {int(np.ma.getmaskarray(ids).sum())} ids are masked; every row needs an id")
-        ids = ids.data
-    if isinstance(ids, np.ndarray) and (ids.ndim != 1 or ids.dtype.kind in "biuf"):
-        return _codes_of_numbers(name, ids)
-    rows = _rows(name, ids)
-    for row, one in enumerate(rows):
-        if one is None or (isinstance(one, float) and math.isnan(one)):
-            raise DataError(f"{name}: row {row} is {one!r}; every row needs an id")
-    # 1, 1.0 and True are one dictionary key; as ids they are three things.
-    keys: list[Hashable] = rows if len(set(map(type, rows))) == 1 else [(type(row), row) for row in rows]
-    try:
-        index = {key: code for code, key in enumerate(dict.fromkeys(keys))}
-    except TypeError as error:
-        raise DataError(f"{name}: holds an id that cannot be compared ({error}); use text or numbers") from error
-    return np.fromiter(map(index.__getitem__, keys), dtype=np.int64, count=len(keys))
-
-
-def _rows(name: str, ids: Ids) -> list[Hashable]:
-    if isinstance(ids, (str, bytes)) or not isinstance(ids, (Sequence, np.ndarray)):
-        raise DataError(f"{name}: is {ids!r:.40}; give a sequence with one id per row")
-    rows: list[Hashable] = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    if not rows:
-        raise DataError(f"{name}: is empty; give one id per row, and at least one row")
-    return rows
-
-
-def narrow_codes(name: str, ids: Ids) -> npt.NDArray[np.integer]:
-    """`codes` in as few bytes as they need."""
-    if type(ids) is np.ndarray and ids.ndim == 1 and ids.size and (rank := _ranks(ids)) is not None:
-        return _ranked(rank, ids, np.min_scalar_type(len(rank)))
-    wide = codes(name, ids)
-    return wide.astype(np.min_scalar_type(int(wide.max())))
-
-
-def _ranks(ids: npt.NDArray[np.generic]) -> IntArray | None:
-    """For each number that may be an id its place in the order of first appearance; None where that needs a sort."""
-    if ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= 4 * len(ids):
-        return None
-    where = np.full(int(ids.max()) + 1, len(ids))
-    for start in reversed(range(0, len(ids), _CHUNK)):  # the last that is written is the first row
-        part = ids[start : start + _CHUNK]
-        where[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)
-    rank = np.empty(len(where), dtype=np.int64)
-    rank[np.argsort(where, kind="stable")] = np.arange(len(where))
-    return rank
-
-
-def _ranked(rank: IntArray, ids: npt.NDArray[np.generic], kind: np.dtype[_Kind]) -> npt.NDArray[_Kind]:
-    ranked = np.empty(len(ids), dtype=kind)
-    for start in range(0, len(ids), _CHUNK):  # NumPy widens what it takes by: memory
-        ranked[start : start + _CHUNK] = rank[ids[start : start + _CHUNK]]
-    return ranked
-
-
-def _codes_of_numbers(name: str, ids: npt.NDArray[np.generic]) -> IntArray:
-    if ids.ndim != 1 or ids.size == 0:
-        raise DataError(f"{name}: has shape {ids.shape}; give one id per row, and at least one row")
-    if ids.dtype.kind == "f":
-        _refuse(name, ids.astype(np.float64), ~np.isfinite(ids.astype(np.float64)), "an id is not nan or infinity")
-    rank = _ranks(ids)
-    if rank is not None:
-        return _ranked(rank, ids, np.dtype(np.int64))
-    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
 
 
 def counts(**named: int) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from scipy.special import expit, stdtr
 from perpend.errors import DataError, SpecError
 from perpend.stats import gate, proportions
 from perpend.stats.cells import Cells, ItemCells
-from perpend.stats.gate import FloatArray, IntArray
+from perpend.stats.gate import FloatArray
 from perpend.stats.regression import LogitFit, fit_logit
 from perpend.types import Estimate, Number
 
@@ -92,8 +92,7 @@ class _Marginal:
 
 def _by_item(table: FloatArray, items: ItemCells) -> FloatArray:
     """Sums over each item's lines; `ItemCells` come sorted by item."""
-    starts: IntArray = np.searchsorted(items.item, np.arange(items.n_items)).astype(np.int64)
-    return np.add.reduceat(table, starts, axis=0)
+    return np.add.reduceat(table, items.starts[:-1], axis=0)
 
 
 def _needed(cells: Cells, terms: Sequence[str]) -> tuple[LogitFit, FloatArray, ItemCells]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import agreement, gate
+from perpend.stats import agreement, gate, grouping
 from perpend.stats.classification import predictions
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
 from perpend.stats.proportions import clustering, rate
@@ -94,7 +94,7 @@ def columns(*judged: JudgedTrials, paired: bool = False) -> list[JudgedColumns]:
     elif judged[0].clusters is None:
         codes = np.arange(sum(sizes))
     else:
-        codes = gate.codes("clusters", _joined([one.clusters for one in judged if one.clusters is not None], sizes))
+        codes = grouping.codes("clusters", _joined([one.clusters for one in judged if one.clusters is not None], sizes))
     places = np.cumsum(sizes)[:-1]
     n_codes = int(codes.max()) + 1
     return [_checked(*one, n_codes) for one in zip(judged, verdicts, np.split(codes, places), strict=True)]
@@ -269,7 +269,7 @@ def judge_rates(
     if groups is None:
         return {"all": _rates(whole, level)}
     decided = ~np.isnan(predictions("verdicts", judged.verdicts))
-    codes = gate.codes("groups", groups)
+    codes = grouping.codes("groups", groups)
     if len(codes) != len(decided):
         raise DataError(f"lengths differ: groups has {len(codes)} rows, verdicts {len(decided)}; give one per trial")
     names: list[Hashable] = list(groups.tolist() if isinstance(groups, np.ndarray) else groups)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate, intraclass
+from perpend.stats import cautions, gate, grouping, intraclass
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.proportions import clopper_pearson_bounds, normal_quantile, student_quantile, wilson_bounds
 from perpend.types import Estimate, Number
@@ -51,7 +51,7 @@ def _all_of_them(n: int, c: int, k: int) -> float:
 
 
 def _mean_over_items(outcomes: npt.ArrayLike, items: Ids, k: int, level: float, of: Unbiased) -> Estimate:
-    column, codes = gate.labels("outcomes", outcomes), gate.codes("items", items)
+    column, codes = gate.labels("outcomes", outcomes), grouping.codes("items", items)
     gate.same_length(outcomes=column, items=codes)
     (k,) = gate.counts(k=k)
     if k == 0:

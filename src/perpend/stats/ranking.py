@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, measured, resample
+from perpend.stats import gate, grouping, measured, resample
 from perpend.stats.clusters import normal_quantile, student_quantile
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
 from perpend.stats.proportions import wilson_bounds
@@ -87,7 +87,7 @@ class Ranking:
 def by_item(values: npt.ArrayLike, models: Ids, items: Ids) -> dict[str, tuple[float | None, ...]]:
     """Rows as the table that `rank` takes: for each model the mean of each item's rows, None where it has none."""
     column = gate.values("values", values)
-    model, item = gate.codes("models", models), gate.codes("items", items)
+    model, item = grouping.codes("models", models), grouping.codes("items", items)
     gate.same_length(values=column, models=model, items=item)
     names = [str(models[row]) for row in np.unique(model, return_index=True)[1].tolist()]
     if len(set(names)) < len(names):

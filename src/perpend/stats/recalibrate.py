@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from perpend.errors import DataError
-from perpend.stats import gate
+from perpend.stats import gate, grouping
 from perpend.stats.bins import rows_of
 from perpend.stats.gate import BoolArray, FloatArray, Ids
 
@@ -142,7 +142,7 @@ def cross_fit(
     Items are dealt to the folds at random. Needs at least two folds and as many items as folds.
     """
     c, y = rows_of(confidences, correct)
-    item = gate.codes("items", items)
+    item = grouping.codes("items", items)
     gate.same_length(confidences=c, items=item)
     count = int(item.max()) + 1
     if not 2 <= folds <= count:
@@ -156,7 +156,7 @@ def cross_fit(
 
 
 def _ids(ids: Ids, n: int) -> list[Hashable]:
-    gate.codes("ids", ids)
+    grouping.codes("ids", ids)
     given: Sequence[Hashable] = ids.tolist() if isinstance(ids, np.ndarray) else ids
     if len(given) != n:
         raise DataError(f"ids: has {len(given)} rows, the data {n}; give one id per row")

@@ -15,19 +15,11 @@ from scipy.special import expit
 
 from perpend.errors import DataError
 from perpend.stats import edition, gate, intraclass, proportions
-from perpend.stats.cells import (
-    Cells,
-    Column,
-    Design,
-    collapse,
-    design,
-    factor,
-    firth_profile,
-    number,
-    separated_cells,
-)
+from perpend.stats.cells import Cells, Column, Design, collapse, design, factor, number
+from perpend.stats.firth import firth_profile, separated_cells
 from perpend.stats.gate import FloatArray
 from perpend.stats.sandwich import item_covariance
+from perpend.stats.sums import long_sum
 from perpend.types import Caution, Estimate, Number
 
 __all__ = [
@@ -38,7 +30,6 @@ __all__ = [
 _SCORE_LIMIT = 1e-6
 # A stationary point with every |logit| below this is the maximum: a separated cell would still leave a score of 6e-6.
 _SETTLED = 12.0
-_LINES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,12 +272,12 @@ def overdispersion(cells: Cells, fit: LogitFit) -> Estimate:
     df = len(n) - fit.rank
     if df <= 0:
         return Estimate(None, fit.rows, note="the model has a coefficient for every cell")
-    squares = np.empty(len(n))
-    for start in range(0, len(n), _LINES):
-        here = slice(start, start + _LINES)
+
+    def squares(here: slice) -> FloatArray:
         share = p[cell[here]]
-        squares[here] = (k[here] - n[here] * share) ** 2 / (n[here] * share * (1.0 - share))
-    chi2 = float(squares.sum())
+        return np.asarray((k[here] - n[here] * share) ** 2 / (n[here] * share * (1.0 - share)), dtype=np.float64)
+
+    chi2 = long_sum(len(n), squares)
     return Estimate(chi2 / df, fit.rows, method="Pearson chi-square / df", also={"chi2": chi2, "df": df})
 
 

@@ -31,18 +31,19 @@ def item_covariance(x: FloatArray, coef: FloatArray, bread: FloatArray, items: I
         scaled, factor = _leveraged(x, p, bread, items), 1.0
     scores = np.zeros((items.n_items, x.shape[1]))
     for here in _whole_items(items):
-        item, cell = items.item[here], items.cell[here]
-        residual = items.k[here] - items.n[here] * p[cell] if scaled is None else scaled[here]
-        first, last = int(item[0]), int(item[-1]) + 1
+        starts = items.starts[here.start : here.stop + 1]
+        lines, item = slice(starts[0], starts[-1]), np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        cell = items.cell[lines]
+        residual = items.k[lines] - items.n[lines] * p[cell] if scaled is None else scaled[lines]
         for number, column in enumerate(x.T):
-            scores[first:last, number] = np.bincount(item - first, residual * column[cell], last - first)
+            scores[here, number] = np.bincount(item, residual * column[cell], len(starts) - 1)
     return np.asarray(bread @ (scores.T @ scores) @ bread * factor, dtype=np.float64)
 
 
 def _whole_items(items: ItemCells) -> Iterator[slice]:
-    """The lines, which are sorted by item, in parts that hold all lines of their items: memory."""
-    starts = [int(np.searchsorted(items.item, items.item[row])) for row in range(0, len(items.item), _LINES)]
-    for first, last in pairwise([*dict.fromkeys(starts), len(items.item)]):
+    """All items, some at a time: so many as fill a part of the lines, memory."""
+    edges = np.searchsorted(items.starts, range(0, int(items.starts[-1]), _LINES)).tolist()
+    for first, last in pairwise([*dict.fromkeys(edges), items.n_items]):
         yield slice(first, last)
 
 
@@ -54,10 +55,8 @@ def _leveraged(x: FloatArray, p: FloatArray, bread: FloatArray, items: ItemCells
     """
     residual = items.k - items.n * p[items.cell]
     scaled = residual.copy()
-    order = np.argsort(items.item, kind="stable")
-    edges = np.searchsorted(items.item[order], np.arange(items.n_items + 1))
-    for first, last in pairwise(edges):
-        own = order[first:last]
+    for first, last in pairwise(items.starts.tolist()):
+        own = slice(first, last)
         rows, chance = x[items.cell[own]], p[items.cell[own]]
         weighted = (items.n[own] * chance * (1.0 - chance))[:, None] * rows
         kept = np.eye(x.shape[1]) - bread @ (rows.T @ weighted)

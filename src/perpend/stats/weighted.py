@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError, did_you_mean
-from perpend.stats import gate, intraclass
+from perpend.stats import gate, grouping, intraclass
 from perpend.stats.gate import FloatArray, Ids, IntArray
 
 
@@ -68,7 +68,7 @@ def plan(
     if weights is None and strata is None:
         return None
     weight = np.ones(n) if weights is None else gate.values("weights", weights)
-    codes = np.zeros(n, dtype=np.int64) if strata is None else gate.codes("strata", strata)
+    codes = np.zeros(n, dtype=np.int64) if strata is None else grouping.codes("strata", strata)
     for name, array in (("weights", weight), ("strata", codes)):
         if len(array) != n:
             raise DataError(f"lengths differ: {name} has {len(array)} rows, the data {n}; give one value per row")

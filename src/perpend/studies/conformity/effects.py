@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.measure.keys import BoolArray, Codes, IntArray
+from perpend.measure.keys import BoolArray, Codes, IntArray, match
 from perpend.measure.packed import Packed, narrow, taken
 from perpend.measure.study import Metric
 from perpend.stats import families
@@ -141,7 +141,6 @@ def conditional_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
         values = trials.label(name, rule)
         source = MetricSource(f"{name}@{rule}", trials.digest((f"{name}@{rule}",), opinion=False))
         usable = ~values.missing()
-        again = None if conditions.retest is None else _retests(trials, usable)
         for (v, variant), pressure in itertools.product(enumerate(trials.variants), conditions.pressures):
             first, second = trials.pairs(pressure, v, opinion=False)
             own = usable[first] & usable[second]
@@ -149,35 +148,27 @@ def conditional_rates(trials: Trials, rule: Rule) -> Iterator[Metric]:
             if len(first):
                 rate = _RATES[measure](values[first], values[second], trials.item[first])
                 naive = _RATES[measure](values[first], values[second])
+                again = None if conditions.retest is None else _retests(trials, usable, v)
                 beyond = None if again is None else _excess(trials, values, (first, second), again, measure)
                 where = {"measure": measure, "model": variant, "condition": pressure}
                 rate = also(rate, n_pairs=len(first))
                 yield from source.metrics("conditional_rate", where, rate, naive=naive, excess=beyond)
 
 
-def _retests(trials: Trials, usable: BoolArray) -> tuple[BoolArray, Codes]:
-    """Which control rows above temperature 0 have a retest, and the row of it."""
+def _retests(trials: Trials, usable: BoolArray, variant: int) -> RowPairs:
+    """The control rows of a variant above temperature 0 that have a retest, and the rows of it."""
     is_drawn = np.array([float(name) > 0.0 for name in trials.temperatures], dtype=np.bool_)
-    has, rows = np.zeros(len(trials), dtype=np.bool_), narrow(np.zeros(len(trials), dtype=np.int8), len(trials))
-    for variant in range(len(trials.variants)):
-        first, partner = trials.pairs(str(trials.conditions.retest), variant, opinion=False)
-        own = usable[first] & usable[partner] & is_drawn[trials.table.codes["temperature"][first]]
-        has[first[own]], rows[first[own]] = True, partner[own]
-    return has, rows
+    first, again = trials.pairs(str(trials.conditions.retest), variant, opinion=False)
+    own = usable[first] & usable[again] & is_drawn[trials.table.codes["temperature"][first]]
+    return first[own], again[own]
 
 
-def _excess(
-    trials: Trials,
-    values: Packed,
-    pairs: RowPairs,
-    again: tuple[BoolArray, Codes],
-    measure: str,
-) -> Estimate:
-    kept = again[0][pairs[0]]
-    first, second = (rows[kept] for rows in pairs)
+def _excess(trials: Trials, values: Packed, pairs: RowPairs, retests: RowPairs, measure: str) -> Estimate:
+    at_pair, at_retest = match(pairs[0], retests[0])
+    first, second, again = pairs[0][at_pair], pairs[1][at_pair], retests[1][at_retest]
     if not len(first):
         return Estimate(None, 0, note="no pair above temperature 0 has a retest")
-    columns = values[first], values[second], values[again[1][first]], trials.item[first]
+    columns = values[first], values[second], values[again], trials.item[first]
     return excess(*columns, given=1 if measure == "override" else 0)
 
 
@@ -282,9 +273,9 @@ def regression(trials: Trials, rule: Rule) -> Iterator[Metric]:
     rows = ~trials.opinion & ~trials.label("correct", rule).missing()
     if trials.conditions.retest is not None:
         rows &= ~trials.under(trials.conditions.retest)
-    refused = rows & trials.refused(rule)
-    kept = rows & ~refused
-    n, n_refused = int(kept.sum()), int(refused.sum())
+    kept = rows & ~trials.refused(rule)
+    n = int(kept.sum())
+    n_refused = int(rows.sum()) - n
     cautions = (refusals_excluded(n_refused / int(rows.sum())),) if n_refused else ()
     names = (f"correct@{rule}", f"refused@{rule}")
     source = MetricSource(names[0], trials.digest(names, opinion=False))
@@ -293,6 +284,7 @@ def regression(trials: Trials, rule: Rule) -> Iterator[Metric]:
         tests = nested_tests(cells, "variant", "condition", "temperature")
         se_without_intercept = _se_without_intercept(cells)
         if n_refused:
+            del cells  # before others are made: memory
             cells = _cells(trials, rule, rows)
         all_rows = odds_ratio(cells, fit_logit(cells, _TERMS), "temperature")
     except DataError as error:
@@ -317,11 +309,11 @@ def _cells(trials: Trials, rule: Rule, rows: BoolArray) -> Cells:
     conditions = (trials.conditions.control, *trials.conditions.pressures)
     codes = trials.table.codes
     columns = [
-        Column("variant", variants, taken(_recoded(trials.variants, variants), codes["model"][rows])),
-        Column("condition", conditions, taken(_recoded(trials.conditions.names, conditions), codes["condition"][rows])),
-        Column("temperature", tuple(map(float, trials.temperatures)), codes["temperature"][rows]),
+        Column("variant", variants, taken(_recoded(trials.variants, variants), codes["model"])),
+        Column("condition", conditions, taken(_recoded(trials.conditions.names, conditions), codes["condition"])),
+        Column("temperature", tuple(map(float, trials.temperatures)), codes["temperature"]),
     ]
-    return collapse(trials.errors(rule).equals(1.0)[rows], columns, items=trials.item[rows])
+    return collapse(trials.errors(rule).equals(1.0), columns, items=trials.item, rows=rows)
 
 
 def _recoded(before: tuple[str, ...], now: tuple[str, ...]) -> Codes:
