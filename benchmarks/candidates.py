@@ -27,9 +27,11 @@ import torch
 from numpy.typing import NDArray
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
+from perpend.models.hf.attention import REPLACED
 from perpend.models.hf.candidates import Weigher
 from perpend.models.hf.checkpoint import compiled, load
 from perpend.models.hf.forest import Passage
+from perpend.models.hf.fused import fuse
 
 SIZES = {
     "tiny": {"hidden_size": 256, "intermediate_size": 768, "num_hidden_layers": 4, "num_attention_heads": 8},
@@ -59,7 +61,16 @@ def random_model(size: str, device: str, dtype: torch.dtype) -> PreTrainedModel:
         torch.set_default_dtype(dtype)
         model = LlamaForCausalLM(config).eval()
         torch.set_default_dtype(torch.float32)
+    start = time.perf_counter()
+    fuse(model)
+    print(f"modules replaced in {time.perf_counter() - start:.1f} s", file=sys.stderr)
     return model
+
+
+def compile_layers(model: PreTrainedModel) -> None:
+    """As the provider's `compile` has it: the modules as transformers made them, and torch's compiler."""
+    setattr(model, REPLACED, ())
+    compiled(model)
 
 
 def items(case: Case, vocabulary: int, rng: np.random.Generator) -> Groups:
@@ -231,7 +242,7 @@ def grid(model: PreTrainedModel, arguments: argparse.Namespace) -> dict[str, obj
     weigher = Weigher(model, tokens)
     count = arguments.items or (660 if gpu else 12)
     if arguments.compile:
-        compiled(model)
+        compile_layers(model)
     rows = []
     for k in arguments.candidates:
         for context in arguments.context:
@@ -263,7 +274,7 @@ def truth(model: PreTrainedModel, arguments: argparse.Namespace) -> dict[str, ob
         sides[context] = {ROWS: rows_in, PRECISE_ROWS: precise, "trees": trees(Weigher(model, tokens), groups)}
         print(f"contexts of {context}: rows and trees done", file=sys.stderr, flush=True)
     if arguments.compile:
-        compiled(model)
+        compile_layers(model)
         for context, groups in cases.items():
             sides[context]["trees, compiled"] = trees(Weigher(model, tokens), groups)
     model.float()

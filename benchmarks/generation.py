@@ -25,10 +25,10 @@ import torch
 import transformers
 from transformers import ContinuousBatchingManager, GenerationConfig, PreTrainedModel
 
-from candidates import SIZES, random_model
+from candidates import SIZES, compile_layers, random_model
 from perpend.models.hf.attention import own_attention
-from perpend.models.hf.checkpoint import compiled
 from perpend.models.hf.generate import Continuer, Prompt
+from perpend.models.hf.kernels import _kernel
 from perpend.types import Sampling
 
 Answers = dict[int, list[int]]
@@ -107,8 +107,12 @@ def _synchronise() -> None:
 
 
 def recorded_steps(continuer: Continuer) -> list[dict[str, float]]:
-    """Milliseconds of each recorded step: the median of nine replays."""
-    steps = continuer.kept.steps if continuer.kept is not None else {}
+    """Milliseconds of each recorded step with 200 tokens in every place: the median of nine replays."""
+    if continuer.kept is None:
+        return []
+    steps = continuer.kept.steps
+    with torch.inference_mode():
+        continuer.kept.index.fill_(min(200, continuer.kept.length - 1))
     return [
         {"rows": rows, "length": length, "ms": statistics.median(_milliseconds(graph) for _ in range(9))}
         for (rows, length), (graph, _) in sorted(steps.items())
@@ -181,6 +185,7 @@ def measure(
         "admitted_prompts": len(some),
         "admission_ms": admission(continuer, some),
         "reads_only_what_is_filled": continuer.kept is not None and bool(continuer.kept.by_extent),
+        "own_kernels": torch.cuda.is_available() and _kernel("perpend_norm", model.dtype, model.device) is not None,
     }
     return continuer, row, answers
 
@@ -241,7 +246,7 @@ def sides(arguments: argparse.Namespace, count: int, longest: int) -> dict[str, 
     rows, answers = [], {}
     for is_compiled in (False, True) if arguments.compile else (False,):
         if is_compiled:
-            compiled(model)
+            compile_layers(model)
         for places in arguments.places:
             continuer, row, answers = measure(model, prompts, places)
             rows.append({"compiled": is_compiled, **row})

@@ -25,6 +25,8 @@ from transformers import (
     Qwen2ForCausalLM,
 )
 
+from perpend.models.hf.fused import fuse
+
 VOCABULARY = 97
 LONGEST = 128
 _SHAPE = {
@@ -45,7 +47,7 @@ ARCHITECTURES = ("llama", "qwen2", "gemma2", "gpt2", "mistral", "gpt_neox")
 
 @cache
 def tiny(name: str) -> PreTrainedModel:
-    """Weights are large, so that what a token attends to shows in its probability."""
+    """Weights are large, so that what a token attends to shows in its probability. Fused, as the provider has it."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
     made: PreTrainedModel
@@ -81,7 +83,9 @@ def tiny(name: str) -> PreTrainedModel:
             )
         case _:
             raise ValueError(name)
-    return made.eval()
+    made.eval()
+    fuse(made)
+    return made
 
 
 def brute(model: PreTrainedModel, tokens: tuple[int, ...], start: int) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -339,6 +340,30 @@ def test_a_look_fills_the_eight_tables_under_the_studys_names(look: Look, tmp_pa
     assert all(flip == (not before and after) for flip, before, after, *_ in flips)
     steered = sorted((str(row["text_before"]), str(row["text_after"])) for row in rows(look, "steering"))
     assert sorted((before, after) for *_, before, after in flips) == steered
+
+
+def test_the_words_between_think_tags_are_the_thoughts_of_a_trial(look: Look, tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    shutil.copytree(look.folder.parents[1], directory)
+    with closing(sqlite3.connect(directory / "run.db")) as db, db:
+        guards = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'response'")
+        for name, _ in (triggers := guards.fetchall()):
+            db.execute(f"DROP TRIGGER {name}")
+        first = "(SELECT min(rowid) FROM response)"
+        db.execute(f"UPDATE response SET text = ? WHERE rowid = {first}", ("<think>so it\n must be</think> 4",))
+        for _, sql in triggers:
+            db.execute(sql)
+    with closing(sqlite3.connect(write(directory, tmp_path / "simulation.db"))) as db:
+        thoughts = db.execute(
+            "SELECT t.token_index, t.token_text, t.token_id, o.raw_text FROM conformity_think_tokens t"
+            " JOIN conformity_outputs o USING (trial_id) ORDER BY t.token_index, o.output_id"
+        ).fetchall()
+        empty = [
+            db.execute(f"SELECT count(*) FROM {table}").fetchone() for table in ("activation_metadata", "merkle_log")
+        ]
+    said = [row[:3] for row in thoughts if row[3].startswith("<think>")]
+    assert said == [(0, "so", None), (1, "it", None), (2, "must", None), (3, "be", None)]
+    assert empty == [(0,), (0,)]  # as the docs say: a look keeps no activations
 
 
 def test_a_database_with_a_look_is_imported_with_its_own_answers(look: Look, tmp_path: Path) -> None:

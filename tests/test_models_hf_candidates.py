@@ -155,9 +155,10 @@ def test_items_that_begin_alike_do_not_see_each_other() -> None:
 
 
 @pytest.mark.parametrize(("trees", "flat"), [(True, True), (True, False), (False, False)])
-def test_running_out_of_memory_halves_the_batch_and_goes_on(trees: bool, flat: bool) -> None:
+@pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2", "gpt_neox"])
+def test_running_out_of_memory_halves_the_batch_and_goes_on(name: str, trees: bool, flat: bool) -> None:
     """A real hook that fails on large batches, as a small device would."""
-    model = tiny("llama")
+    model = tiny(name)
     sizes: list[int] = []
 
     def small_device(_: object, inputs: tuple[torch.Tensor, ...]) -> None:

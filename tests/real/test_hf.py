@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-import torch
-
 from perpend.models.hf.provider import Transformers
-from perpend.models.local.variants import make_variants
+from perpend.models.local import model
 from perpend.spec.model import Budget
 from perpend.types import Message, Request, Sampling
 from tests.reference.engines import compare, probes
 
 
-def test_llama_cpp_and_transformers_agree_on_the_same_weights(weights: Path, tmp_path: Path) -> None:
-    """Every fifteenth verb probe; tests.reference.engines compares all of them."""
-    torch.set_num_threads(1)
-    made = make_variants(str(weights), tmp_path, ["f16"])["f16"]
-    found = compare(probes()[::15], made)
+def test_llama_cpp_and_transformers_agree_on_the_same_weights(
+    variants: Mapping[str, Path], dense: Transformers
+) -> None:
+    """Every fifteenth verb probe; tests.reference.engines compares all of them.
+
+    F16 in llama.cpp, which computes with whole weights then; transformers unpacks the same four bits.
+    """
+    plain = replace(dense.checkpoint, endpoint="completions", template=None)
+    other = Transformers("smollm2", plain, dense.weigher, dense.places)
+    found = compare(probes()[::15], model(str(variants["f16"]), endpoint="completions"), other)
     assert found.n >= 20
     assert found.same == found.n
     assert found.largest <= 0.05

@@ -20,9 +20,9 @@ from torch.nn import Module
 from transformers import PreTrainedModel
 
 from perpend.errors import ModelError
-from perpend.models.hf.attention import has_own_attention
+from perpend.models.hf.attention import has_own_attention, sent
 from perpend.models.hf.forest import Passage, grove_of, packed, row_of
-from perpend.models.hf.layout import Laid, as_grove, in_rows, one_by_one, padded, seen, sent
+from perpend.models.hf.layout import Laid, as_grove, in_rows, one_by_one, padded, seen
 
 FloatArray = NDArray[np.float64]
 Unit = list[tuple[int, Passage]]

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from perpend.models.hf.attention import Sight, own_attention, seeing
+from perpend.models.hf.attention import Sight, own_attention, seeing, sent
 from perpend.models.hf.forest import Grove, IntArray, Row
 
 APART = 1 << 40
@@ -88,11 +87,6 @@ def seen(model: PreTrainedModel, laid: Laid) -> Iterator[None]:
         return
     with own_attention(model), seeing(laid.sight):
         yield
-
-
-def sent(values: NDArray[np.generic], device: torch.device) -> Tensor:
-    """A copy on the device; it does not wait for what the device computes."""
-    return torch.from_numpy(values).to(device, non_blocking=True)
 
 
 def tree_mask(ends: Tensor, dtype: torch.dtype) -> Tensor:

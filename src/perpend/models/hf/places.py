@@ -15,11 +15,12 @@ import torch
 from torch import Tensor
 from transformers import Cache, PreTrainedModel
 
-from perpend.models.hf.attention import Extent, has_own_attention
+from perpend.models.hf.attention import Extent, has_own_attention, sent
 from perpend.models.hf.candidates import ROW, batch_size, read_at
 from perpend.models.hf.draw import chances, draw
 from perpend.models.hf.forest import IntArray, Passage, grove_of, packed, row_of
-from perpend.models.hf.layout import APART, Laid, as_grove, in_rows, seen, sent
+from perpend.models.hf.kernels import stored
+from perpend.models.hf.layout import APART, Laid, as_grove, in_rows, seen
 from perpend.models.hf.push import Push, pushed
 from perpend.types import Sampling
 
@@ -65,10 +66,10 @@ class _Stepping(Cache):
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object, **__: object
     ) -> tuple[Tensor, Tensor]:
         """The cache with the new token in it; the mask hides what is not there yet."""
-        rows = len(self.rows)
-        keys, values = self.places.kept[layer_idx]
-        keys[self.rows, self.places.index[:rows]] = key_states[:, :, 0]
-        values[self.rows, self.places.index[:rows]] = value_states[:, :, 0]
+        rows, index = len(self.rows), self.places.index
+        (keys, values), new = self.places.kept[layer_idx], (key_states[:, :, 0], value_states[:, :, 0])
+        if not stored(new, (keys, values), index):
+            keys[self.rows, index[:rows]], values[self.rows, index[:rows]] = new
         return keys[:rows, : self.length].transpose(1, 2), values[:rows, : self.length].transpose(1, 2)
 
     def get_seq_length(self, *_: object) -> int:
@@ -99,6 +100,7 @@ class Places:
         self.pool = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
         self.fewest = _FEWEST if device.type == "cuda" else 1
         self.by_extent: bool | None = None  # whether attention can read what is filled alone; None before it was tried
+        self.by_kernel = True  # and whether by our own kernel, where there is one
 
     def layer(self, number: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """What is kept of a layer: places × length × heads × size."""
@@ -193,6 +195,9 @@ class Places:
         rows = self.rows_for(rows)
         if self.by_extent is None:
             self.by_extent = self._reads_extent(rows)
+            if not self.by_extent:
+                self.by_kernel = False
+                self.by_extent = self._reads_extent(rows)
         length = self.length if self.by_extent else min(self.length, _cut(longest))
         if self.pool is None:
             logits = self._forward(rows, length, self._extent(rows) if self.by_extent else None)
@@ -205,9 +210,9 @@ class Places:
         return self._draw(logits, torch.arange(rows, device=logits.device), is_warm=is_warm)
 
     def rows_for(self, rows: int) -> int:
-        """The fewest rows that a step is made for and that hold the wanted ones: all places, half of them, and on."""
-        halves = takewhile(lambda count: count >= max(rows, self.fewest), (self.count >> n for n in range(64)))
-        return min(halves, default=self.count)
+        """The fewest rows that a step is made for and that hold the wanted ones: all places, a quarter, and on."""
+        counts = takewhile(lambda count: count >= max(rows, self.fewest), (self.count >> 2 * n for n in range(32)))
+        return min(counts, default=self.count)
 
     def _forward(self, rows: int, length: int, extent: Extent | None) -> Tensor:
         """A step; it may be run again, as it writes the same. The mask is there for whatever does not see an extent."""
@@ -230,7 +235,7 @@ class Places:
 
     def _extent(self, rows: int) -> Extent:
         numbers = torch.arange(rows + 1, device=self.index.device, dtype=torch.int32)
-        return Extent((self.index[:rows] + 1).int(), numbers, numbers * self.length)
+        return Extent((self.index[:rows] + 1).int(), numbers, numbers * self.length, self.by_kernel)
 
     def _reads_extent(self, rows: int) -> bool:
         """Whether attention by extent works here for this model, which trying it beside the mask shows."""

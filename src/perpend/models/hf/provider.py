@@ -40,8 +40,8 @@ def model(  # noqa: PLR0913  # each is an option of run.toml
 
     `endpoint` 'completions' feeds the messages' contents without the chat template; there a choice is scored in the
     message's blank '___', or after its end, and `whole_sentence` scores what follows the blank too. `batch_tokens`
-    are computed at once and `places` answers generated side by side; less memory halves them. `compile` fuses each
-    layer's small operations: half a minute first, then faster by a fifth on a GPU.
+    are computed at once and `places` answers generated side by side; less memory halves them. `compile` has torch's
+    compiler fuse each layer's small operations, where otherwise our own kernels do (see `fused`).
     """
     for package in ("torch", "transformers"):
         if find_spec(package) is None:
@@ -52,11 +52,14 @@ def model(  # noqa: PLR0913  # each is an option of run.toml
         if value is not None and value < 1:
             raise SpecError(f"hf/{name}: {option} must be 1 or more, not {value}")
     from perpend.models.hf.checkpoint import compiled, load, weigher
+    from perpend.models.hf.fused import fuse
 
     checkpoint = load(name, endpoint=endpoint, whole_sentence=whole_sentence, device=device, dtype=dtype)
     gpu = checkpoint.model.device.type != "cpu"
     if compile:
         compiled(checkpoint.model)
+    else:
+        fuse(checkpoint.model)
     scorer = weigher(checkpoint.model, batch_tokens or (16384 if gpu else 2048))
     return Transformers(Path(name).name, checkpoint, scorer, places or (64 if gpu else 4))
 

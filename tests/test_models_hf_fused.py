@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from collections import Counter
+from copy import deepcopy
+
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
+
+from perpend.models.hf import attention, fused, kernels
+from perpend.models.hf.attention import REPLACED, own_attention
+from perpend.models.hf.fused import fuse
+from tests.hf_models import _SHAPE, flash, tiny
+from tests.test_models_hf_generate import answers, greedy, places, prompts
+
+
+def llama() -> LlamaForCausalLM:
+    torch.manual_seed(0)
+    return LlamaForCausalLM(LlamaConfig(**_SHAPE)).eval()
+
+
+def replaced(model: PreTrainedModel) -> Counter[str]:
+    """How many modules of each class have a replacement."""
+    return Counter(type(module).__name__ for module, _ in getattr(model, REPLACED, ()))
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen2", "mistral"])
+def test_every_layer_and_its_norms_mlp_and_attention_are_replaced(name: str) -> None:
+    assert sorted(replaced(tiny(name)).values()) == [2, 2, 2, 5]
+
+
+@pytest.mark.parametrize("name", ["gemma2", "gpt2", "gpt_neox", "mamba"])
+def test_a_model_of_another_form_is_left_as_it_is(name: str) -> None:
+    assert not replaced(tiny(name))
+
+
+def test_attention_that_norms_its_queries_and_keys_is_replaced_and_answers_the_same() -> None:
+    torch.manual_seed(0)
+    model = Qwen3ForCausalLM(Qwen3Config(**_SHAPE, head_dim=8)).eval()
+    fuse(model)
+    assert sorted(replaced(model).values()) == [2, 2, 2, 9]
+    assert answers(places(model, 4), prompts(9)) == greedy(model, prompts(9))
+
+
+def test_what_computes_something_else_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A norm that adds its input, one with another epsilon than it says, another gate, a turn the other way."""
+    model = llama()
+    first, second = model.model.layers
+    norm, other = first.input_layernorm, first.post_attention_layernorm
+    monkeypatch.setattr(norm, "forward", lambda hidden: hidden + type(norm).forward(norm, hidden))
+    monkeypatch.setattr(
+        other, "forward", lambda hidden: nn.functional.rms_norm(hidden, (32,), None, 10 * other.variance_epsilon)
+    )
+    first.mlp.act_fn = nn.GELU()
+    own = first.self_attn.forward
+
+    def backwards(hidden_states: Tensor, **options: object) -> object:
+        cos, sin = options.pop("position_embeddings")
+        return own(hidden_states, position_embeddings=(cos, -sin), **options)
+
+    monkeypatch.setattr(first.self_attn, "forward", backwards)
+    fuse(model)
+    assert {module for module, _ in getattr(model, REPLACED)} == {
+        second,
+        second.input_layernorm,
+        second.self_attn,
+        second.post_attention_layernorm,
+        second.mlp,
+        model.model.norm,
+    }
+
+
+def test_a_replacement_that_is_wrong_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fused, "rms_norm", lambda hidden, weight, epsilon: hidden * weight)
+    monkeypatch.setattr(fused, "gated", lambda gates, values: gates * values * torch.nan)
+    monkeypatch.setattr(fused, "rotated", lambda states, heads, cos, sin: states[:, :, :heads] * cos[:, :, None])
+    model = llama()
+    fuse(model)
+    assert not replaced(model)
+
+
+def test_a_replacement_that_is_wrong_in_the_model_s_own_precision_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = kernels.rms_norm
+
+    def wrong(hidden: Tensor, weight: Tensor, epsilon: float) -> Tensor:
+        return right(hidden, weight, epsilon) * (1 if hidden.dtype == torch.float32 else 1.1)
+
+    model = llama().bfloat16()
+    monkeypatch.setattr(fused, "rms_norm", wrong)
+    fuse(model)
+    assert sorted(replaced(model)) == ["LlamaAttention", "LlamaDecoderLayer", "LlamaMLP"]
+
+
+def test_a_layer_that_puts_out_a_tuple_or_adds_otherwise_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = llama()
+    first, second = model.model.layers
+    own, other = first.forward, second.forward
+    monkeypatch.setattr(first, "forward", lambda hidden, **options: own(hidden, **options) + hidden)
+    monkeypatch.setattr(second, "forward", lambda hidden, **options: (other(hidden, **options),))
+    monkeypatch.setattr(model.model.norm, "forward", lambda hidden: hidden[0])
+    fuse(model)
+    assert replaced(model) == {"LlamaAttention": 2, "LlamaMLP": 2, "LlamaRMSNorm": 4}
+
+
+def test_a_layer_leaves_its_input_as_it_was() -> None:
+    model, kept = tiny("llama"), list[tuple[Tensor, Tensor]]()
+    hooks = [
+        layer.register_forward_pre_hook(lambda _, inputs: kept.append((inputs[0], inputs[0].clone())))
+        for layer in model.model.layers
+    ]
+    with own_attention(model), torch.no_grad():
+        model(input_ids=torch.tensor([[7, 8, 9]]))
+    for hook in hooks:
+        hook.remove()
+    assert len(kept) == 2
+    assert all(torch.equal(given, before) for given, before in kept)
+
+
+def test_no_memory_for_the_trial_leaves_the_model_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> Tensor:
+        raise torch.OutOfMemoryError("no room")
+
+    monkeypatch.setattr(fused, "_joined", full)
+    model = llama()
+    fuse(model)
+    assert "LlamaAttention" not in replaced(model)
+
+
+def test_joined_weights_take_no_memory_of_their_own_and_stay_the_model_s() -> None:
+    model = llama()
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    fuse(model)
+    for layer in model.model.layers:
+        parts = [layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj]
+        (storage,) = {part.weight.untyped_storage().data_ptr() for part in parts}
+        assert storage
+        assert parts[0].weight.untyped_storage().nbytes() == sum(part.weight.nbytes for part in parts)
+    after = model.state_dict()
+    assert before.keys() == after.keys()
+    assert all(torch.equal(after[name], weight) for name, weight in before.items())
+    model(input_ids=torch.tensor([[7, 8, 9]])).logits.sum().backward()  # not barred from other use
+    assert model.model.layers[0].self_attn.k_proj.weight.grad is not None
+
+
+def test_outside_own_attention_the_modules_are_the_model_s() -> None:
+    model = tiny("llama")
+    with own_attention(model):
+        assert all("forward" in vars(module) for module, _ in getattr(model, REPLACED))
+    assert not any("forward" in vars(module) for module in model.modules())
+
+
+def test_a_model_that_is_cast_or_given_other_weights_later_is_followed() -> None:
+    model = llama()
+    fuse(model)
+    model.double()
+    assert answers(places(model, 3), prompts(5)) == greedy(model, prompts(5))
+    other = deepcopy(model.model.layers[1].self_attn.k_proj.weight.data)
+    model.model.layers[0].self_attn.k_proj.weight.data = other
+    assert answers(places(model, 3), prompts(5)) == greedy(model, prompts(5))
+
+
+def test_our_own_attention_is_not_used_where_it_computes_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention, "flash", flash)
+    monkeypatch.setattr(kernels, "attended", lambda query, *_: query + 1)
+    model, asked = tiny("llama"), prompts(6)
+    continuer = places(model, 4)
+    assert answers(continuer, asked) == greedy(model, asked)
+    assert continuer.kept is not None
+    assert continuer.kept.by_extent
+    assert not continuer.kept.by_kernel
