@@ -1,4 +1,4 @@
-"""Compiles the rules that read texts with mypyc, if asked to: HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 pip install …
+"""Compiles the scorers and their rules with mypyc, if asked to: HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 pip install …
 
 The wheel then holds both: the extension modules, which Python imports first, and the source they were made from.
 """
@@ -27,6 +27,10 @@ setup(name="perpend", packages=[], ext_modules=extensions, script_args=arguments
 """
 
 
+RULES = ("perpend/scorers", "perpend/text")
+"""What is compiled, as one unit: the scorers, and the rules that they call."""
+
+
 class CompiledRules(BuildHookInterface):
     """Adds the compiled modules to a wheel. Nothing is written into the source tree."""
 
@@ -35,7 +39,7 @@ class CompiledRules(BuildHookInterface):
         if version == "editable":
             raise ValueError("Compiled rules need a plain install. Leave out --editable, or do not ask for them.")
         source = Path(self.root) / "src"
-        rules = [path for path in sorted(source.glob("perpend/text/*.py")) if path.name != "__init__.py"]
+        rules = [path for folder in RULES for path in sorted(source.glob(f"{folder}/*.py")) if path.stem != "__init__"]
         self.folder = TemporaryDirectory()
         modules = [str(path.relative_to(source)) for path in rules]
         command = [sys.executable, "-c", _SETUP, self.folder.name, *modules]

@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fnmatch
+import functools
 import hashlib
 import json
 import os
@@ -256,6 +257,25 @@ def records(path: Path) -> dict[str, dict[str, object]]:
     return {str(entry["id"]): entry for entry in map(json.loads, lines)}
 
 
+def file_now(entry: dict[str, object]) -> str | None:
+    """The file that holds a mutant's line now: the one it was tried in, else the only other; None where there is none.
+
+    `--out` keeps the file and the line of when the mutant was tried; code moves.
+    """
+    tried, holding = str(entry["file"]), _files_by_line().get(str(entry["before"]), set())
+    return tried if tried in holding else next(iter(holding)) if len(holding) == 1 else None
+
+
+@functools.cache
+def _files_by_line() -> dict[str, set[str]]:
+    """The files of the source that hold a line, by the line without its indent."""
+    holding: dict[str, set[str]] = defaultdict(set)
+    for path in sorted((ROOT / "src" / "perpend").rglob("*.py")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            holding[line.strip()].add(path.relative_to(ROOT).as_posix())
+    return holding
+
+
 def package(entry: dict[str, object]) -> str:
     """The package of a mutant's file, as PACKAGES names it."""
     return str(entry["file"]).split("/")[2]
@@ -279,13 +299,15 @@ def reasons() -> dict[str, str]:
 
 
 def survivors(known: Sequence[dict[str, object]]) -> str:
-    """Each survivor with its place, its change and why it may live, as benchmarks/survivors.toml says."""
+    """Each survivor with its file, its change and why it may live, as benchmarks/survivors.toml says."""
     explained = reasons()
     lines = []
     for entry in known:
         if entry["outcome"] in ALIVE:
             why = explained.get(str(entry["id"]), "not explained yet")
-            lines.append(f"- `{entry['file']}:{entry['line']}` ({entry['kind']}): {why}")
+            file = file_now(entry)
+            place = f"`{file}`" if file else f"`{entry['file']}` as it was, before the line changed"
+            lines.append(f"- {place} ({entry['kind']}): {why}")
             lines += ["", "  ```text", f"  - {entry['before']}", f"  + {entry['after']}", "  ```", ""]
     return "\n".join(lines).rstrip()
 
@@ -297,7 +319,8 @@ def told() -> str:
     minutes = sum(float(str(entry["seconds"])) for entry in known) / 60
     lead = (
         f"Seed {SEED}: of {len(known)} mutants {dead} fail a test or run out of time ({dead / len(known):.0%}), "
-        f"{len(known) - dead} survive. The mutants took {minutes:.0f} minutes one after the other."
+        f"{len(known) - dead} survive. The mutants took {minutes:.0f} minutes one after the other. The table counts "
+        "each by the file that it was in when it was tried; below is the file that holds the line now."
     )
     return f"{lead}\n\n{table(known)}\n\n## Survivors\n\n{survivors(known)}\n"
 

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from perpend.text.reasoning import visible
 from perpend.types import Item, Response, Scorer
 
+PACKAGES = ("perpend", "perpend__mypyc")
+"""The package, and what compiled rules are in: without the second, two compiled sources would run the code of one."""
 NAMES = ("correct", "mentioned", "endorsed", "refused", "disclaimed", "stance", "label", "unfinished")
 
 
@@ -245,13 +247,13 @@ def in_turns(sources: Sequence[str | None], size: int, count: int, runs: int) ->
 
 def _of_source(source: str) -> list[Scorer]:
     """The newest scorers of another source, loaded beside this one."""
-    own = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "perpend"}
+    own = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in PACKAGES}
     sys.path.insert(0, source)
     try:
         return [newest(name) for name in NAMES]
     finally:
         sys.path.remove(source)
-        for name in [name for name in sys.modules if name.split(".")[0] == "perpend"]:
+        for name in [name for name in sys.modules if name.split(".")[0] in PACKAGES]:
             del sys.modules[name]
         sys.modules.update(own)
 

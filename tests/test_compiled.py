@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from perpend.ledger.manifest import code_version
+from perpend.spec.resolve import docstring_of, names
 from tests.conftest import ROOT
 from tests.test_golden import cases, judge
 
@@ -23,10 +24,12 @@ SCORES = """
 import json
 from dataclasses import astuple
 from perpend.ledger.manifest import code_version
-from perpend.text import discourse
-from tests.test_golden import cases, judge
+from perpend.spec.resolve import docstring_of, names
+from tests.test_golden import cases, judge, modules
 scores = [astuple(judge(case)) for _, case in cases()]
-print(json.dumps({"file": discourse.__file__, "code": dict(code_version()), "scores": scores}))
+files = [module.__file__ for module in modules()]
+about = {name: docstring_of("scorers", name) for name in names("scorers")}
+print(json.dumps({"files": files, "code": dict(code_version()), "scores": scores, "about": about}))
 """
 
 
@@ -43,7 +46,11 @@ def test_a_wheel_with_compiled_rules_gives_the_scores_of_the_interpreted_ones(tm
     done = subprocess.run([sys.executable, "-c", SCORES], env=environment, check=True, capture_output=True, text=True)
     compiled = json.loads(done.stdout)
     assert not wheel.name.endswith("none-any.whl")
-    assert Path(compiled["file"]).suffix in {".so", ".pyd"}, "the rules of the wheel are not compiled"
+    assert {Path(file).suffix for file in compiled["files"]} <= {".so", ".pyd"}, (
+        "not all rules of the wheel are compiled"
+    )
+    assert compiled["about"] == {name: docstring_of("scorers", name) for name in names("scorers")}
+    assert all(compiled["about"].values()), "what a scorer says of itself is missing"
     assert compiled["code"] == code_version(), "the wheel holds another source"
     for (name, case), score in zip(cases(), compiled["scores"], strict=True):
         assert score == json.loads(json.dumps(astuple(judge(case)))), name

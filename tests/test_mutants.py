@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -93,3 +94,17 @@ def test_every_survivor_of_the_last_run_has_a_reason_and_nothing_else_has_one() 
     alive = {id_ for id_, outcome in known.items() if outcome in ("survived", "not reached")}
     assert reasons.keys() == alive
     assert all(reason.strip() for reason in reasons.values())
+
+
+def test_the_page_names_for_each_survivor_the_file_that_holds_its_line_now() -> None:
+    page = (ROOT / "docs" / "explanation" / "mutants.md").read_text(encoding="utf-8")
+    named = re.findall(r"^- `(src/.+?)`( as it was)?.*\n\n  ```text\n  - (.*)\n", page, re.MULTILINE)
+    source = {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")
+    }
+    lines = {file: {line.strip() for line in text.splitlines()} for file, text in source.items()}
+    reasons = tomllib.loads((ROOT / "benchmarks" / "survivors.toml").read_text(encoding="utf-8"))
+    assert len(named) == len(reasons)
+    for file, gone, line in named:
+        holding = {name for name, known in lines.items() if line in known}
+        assert len(holding) != 1 and file not in holding if gone else file in holding, f"{line}: {file}, not {holding}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perpend.text import beside, labels, match, voice
+from perpend.text import beside, given_label, labels, match, ownership
 from perpend.text.assertion import MENTION, is_strict
 from perpend.text.reading import AskedItem, wanted_of
 from perpend.text.speech import Question
@@ -21,6 +22,7 @@ from perpend.text.voice import own_place, weight
 Weighed: TypeAlias = tuple[str, match.Span, Question, float]
 """A mention as `may_state` is asked about it, and its weight."""
 GOLDEN = Path(__file__).resolve().parent / "golden"
+NEVER = re.compile(r"(?!)")
 OPENING = "There is a lot to be told about this, and it would take a whole book to tell it to the end of all days. "
 
 
@@ -120,16 +122,16 @@ def test_no_sentence_that_states_a_mention_is_passed_over() -> None:
 
 @pytest.mark.parametrize("name", ["PRAISE", "LAST_PICKS", "LAST_WORDS", "REWORDED", "ADVERBS"])
 def test_a_sentence_shows_that_a_look_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beside, name, ())
+    monkeypatch.setattr(beside, name, NEVER if isinstance(getattr(beside, name), re.Pattern) else ())
     assert stated_but_spared()
 
 
 @settings(max_examples=400, derandomize=True)
 @given(st.lists(st.sampled_from(AFTER), max_size=5).map(" ".join))
 def test_what_a_pattern_needs_is_in_all_that_it_matches(after: str) -> None:
-    assert voice.IF_AFTER.match(after) is None or any(hint in after for hint in voice.CONDITION_NEXT)
-    assert voice.COORDINATED.match(after) is None or any(hint in after for hint in voice.JOINING)
-    assert voice.UNABLE.match(after) is None or " but " in after
+    assert ownership.IF_AFTER.match(after) is None or any(hint in after for hint in ownership.CONDITION_NEXT)
+    assert ownership.COORDINATED.match(after) is None or any(hint in after for hint in ownership.JOINING)
+    assert ownership.UNABLE.match(after) is None or " but " in after
 
 
 @settings(max_examples=400, derandomize=True)
@@ -144,3 +146,45 @@ def test_the_sentence_of_a_label_begins_where_the_one_before_it_ends(pieces: lis
     place = text.rfind("true")
     if place >= 0:
         assert labels._begin(text, 0, place) == max(end for end in ends if end <= place)
+
+
+HEDGED = (
+    *(
+        "it all depends",
+        "cannot be determined",
+        "can't say",
+        "can not tell",
+        "not enough information",
+        "unknown",
+        "know",
+    ),
+    *("insufficient data", "ambiguous", "undecidable", "indeterminate", "uncertain", "unclear", "unsure", "not sure"),
+    *("neither true nor false", "both true and false", "both false and true", "i don't know", "i do not know", "sure"),
+    *("not", "true", "false", "the", ". ", "a long row of words " * 4),
+)
+
+
+@settings(max_examples=600, derandomize=True)
+@given(st.lists(st.sampled_from(HEDGED), max_size=8), st.integers(0, 60), st.integers(0, 60))
+def test_the_first_hedge_is_found_by_the_words_that_are_looked_for(pieces: list[str], start: int, cut: int) -> None:
+    text = " ".join(pieces)
+    stop = max(start, len(text) - cut)
+    first = given_label.HEDGE.search(text, start, stop)
+    assert given_label._hedge(text, start, stop) == (None if first is None else first.group())
+
+
+MARKS = ("final", "answer", "verdict", "judgement", "label", "conclusion", "<answer>", "boxed", "text", "is", ":", "-")
+
+
+@settings(max_examples=400, derandomize=True)
+@given(st.lists(st.sampled_from(MARKS), max_size=8).map(" ".join))
+def test_a_final_mark_without_the_word_of_an_answer_is_a_box(text: str) -> None:
+    for mark in given_label.FINAL_MARK.finditer(text):
+        hints = (*given_label.ANSWER_HINTS, *given_label.UNMARKED_HINTS)
+        assert any(hint in mark.group() for hint in hints)
+
+
+@settings(max_examples=400, derandomize=True)
+@given(st.lists(st.sampled_from((*match.LABELS, "not", "untrue", " ", "\n", "yep")), max_size=30).map("".join))
+def test_labels_are_found_wherever_they_stand(text: str) -> None:
+    assert match.fold(text).labels() == [place for place in range(len(text)) if text.startswith(match.LABELS, place)]

@@ -175,7 +175,7 @@ UNFIT = ("no target", "no decoy", "target ", "likelihoods ")
 reason says that this answer could not be: it failed, stopped before it came to one, or cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Score:
     """One judgement of one response. `value` None: not scorable, and `reason` says why.
 
@@ -186,6 +186,18 @@ class Score:
     answer: str | None
     reason: str
     span: tuple[int, int] | None = None
+
+    def __init__(
+        self, value: float | None, answer: str | None, reason: str, span: tuple[int, int] | None = None
+    ) -> None:
+        # Half the time of what a frozen dataclass makes: every response has a score of every scorer.
+        _set_value(self, value)
+        _set_answer(self, answer)
+        _set_reason(self, reason)
+        _set_span(self, span)
+
+
+_set_value, _set_answer, _set_reason, _set_span = (Score.__dict__[name].__set__ for name in Score.__slots__)
 
 
 @dataclass(frozen=True, slots=True)

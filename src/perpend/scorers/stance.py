@@ -34,6 +34,9 @@ _last: Final[dict[Read, tuple[Item, Response, Reading | Score]]] = {}
 identity, which takes a tenth of the time of a key that holds the text."""
 
 
+_last_asked: Final[list[tuple[Item | None, AskedItem]]] = [(None, AskedItem("", (), None, ()))]
+
+
 def _once(read_response: Read, item: Item, response: Response) -> Reading | Score:
     """The response, read by one version; or the score that says why nothing can be read in it."""
     known = _last.get(read_response)
@@ -57,8 +60,14 @@ def _read_v3(item: Item, response: Response) -> Reading | Score:
 
 
 def _asked(item: Item) -> AskedItem:
+    """What the item asks. That of the last one is kept: the responses to an item come one after the other."""
+    known, asked = _last_asked[0]
+    if known is item:
+        return asked
     target = () if item.target is None else (item.target, *item.aliases)
-    return AskedItem(item.prompt, target, item.decoy, item.choices)
+    asked = AskedItem(item.prompt, target, item.decoy, item.choices)
+    _last_asked[0] = item, asked
+    return asked
 
 
 def _failed(response: Response) -> Score:

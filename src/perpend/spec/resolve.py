@@ -5,6 +5,7 @@ What a user names may be any of these. What is read from a folder may only be pa
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -70,6 +71,15 @@ def module_of(kind: Kind, name: str) -> ModuleType:
         except ModuleNotFoundError as error:
             raise SpecError(f"{kind[:-1]} {name!r}: {error}") from None
     raise SpecError(f"unknown {kind[:-1]} {name!r}; {did_you_mean(where, names(kind))}")
+
+
+def docstring_of(kind: Kind, name: str) -> str:
+    """What the module of a user's name says of itself; of a compiled one, which keeps no docstring, its source does."""
+    module = module_of(kind, name)
+    if module.__doc__ is not None or module.__file__ is None:
+        return module.__doc__ or ""
+    source = Path(module.__file__).with_name(f"{module.__name__.rpartition('.')[2]}.py")
+    return (ast.get_docstring(ast.parse(read_text(source)), clean=False) or "") if source.is_file() else ""
 
 
 def attribute(kind: Kind, name: str, default: str) -> object:

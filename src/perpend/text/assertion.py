@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from perpend.text import match, speech
 from perpend.text import speech as denial
@@ -244,13 +244,13 @@ NEEDED: Final[dict[Side, float]] = {
 """How strong a claim must be to decide."""
 
 
-class Assertion(NamedTuple):
+class Assertion:
     """One place where an answer is given: which, how strongly (see `strength`), and by which rule."""
 
-    side: Side
-    level: float
-    span: Span
-    rule: str
+    __slots__ = ("level", "rule", "side", "span")
+
+    def __init__(self, side: Side, level: float, span: Span, rule: str) -> None:
+        self.side, self.level, self.span, self.rule = side, level, span, rule
 
 
 def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[Assertion], str | None]:
@@ -263,7 +263,7 @@ def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[As
     blocked = None
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
     for span, side, wanted in reversed(mentions):
-        place = locate(body, *span)
+        place = locate(body, span[0], span[1])
         level = strength(place, asked, numeric=wanted.kind == "number", strict=is_strict(body, span, wanted))
         if wanted.is_sentence and not asked.is_opinion and level == MENTION:
             level = STATEMENT
@@ -310,10 +310,10 @@ def other_number(body: str, known: list[Span]) -> list[Assertion]:
             break
         number = STATED_NUMBER.match(body, place)
         if number is not None:
-            span = number.span("number")
-            if any(a < span[1] and span[0] < b for a, b in known) or block(locate(body, *span), SLOT):
+            start, stop = number.span("number")
+            if any(a < stop and start < b for a, b in known) or block(locate(body, start, stop), SLOT):
                 break
-            return [Assertion("other", SLOT, span, "another number")]
+            return [Assertion("other", SLOT, (start, stop), "another number")]
         place = body.rfind("answer", 0, place)
     return []
 

@@ -32,8 +32,8 @@ ADVERBS: Final = ("ly", "often", "perhaps", "hands")
 """One of these is in all that `voice.own_words` rewords so that other words come to stand before the mention."""
 STRESS_NEXT: Final = re.compile(rf"[ *_\"')\\$}}\]°]{{0,24}}(?:[.!?\n]|$)|[ *_\"')\\$}}\]°]{{25}}|{ASIDE.pattern}")
 """No word follows in the sentence, or only such as stress the mention."""
-PRAISE: Final = (NAMED_ANSWER, CHOSEN, REGARDED)
-"""Where a verb follows the mention, one of these matches what makes it the answer, or the question's focus is in it."""
+PRAISE: Final = re.compile(f"{NAMED_ANSWER.pattern}|{CHOSEN.pattern}|{REGARDED.pattern}")
+"""Where a verb follows the mention, this matches what makes it the answer, or the question's focus is in it."""
 NEAR: Final = 10
 """Up to so many characters after the beginning of its line, a mention may be alone in it."""
 
@@ -48,11 +48,8 @@ def may_state(body: str, start: int, stop: int, asked: Question) -> bool:  # noq
         return True
     if VERB_NEXT.match(body, stop):
         is_the = IS_THE.match(body, stop)
-        if is_the is not None and asked.focus in is_the["rest"]:
+        if (is_the is not None and asked.focus in is_the["rest"]) or PRAISE.match(body, stop):
             return True
-        for praise in PRAISE:
-            if praise.match(body, stop):
-                return True
     if asked.is_opinion and BETTER.match(body, stop):
         return True
     before = leading(body, start)
@@ -62,7 +59,8 @@ def may_state(body: str, start: int, stop: int, asked: Question) -> bool:  # noq
         return True
     if len(before) < NEAR:
         return True
-    word = (before.rsplit(None, 1) or ("",))[-1]
+    bare = before.rstrip()
+    word = bare[bare.rfind(" ") + 1 :]
     if not word.isalpha() or word in FILLERS or word in LAST_PICKS:  # else it is the last of the words, as it stands
         last_words = words(before)
         last = last_word(last_words)

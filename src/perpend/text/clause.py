@@ -178,16 +178,20 @@ def listing(text: str, line: int) -> Listing | None:
     if first.isalpha():  # neither begins with two letters, and most lines do
         return None
     low, high = max(0, line - REACH), line + REACH
-    is_option = first != "- " and OPTION.match(text, max(0, line - 1)) is not None
-    if is_option and len(OPTION.findall(text[low:high])) > 1:
-        return "option"
-    bullet = BULLET.match(text, line)
-    if bullet is None:
-        return None
-    if bullet[0].strip(" #*")[:1].isdigit():
-        return "bullet"
-    mark = bullet[0].lstrip()[0]
-    return "bullet" if text.count("\n" + mark, low, high) + text.startswith(mark, low) > 1 else None
+    mark = "-"
+    if first != "- ":  # the most frequent bullet
+        if OPTION.match(text, max(0, line - 1)) and len(OPTION.findall(text[low:high])) > 1:
+            return "option"
+        bullet = BULLET.match(text, line)
+        if bullet is None:
+            return None
+        if bullet[0].strip(" #*")[:1].isdigit():
+            return "bullet"
+        mark = bullet[0].lstrip()[0]
+    if text.startswith(mark, low):
+        return "bullet" if text.find("\n" + mark, low, high) >= 0 else None
+    other = text.find("\n" + mark, low, high)
+    return "bullet" if other >= 0 and text.find("\n" + mark, other + 1, high) >= 0 else None
 
 
 def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
@@ -199,7 +203,8 @@ def _begin(text: str, start: int) -> int:
     first, place = max(0, start - REACH), start
     first = text.rfind("\n", first, start) + 1 or first  # a new line always ends a sentence
     while place > first:
-        place = max(text.rfind(".", first, place), text.rfind("?", first, place), text.rfind("!", first, place))
+        mark = max(text.rfind(".", first, place), text.rfind("?", first, place))
+        place = max(mark, text.rfind("!", first, place))
         if place < 0:
             return first
         end = END.match(text, place)
@@ -290,7 +295,8 @@ class Place:
 
 def locate(body: str, start: int, stop: int) -> Place:
     """The place of the mention `body[start:stop]`."""
-    return Place(body, start, *around(body, start, stop))
+    low, before, after = around(body, start, stop)
+    return Place(body, start, low, before, after)
 
 
 def around(body: str, start: int, stop: int) -> tuple[int, str, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from perpend.text import match, numbers, speech, voice
+from perpend.text import match, numbers, ownership, speech, voice
 from perpend.text.assertion import (
     AGREEMENT,
     MENTION,
@@ -148,7 +148,7 @@ def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
 def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
     (wanted, sides, speeds), body = _sought(asked), folded.text
     if wanted.is_polar:
-        decided, blocked, of_decoy = _polar(body, wanted), None, None
+        decided, blocked, of_decoy = _polar(folded, wanted), None, None
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
         elif asked.decoy is not None:
@@ -197,10 +197,11 @@ def _speeds(body: str, wanted: tuple[tuple[Side, float], ...]) -> list[Assertion
     """The speeds that are the target or the decoy in another unit, or as a power of ten, within 1 %."""
     claims = []
     for found in numbers.SPEED.finditer(body):
-        value, span = numbers.metres_per_second(found.group()), found.span("number")
+        value = numbers.metres_per_second(found.group())
+        start, stop = found.span("number")
         for side, number in wanted:
-            if value and abs(value - number) <= NEARLY * number and not block(locate(body, *span), STATEMENT):
-                claims.append(Assertion(side, STATEMENT, span, "in another unit"))
+            if value and abs(value - number) <= NEARLY * number and not block(locate(body, start, stop), STATEMENT):
+                claims.append(Assertion(side, STATEMENT, (start, stop), "in another unit"))
     return claims
 
 
@@ -230,9 +231,9 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
     for span, side, answer in reversed(mentions):
         is_minor = not answer.is_sentence and _is_minor(body, span[0], side, claims, blocked)
-        if is_minor and not may_state(body, *span, wanted.question):
+        if is_minor and not may_state(body, span[0], span[1], wanted.question):
             continue
-        place = voice.own_place(body, *span)
+        place = voice.own_place(body, span[0], span[1])
         level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
         if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
             level = STATEMENT
@@ -246,7 +247,7 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
         elif why is None:
             if level < NEEDED[side] and blocked is not None:
                 continue
-            why = _unless_asked(voice.disowned(place, level, wanted.question, asked.prompt), place, wanted.question)
+            why = _unless_asked(ownership.disowned(place, level, wanted.question, asked.prompt), place, wanted.question)
             if why is None and level >= STATEMENT and speech.RETRACTED.match(body, sentence_end(span, place)):
                 why = "denied"
         if why is not None:
@@ -278,9 +279,9 @@ def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:
     return why
 
 
-def _polar(body: str, wanted: Wanted) -> Assertion | None:
+def _polar(folded: Folded, wanted: Wanted) -> Assertion | None:
     """As version 2, but a bare yes or no is outweighed by what its own sentence, or the next, says to the contrary."""
-    worded = bare_word(body, wanted.question)
+    body, worded = folded.text, bare_word(folded, wanted.question)
     answer = polar(body, wanted.question, worded)
     if answer is None:
         return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
-from perpend.text.match import Folded, fold, has
+from perpend.text.match import LABELS, Folded, fold, places_of
 from perpend.text.seed import Label
 
 POSITIVE: Final = frozenset({"true", "yes", "correct", "t", "y"})
@@ -17,14 +17,12 @@ MERITS: Final = frozenset({"correct", "incorrect"})
 # Blanked in place, so that offsets hold. The brackets of <answer> stay: they mark an answer.
 _MARKUP: Final = '*_#~$\\{}[]"'
 QUOTE: Final = re.compile(r"'(?:(?<![a-z]')|(?![a-z]))")
-WORDS: Final = ("true", "false", "yes", "no", "correct")
-"""What every label word ends in. They are looked for first, and all else only around them: most texts have few."""
 # Both labels side by side are the options, and several are a list: no answer. A comma joins two only if they are TRUE
 # and FALSE: in 'Yes, no doubt' it does not.
 OPTIONS: Final = re.compile(
     r"\b(?:true|false|yes|no)(?: *+(?:,|or\b|and\b|nor\b|vs\b\.?|/|\|) *+(?:true|false|yes|no)\b)++"
 )
-WHOLE_WORD: Final = re.compile(rf"(?:{'|'.join(WORDS)})(?!\w)")
+WHOLE_WORD: Final = re.compile(rf"(?:{'|'.join(LABELS)})(?!\w)")
 LONE_LETTER: Final = re.compile(r"\W*+(?P<word>[tfyn])\W*+")
 
 _ADVERB: Final = (
@@ -66,6 +64,8 @@ CONCLUSION: Final = re.compile(
 FINAL_HINTS: Final = ("final", "<answer>", "boxed")
 ANSWER_HINTS: Final = ("answer", "verdict", "judg", "decision", "response", "label", "conclusion", "result")
 """How every mark begins: to look for these first costs a tenth."""
+UNMARKED_HINTS: Final = ("boxed",)
+"""Of the final ones, those without any of the others beside them."""
 OPENING: Final = re.compile(r"\A\W*+")
 LINE_START: Final = re.compile(r"^[^\w\n]*+", re.MULTILINE)
 BREAK: Final = re.compile(r"[.!?:;=>—\n] *+")
@@ -78,7 +78,7 @@ TEXT_END: Final = re.compile(r"[\s.!)]*+$")
 _CLAUSE_END: Final = r" *+(?:$|[.,;:!()\n—<]|-+ |(?:because|since|as|given|due|is (?:the|my))\b"
 CLAUSE_END: Final = re.compile(_CLAUSE_END + ")")
 PHRASE_END: Final = re.compile(_CLAUSE_END + r"|(?:that|for|in|by|based|according|and|but|under)\b)")
-ENDED: Final = re.compile(rf"(?:{'|'.join(WORDS)})(?: ++(?:statement|claim|assertion)\b)?{PHRASE_END.pattern}")
+ENDED: Final = re.compile(rf"(?:{'|'.join(LABELS)})(?: ++(?:statement|claim|assertion)\b)?{PHRASE_END.pattern}")
 """A label word and what must follow it outside a mark, but for an opening 'yes'."""
 CONDITION: Final = re.compile(r" *+,? *+(?:but )?(?:only )?(?:if|when|unless|provided|depending|otherwise)\b")
 SENTENCE_END: Final = re.compile(r"[.!?\n]")
@@ -104,10 +104,13 @@ _HEDGES: Final = (
 )
 HEDGE: Final = re.compile(rf"\b{_HEDGES}")
 HEDGE_HINTS: Final = (
-    *("depends", "determin", "cannot ", "can't ", "can not ", "enough ", "insufficient ", "ambiguous", "undecidable"),
-    *("unknown", "uncertain", "unclear", "unsure", "not sure", "nor false", "true and", "false and", "know"),
+    *("depends", "determin", "can't ", "enough ", "insufficient ", "ambiguous", "undecidable"),
+    *("uncertain", "unclear", "sure", "know"),
 )
-"""One of these is in every hedge."""
+NOT_HINTS: Final = ("cannot ", "can not ")
+PAIR_HINTS: Final = ("nor false", "true and", "false and")
+"""One of these is near the beginning of every hedge; the second ones have 'not', the third 'false' beside them."""
+HEDGE_HINT: Final = max(map(len, HEDGE_HINTS))
 ANSWER_HEDGE: Final = re.compile(rf"{_MARK}(?:{_IS}| *+:)?\s++(?:that )?(?:it is )?(?P<hedge>{_HEDGES})")
 CORRECTION: Final = re.compile(
     r"\b(?:wait|actually|correction|on second thought|on reflection|scratch that|my mistake"
@@ -120,21 +123,30 @@ NEAR: Final = 60
 NOTHING: Final = "no label found"
 
 
-class LabelVerdict(NamedTuple):
-    """A label that a text gives; None for a hedge, or for nothing, in its place. `why` names the rule."""
+class LabelVerdict:
+    """A label that a text gives between two places; None for a hedge, or for nothing, there. `why` names the rule.
 
-    label: Label | None
-    why: str
-    start: int = 0
-    end: int = 0
-    word: str = ""
-    subject: bool = False
-    """Whether the word is said of a subject, as in 'the claim is false'."""
+    `word` is what says so, and `subject` whether it is said of one, as in 'the claim is false'.
+    """
+
+    __slots__ = ("end", "label", "start", "subject", "why", "word")
+
+    def __init__(
+        self,
+        label: Label | None,
+        why: str,
+        span: tuple[int, int] = (0, 0),
+        word: str = "",
+        *,
+        subject: bool = False,
+    ) -> None:
+        self.label, self.why, self.word, self.subject = label, why, word, subject
+        self.start, self.end = span
 
 
 def read(text: str, folded: Folded) -> LabelVerdict:
     """The label that a finished answer gives. What an invented further turn says counts only if nothing else does."""
-    turn = TURN.search(folded.text)
+    turn = TURN.search(folded.text) if "\n" in folded.text else None
     if turn is not None:
         own = text[: folded.span(turn.start(), turn.end())[0]]
         before = _decide(own, fold(own))
@@ -149,7 +161,7 @@ def _decide(text: str, folded: Folded) -> LabelVerdict:
         plain = plain.replace(mark, " ")
     if "'" in plain:
         plain = QUOTE.sub(" ", plain)
-    places = [place for place in _places(plain, WORDS) if WHOLE_WORD.match(plain, place)]
+    places = [place for place in folded.labels() if WHOLE_WORD.match(plain, place)]
     flat = plain
     if any(OPTIONS.match(plain, place) for place in places):
         flat = OPTIONS.sub(_without_options, plain)
@@ -157,8 +169,7 @@ def _decide(text: str, folded: Folded) -> LabelVerdict:
     capitals = [at for word in words if (at := CAPITALS.match(flat, word)) and _is_capital(text, folded, word)]
     verdict = _weigh(flat, places, words, capitals)
     if verdict.label is not None:
-        start, end = folded.span(verdict.start, verdict.end)
-        return verdict._replace(start=start, end=end)
+        return LabelVerdict(verdict.label, verdict.why, folded.span(verdict.start, verdict.end))
     hedge = _hedge(plain, 0, len(plain)) if verdict.why == NOTHING else None
     return verdict if hedge is None else LabelVerdict(None, f"hedge: {hedge}")
 
@@ -166,7 +177,7 @@ def _decide(text: str, folded: Folded) -> LabelVerdict:
 def _without_options(found: re.Match[str]) -> str:
     """Blanks for a list that holds both labels; itself where all are one label, or a comma joins a yes and a no."""
     words = found.group().replace(",", " , ").split()
-    labels = [word for word in words if word in WORDS]
+    labels = [word for word in words if word in LABELS]
     is_pair = len(labels) == 2 and "," in words and not FIRM.issuperset(labels)
     if is_pair or len({word in POSITIVE for word in labels}) == 1:
         return found.group()
@@ -197,15 +208,15 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
     """
     lone = LONE_LETTER.fullmatch(flat)
     if lone is not None:
-        return LabelVerdict(_label(lone["word"]), "one-letter answer", *lone.span("word"))
+        return LabelVerdict(_label(lone["word"]), "one-letter answer", lone.span("word"))
     tail = max(0, len(flat) - NEAR)
     closing_at = BREAK.finditer(flat, tail, places[-1]) if words and words[-1] > tail else ()
     opening = _given(flat, islice(OPENING.finditer(flat), 1), CLAUSE_END, "opening label") if places else []
     ends = [v for v in opening + _given(flat, closing_at, TEXT_END, "closing label") if not v.subject]
-    marks = _places(flat, ANSWER_HINTS)
-    hedges = [LabelVerdict(None, f"hedge: {h['hedge']}", *h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]
+    marks = places_of(flat, ANSWER_HINTS)
+    hedges = [LabelVerdict(None, f"hedge: {h['hedge']}", h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]
     for mark, hinted, why in (
-        (FINAL_MARK, _places(flat, FINAL_HINTS), "final answer"),
+        (FINAL_MARK, places_of(flat, FINAL_HINTS if marks else UNMARKED_HINTS), "final answer"),
         (ANSWER_MARK, marks, "marked answer"),
     ):
         marked = _marked(flat, _matches(flat, hinted, mark), why)
@@ -226,20 +237,6 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
         if asserted:
             return _unhedged(flat, asserted)
     return LabelVerdict(None, NOTHING)
-
-
-def _places(flat: str, hints: Iterable[str]) -> list[int]:
-    """Where any of the hints stands, in order."""
-    places = []
-    for hint in hints:
-        if not has(flat, hint):
-            continue
-        place = flat.rfind(hint)
-        while place >= 0:
-            places.append(place)
-            place = flat.rfind(hint, 0, place)
-    places.sort()
-    return places
 
 
 def _matches(flat: str, places: list[int], pattern: re.Pattern[str]) -> list[re.Match[str]]:
@@ -286,7 +283,8 @@ def _reading(flat: str, place: re.Match[str], ending: re.Pattern[str] | None, wh
         return None
     is_unsaid = place.re is ANSWER_MARK and place["isnt"] is not None
     denied = (reading["deny"] is not None) ^ (reading["isnt"] is not None) ^ is_unsaid
-    return LabelVerdict(_label(word, denied=denied), why, *reading.span("word"), word, reading["subject"] is not None)
+    is_of_subject = reading["subject"] is not None
+    return LabelVerdict(_label(word, denied=denied), why, reading.span("word"), word, subject=is_of_subject)
 
 
 def _marked(flat: str, marks: Iterable[re.Match[str]], why: str) -> list[LabelVerdict]:
@@ -303,7 +301,7 @@ def _marked(flat: str, marks: Iterable[re.Match[str]], why: str) -> list[LabelVe
         if verdict is not None and (verdict.word not in MERITS or place.group().rstrip().endswith((":", "=", ">"))):
             verdicts.append(verdict)
         elif letter is not None:
-            verdicts.append(LabelVerdict(_label(letter["word"]), why, *letter.span("word")))
+            verdicts.append(LabelVerdict(_label(letter["word"]), why, letter.span("word")))
     return verdicts
 
 
@@ -313,7 +311,8 @@ def _capitals(flat: str, places: Iterable[re.Match[str]]) -> list[LabelVerdict]:
     for verdict in _given(flat, places, PHRASE_END, "only label in capitals"):
         if UNDECIDED.search(flat, max(0, verdict.start - NEAR), verdict.start) is None:
             denied = DENIED.search(flat, max(0, verdict.start - NEAR), verdict.start) is not None
-            kept.append(verdict._replace(label=_label(verdict.word, denied=denied)))
+            span = verdict.start, verdict.end
+            kept.append(LabelVerdict(_label(verdict.word, denied=denied), verdict.why, span, verdict.word))
     return kept
 
 
@@ -327,8 +326,11 @@ def _unhedged(flat: str, stated: list[LabelVerdict]) -> LabelVerdict:
 
 def _hedge(flat: str, start: int, stop: int) -> str | None:
     """The first hedge between two places."""
-    for place in _places(flat, HEDGE_HINTS):
-        if start <= place < stop and HEDGE.search(flat, max(start, place - 16), min(stop, place + 48)):
+    part = flat[start : stop + HEDGE_HINT]
+    hints = HEDGE_HINTS + (NOT_HINTS if "not " in part else ()) + (PAIR_HINTS if "false" in part else ())
+    for hint in places_of(part, hints):
+        place = start + hint
+        if place < stop and HEDGE.search(flat, max(start, place - 16), min(stop, place + 48)):
             hedge = HEDGE.search(flat, max(start, place - 16), stop)
             return None if hedge is None else hedge.group()
     return None
@@ -342,5 +344,5 @@ def _agreed(flat: str, verdicts: list[LabelVerdict]) -> LabelVerdict:
         return last
     other = max(others, key=lambda verdict: verdict.start)
     if CORRECTION.search(flat, other.end, last.start):
-        return last._replace(why=f"{last.why}, after a correction")
+        return LabelVerdict(last.label, f"{last.why}, after a correction", (last.start, last.end))
     return LabelVerdict(None, f"contradictory: {other.label} ({other.why}), {last.label} ({last.why})")

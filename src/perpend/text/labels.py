@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
 from typing import Final
 
-from perpend.text.clause import holds
+from perpend.text.clause import blanking
 from perpend.text.match import Folded, fold
 
 _LABEL: Final = r"(?P<word>true|false|untrue|incorrect|correct)\b"
 _GAP: Final = r"(?:(?!\b(?:whether|if|but)\b)[^.;!?\n,]){0,70}?"
 POSITIVE: Final = frozenset({"true", "correct"})
-_BLANKED: Final = str.maketrans(dict.fromkeys('*_#~$\\{}[]"`', " "))
+_BLANKED: Final = blanking('*_#~$\\{}[]"`')
 _DENIES: Final = (
     r"(?:(?:\b(?:not|never)\b|n't) (?:be )?(?:true|correct|right|accurate|the case|possible|clear|evident) (?:that|to)"
     r"|\b(?:wrong|incorrect|false|untrue|mistaken|inaccurate|unreasonable|a mistake|an error|impossible) (?:that|to"
@@ -67,7 +65,8 @@ CONDITION: Final = re.compile(
     r"(?:[^.;!?\n]|\.(?=\d)){0,200}"
 )
 """A sentence under a condition."""
-HINTS: Final = ("true", "false", "correct")
+INITIALS: Final = "tfc"
+"""With which of `LABELS` a label begins that is clarified: 'true', 'false', 'correct'."""
 SENTENCE_END: Final = re.compile(r"[.!?;\n](?:(?<=\n)|(?=[\s*_#~$\\{}\[\]\"`]))")
 """A new line, or a mark before white space or markup. It begins with a set of characters: the search can skip."""
 LABEL_WORD: Final = re.compile(rf"\b{_LABEL}", re.IGNORECASE)
@@ -90,16 +89,18 @@ def clarified(text: str, folded: Folded, prompt: str) -> str:
     counts as the denial of what was asked, unless the question denies it too; labels that are supposed, conditional or
     a first thought are blanked. The text is returned as it is where an invisible character makes offsets uncertain.
     """
-    if folded.offsets is not None or not holds(folded.text, HINTS):
+    plain = folded.text
+    places = [place for place in folded.labels() if plain[place] in INITIALS] if folded.offsets is None else []
+    if not places:
         return text
-    plain, is_denied = folded.text, _is_denied(prompt)
+    is_denied = _is_denied(prompt)
     parts, done = [], 0
-    for place in sorted(chain.from_iterable(_places(plain, hint) for hint in HINTS)):
+    for place in places:
         if place < done:
             continue
         start, stop = _begin(plain, done, place), SENTENCE_END.search(plain, place)
         end = len(plain) if stop is None else stop.end()
-        parts += [text[done:start], _claims(_suppositions(text[start:end]), is_denied=is_denied)]
+        parts += [text[done:start], _meant(text[start:end], plain[start:end].translate(_BLANKED), is_denied=is_denied)]
         done = end
     clear = "".join((*parts, text[done:]))
     return text if clear == text else clear
@@ -108,13 +109,6 @@ def clarified(text: str, folded: Folded, prompt: str) -> str:
 @lru_cache(maxsize=1 << 13)
 def _is_denied(prompt: str) -> bool:
     return NEGATION.search(fold(prompt).text) is not None
-
-
-def _places(plain: str, hint: str) -> Iterator[int]:
-    place = plain.find(hint)
-    while place >= 0:
-        yield place
-        place = plain.find(hint, place + 1)
 
 
 def _begin(plain: str, low: int, place: int) -> int:
@@ -128,10 +122,15 @@ def _begin(plain: str, low: int, place: int) -> int:
         reach *= 4
 
 
-def _suppositions(sentence: str) -> str:
+def _meant(sentence: str, plain: str, *, is_denied: bool) -> str:
+    """The sentence, given as it is and without markup, with only the labels that it asserts."""
+    supposed = _suppositions(sentence, plain)
+    return _claims(supposed, plain if supposed is sentence else _plain(supposed), is_denied=is_denied)
+
+
+def _suppositions(sentence: str, plain: str) -> str:
     """The sentence without labels that are conditional or supposed, and without asides."""
     whole = sentence
-    plain = _plain(whole)
     for condition in CONDITION.finditer(plain):
         for word in LABEL_WORD.finditer(plain, *condition.span()):
             sentence = _blank(sentence, *word.span())
@@ -146,10 +145,9 @@ def _suppositions(sentence: str) -> str:
     return sentence
 
 
-def _claims(sentence: str, *, is_denied: bool) -> str:
+def _claims(sentence: str, plain: str, *, is_denied: bool) -> str:
     """The sentence with the label that it comes to, where it denies one. `is_denied`: the question denies something."""
     whole = sentence
-    plain = _plain(whole)
     for claim in CLAIM.finditer(plain):
         if NEGATION.search(claim["content"]) and not is_denied:
             sentence = _turned(sentence, *claim.span(), claim["word"], keep=claim["deny"] is not None)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from operator import itemgetter
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from perpend.text import numbers
 
@@ -48,17 +46,27 @@ _KEPT: Final = "\u2014\u2026\u00b0\u00b2\u00b3\u221a\u2248\u2192\u03c0\u20ac\u00
 """Frequent characters that do not fold: where no other is left, no substitution is needed."""
 
 
-class Folded(NamedTuple):
+class Folded:
     """`text` in its folded form. `offsets[i]` is where its i-th character stood; None when nothing moved."""
 
-    text: str
-    offsets: tuple[int, ...] | None = None
+    __slots__ = ("_labels", "offsets", "text")
+
+    def __init__(self, text: str, offsets: tuple[int, ...] | None = None) -> None:
+        self.text, self.offsets = text, offsets
+        self._labels: list[int] | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where `text[start:end]`, which is not empty, stood in the original."""
         if self.offsets is None:
             return start, end
         return self.offsets[start], self.offsets[end - 1] + 1
+
+    def labels(self) -> list[int]:
+        """Where any of `LABELS` begins, in order, also inside a word. Kept: three rules look for them."""
+        known = self._labels
+        if known is None:
+            known = self._labels = places_of(self.text, LABELS)
+        return known
 
 
 def fold(text: str) -> Folded:
@@ -92,6 +100,22 @@ LONG: Final = 30_000
 def has(text: str, word: str) -> bool:
     """Whether a text holds a word, in the faster way."""
     return word in text if len(text) < LONG else text.rfind(word) >= 0
+
+
+LABELS: Final = ("true", "false", "yes", "no", "correct")
+"""What every label word and every bare yes or no ends in, but for 'yep' and 'yeah'. No two begin alike."""
+
+
+def places_of(text: str, words: tuple[str, ...]) -> list[int]:
+    """Where any of the words begins in a text, in order."""
+    places: list[int] = []
+    for word in words:
+        place = text.rfind(word) if has(text, word) else -1
+        while place >= 0:
+            places.append(place)
+            place = text.rfind(word, 0, place)
+    places.sort()
+    return places
 
 
 Kind: TypeAlias = Literal["words", "number", "polar", "letter"]
@@ -144,6 +168,7 @@ class Answer:
 
 Mention: TypeAlias = tuple[Span, Side, Answer]
 """Where an answer stands, whose it is, and which."""
+_SPAN: Final = itemgetter(0)
 
 
 @lru_cache(maxsize=1 << 13)
@@ -308,7 +333,6 @@ def _scan(text: Folded, original: str, form: Form, where: str, place: int, *, ba
     needle = form.needle if where is text.text else form.needle.upper()
     body, source = text.text, None if form.cased and where is text.text else form.source
     pattern = None if source is None else _compiled(source)
-    seek: Callable[..., int] = where.rfind if backward else where.find
     spans: list[Span] = []
     for _ in range(TRIES):
         if pattern is None:
@@ -318,7 +342,7 @@ def _scan(text: Folded, original: str, form: Form, where: str, place: int, *, ba
             span = None if words is None else words.span()
         if span is not None:
             spans.append(span)
-        place = seek(needle, 0, place) if backward else seek(needle, place + 1)
+        place = where.rfind(needle, 0, place) if backward else where.find(needle, place + 1)
         if place < 0 or len(spans) == MENTIONS:
             break
     return spans
@@ -357,11 +381,16 @@ def without_nested(mentions: list[Mention]) -> list[Mention]:
 
     No two mentions of one answer are nested, so the longer one is always another answer's.
     """
-    mentions = sorted(mentions, key=itemgetter(0))
-    if all(mention[0][1] <= after[0][0] for mention, after in pairwise(mentions)):
-        return mentions
+    mentions = sorted(mentions, key=_SPAN)
     kept: list[Mention] = []
     first, last = 0, 0
+    for (start, end), _, _ in mentions:
+        if start < last:
+            break
+        last = end
+    else:
+        return mentions
+    last = 0
     for mention in sorted(mentions, key=_outer_first):
         start, end = mention[0]
         if end > last:

@@ -12,7 +12,7 @@ from perpend.text import clause as sentences
 from perpend.text import reasoning as refusal
 from perpend.text.assertion import Assertion, claims, decide, other_number
 from perpend.text.clause import bounds, clause
-from perpend.text.match import Folded, Side, Span, fold
+from perpend.text.match import LABELS, Folded, Side, Span, fold
 from perpend.text.numbers import NUMERAL, plain, quantity
 from perpend.text.reasoning import visible
 from perpend.text.speech import Question, last_question, question
@@ -31,8 +31,8 @@ _VALUES: Final = {
     "nope": False,
 }
 POLAR_WORD: Final = re.compile(rf"(?<![\w'])(?:{'|'.join(_VALUES)})(?![\w'])")
-WORD_HINTS: Final = ("yes", "no", "true", "false", "correct", "yep", "yeah")
-"""How every such word begins or ends."""
+MORE_HINTS: Final = ("yep", "yeah")
+"""Those that end in none of `LABELS`."""
 WORD_CLOSES: Final = re.compile(r"[*_\"')\]}]{0,4}(?:$|[.,;:!—\n]|\s-|\s(?:because|since|as)\b)")
 WORD_OPENS: Final = re.compile(
     r"(?:(?:^|\n)(?:(?:it's|it is|definitely|clearly|simply)\s){0,2}|:\s"
@@ -84,7 +84,7 @@ def polar(text: str, asked: Question, worded: Answered | None) -> Answered | Non
     hints = [hint for hint in CORRECTION_HINTS if text.rfind(hint, end) >= 0]
     taken_back = CORRECTS.search(text, end) if hints else None
     if taken_back is not None:
-        start = max(end, bounds(text, *taken_back.span())[0])
+        start = max(end, bounds(text, taken_back.start(), taken_back.end())[0])
         return statement(text, asked, start, len(text)) or worded
     if worded[0] and text.startswith(",", end):
         stated = statement(text, asked, end, bounds(text, end, end)[1])
@@ -110,13 +110,20 @@ def _places(text: str, hints: tuple[str, ...], start: int, stop: int) -> Iterato
                 place = text.rfind(hint, start, place + len(hint) - 1)
 
 
-def bare_word(text: str, asked: Question) -> Answered | None:
+def bare_word(folded: Folded, asked: Question) -> Answered | None:
     """The last bare yes or no that is given as an answer."""
-    for place in sorted(set(_places(text, WORD_HINTS, 0, len(text))), reverse=True):
+    text, places = folded.text, folded.labels()
+    if len(places) > 2 * PLACES:
+        places = [place for word in LABELS for place in _outermost([p for p in places if text[p] == word[0]])]
+    for place in sorted([*places, *_places(text, MORE_HINTS, 0, len(text))], reverse=True):
         word = POLAR_WORD.match(text, place - 2 if text.startswith("in", place - 2) and place >= 2 else place)
         if word is not None and WORD_CLOSES.match(text, word.end()) and _is_answer(text, word.span(), asked):
             return _VALUES[word[0]], word.span(), "given as the answer"
     return None
+
+
+def _outermost(places: list[int]) -> list[int]:
+    return places if len(places) <= 2 * PLACES else places[:PLACES] + places[-PLACES:]
 
 
 def _is_answer(text: str, span: tuple[int, int], asked: Question) -> bool:
@@ -126,7 +133,7 @@ def _is_answer(text: str, span: tuple[int, int], asked: Question) -> bool:
         return False
     if REJECTS.match(text, span[1]):
         return False
-    before = text[bounds(text, *span)[0] : span[0]]
+    before = text[bounds(text, span[0], span[1])[0] : span[0]]
     return not speech.is_reported("", clause(before.rstrip(' :*"')))
 
 
@@ -193,19 +200,26 @@ class AskedItem(NamedTuple):  # it is the key of a cache: a tuple hashes three t
     choices: tuple[str, ...]
 
 
-class Reading(NamedTuple):
+class Reading:
     """A completion, read once. Spans are characters of the completion; None where there is nothing of the kind.
 
     `blocked` says why the decoy, though mentioned, is not the answer. `refusal` is looked for only when nothing is
     answered. `unfinished` says why there is nothing to read; all else is None then.
     """
 
-    unfinished: str | None
-    decided: Assertion | None = None
-    mentioned: Span | None = None
-    blocked: str | None = None
-    refusal: Span | None = None
-    disclaimer: Span | None = None
+    __slots__ = ("blocked", "decided", "disclaimer", "mentioned", "refusal", "unfinished")
+
+    def __init__(
+        self,
+        unfinished: str | None,
+        decided: Assertion | None = None,
+        mentioned: Span | None = None,
+        blocked: str | None = None,
+        refusal: Span | None = None,
+        disclaimer: Span | None = None,
+    ) -> None:
+        self.unfinished, self.decided, self.mentioned = unfinished, decided, mentioned
+        self.blocked, self.refusal, self.disclaimer = blocked, refusal, disclaimer
 
 
 def read(text: str, finish: str | None, asked: AskedItem) -> Reading:
@@ -227,19 +241,22 @@ def read(text: str, finish: str | None, asked: AskedItem) -> Reading:
 
 def placed(found: Reading, folded: Folded, offset: int) -> Reading:
     """The reading with its spans as characters of the whole completion."""
-
-    def there(span: Span | None) -> Span | None:
-        if span is None:
-            return None
-        first, last = folded.span(*span)
-        return offset + first, offset + last
-
     if folded.offsets is None and not offset:
         return found
     decided = found.decided
     if decided is not None:
-        decided = decided._replace(span=there(decided.span) or decided.span)
-    return Reading(None, decided, there(found.mentioned), found.blocked, there(found.refusal), there(found.disclaimer))
+        span = _there(decided.span, folded, offset)
+        decided = Assertion(decided.side, decided.level, span or decided.span, decided.rule)
+    mentioned = _there(found.mentioned, folded, offset)
+    refused, disclaimed = _there(found.refusal, folded, offset), _there(found.disclaimer, folded, offset)
+    return Reading(None, decided, mentioned, found.blocked, refused, disclaimed)
+
+
+def _there(span: Span | None, folded: Folded, offset: int) -> Span | None:
+    if span is None:
+        return None
+    first, last = folded.span(span[0], span[1])
+    return offset + first, offset + last
 
 
 class Wanted(NamedTuple):
@@ -276,7 +293,7 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         mentions = match.without_nested(mentions)
     of_decoy = next((span for span, side, _ in mentions if side == "decoy"), None)
     if wanted.is_polar:
-        decided, blocked = polar_claim(body, wanted.sides, wanted.question), None
+        decided, blocked = polar_claim(folded, wanted.sides, wanted.question), None
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
     else:
@@ -335,8 +352,8 @@ def _approximate(asked: AskedItem) -> float | None:
     return None if wanted is None else wanted.value
 
 
-def polar_claim(body: str, sides: tuple[tuple[Side, match.Answer], ...], asked: Question) -> Assertion | None:
-    answered = polar(body, asked, bare_word(body, asked))
+def polar_claim(folded: Folded, sides: tuple[tuple[Side, match.Answer], ...], asked: Question) -> Assertion | None:
+    answered = polar(folded.text, asked, bare_word(folded, asked))
     if answered is None:
         return None
     value, span, rule = answered

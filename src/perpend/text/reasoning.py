@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import chain, repeat
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from perpend.text.clause import bounds
 from perpend.text.match import has
@@ -31,15 +30,16 @@ CUT_WORDS: Final = frozenset({"length", "max_tokens", "max_output_tokens", "mode
 """Finish reasons, in lower case, that say that the model was stopped before it had finished."""
 
 
-class Visible(NamedTuple):
+class Visible:
     """The part `text[start:end]` that is the answer after reasoning, trimmed of white space and stop tokens.
 
     `unfinished` says why that part is not a finished answer; None when it is one. An unclosed block leaves it empty.
     """
 
-    start: int
-    end: int
-    unfinished: str | None
+    __slots__ = ("end", "start", "unfinished")
+
+    def __init__(self, start: int, end: int, unfinished: str | None) -> None:
+        self.start, self.end, self.unfinished = start, end, unfinished
 
 
 @lru_cache(maxsize=2)
@@ -76,7 +76,7 @@ def first_sign(text: str) -> int:
 def trimmed(text: str, start: int) -> tuple[int, int]:
     """Where the text from `start` on begins and ends without white space and without `STOP_TOKENS` at its end."""
     end = max(start, len(text.rstrip()))
-    while text.endswith(">", start, end) and text.endswith(STOP_TOKENS, start, end):
+    while end > start and text[end - 1] == ">" and text.endswith(STOP_TOKENS, start, end):
         end = text.rindex("<", start, end)
         while end > start and text[end - 1].isspace():
             end -= 1
@@ -213,12 +213,15 @@ def disclaimer(text: str) -> Span | None:
 def agreement(text: str) -> Span | None:
     """The last place where the model sides with who spoke before: 'you are right', 'I agree with the others'."""
     last: Span | None = None
-    for back, hint in chain(zip(repeat(0), AGREEMENT_STARTS), zip(repeat(40), AGREEMENT_HINTS)):
+    for hint in (*AGREEMENT_STARTS, *AGREEMENT_HINTS):
         place = text.rfind(hint)
         for _ in range(TRIES):
             if place < 0 or (last is not None and place < last[0]):
                 break
-            agreed = AGREEMENT.search(text, max(0, place - back), place + 60) if back else AGREEMENT.match(text, place)
+            if hint in AGREEMENT_STARTS:
+                agreed = AGREEMENT.match(text, place)
+            else:
+                agreed = AGREEMENT.search(text, max(0, place - 40), place + 60)
             if agreed is not None and _sides(text, agreed) and (last is None or agreed.span() > last):
                 last = agreed.span()
             place = text.rfind(hint, 0, place)

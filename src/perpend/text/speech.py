@@ -290,7 +290,13 @@ class Question:
 
     def repeated_in(self, text: str) -> bool:
         """Whether three of five content words, and at least two, stand in the text."""
-        return len(self.stems) >= 2 and sum(map(text.__contains__, self.stems)) >= 0.6 * len(self.stems)
+        if len(self.stems) < 2:
+            return False
+        repeated = 0
+        for stem in self.stems:
+            if stem in text:
+                repeated += 1
+        return repeated >= 0.6 * len(self.stems)
 
     def computed_in(self, text: str) -> bool:
         """Whether the text ends in the expression that the question asks for; without numbers, whether it names it."""

@@ -23,7 +23,7 @@ from perpend.measure.study import METRICS, Metric, Numbers, Report, answer_in, n
 from perpend.report import answer
 from perpend.report.derive import FIGURES, REPORT, study_of, whole_report
 from perpend.report.overview import newest
-from perpend.spec.resolve import module_of, names
+from perpend.spec.resolve import docstring_of, names
 from perpend.types import Estimate
 from perpend.view.outcomes import ERROR, NOT_DUE, OUTCOMES, PENDING
 from perpend.view.outcomes import NO_ANSWER as WITHOUT
@@ -271,5 +271,5 @@ def _says(run: Run, full: str) -> str:
     if full not in run.manifest.scorers or f"scorer {full}" in run.code.missing:
         return ""
     stem = full.rpartition("@")[0]
-    text = module_of("scorers", stem).__doc__ if stem in names("scorers") else run.code.scorer(full).judge.__doc__
+    text = docstring_of("scorers", stem) if stem in names("scorers") else run.code.scorer(full).judge.__doc__
     return " ".join((text or "").split())
