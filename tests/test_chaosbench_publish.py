@@ -297,7 +297,7 @@ def test_an_import_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     source = reference_run(tmp_path / "a", [*ROWS, row(60, "TRUE", "TRUE", question=" ")])
     with pytest.raises(DataError, match="'prompt' is missing or blank"):
         read_run_folder(source, tmp_path / "runs" / "imported")
-    assert list((tmp_path / "runs").iterdir()) == []
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_run_that_fails_a_criterion_is_left_out_of_the_results(root: Path, run: Path) -> None:

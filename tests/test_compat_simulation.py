@@ -307,6 +307,43 @@ def test_tables_without_a_place_are_counted_and_those_of_later_versions_do_no_ha
     assert scores["stored_usage@import"].answer == '{"quality": "VALID"}'
 
 
+def test_activations_proofs_steps_and_thoughts_of_a_study_are_kept_and_written_back(tmp_path: Path) -> None:
+    source = simulation(tmp_path / "simulation.db")
+    with closing(sqlite3.connect(source)) as db:
+        (trial,) = db.execute("SELECT min(trial_id) FROM conformity_trials").fetchone()
+    rows = {
+        "activation_metadata": (
+            "a",
+            "run-1",
+            3,
+            "agent",
+            "m",
+            7,
+            "resid",
+            -1,
+            "a/b.safetensors",
+            "k",
+            "[1]",
+            "f32",
+            5.0,
+        ),
+        "merkle_log": ("m", "run-1", 3, "agent", "p", "a", "l", "r", 5.0),
+        "conformity_trial_steps": (trial, 3, "agent", 5.0),
+        "conformity_think_tokens": ("t", trial, 0, "hmm", None, 5.0),
+    }
+    with closing(sqlite3.connect(source)) as db, db:
+        for table, row in rows.items():
+            db.execute(f"INSERT INTO {table} VALUES({', '.join('?' * len(row))})", row)
+    run = Run(read(source, tmp_path / "run"))
+    with closing(sqlite3.connect(write(run.directory, tmp_path / "back.db"))) as db:
+        for table, row in rows.items():
+            ((*back,),) = db.execute(f"SELECT * FROM {table}").fetchall()
+            # The id of a run is each file's own.
+            kept = [(old, new) for old, new in zip(row, back, strict=True) if old != "run-1"]
+            assert all(old == new for old, new in kept), table
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
 def test_several_databases_make_one_sweep(tmp_path: Path) -> None:
     sources = [
         simulation(tmp_path / str(n) / "simulation.db", temperatures=(t,), run=f"run-{n}")

@@ -8,17 +8,15 @@ import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 import perpend as pp
+from tests.commands import Begun
 
 KILLS = 3
-START = "from perpend.cli import main; main()"
 VERBS = {
     "score": "score study",
     "analyze": "analyze study --out out --no-figures",
@@ -61,17 +59,17 @@ def write(path: Path, rows: list[dict[str, object]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def start(folder: Path, verb: str) -> subprocess.Popen[bytes]:
+def start(programs: Path, folder: Path, verb: str) -> Begun:
     (folder / "tmp").mkdir(exist_ok=True)
     environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
-    command = [sys.executable, "-c", START, *VERBS[verb].split()]
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return Begun(programs, ["perpend", *VERBS[verb].split()], folder, environment)
 
 
-def finish(folder: Path, verb: str) -> None:
-    with start(folder, verb) as process:
-        printed, _ = process.communicate(timeout=300)
-        assert process.returncode == 0, printed.decode()
+def finish(programs: Path, folder: Path, verb: str) -> None:
+    with start(programs, folder, verb) as process:
+        code = process.wait()
+        process.printed.seek(0)
+        assert code == 0, process.printed.read().decode()
 
 
 def answers(database: Path) -> str:
@@ -96,23 +94,26 @@ def tree(folder: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_that_was_killed_ends_as_if_it_had_never_been(given: Path, tmp_path: Path, verb: str) -> None:
+def test_a_verb_that_was_killed_ends_as_if_it_had_never_been(
+    programs: Path, given: Path, tmp_path: Path, verb: str
+) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     shutil.copytree(given, whole)
     shutil.copytree(given, killed)
     begun = time.monotonic()
-    finish(whole, verb)
+    finish(programs, whole, verb)
     took = time.monotonic() - begun
     before = answers(given / "study" / "run.db")
     rng = random.Random(verb)
     for _ in range(KILLS):
-        with start(killed, verb) as process:
-            time.sleep(took * rng.uniform(0.3, 1.0))
+        with start(programs, killed, verb) as process:
+            time.sleep(took * rng.uniform(0.0, 1.0))
             process.kill()
         assert answers(killed / "study" / "run.db") == before
-        if verb.startswith("convert"):  # what it wrote whole may not be overwritten
-            shutil.rmtree(killed / "out", ignore_errors=True)
-    finish(killed, verb)
+        if verb.startswith("convert"):  # what it wrote whole may not be overwritten; what it left is for the next call
+            shutil.rmtree(killed / "out" / "imported", ignore_errors=True)
+            (killed / "out" / "simulation.db").unlink(missing_ok=True)
+    finish(programs, killed, verb)
     assert answers(killed / "study" / "run.db") == before
     assert tree(killed) == tree(whole)
     left = [path.name for path in killed.rglob("*") if path.name.endswith(".perpend-tmp")]

@@ -5,11 +5,11 @@ That model has the file's template and its marks of beginning and end, which is 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from perpend.canon import JSON
+from perpend.disk import temporary_folder
 from perpend.models.base import UnreadableRequestError
 from perpend.models.local.engine import Service
 from perpend.models.template import RefusedError, limit_memory, serve
@@ -26,8 +26,8 @@ def main() -> None:
 
 
 def _prepare(setup: Mapping[str, JSON]) -> Callable[[list[JSON]], str]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "template.gguf"
+    with temporary_folder("template") as folder:
+        path = folder / "template.gguf"
         _write(path, *(str(setup[key]) for key in ("template", "bos_token", "eos_token")))
         limit_memory()
         try:

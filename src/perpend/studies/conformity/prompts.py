@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from perpend.ask.conditions import template
 from perpend.canon import JSON, digest, json_lines, named, portable_name, write_atomic
 from perpend.canon import text_or_none as text_of
+from perpend.disk import temporary_folder
 from perpend.errors import DataError, SpecError
 from perpend.types import Condition, Item
 
@@ -31,8 +31,8 @@ def rendered_prompt_hash(system: str, user: str, history: JSON = ()) -> str:
 
 def condition_of(name: str, system: str | None, user: str) -> Condition:
     """The condition with these two texts, read as a template file is; SpecError for an unknown placeholder."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "template.toml"
+    with temporary_folder("template") as folder:
+        path = folder / "template.toml"
         path.write_text(template_text(name, system, user), encoding="utf-8")
         return template(path)
 

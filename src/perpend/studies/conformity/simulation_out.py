@@ -8,7 +8,6 @@ What a look inside recorded goes into the tables that the study has for it.
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -17,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from perpend.canon import JSON, dumps, json_object, text_or_none
+from perpend.disk import temporary_folder
 from perpend.importers.intake import VERSION, must_be_free
 from perpend.ledger.database import connect, translated
 from perpend.ledger.items import stored_item
@@ -90,24 +90,20 @@ def write(run: Path, destination: Path) -> Path:
     must_be_free(destination)
     with Store.open(run / "run.db") as store:
         meta = store.meta()
-    with translated(destination):
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=destination.parent, prefix=".export-") as folder:
-            database = Path(folder) / "simulation.db"
-            with closing(connect(run / "run.db", "ro")) as source, closing(sqlite3.connect(database)) as db:
-                db.execute("PRAGMA foreign_keys=ON")
-                db.executescript(
-                    files("perpend.studies.conformity").joinpath("simulation.sql").read_text(encoding="utf-8")
-                )
-                ledger = _ledger(source, meta["run"], float(meta["created"]))
-                _fill(db, ledger)
-                if recorded := looks(run):
-                    rows = source.execute(_TRIALS, ledger.stored)
-                    trials = {row[0]: ledger.trial_id(row[0], row[8]) for row in rows}
-                    Export(db, trials, ledger.id, ledger.created).write(recorded)
-                restore(db, run)
-                db.commit()
-            database.replace(destination)
+    with translated(destination), temporary_folder("export", destination.parent) as folder:
+        database = folder / "simulation.db"
+        with closing(connect(run / "run.db", "ro")) as source, closing(sqlite3.connect(database)) as db:
+            db.execute("PRAGMA foreign_keys=ON")
+            db.executescript(files("perpend.studies.conformity").joinpath("simulation.sql").read_text(encoding="utf-8"))
+            ledger = _ledger(source, meta["run"], float(meta["created"]))
+            _fill(db, ledger)
+            if recorded := looks(run):
+                rows = source.execute(_TRIALS, ledger.stored)
+                trials = {row[0]: ledger.trial_id(row[0], row[8]) for row in rows}
+                Export(db, trials, ledger.id, ledger.created).write(recorded)
+            restore(db, run)
+            db.commit()
+        database.replace(destination)
     return destination
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from perpend.canon import (
     pretty,
     read_text,
 )
+from perpend.disk import temporary_folder
 from perpend.errors import DataError, PerpendError, StoreError
 from perpend.ledger.staging import IMPORTED
 from perpend.measure.missing import no_answer_metrics
@@ -224,8 +224,8 @@ def _numbers(examined: Examined, ledger: Run | None) -> tuple[Mapping[str, JSON]
         stored = {key: value for key, value in examined.stored.items() if key in body}
         metrics = _compared("metrics recompute", METRICS, stored, body)
     elif ledger is None:
-        with tempfile.TemporaryDirectory(prefix="perpend-run-") as scratch:
-            run = Run(read_run_folder(examined.folder, Path(scratch) / "run"))
+        with temporary_folder("run") as scratch:
+            run = Run(read_run_folder(examined.folder, scratch / "run"))
             run.score()
             body, metrics = _derived(run, examined, rescore=False)
     else:

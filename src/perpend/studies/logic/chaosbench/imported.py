@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perpend.ask.task import packaged_task
 from perpend.canon import JSON, digest_file, object_of, write_atomic
+from perpend.disk import temporary_folder
 from perpend.errors import DataError
 from perpend.ledger.items import check_item
 from perpend.ledger.manifest import (
@@ -73,9 +72,7 @@ def read_run_folder(source: Path, destination: Path) -> Path:
     twice = repeated(row.prediction.id for row in rows)
     if twice or not rows:
         raise DataError(f"{path}: " + (f"id {twice[0]!r} occurs twice" if twice else "it is empty"))
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(dir=destination.parent, prefix=".import-"))
-    try:
+    with temporary_folder("import", destination.parent) as folder:
         _write(folder / "run", destination.name, manifest, path, rows)
         # The folder's own files stay beside the ledger, so that they can be checked and analysed as in the source.
         for name in (RUN_MANIFEST, path.name, METRICS, SUMMARY_PAGE):
@@ -85,8 +82,6 @@ def read_run_folder(source: Path, destination: Path) -> Path:
         if destination.exists():
             destination.rmdir()
         (folder / "run").replace(destination)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return destination
 
 

@@ -154,7 +154,8 @@ def open_source(subset: Path | None, dataset: str, edition: str | None = None) -
             f"the canonical set is not complete: {len(lost)} of {len(selector.listed)} files are missing, as {lost[0]}"
         )
         return ItemSource(path.stem, written, sha256, records, listed, None, note)
-    known = {text_of(record, "id"): line_of(record) for record in selector.records()}
+    asked = {text_of(record, "id") for record in records}
+    known = {name: line_of(record) for record in selector.records() if (name := text_of(record, "id")) in asked}
     whole = global_sha256(selector.digests())
     foreign = [text_of(record, "id") for record in records if known.get(text_of(record, "id")) != line_of(record)]
     note = f"{len(foreign)} of {len(records)} items are not in the canonical set, as {foreign[0]!r}" if foreign else ""
