@@ -30,8 +30,8 @@ demo: .venv/for-demo
 test: .venv/for-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/mypy --num-workers 2
+	$(BIN)/pytest -n 3 --dist loadgroup  # three on two cores: some wait, for SLURM, servers, disks
 
 # Everything, also what the benchmarks run beside us.
 install: .venv/for-test

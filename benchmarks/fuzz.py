@@ -393,18 +393,18 @@ def table(outcomes: list[Outcome]) -> str:
 
 @click.command()
 @click.option("--seed", default=1, show_default=True)
-@click.option("--cases", default=20_000, show_default=True, help="How many, spread evenly over all kinds.")
+@click.option("--cases", type=int, help="How many, spread evenly over all kinds. [20,000]")
 @click.option("--only", type=click.Choice([*KINDS]), help="Only this kind.")
 @click.option("--case", "number", type=int, help="With --only: play this one case again.")
 @click.option("--workers", default=os.cpu_count() or 1, show_default=True)
 @click.option("--show", default=40, show_default=True, help="How many different failures to show.")
 @click.option("--keep", is_flag=True, help="Keep the folders of all cases, not only of failures.")
 @click.option("--work", type=click.Path(path_type=Path), help="Folder for everything. [a new temporary one]")
-@click.option("--quick", is_flag=True, help="10 cases.")
+@click.option("--quick", is_flag=True, help="10 cases, unless --cases says how many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def main(
     seed: int,
-    cases: int,
+    cases: int | None,
     only: str | None,
     number: int | None,
     workers: int,
@@ -415,7 +415,7 @@ def main(
     as_json: bool,
 ) -> None:
     """Spoil inputs and see that every verb says so."""
-    cases = 10 if quick else cases
+    cases = cases or (10 if quick else 20_000)
     kinds = [only] if only else [*KINDS]
     wanted = [(kind, n) for n in range(-(-cases // len(kinds))) for kind in kinds][:cases]
     if number is not None:

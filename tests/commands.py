@@ -10,11 +10,14 @@ import importlib
 import json
 import os
 import pkgutil
+import select
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -32,9 +35,44 @@ with socket.socket(socket.AF_UNIX) as there:
     socket.send_fds(there, [b"."], [0, 1, 2])
     there.sendall(json.dumps([{name!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]).encode())
     there.shutdown(socket.SHUT_WR)
-    said = there.recv(16)
-sys.exit(int(said) if said else 70)
+    said = there.makefile()
+    pid, code = said.readline(), said.readline()
+sys.exit(int(code) if code else 70)
 """
+
+
+class Begun:
+    """One call of a command, from the folder of its programs: a process that a test can kill."""
+
+    def __init__(self, programs: Path, words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+        self.printed = tempfile.TemporaryFile()  # noqa: SIM115  closed when this is left
+        self._there = socket.socket(socket.AF_UNIX)
+        self._there.connect(str(programs.parent / "socket"))
+        with Path(os.devnull).open("rb") as nothing:
+            output = self.printed.fileno()
+            socket.send_fds(self._there, [b"."], [nothing.fileno(), output, output])
+        self._there.sendall(json.dumps([words[0], words[1:], str(folder), dict(environment)]).encode())
+        self._there.shutdown(socket.SHUT_WR)
+        self._said = self._there.makefile()
+        self.pid = int(self._said.readline())
+
+    def __enter__(self) -> Begun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wait()
+        for one in (self._said, self._there, self.printed):
+            one.close()
+
+    def kill(self) -> None:
+        """End the process at once, unless it is over; as long as nobody has read its end, its number is its own."""
+        if not select.select([self._there], [], [], 0)[0]:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int | None:
+        """The exit code; None for a process that was killed."""
+        said = self._said.readline()
+        return int(said) if said else None
 
 
 @contextmanager
@@ -91,10 +129,12 @@ def _has_children() -> bool:
 
 
 def _answer(caller: socket.socket) -> None:
-    """Be the command that a caller names. Never returns."""
+    """Be the command that a caller names, and tell it the number of the process and the exit code. Never returns."""
     _, places, _, _ = socket.recv_fds(caller, 1, 3)
     with caller.makefile("rb") as file:
         name, arguments, folder, environment = json.loads(file.read())
+    # Not before all is read: the caller of a process that is killed with something unread is told of an error.
+    caller.sendall(f"{os.getpid()}\n".encode())
     for number, place in enumerate(places):
         os.dup2(place, number)
         os.close(place)
@@ -105,6 +145,7 @@ def _answer(caller: socket.socket) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # as the caller's environment says
     sys.argv = [name, *arguments]
     sys.modules["__main__"] = ModuleType("__main__")  # click names the program by it
     code = 70
@@ -118,7 +159,7 @@ def _answer(caller: socket.socket) -> None:
         code = 1
     sys.stdout.flush()
     sys.stderr.flush()
-    caller.sendall(str(code).encode())
+    caller.sendall(f"{code}\n".encode())
     os._exit(0)
 
 

@@ -43,7 +43,18 @@ def keep_in_memory() -> None:
         os.environ["TMPDIR"], tempfile.tempdir = str(MEMORY), None
 
 
+def keep_compiled() -> None:
+    """Let Python keep what it compiles, also where the environment forbids it, as images of containers do.
+
+    Every process here and every command that a test starts would compile the package again. What tests start has the
+    same setting; one that looks for what is left behind sets its own.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+
+
 keep_in_memory()
+keep_compiled()
 
 TOGETHER = ("tests/slurm", "tests/real", "tests/browser")
 """Folders whose tests share a cluster, a model in memory or a browser: one process runs all of them."""

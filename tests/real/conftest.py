@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from perpend.models.hf import model as in_transformers
 from perpend.models.hf.provider import Transformers
 from perpend.models.local import model
 from perpend.models.local.engine import Engine, Setup
+from perpend.models.local.variants import make_variants
 from perpend.models.local.weights import find_weights
 
 HERE = Path(__file__).parent
@@ -70,3 +71,9 @@ def dense(weights: Path) -> Transformers:
 
     torch.set_num_threads(1)
     return in_transformers("smollm2", device="cpu", places=2)
+
+
+@pytest.fixture(scope="session")
+def variants(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """The same weights in other precisions."""
+    return make_variants("smollm2", tmp_path_factory.mktemp("variants"))

@@ -21,7 +21,7 @@ from perpend.ledger.items import read_items
 from perpend.ledger.store import Store
 from perpend.models.local import model
 from perpend.models.local.engine import Engine, Service, Setup
-from perpend.models.local.variants import KINDS, make_variants
+from perpend.models.local.variants import KINDS
 from perpend.scorers import unfinished
 from perpend.spec.model import Budget
 from perpend.studies.conformity.study import task as conformity
@@ -231,11 +231,6 @@ def test_a_worker_killed_in_the_middle_of_a_run_loses_and_doubles_nothing(engine
         for _, item in read_items(path)
     ]
     assert stored(tmp_path / "runs" / "hurt") == expected
-
-
-@pytest.fixture(scope="module")
-def variants(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    return make_variants("smollm2", tmp_path_factory.mktemp("variants"))
 
 
 def test_requantised_variants_load_and_are_other_models(

@@ -21,6 +21,7 @@ import pytest
 
 from perpend.errors import ModelError
 from perpend.models import ollama, openai
+from perpend.models.hf.provider import Transformers
 from perpend.models.local import model
 from perpend.models.local.engine import Engine
 from perpend.spec.model import Budget, Model
@@ -91,7 +92,7 @@ def test_llama_server_scores_choices_as_the_engine_does(plain: Engine, llama_ser
 
 
 @pytest.fixture(scope="module")
-def transformers_server(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def transformers_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of `transformers serve` over the embedded weights, which it lists by the name of their repository."""
     needed = ("accelerate", "fastapi", "gguf", "openai", "torch", "transformers", "uvicorn")
     lacking = [name for name in needed if importlib.util.find_spec(name) is None]
@@ -101,7 +102,16 @@ def transformers_server(weights: Path, tmp_path_factory: pytest.TempPathFactory)
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     home = tmp_path_factory.mktemp("serve")
-    words = ["serve", unpacked(weights, home / "hub"), "--device", "cpu", "--port", str(port), "--host", "127.0.0.1"]
+    words = [
+        "serve",
+        unpacked(request.getfixturevalue("dense"), home / "hub"),
+        "--device",
+        "cpu",
+        "--port",
+        str(port),
+        "--host",
+        "127.0.0.1",
+    ]
     program = f"import sys; from transformers.cli.transformers import main; sys.argv[1:] = {words!r}; main()"
     log = home / "log"
     with log.open("wb") as file:
@@ -116,26 +126,29 @@ def transformers_server(weights: Path, tmp_path_factory: pytest.TempPathFactory)
     finally:
         process.kill()
         process.wait()
-        shutil.rmtree(home)  # pytest would keep its 270 MB
+        shutil.rmtree(home)  # pytest would keep its 540 MB
 
 
-def unpacked(weights: Path, hub: Path) -> str:
+def unpacked(dense: Transformers, hub: Path) -> str:
     """The name of a repository that this makes in a hub's cache: `transformers serve` cannot serve a GGUF of Llama.
 
-    Its configuration names no architecture (transformers 5.22), so the weights are saved as they are when unpacked.
+    Its configuration names no architecture (transformers 5.22), so the weights are saved as they are when unpacked, as
+    those of a model that was never packed: transformers saves no other.
     """
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
+    loaded = dense.checkpoint.model
+    config = loaded.config.to_dict()
+    config.pop("quantization_config", None)
+    with torch.device("meta"):  # nothing is drawn at random
+        plain = type(loaded)(type(loaded.config).from_dict(config))
+    plain.load_state_dict(loaded.state_dict(), assign=True)
+    plain.tie_weights()
     folder, revision = hub / "models--perpend--smollm2", "0" * 40
     (folder / "refs").mkdir(parents=True)
     (folder / "refs" / "main").write_text(revision)
-    from_file = {"gguf_file": weights.name, "local_files_only": True}
-    AutoTokenizer.from_pretrained(weights.parent, **from_file).save_pretrained(folder / "snapshots" / revision)
-    dense = AutoModelForCausalLM.from_pretrained(
-        weights.parent, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True), **from_file
-    )
-    dense.save_pretrained(folder / "snapshots" / revision)
+    dense.checkpoint.tokenizer.save_pretrained(folder / "snapshots" / revision)
+    plain.save_pretrained(folder / "snapshots" / revision)
     return "perpend/smollm2"
 
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.slurm import Cluster, cluster
+from tests.sweep.conftest import at_once
+
+__all__ = ["at_once"]
 
 
 @pytest.fixture(scope="package")

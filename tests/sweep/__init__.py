@@ -21,6 +21,8 @@ from tests.servers import Received, Reply, Server, openai_chat
 WORKERS = 4
 SOURCE = Path(perpend.__file__).parent.parent
 COMMAND = [sys.executable, "-c", "from perpend.cli import main; main()"]
+CALLED = [*COMMAND]
+"""The command of `call`: the fixture `at_once` puts the one that starts at once here. What is killed is a COMMAND."""
 
 
 class Stub:
@@ -92,7 +94,7 @@ def environment(**more: str) -> dict[str, str]:
 def call(folder: Path, *words: object, code: int = 0, env: dict[str, str] | None = None) -> str:
     """What the command prints; its exit code must be `code`."""
     done = subprocess.run(
-        [*COMMAND, *map(str, words)], cwd=folder, env=env or environment(), capture_output=True, text=True, check=False
+        [*CALLED, *map(str, words)], cwd=folder, env=env or environment(), capture_output=True, text=True, check=False
     )
     assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr

@@ -248,7 +248,7 @@ def next_step(stopped: str) -> str:
     if "cannot be kept" in stopped:
         return "Leave --max-usd out, or limit the run by --max-requests; then run the same command again."
     if stopped.startswith(("--max-usd", "--max-requests")):
-        return "What earlier invocations spent counts. To go on, raise it and run the same command again."
+        return "What earlier invocations spent counts. To resume, raise it and run the same command again."
     return "Run the same command again to resume."
 
 

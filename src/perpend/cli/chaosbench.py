@@ -183,7 +183,7 @@ def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> No
     if outcome.stopped is not None:
         if outcome.stopped.startswith("--max-usd"):
             more = resume_command(directory, settings, {**given, "max_usd": None})
-            say(f"Stopped: {outcome.stopped}. To go on, add a higher --max-usd to: {more}", err=True)
+            say(f"Stopped: {outcome.stopped}. To resume, add a higher --max-usd to: {more}", err=True)
         else:
             say(f"Stopped: {outcome.stopped}. To resume: {again}", err=True)
         raise click.exceptions.Exit(130 if outcome.stopped == "interrupted" else 1)

@@ -211,7 +211,7 @@ def _pace(seen: SweepStanding) -> str:
 @click.argument("run", type=PATH)
 @QUIET
 def cancel(run: Path, quiet: bool) -> None:
-    """Stop a submitted run: tasks keep what they have and end. 'perpend submit' goes on with it.
+    """Stop a submitted run: tasks keep what they have and end. 'perpend submit' resumes it.
 
     \b
     perpend cancel runs/RUN
@@ -220,4 +220,4 @@ def cancel(run: Path, quiet: bool) -> None:
 
     sweep = cancel_sweep(run)
     if not quiet:
-        say(f"Cancelled: what {sweep.shards} shards have is kept. Submit again to go on.")
+        say(f"Cancelled: what {sweep.shards} shards have is kept. Submit again to resume.")

@@ -40,7 +40,7 @@ def array_file(run: Path, sweep: Sweep, shards: Sequence[int]) -> str:
         *sweep.setup.splitlines(),
         f"shards=({' '.join(map(str, shards))})",
         'shard="${shards[$SLURM_ARRAY_TASK_ID]}"',
-        "# Two minutes before the time limit: keep what is answered, and go on in a new job.",
+        "# Two minutes before the time limit: keep what is answered, and resume in a new job.",
         """trap 'kill -TERM "$task"; wait "$task"; scontrol requeue "$SLURM_JOB_ID"; exit 0' USR1""",
         f"{command} &",
         "task=$!",

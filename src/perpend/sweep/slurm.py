@@ -112,7 +112,7 @@ def _submit(  # noqa: PLR0913  what a job is
             number = str(executor.map_array(task, shards or [0])[0].job_id).partition("_")[0]
     except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError) as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
-        raise StoreError("SLURM refused a job:", *lines[-5:], "What was submitted before goes on.") from None
+        raise StoreError("SLURM refused a job:", *lines[-5:], "What was submitted before continues.") from None
     add_job(run, SweepJob(number, tuple(shards), round_, kind))
     return number
 

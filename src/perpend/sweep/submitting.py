@@ -83,7 +83,7 @@ def prepare(spec: RunSpec, sweep: Sweep) -> tuple[Path, list[int]]:
             answers = store.responses()
         if answers:
             raise StoreError(
-                f"{run}: holds {answers:,} answers that no shard has; 'perpend eval' goes on with it. To ask it in "
+                f"{run}: holds {answers:,} answers that no shard has; 'perpend eval' resumes it. To ask it in "
                 "shards, give the new one another --name"
             )
     if sweep.serve is None or (sweep.engine == "local" and sweep.models > 1):

@@ -61,7 +61,7 @@ def _looks(run: Run, store: Store, *, published: bool) -> Check:
     is_pending = [one.look for one in stored] == list(range(1, len(now))) and not published
     if is_pending and not asked[now[-1].items * per_item + 1 :].any():
         now = now[:-1]
-        check.note = "the last look is not recorded yet; 'perpend eval' goes on with it"
+        check.note = "the last look is not recorded yet; 'perpend eval' resumes it"
     then, again = ({one.look: one.as_json() for one in looks} for looks in (stored, now))
     for number in sorted({*then, *again}):
         check.compare(then.get(number), again.get(number), f"look {number}")
