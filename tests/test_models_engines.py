@@ -158,6 +158,7 @@ def test_the_fingerprint_has_the_server_s_version_and_what_it_says_of_the_weight
     assert facts["server"] == "sglang 0.5.6"
     assert (facts["revision"], facts["quantization"], facts["dtype"]) == ("8f5b1c", "fp8", "bfloat16")
     assert (facts["batch_invariant"], facts["attention_backend"]) == ("true", "fa3")
+    assert "version" not in facts, "it is in 'server'"
     assert "srv" not in json.dumps(facts)
     facts = fingerprint(llama_cpp, server="llama.cpp")
     assert (facts["server"], facts["quantization"]) == ("llama.cpp b7000-abc", "Q4_K_M")
@@ -172,6 +173,34 @@ def test_what_the_server_does_not_say_is_stated_or_said_to_be_missing() -> None:
     facts = fingerprint(vllm, server="vllm", **known)
     assert (facts["revision"], facts["quantization"], facts["batch_invariant"]) == ("8f5b1c", "awq", "true")
     assert fingerprint(lambda _: Reply(b"{}", 404), server="vllm")["server"] == "vllm of unknown version"
+
+
+def sent(sampling: Sampling, **options: object) -> dict[str, object]:
+    """The body of a request without its question."""
+    chosen: dict[str, object] = {"base_url": "http://127.0.0.1:1/v1", **options}
+    asked = openai.model("toy", **chosen)  # type: ignore[arg-type]  # a test passes what it likes
+    body: dict[str, object] = json.loads(asked.encode(Request((Message("user", "So?"),), sampling)))
+    del body["messages"], body["model"]
+    return body
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name])
+def test_an_engine_is_told_to_add_no_rule_of_its_own_to_a_draw(engine: str) -> None:
+    said, plain = sent(Sampling(), server=engine), sent(Sampling())
+    assert plain.keys() == {"temperature", "max_tokens", "seed"}
+    assert plain.items() < said.items()
+    assert (said["top_p"], said["min_p"], said["presence_penalty"], said["frequency_penalty"]) == (1.0, 0.0, 0.0, 0.0)
+    assert said["top_k"] == (0 if engine == "llama.cpp" else -1), "each has its own number for all tokens"
+    assert said["repeat_penalty" if engine == "llama.cpp" else "repetition_penalty"] == 1.0
+    assert sent(Sampling(top_p=0.5), server=engine)["top_p"] == 0.5
+    assert sent(Sampling(), server=engine, server_rules=True) == plain
+    assert fingerprint(ENGINES[engine], server=engine)["sampling_rules"] == "none"
+    assert fingerprint(ENGINES[engine], server=engine, server_rules=True)["sampling_rules"] == "the server's"
+
+
+def test_rules_of_a_server_that_is_not_known_are_not_an_option() -> None:
+    with pytest.raises(SpecError, match="without the option server"):
+        sent(Sampling(), server_rules=True)
 
 
 def test_a_statement_that_the_server_contradicts_is_refused() -> None:

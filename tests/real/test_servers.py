@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import ollama as client
@@ -91,6 +92,17 @@ def test_llama_server_scores_choices_as_the_engine_does(plain: Engine, llama_ser
         one(openai.model("any", **options), request)  # type: ignore[arg-type]
 
 
+def test_llama_server_adds_no_rule_of_its_own_to_a_draw(llama_server: str) -> None:
+    """Its default is one of the 40 likeliest tokens; hot enough, the whole vocabulary is drawn from."""
+    drawn: dict[bool, set[str | None]] = {}
+    for own in (False, True):
+        asked = openai.model("any", base_url=f"{llama_server}/v1", server="llama.cpp", server_rules=own)
+        hot = (Request(ASK.messages, Sampling(temperature=1000.0, max_tokens=1, seed=seed)) for seed in range(60))
+        drawn[own] = {response.text for batch in asked.answer(enumerate(hot), Budget()) for _, response in batch}
+    assert len(drawn[True]) <= 40
+    assert len(drawn[False]) > 50
+
+
 @pytest.fixture(scope="module")
 def transformers_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of `transformers serve` over the embedded weights, which it lists by the name of their repository."""
@@ -98,35 +110,40 @@ def transformers_server(request: pytest.FixtureRequest, tmp_path_factory: pytest
     lacking = [name for name in needed if importlib.util.find_spec(name) is None]
     if lacking:
         pytest.skip(f"`transformers serve` needs {', '.join(lacking)}; run: make install")
+    home = tmp_path_factory.mktemp("serve")
+    words = ["serve", unpacked(request.getfixturevalue("dense"), home / "hub"), "--device", "cpu"]
+    program = (
+        f"import sys; from transformers.cli.transformers import main; sys.argv[1:] = {words!r} + sys.argv[1:]; main()"
+    )
+    with started(home, [sys.executable, "-c", program]) as url:
+        yield url
+
+
+@contextmanager
+def started(home: Path, command: Sequence[str], **variables: str) -> Iterator[str]:
+    """The address of a server over the hub's cache in `home`, which is gone afterwards: it holds 540 MB."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    home = tmp_path_factory.mktemp("serve")
-    words = [
-        "serve",
-        unpacked(request.getfixturevalue("dense"), home / "hub"),
-        "--device",
-        "cpu",
-        "--port",
-        str(port),
-        "--host",
-        "127.0.0.1",
-    ]
-    program = f"import sys; from transformers.cli.transformers import main; sys.argv[1:] = {words!r}; main()"
     log = home / "log"
+    offline = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HF_HOME": str(home), "HF_HUB_CACHE": str(home / "hub")}
     with log.open("wb") as file:
-        quiet = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HF_HOME": str(home)}
-        quiet.pop("HF_HUB_CACHE", None)
-        process = subprocess.Popen([sys.executable, "-c", program], stdout=file, stderr=file, env=quiet)
+        process = subprocess.Popen(
+            [*command, "--port", str(port), "--host", "127.0.0.1"],
+            stdout=file,
+            stderr=file,
+            env={**os.environ, **offline, **variables},
+            start_new_session=True,
+        )
     try:
         while fetched_status(f"http://127.0.0.1:{port}/health") != 200:
             assert process.poll() is None, log.read_text()[-2000:]
             time.sleep(0.2)
         yield f"http://127.0.0.1:{port}"
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # with the processes that it started
         process.wait()
-        shutil.rmtree(home)  # pytest would keep its 540 MB
+        shutil.rmtree(home)
 
 
 def unpacked(dense: Transformers, hub: Path) -> str:

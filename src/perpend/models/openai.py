@@ -22,16 +22,26 @@ _PATHS = {"chat": "/chat/completions", "completions": "/completions"}
 # Times, permissions with ids of their own, and the place of the weights on the server's disk.
 _VOLATILE = frozenset({"created", "permission", "root", "parent", "path"})
 _NOT_STATED = "not stated"
+# What turns off the rules that an engine adds to a draw: its own, or those of the model's generation_config.json, where
+# Qwen2.5 has a repetition penalty, which changes answers at temperature 0 too.
+_OFF: Mapping[str, JSON] = {"top_p": 1.0, "min_p": 0.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
+_RULES_OFF: Mapping[str, Mapping[str, JSON]] = {
+    "vllm": {**_OFF, "top_k": -1, "repetition_penalty": 1.0},
+    "sglang": {**_OFF, "top_k": -1, "repetition_penalty": 1.0},
+    "llama.cpp": {**_OFF, "top_k": 0, "repeat_penalty": 1.0, "typical_p": 1.0},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What serves a model: the engine, and what its operator knows of the weights and of how it computes."""
+    """What serves a model: the engine, what its operator knows of the weights and of how it computes, and whether the
+    engine may add rules of its own to a draw."""
 
     engine: str = ""
     revision: str = ""
     quantization: str = ""
     batch_invariant: bool | None = None
+    own_rules: bool = False
 
     def stated(self) -> dict[str, str]:
         """What was said, by the names of the options."""
@@ -54,6 +64,7 @@ def model(  # noqa: PLR0913 - the options of run.toml by name: the loader checks
     revision: str = "",
     quantization: str = "",
     batch_invariant: bool | None = None,
+    server_rules: bool = False,
     workers: int = 8,
     retries: int = 4,
     timeout_s: float = 120.0,
@@ -69,7 +80,8 @@ def model(  # noqa: PLR0913 - the options of run.toml by name: the loader checks
     'completions' a choice is scored in the message's blank '___', or after its end, and `whole_sentence` scores what
     follows the blank too; `logprobs` is how many alternatives per token are asked for where `server` is not given.
     `revision`, `quantization` and `batch_invariant` are what you know and the server does not say; they become part of
-    the fingerprint.
+    the fingerprint. Where `server` is given, each request turns off what the server would add to its sampling (top-k,
+    min-p, penalties), unless `server_rules` is true; other servers are not told.
     """
     if server not in SCORED_BY:
         known = [name for name in SCORED_BY if name]
@@ -78,8 +90,12 @@ def model(  # noqa: PLR0913 - the options of run.toml by name: the loader checks
         raise SpecError(f"endpoint must be 'chat' or 'completions', not {endpoint!r}")
     if api_key_env is None and base_url in (_OPENAI, f"{_OPENAI}/"):
         api_key_env = "OPENAI_API_KEY"
+    if server_rules and not server:
+        raise SpecError(
+            "server_rules = true changes nothing without the option server: no server is told otherwise then"
+        )
     link = Link(base_url, api_key_env, workers, retries, timeout_s, rpm, tpm, backoff_s)
-    serving = Serving(server, revision, quantization, batch_invariant)
+    serving = Serving(server, revision, quantization, batch_invariant, server_rules)
     asked = OpenAI(name, link, endpoint, max_tokens_field, serving)
     asked.logprobs, asked.whole_sentence = logprobs, whole_sentence
     return asked
@@ -121,8 +137,10 @@ class OpenAI(HttpModel):
                     f"option {name} says {fact!r}, but the server says {facts[name]!r}; leave the option out"
                 )
             facts[name] = fact
+        version = facts.pop("version", "of unknown version")
         unsaid = dict.fromkeys(("revision", "quantization", "batch_invariant"), _NOT_STATED)
-        return {**unsaid, **facts, "server": f"{self.serving.engine} {facts.pop('version', 'of unknown version')}"}
+        rules = "the server's" if self.serving.own_rules else "none"
+        return {**unsaid, **facts, "server": f"{self.serving.engine} {version}", "sampling_rules": rules}
 
     def _vllm(self) -> dict[str, JSON]:
         return {"version": as_object(self.fetch_if_there(self.link.root + "/version")).get("version")}
@@ -148,9 +166,13 @@ class OpenAI(HttpModel):
         return {} if key is None else {"Authorization": f"Bearer {key}"}
 
     def encode(self, request: Request) -> bytes:
-        """The sampling by OpenAI's names; `seed`, `top_p` and `stop` only when they are set."""
+        """The sampling by OpenAI's names; `seed`, `top_p` and `stop` only when they are set.
+
+        An engine that is known is told to add nothing to it.
+        """
         sampling = request.sampling
-        body: dict[str, JSON] = {"model": self.model, "temperature": sampling.temperature}
+        off = {} if self.serving.own_rules else _RULES_OFF.get(self.serving.engine, {})
+        body: dict[str, JSON] = {"model": self.model, "temperature": sampling.temperature, **off}
         if self.endpoint == "chat":
             body["messages"] = spoken(request.messages)
             body[self.max_tokens_field] = sampling.max_tokens

@@ -125,7 +125,10 @@ def read_suite(path: Path) -> Suite:
     body = read_object(path)
     run = object_of(body, "run", where)
     if run.get("top_k", run.get("top_n")) is not None:
-        raise SpecError(f"{where}: run.top_k: a run has no top_k; set it at the server and remove it from the suite")
+        raise SpecError(
+            f"{where}: run.top_k: a run has no top_k; remove it from the suite and set it at the server, "
+            "and server_rules = true for a model with the option server"
+        )
     limit, seed = run.get("max_items_per_dataset"), run.get("seed", reference.SEED)
     if not isinstance(limit, int | None) or not isinstance(seed, int):
         raise SpecError(f"{where}: run: seed and max_items_per_dataset must be integers, not {seed!r}, {limit!r}")
