@@ -41,7 +41,7 @@ from perpend.text.reading import (
     statement,
     wanted_of,
 )
-from perpend.text.reasoning import declined, disclaimer, whole_agreement
+from perpend.text.reasoning import declined, disclaimed, whole_agreement
 from perpend.text.segments import NONE, answered
 from perpend.text.speech import STEM, Question, last_question
 
@@ -171,7 +171,7 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
             claims += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in claims)])
         decided = _last(claims)
     refused = declined(body) if decided is None else None
-    return Reading(None, decided, of_decoy, blocked, refused, disclaimer(body))
+    return Reading(None, decided, of_decoy, blocked, refused, disclaimed(body))
 
 
 def _mentions(folded: Folded, original: str, sides: tuple[tuple[Side, match.Answer], ...]) -> list[Mention]:

@@ -20,7 +20,7 @@ QUOTE: Final = re.compile(r"'(?:(?<![a-z]')|(?![a-z]))")
 # Both labels side by side are the options, and several are a list: no answer. A comma joins two only if they are TRUE
 # and FALSE: in 'Yes, no doubt' it does not.
 OPTIONS: Final = re.compile(
-    r"\b(?:true|false|yes|no)(?: *+(?:,|or\b|and\b|nor\b|vs\b\.?|/|\|) *+(?:true|false|yes|no)\b)++"
+    r"\b(?:true|false|yes|no)\b(?: *+(?:,|or\b|and\b|nor\b|vs\b\.?|/|\|) *+(?:true|false|yes|no)\b)++"
 )
 WHOLE_WORD: Final = re.compile(rf"(?:{'|'.join(LABELS)})(?!\w)")
 LONE_LETTER: Final = re.compile(r"\W*+(?P<word>[tfyn])\W*+")

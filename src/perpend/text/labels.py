@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from perpend.text.clause import blanking
-from perpend.text.match import Folded, fold
+from perpend.text.match import Folded, fold, has
 
 _LABEL: Final = r"(?P<word>true|false|untrue|incorrect|correct)\b"
 _GAP: Final = r"(?:(?!\b(?:whether|if|but)\b)[^.;!?\n,]){0,70}?"
@@ -66,7 +66,7 @@ CONDITION: Final = re.compile(
 )
 """A sentence under a condition."""
 INITIALS: Final = "tfc"
-"""With which of `LABELS` a label begins that is clarified: 'true', 'false', 'correct'."""
+"""With which of `LABELS` a label begins that is clarified: 'true', 'false', 'correct'; any, where there is an aside."""
 SENTENCE_END: Final = re.compile(r"[.!?;\n](?:(?<=\n)|(?=[\s*_#~$\\{}\[\]\"`]))")
 """A new line, or a mark before white space or markup. It begins with a set of characters: the search can skip."""
 LABEL_WORD: Final = re.compile(rf"\b{_LABEL}", re.IGNORECASE)
@@ -74,12 +74,13 @@ ASIDE: Final = re.compile(
     r"(?<=answer), (?:however|therefore|then|thus|of course|in fact|in short|actually|hence"
     r"|in my view|in this case|i think|i believe), ?"
 )
-"""Words between 'answer' and its verb."""
+"""Words between 'answer' and its verb, whatever label follows."""
+ASIDE_HINT: Final = "answer, "
 ASSURED: Final = re.compile(
     r"\bthere(?:'s| is| can be) no (?:doubt|question)(?: that)? |\b(?:it is|it's) (?:clear|evident|obvious"
     r"|certain) that "
 )
-"""Openings that only assure."""
+"""Openings that only assure: what is true, false or correct."""
 
 
 def clarified(text: str, folded: Folded, prompt: str) -> str:
@@ -90,7 +91,9 @@ def clarified(text: str, folded: Folded, prompt: str) -> str:
     a first thought are blanked. The text is returned as it is where an invisible character makes offsets uncertain.
     """
     plain = folded.text
-    places = [place for place in folded.labels() if plain[place] in INITIALS] if folded.offsets is None else []
+    places = folded.labels() if folded.offsets is None else []
+    if places and not has(plain, ASIDE_HINT):
+        places = [place for place in places if plain[place] in INITIALS]
     if not places:
         return text
     is_denied = _is_denied(prompt)

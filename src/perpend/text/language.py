@@ -39,7 +39,7 @@ def is_english(folded: str, original: str) -> bool:
 
     It may not where most of its letters are of another alphabet; nor where it has more than `FEW` words, two of them
     function words of another language, at least one in small letters ('Los Angeles, Las Vegas' are names), and fewer
-    English ones.
+    English ones. Three of `FREQUENT` make it English.
     """
     head = folded[:LOOKED_AT]
     if not head.isascii():

@@ -7,7 +7,7 @@ from typing import Final
 
 from perpend.text.assertion import IS_THE, SLOT, block
 from perpend.text.clause import Place, holds, vocabulary
-from perpend.text.speech import NUMERAL, Question, is_reported
+from perpend.text.speech import FRAME, NUMERAL, Question, is_reported
 from perpend.text.voice import CHOSEN, is_affirmed
 
 QUOTATION: Final = re.compile(r"(?:^|[\s(:,])(\"|')(?=\S)(?:(?!\1)[^\n]){0,120}$")
@@ -148,6 +148,8 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
     if (holds(after, JOINING) and COORDINATED.match(after)) or is_heading(place):
         return "listed"
     why = block(place, level)
+    if why is None and ("that" in before or "with" in before) and FRAME.search(before):
+        return "denied"
     if why == "reported" and not is_reported(before, place.clause):
         return None if CHOSEN.match(after) or is_affirmed(place, asked) else why
     return why

@@ -80,6 +80,9 @@ ASIDE: Final = re.compile(
     r"|[*\"']{0,3} \([^()\n]{1,40}\)(?= (?:is|are|was|were|has|have|can|may|might|would|remains?)\b)"
 )
 """Words after an answer that only stress it; or another name in brackets before its verb: 'soccer (football) is …'."""
+_CLOSING_MARKS: Final = "\"')"
+ASIDE_STARTS: Final = " ,*" + _CLOSING_MARKS
+"""How all of these begin, but for a new line, which ends the sentence."""
 CHOSEN: Final = re.compile(
     r"[\s\"'*)]{0,4}(?:is|are|would be|remains?) (?:definitely |certainly |still |clearly )?(?:my"
     r"|our) (?:[a-z]+ ){0,2}?"
@@ -156,9 +159,10 @@ def _for_itself(found: re.Match[str]) -> str:
 def own_place(body: str, start: int, stop: int) -> Place:
     """The place of a mention: before it stand the `own_words` only, and after it neither a stress nor a gloss."""
     low, before, after = around(body, start, stop)
-    aside = ASIDE.match(after) if after[:1] in {" ", ",", "*"} else None
+    aside = ASIDE.match(after) if after[:1] in ASIDE_STARTS else None
     if aside is not None:
-        after = after[aside.end() :]
+        closing = len(after) - len(after.lstrip(_CLOSING_MARKS))  # what closes a quotation is no part of the stress
+        after = after[:closing] + after[aside.end() :]
     return Place(body, start, low, own_words(before), after)
 
 
