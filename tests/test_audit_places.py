@@ -7,10 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import perpend as pp
 from perpend._convert import convert
+from perpend.cli import cli
 from perpend.errors import StoreError
+from perpend.ledger.database import exclusive
 from perpend.proof.audit import Audit, Options, audit, check_claims, seed_numbers
 
 OLD = Path(__file__).parent / "fixtures" / "v0_1"
@@ -103,3 +106,19 @@ def test_what_is_neither_a_run_nor_a_file_of_a_study_says_what_can_be_read(tmp_p
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(StoreError, match=r"no file that a study reads \(.*simulation.db"):
         audit([tmp_path / "notes.txt"])
+
+
+def test_an_audit_of_an_unscored_run_takes_no_lock_of_it_and_changes_nothing_there(tmp_path: Path) -> None:
+    """Somebody may be asking it: what is there at one moment is audited."""
+    words = ["eval", "--task", "conformity", "--model", "mock/subject", "--max-items", "4", "--name", "live"]
+    assert CliRunner().invoke(cli, [*words, "--out", str(tmp_path), "--no-score", "--quiet"]).exit_code == 0
+    directory = tmp_path / "live"
+    assert of(directory).ok
+    with exclusive(directory):
+        (directory / "lock.db-journal").touch()
+        before = directory.stat().st_mtime_ns, {path.name: path.stat().st_mtime_ns for path in directory.iterdir()}
+        assert of(directory).ok
+        assert before == (
+            directory.stat().st_mtime_ns,
+            {path.name: path.stat().st_mtime_ns for path in directory.iterdir()},
+        )

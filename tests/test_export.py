@@ -12,14 +12,17 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from pyarrow import parquet
 
 from perpend._convert import convert
 from perpend.canon import dumps
+from perpend.cli import cli
 from perpend.errors import SpecError
 from perpend.inert import csv_cell
 from perpend.measure.run import Run
 from perpend.report.export import columns, export, rows, to_pandas, to_polars
+from perpend.report.partitions import export_parts
 from tests.peak import PEAK_KB
 
 HOSTILE = '=cmd|"/c calc"!A1\n<script>alert(1)</script> \x1b[31m \x00 \u202e | \\textbf{x} \t, "quoted"'
@@ -181,3 +184,10 @@ def test_memory_does_not_grow_with_the_run(tmp_path: Path) -> None:
         peaks[count] = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     # 10,000 more trials have 20 MB of text.
     assert peaks[12_000] - peaks[2_000] < 8_000
+
+
+def test_a_key_parts_once_and_only_a_folder(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="names one twice"):
+        export_parts(run, tmp_path / "parts", by=["model", "model"])
+    done = CliRunner().invoke(cli, ["export", str(run.directory), "--out", str(tmp_path / "a.csv"), "--by", "model"])
+    assert (done.exit_code, "give --parquet FOLDER" in done.output) == (2, True)

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from perpend.ask.merging import Merged
 from perpend.ask.merging import merge as merge_shards
 from perpend.ask.runner import Keeping
 from perpend.ask.sharding import place_shard
+from perpend.cli import cli
 from perpend.errors import SpecError, StoreError
 from perpend.ledger.digest import content_digest
 from perpend.ledger.journal import noted_spent
@@ -351,3 +353,32 @@ def test_what_a_merge_says() -> None:
     merged = Merged(Path("run"), 1, 1, 10, 4, 3, tuple(Shard(n, 40) for n in range(2, 41)), "0" * 64)
     assert merged.as_text() == "1 shard merged, 1 response added; 3 of 10 trials answered, 1 failed, 6 not asked yet."
     assert merged.missing_words() == "shards 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 27 more of 40 are not there"
+
+
+def test_a_run_keeps_its_name_wherever_it_is_merged(tmp_path: Path) -> None:
+    for shard in ("1/2", "2/2"):
+        ask(tmp_path / "runs", shard)
+    folders = [folder for some in shard_folders(tmp_path / "runs" / "study").values() for folder in some]
+    elsewhere = tmp_path / "elsewhere"
+    merge_shards(elsewhere, folders)
+    run = pp.Run(elsewhere)
+    run.score()
+    assert pp.audit(elsewhere).ok
+    pp.publish(run, to=tmp_path / "published", figures=False)
+    assert pp.audit(tmp_path / "published").ok
+
+
+def test_shards_that_are_not_merged_are_named_by_every_verb(tmp_path: Path) -> None:
+    ask(tmp_path / "runs", "1/2")
+    run = tmp_path / "runs" / "study"
+    for words in (
+        ["show"],
+        ["audit"],
+        ["view", "--out", str(tmp_path / "page.html")],
+        ["compare", str(run)],
+        ["score"],
+    ):
+        done = CliRunner().invoke(cli, [words[0], str(run), *words[1:]])
+        assert "were not put together yet; 'perpend merge' does it" in str(done.exception), words
+    with pytest.raises(StoreError, match="part 1/2 of a run"):
+        pp.publish(run / "shards" / "0001-of-0002", to=tmp_path / "published")

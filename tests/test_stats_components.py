@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from perpend import stats
 from perpend.errors import DataError
+from perpend.stats.components import ends_of_one_item, jackknifed, variance_components
 
 PARTS = ("item", "condition", "item_condition", "sampling")
 
@@ -302,3 +304,33 @@ def test_values_beyond_every_number_leave_variances_undefined() -> None:
         parts = stats.variance_components([1e300, -1e300, 1e300, 0.0], list("aabb"))
     assert parts.item.value is None
     assert "too large" in parts.sampling.note
+
+
+def test_what_rounding_leaves_is_no_variance() -> None:
+    """Without the one item that varies, sums that cancel leave some 1e-17, whose logarithm is far from all others."""
+    assert jackknifed(np.array([1 / 9] * 11 + [1.54e-17]), 0.95) == (
+        "no interval: too few items, or nothing varies without one of them"
+    )
+    assert (
+        jackknifed(np.array([1.0] * 11 + [2e-9]), 0.95) == "no interval: one of the items holds nearly all that varies"
+    )
+    same = variance_components([1 / 7] * 12, np.repeat(np.arange(6), 2))
+    assert (same.item.value, same.sampling.value, same.single) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_few_answers_of_few_items_have_numbers_or_a_reason(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    g, c, r = int(rng.integers(2, 15)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    items, conditions = np.repeat(np.arange(g), c * r), np.tile(np.repeat(np.arange(c), r), g)
+    values = (rng.random(g * c * r) < rng.choice([0.0, 0.02, 0.1, 0.5])) / 3 + rng.choice([0.0, 1 / 7])
+    values[items == 0] = rng.random(c * r) < 0.5
+    parts = variance_components(values, items, conditions=conditions if c > 1 else None)
+    for part in (parts.item, parts.condition, parts.item_condition, parts.sampling):
+        numbers = [one for one in (part.value, part.lo, part.hi) if one is not None]
+        assert all(map(math.isfinite, numbers))
+        assert part.note or len(numbers) == 3
+        assert part.value is None or part.value == 0.0 or part.value > 1e-12
+    for paired in (False, True):
+        ends = ends_of_one_item(parts, paired=paired, repeats=2)
+        assert isinstance(ends, str) or all(map(math.isfinite, ends))

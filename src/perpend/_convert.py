@@ -15,7 +15,9 @@ from perpend.errors import DataError, DiskError, PerpendError, SpecError, StoreE
 from perpend.importers import field_map
 from perpend.importers.formats import FORMATS
 from perpend.ledger.database import connect, translated
+from perpend.ledger.manifest import MANIFEST
 from perpend.ledger.schema import APPLICATION_ID
+from perpend.ledger.shards import SHARDS
 from perpend.measure.run import Run
 from perpend.measure.study import Format, formats_of
 from perpend.proof.archive import PLAN
@@ -162,7 +164,7 @@ def as_run(source: Path) -> Iterator[Run]:
 
     The name of a log is that of its run. Of what is neither, the error says what can be read.
     """
-    if (source / "run.db").is_file():
+    if (source / "run.db").is_file() or (source / SHARDS / MANIFEST).is_file():  # not merged, as it then says
         yield Run(source)
         return
     if not source.exists():

@@ -122,7 +122,7 @@ def merge(run: Path, shards: Sequence[Path] = ()) -> Merged:
         else:
             ledger = stack.enter_context(temporary_folder("merge", run)) / "run.db"
             items = _items(run, manifest, sources)
-            with Store.create(ledger, run.resolve().name) as store:
+            with Store.create(ledger, manifest.run) as store:
                 store.write_plan(_plan(manifest), items)
         with Store.open(ledger, write=True) as store:
             check_loss(store)

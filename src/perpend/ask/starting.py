@@ -8,13 +8,13 @@ from pathlib import Path
 
 from perpend.ask.task import CODE
 from perpend.errors import PerpendError, StoreError
-from perpend.ledger.database import exclusive
+from perpend.ledger.database import LOCK, exclusive
 from perpend.ledger.journal import JOURNAL, acknowledged
 from perpend.ledger.manifest import MANIFEST
 from perpend.ledger.store import Store
 from perpend.spec.keys import VARIABLES
 
-_OWN = (MANIFEST, JOURNAL, "run.db", "run.db-wal", "run.db-shm", "run.db-journal", VARIABLES, "lock.db")
+_OWN = (MANIFEST, JOURNAL, "run.db", "run.db-wal", "run.db-shm", "run.db-journal", VARIABLES, LOCK)
 """What `eval` itself writes into a run's folder before the first answer; the lock last."""
 
 

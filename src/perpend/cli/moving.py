@@ -47,7 +47,7 @@ group.add_command(import_, "convert")
 @click.argument("run", type=PATH)
 @click.option("--out", type=PATH, help="File to write: .csv, .parquet or .jsonl.")
 @click.option("--parquet", "parts", type=PATH, help="Folder to write instead: Parquet files, parted by --by.")
-@click.option("--by", default="model", show_default=True, help="Keys that part --parquet, separated by commas.")
+@click.option("--by", help="Keys that part --parquet, separated by commas.  [default: model]")
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only trials with this value.")
 @click.option("--columns", help="Only these columns, separated by commas.")
 @click.option(
@@ -55,7 +55,14 @@ group.add_command(import_, "convert")
     help="Write the trial table, or records of the shared schema every_eval_ever into the folder --out.",
 )  # fmt: skip
 def export(  # noqa: PLR0913  one argument per option
-    *, run: Path, out: Path | None, parts: Path | None, by: str, where: tuple[str, ...], columns: str | None, kind: str
+    *,
+    run: Path,
+    out: Path | None,
+    parts: Path | None,
+    by: str | None,
+    where: tuple[str, ...],
+    columns: str | None,
+    kind: str,
 ) -> None:
     """Write the trial table: one row per trial with plan, item, answer and every score.
 
@@ -73,14 +80,16 @@ def export(  # noqa: PLR0913  one argument per option
     if kind == "every_eval_ever":
         from perpend.report.every_eval_ever import write_records
 
-        if where or columns or parts is not None or out is None:
+        if where or columns or by or parts is not None or out is None:
             raise click.UsageError("Give --out FOLDER alone: records hold the whole run.")
         for path in write_records(Run(run), out):
             say(path)
         return
     only, chosen = columns.split(",") if columns else (), dict(map(key_value, where))
     if parts is not None and out is None:
-        count = export_parts(Run(run), parts, by=by.split(","), where=chosen, only=only)
+        count = export_parts(Run(run), parts, by=(by or "model").split(","), where=chosen, only=only)
+    elif by is not None:
+        raise click.UsageError("--by parts a folder of Parquet files: give --parquet FOLDER.")
     elif out is not None and parts is None:
         count = export_run(Run(run), out, where=chosen, only=only)
     else:

@@ -35,13 +35,16 @@ _LEAST_PAGE = 512
 """The smallest page of a SQLite file: what is smaller holds nothing, and SQLite takes its log for a left-over."""
 
 
+LOCK = "lock.db"
+
+
 @contextmanager
 def exclusive(directory: Path) -> Iterator[None]:
     """Hold a run directory for one process. A second one gets StoreError; a killed one leaves no lock behind.
 
     The lock is SQLite's own on a file of its own, so it works wherever run.db does and readers are not kept out.
     """
-    path = directory / "lock.db"
+    path = directory / LOCK
     with translated(path):
         _check_locks(directory)
         connection = sqlite3.connect(path, timeout=_MOMENT, isolation_level=None)
@@ -209,9 +212,16 @@ def _reading(path: Path, log: Path) -> sqlite3.Connection:
         return _open(path, "immutable=1")
 
 
+def copy_ledger(path: Path, to: Path) -> None:
+    """A ledger as it is at this moment, as one file without a log; somebody may be writing it."""
+    with translated(path), closing(connect(path, "ro")) as old, closing(sqlite3.connect(to)) as new:
+        old.backup(new)
+        new.execute("PRAGMA journal_mode=DELETE")
+
+
 def _is_left(path: Path) -> bool:
     """Whether a run's ledger was left with its log by a process that is gone: nobody holds the run's lock."""
-    lock = path.with_name("lock.db")
+    lock = path.with_name(LOCK)
     if not lock.is_file() or not locks_work(path.parent):
         return path.with_name("manifest.json").is_file()
     try:

@@ -18,6 +18,8 @@ from perpend.disk import temporary_folder, writing
 from perpend.errors import AuditFailure, SpecError, StoreError, did_you_mean
 from perpend.inert import markdown
 from perpend.ledger.manifest import Manifest, code_version, read_manifest
+from perpend.ledger.store import Store
+from perpend.measure.plans import refuse_shard
 from perpend.measure.processes import processes
 from perpend.measure.run import Run
 from perpend.measure.study import Drawn, answer_in
@@ -90,6 +92,9 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
         if not because.strip():
             raise SpecError(f"--accept {name}: say why, with --because")
     opened = [run.alone() if isinstance(run, Run) else Run(run, trust_code=trust_code) for run in runs]
+    for run in opened:
+        with Store.open(run.directory / "run.db") as store:
+            refuse_shard(store)
     _check_names(opened, to)
     _entries(to)  # a folder that the index could not list is reported before anything is written
     pool = processes(workers, sum(run.manifest.trials for run in opened), 0 if workers else ALONE)

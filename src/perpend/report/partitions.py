@@ -43,6 +43,8 @@ def export_parts(
     for key in by:
         if key not in KEYS:
             raise SpecError(f"a table cannot be parted by {key!r}; {did_you_mean(key, KEYS)}")
+    if len(set(by)) < len(by):
+        raise SpecError(f"a table is parted by a key once; {', '.join(by)} names one twice")
     if out.exists():
         raise StoreError(f"{out} exists already; give another name or remove it")
     chosen = columns(run, [*only, *(key for key in by if only and key not in only)])

@@ -13,6 +13,7 @@ chi-square with conditions - 1 degrees of freedom instead.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -34,6 +35,7 @@ Replicates: TypeAlias = dict[str, FloatArray]
 _JACKKNIFED, _GROUPS = 2000, 100
 # With this many items or more, jackknife intervals need no caution.
 _PLENTY = 200
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class _Cells:
             crossed = same_item + same_condition - neither
             residual = crossed + np.nan_to_num(sampling)
             residual = np.where(np.isnan(residual), same_condition, residual)
-        return {
+        parts = {
             "item": item,
             "condition": condition,
             "item_condition": crossed + 0.0 * sampling,
@@ -129,6 +131,12 @@ class _Cells:
             "residual": residual,
             "single": single,
         }
+        # What rounding leaves of sums that cancel is no variance: one item in a million that differs leaves 1e-6.
+        means = self.mean[there > 0.0]
+        with np.errstate(over="ignore"):
+            apart = np.square(means - self._centre()).max() + self.within.max()
+            least = max(1e-12 * float(apart), 1e-26 * float(np.square(means).max()))
+        return {name: np.where(np.abs(part) <= least, 0.0, part) for name, part in parts.items()}
 
     def _half_squares(
         self, sampling: FloatArray, kept: Callable[[FloatArray], FloatArray]
@@ -253,21 +261,25 @@ def jackknifed(without_each: FloatArray, level: float) -> tuple[float, float] | 
 
     On the logarithm with t; the upper end is not below that of a chi-square with the same spread.
     """
-    if len(without_each) < 3 or not (without_each > 0.0).all():
-        return "no interval: too few items, or nothing varies"
+    # Where one item holds all that varies, rounding leaves some 1e-17 without it, which is not a variance.
+    if len(without_each) < 3 or not (without_each > _ROUNDING * max(float(without_each.max()), 0.0)).all():
+        return "no interval: too few items, or nothing varies without one of them"
     logs = np.log(without_each)
     se = math.sqrt((len(logs) - 1) / len(logs) * float(((logs - logs.mean()) ** 2).sum()))
     if se <= 1e-12:
         return "no interval: every item shows the same"
-    step = student_quantile(level, len(logs) - 1) * se
-    return math.exp(-step), max(math.exp(step), _upper_chi_square(2.0 / se**2, level))
+    step, df = student_quantile(level, len(logs) - 1) * se, 2.0 / se**2
+    quantile = _chi_square_quantile(df, level)
+    if quantile < sys.float_info.min or step > math.log(sys.float_info.max):
+        return "no interval: one of the items holds nearly all that varies"
+    return math.exp(-step), max(math.exp(step), df / quantile)
 
 
-def _upper_chi_square(df: float, level: float) -> float:
-    """The upper end of a variance of 1 that is known with `df` degrees of freedom."""
+def _chi_square_quantile(df: float, level: float) -> float:
+    """What a chi-square exceeds but in its lower tail; 0 where that is below all numbers."""
     from scipy.special import chdtri
 
-    return df / float(chdtri(df, 0.5 + level / 2.0))
+    return float(chdtri(df, 0.5 + level / 2.0))
 
 
 def _of_conditions(cells: _Cells, whole: Variances, place: _Place) -> Estimate:
@@ -363,7 +375,8 @@ def ends_of_one_item(pilot: Components, *, paired: bool, repeats: int) -> tuple[
     if value <= 0.0 or len(left) < 3 or np.isnan(left).any():
         return "no interval: too few items, or nothing varies"
     # The spread of the variance beside its value, as that of a logarithm: without an item the sum may be below 0.
-    return jackknifed(np.exp((left - left.mean()) / value), 0.95)
+    with np.errstate(over="ignore"):  # beyond every number is no interval
+        return jackknifed(np.exp((left - left.mean()) / value), 0.95)
 
 
 def _array(value: float | None) -> FloatArray:

@@ -14,7 +14,9 @@ from perpend.ask.task import CODE
 from perpend.canon import portable_name
 from perpend.disk import temporary_folder
 from perpend.errors import StoreError
-from perpend.ledger.manifest import MANIFEST
+from perpend.ledger.database import LOCK, copy_ledger
+from perpend.ledger.manifest import MANIFEST, read_manifest
+from perpend.ledger.shards import SHARDS
 from perpend.ledger.store import Store
 from perpend.measure.labels import LABELS
 from perpend.measure.run import Run
@@ -74,6 +76,8 @@ def _below(path: Path) -> Iterator[AuditPlace]:
     if own is not None:
         yield own
         return
+    if (path / SHARDS / MANIFEST).is_file():
+        read_manifest(path)  # it says that the shards are not merged
     inner = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
     inner = [entry for entry in inner if not entry.is_symlink() and not entry.name.startswith(".")]
     if all(own_place(entry) is None for entry in inner):
@@ -129,7 +133,8 @@ def scored_copy(run: Run, *, trust_code: bool) -> Iterator[Run]:
     with temporary_folder("audit") as tmpdir:
         directory = tmpdir / run.name
         directory.mkdir()
-        for name in (MANIFEST, LABELS, "run.db", "run.db-wal"):
+        copy_ledger(run.directory / "run.db", directory / "run.db")
+        for name in (MANIFEST, LABELS):
             if (run.directory / name).is_file():
                 shutil.copyfile(run.directory / name, directory / name)
         if (run.directory / CODE).is_dir():
@@ -145,5 +150,6 @@ def scored_copy(run: Run, *, trust_code: bool) -> Iterator[Run]:
 def _link(source: Path, directory: Path) -> None:
     """Let a study see its own files beside the ledger that was made of them."""
     for path in source.iterdir() if source.is_dir() else ():
-        if path.is_file() and not (directory / path.name).exists() and not path.name.startswith("run.db"):
+        is_own = path.name.startswith(("run.db", LOCK))  # of the copy: a lock that is taken there is not the run's
+        if path.is_file() and not (directory / path.name).exists() and not is_own:
             (directory / path.name).symlink_to(path.resolve())
