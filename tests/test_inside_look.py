@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ from perpend.errors import SpecError, StoreError
 from perpend.inside import Look, LookSettings, checkpoint_of, layers_of, look_inside, looks, read_look, summary
 from perpend.inside.blocks import anatomy, read
 from perpend.inside.figures import draw_lens, lens_map, shift_rows, write_inside_figures
+from perpend.inside.prompts import other_precision
+from perpend.ledger.manifest import read_manifest
 from perpend.measure.run import Run
 from perpend.models.hf.checkpoint import Checkpoint, weigher
 from perpend.models.hf.provider import Transformers
@@ -222,6 +225,14 @@ def test_other_weights_other_layers_and_other_names_are_refused(made: Checkpoint
     with pytest.raises(SpecError, match="only a checkpoint in transformers"):
         checkpoint_of("local/smollm2")
     read_look(look.folder)
+
+
+def test_another_precision_than_that_of_the_answers_is_noted(made: Checkpoint, look: Look) -> None:
+    manifest = read_manifest(look.folder.parents[1])
+    assert other_precision(manifest, "tiny", made) == {}
+    (model,) = manifest.models
+    rounded = replace(manifest, models=(replace(model, fingerprint={**model.fingerprint, "dtype": "bfloat16"}),))
+    assert "--dtype bfloat16" in other_precision(rounded, "tiny", made)["dtype"]
 
 
 @pytest.mark.parametrize(

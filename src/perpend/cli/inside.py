@@ -15,6 +15,8 @@ from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields
 @click.option("--model", required=True, help="The checkpoint that answered: hf/FOLDER, hf/FILE.gguf or hf/smollm2.")
 @click.option("--label", help="Label of the model, if the run has several.")
 @click.option("--endpoint", type=click.Choice(["chat", "completions"]), default="chat", show_default=True)
+@click.option("--device", help="For example cpu or cuda:1.  [the GPU if there is one]")
+@click.option("--dtype", help="float32, bfloat16 or float16.  [bfloat16 on a GPU, float32 on a CPU]")
 @click.option("--layers", help="For example 0,10,20-29. [all]")
 @click.option("--top-k", type=int, default=10, show_default=True, help="Tokens per layer of the lens.")
 @click.option("--alpha", "alphas", type=float, multiple=True, help="Strength of steering; repeat for several. [1]")
@@ -32,8 +34,8 @@ from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields
 @QUIET
 @AS_JSON
 def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
-    run: Path, model: str, label: str | None, endpoint: str, layers: str | None, top_k: int,
-    alphas: tuple[float, ...], no_steering: bool, steer_by: Literal["truth", "social"],
+    run: Path, model: str, label: str | None, endpoint: str, device: str | None, dtype: str | None,
+    layers: str | None, top_k: int, alphas: tuple[float, ...], no_steering: bool, steer_by: Literal["truth", "social"],
     steer_layer: int | None, steer_trials: int | None, no_figures: bool, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Look into the checkpoint that answered a run: log-odds under pressure, logit lens, probes, steering.
@@ -56,7 +58,7 @@ def inside(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
         steer_layer=steer_layer,
         steer_trials=steer_trials,
     )
-    checkpoint = checkpoint_of(model, endpoint=endpoint)
+    checkpoint = checkpoint_of(model, endpoint=endpoint, device=device, dtype=dtype)
     look = look_inside(run, checkpoint, settings, model=label, quiet=quiet or as_json)
     if not no_figures:
         write_inside_figures(look, look.folder / "figures")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from perpend.ask.progress import Progress
 from perpend.canon import JSON
 from perpend.errors import SpecError
-from perpend.inside.prompts import TrialPrompt, label_of, same_weights, trial_prompts
+from perpend.inside.prompts import TrialPrompt, label_of, other_precision, same_weights, trial_prompts
 from perpend.ledger.database import exclusive
 from perpend.ledger.looks import Look, Row, folder_of, write_look
 from perpend.types import Estimate
@@ -71,14 +71,16 @@ def layers_of(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(layers))
 
 
-def checkpoint_of(name: str, *, endpoint: str = "chat") -> Checkpoint:
+def checkpoint_of(
+    name: str, *, endpoint: str = "chat", device: str | None = None, dtype: str | None = None
+) -> Checkpoint:
     """The checkpoint 'hf/…' (a folder, a GGUF file, or smollm2). Only a model in transformers can be looked into."""
     provider, _, rest = name.partition("/")
     if provider != "hf" or not rest:
         raise SpecError(f"{name}: only a checkpoint in transformers can be looked into; give hf/FOLDER or hf/smollm2")
     from perpend.models.hf import model
 
-    return model(rest, endpoint=endpoint).checkpoint
+    return model(rest, endpoint=endpoint, device=device, dtype=dtype).checkpoint
 
 
 def look_inside(
@@ -105,6 +107,7 @@ def look_inside(
         entries = trial_prompts(directory, run.manifest, label, checkpoint)
         stages = _Stages(run, checkpoint, settings, entries, quiet=quiet)
         lines, estimates, notes = stages.all()
+        notes |= other_precision(run.manifest, label, checkpoint)
         header: Row = {
             "run": directory.name,
             "model": label,

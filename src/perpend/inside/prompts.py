@@ -62,6 +62,15 @@ def label_of(manifest: Manifest, label: str | None) -> str:
     return label
 
 
+def other_precision(manifest: Manifest, label: str, checkpoint: Checkpoint) -> dict[str, str]:
+    """A note where the run was answered in another precision than is looked into: near ties may turn out otherwise."""
+    answered = next(model.fingerprint.get("dtype") for model in manifest.models if model.label == label)
+    here = checkpoint.fingerprint()["dtype"]
+    if answered in (None, here):
+        return {}
+    return {"dtype": f"answered in {answered}, looked into in {here}; --dtype {answered} looks into what answered"}
+
+
 def same_weights(manifest: Manifest, label: str, checkpoint: Checkpoint) -> bool | None:
     """Whether the run's answers came from this checkpoint's weights; None where its manifest does not say.
 
