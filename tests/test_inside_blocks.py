@@ -24,7 +24,8 @@ from transformers import (
 from perpend.errors import ModelError
 from perpend.inside.blocks import anatomy, in_batches, padded, read, received
 from perpend.inside.steering import Steering, generate, moved, weigh
-from perpend.models.hf.checkpoint import Checkpoint, hand_over, weigher
+from perpend.models.hf.abilities import weigher
+from perpend.models.hf.checkpoint import Checkpoint, hand_over
 from perpend.models.hf.forest import Passage
 from perpend.models.hf.provider import Transformers
 from perpend.models.hf.push import pushed

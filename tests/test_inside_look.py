@@ -21,7 +21,8 @@ from perpend.inside import Look, LookSettings, checkpoint_of, layers_of, look_in
 from perpend.inside.blocks import anatomy, read
 from perpend.inside.figures import draw_lens, lens_map, shift_rows, write_inside_figures
 from perpend.measure.run import Run
-from perpend.models.hf.checkpoint import Checkpoint, weigher
+from perpend.models.hf.abilities import weigher
+from perpend.models.hf.checkpoint import Checkpoint
 from perpend.models.hf.provider import Transformers
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.studies.conformity.simulation_db import read as read_simulation

@@ -22,8 +22,6 @@ from transformers import (
 from perpend.canon import JSON, digest, digest_file
 from perpend.errors import ModelError
 from perpend.models.base import BLANK, UnreadableRequestError, choice_tokens, plain_text
-from perpend.models.hf.attention import has_own_attention
-from perpend.models.hf.candidates import Weigher
 from perpend.models.hf.folder import WEIGHTS, checkpoint_files
 from perpend.models.hf.forest import Passage
 from perpend.models.local.weights import EMBEDDED, find_weights
@@ -32,6 +30,10 @@ from perpend.types import Message, Request
 
 # What transformers and the libraries below it raise on files that are damaged or not what they seem.
 _RAISED = (*RAISED, ImportError, SafetensorError)
+UNLIMITED = 1 << 30
+"""Tokens that no text has."""
+# As configurations call it: MPT and DBRX have the second, older GPTs the others.
+_LIMITS = ("max_position_embeddings", "max_seq_len", "n_positions", "n_ctx", "max_target_positions")
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -50,8 +52,7 @@ class Checkpoint:
     @property
     def limit(self) -> int:
         """The most tokens that the model has positions for."""
-        limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
-        return limit if isinstance(limit, int) else 1 << 30
+        return token_limit(self.model)
 
     @property
     def ends(self) -> frozenset[int]:
@@ -196,6 +197,13 @@ def load(
     return Checkpoint(model, tokenizer, digests, endpoint, whole_sentence, template)
 
 
+def token_limit(model: PreTrainedModel) -> int:
+    """The most tokens that a model has positions for, by its configuration."""
+    config = model.config.get_text_config()
+    limits = (getattr(config, name, None) for name in _LIMITS)
+    return next((limit for limit in limits if isinstance(limit, int) and limit > 0), UNLIMITED)
+
+
 def _check_size(config: PreTrainedConfig, files: Sequence[Path], name: str) -> None:
     """Refuse a configuration that asks for far more than the files of weights hold: it would take all memory."""
     text = config.get_text_config()
@@ -240,39 +248,3 @@ def compiled(model: PreTrainedModel) -> None:
     decoder = model.get_decoder()  # type: ignore[no-untyped-call]  # transformers does not say
     for layer in getattr(decoder, "layers", None) or decoder.h:
         layer.compile(dynamic=True, options={"emulate_precision_casts": True})
-
-
-def weigher(model: PreTrainedModel, batch_tokens: int) -> Weigher:
-    """A Weigher that uses trees where the model really follows them, which trying a small one shows.
-
-    Two passages with one beginning are scored as a tree and alone; and alone with the other passage before them, which
-    is what a model would see that follows no tree. Trees are used when they come closer to the first by ten times: as a
-    grove, or else in rows with a mask.
-    """
-    vocabulary = model.config.get_text_config().vocab_size
-    at = [(7 * n * n + 3 * n + 1) % vocabulary for n in range(12)]
-    first, second = Passage((*at[:4], *at[4:8]), 4), Passage((*at[:4], *at[8:12]), 4)
-    behind = Passage((*at[:8], *at[8:12]), 8)
-    plain = Weigher(model, batch_tokens, trees=False, window=_window(model), flat=False)
-    alone, misled = plain.logprobs([[second]])[0][0], plain.logprobs([[behind]])[0][0]
-    for flat in (True, False) if has_own_attention(model) else (False,):
-        try:
-            tree = Weigher(model, batch_tokens, flat=flat).logprobs([[first, second]])[0][1]
-        except (RuntimeError, TypeError, ValueError):  # what models raise that take no such mask or no positions
-            continue
-        if alone is None or misled is None or tree is None:
-            continue
-        if 10 * abs(tree - alone).max() <= abs(misled - alone).max():
-            plain.trees, plain.flat = True, flat
-            break
-    return plain
-
-
-def _window(model: PreTrainedModel) -> int | None:
-    """How far back the layer of shortest reach can see; None where every layer sees everything."""
-    config = model.config.get_text_config()
-    kinds = getattr(config, "layer_types", None)
-    window = getattr(config, "sliding_window", None)
-    if kinds is not None and not any("sliding" in kind for kind in kinds):
-        return None
-    return window if isinstance(window, int) and getattr(config, "use_sliding_window", True) else None

@@ -82,10 +82,9 @@ def fuse(model: PreTrainedModel) -> None:
             form = _form(module)
             if form is None or (form is _layer and module.mlp not in passed):
                 continue
-            passed_over = _passed_over(module)
-            if not any(map(is_hooked, (module, *passed_over))) and _is_same(form, module, call):
+            if _is_same(form, module, call):
                 passed.add(module)
-                replaced.append(Replacement(module, form(module), passed_over))
+                replaced.append(Replacement(module, form(module), _passed_over(module)))
     setattr(model, REPLACED, replaced)
 
 

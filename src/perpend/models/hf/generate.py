@@ -110,7 +110,8 @@ class Continuer:
     """Continues prompts with one model, `places` at a time and `batch_tokens` of the prompts at once.
 
     Running out of memory halves both. The places and what was recorded for them are kept from one run to the next.
-    `flat` None: prompts are computed as groves where the model's attention can be ours. `push` steers the answers.
+    `flat` None: prompts are computed as groves where the model's attention can be ours. `push` steers the answers. No
+    place is longer than `reach`, so that an empty one is at no position that no text may have.
     """
 
     def __init__(
@@ -122,9 +123,10 @@ class Continuer:
         *,
         flat: bool | None = None,
         push: Push | None = None,
+        reach: int = 1 << 30,
     ) -> None:
         self.model = model
-        self.flat, self.push = flat, push
+        self.flat, self.push, self.reach = flat, push, reach
         self.places = places
         self.ends = ends
         self.batch_tokens = batch_tokens
@@ -188,6 +190,7 @@ class Continuer:
     def _places(self, waiting: Sequence[Prompt]) -> Places:
         """Places for these prompts: those that are kept where they suffice."""
         count, need = min(self.places, len(waiting)), rounded(max(prompt.need for prompt in waiting))
+        need = min(need, self.reach)
         if self.kept is None or self.kept.count < count or self.kept.length < need:
             self.kept = None  # before the new ones take memory
             self.kept = Places(self.model, count, need, flat=self.flat, push=self.push)

@@ -209,6 +209,14 @@ class Places:
         self.index[:rows].add_(1).clamp_(max=self.length - 1)  # an empty place stays inside the cache
         return self._draw(logits, torch.arange(rows, device=logits.device), is_warm=is_warm)
 
+    @torch.inference_mode()
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """What follows these tokens, one in each place, by the mask; each place is then a token longer."""
+        self.tokens[:] = tokens
+        logits = self._forward(self.count, self.length, None)
+        self.index.add_(1)
+        return logits
+
     def rows_for(self, rows: int) -> int:
         """The fewest rows that a step is made for and that hold the wanted ones: all places, a quarter, and on."""
         counts = takewhile(lambda count: count >= max(rows, self.fewest), (self.count >> 2 * n for n in range(32)))
