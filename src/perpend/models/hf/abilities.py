@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from perpend.errors import ModelError
-from perpend.models.hf.attention import has_own_attention, own_attention
+from perpend.models.hf.attention import has_own_attention, on_device, own_attention
 from perpend.models.hf.candidates import FloatArray, Weigher
 from perpend.models.hf.checkpoint import UNLIMITED, token_limit
 from perpend.models.hf.forest import Passage
@@ -41,7 +41,7 @@ _HARMLESS = frozenset(
         *("sliding_window", "use_sliding_window", "max_window_layers", "chunk_size_feed_forward", "chunk_size_lm_head"),
         *("sliding_window_pattern", "_sliding_window_pattern", "prefix_dense_sliding_window_pattern"),
         *("chunk_size", "mamba_chunk_size", "chunkwise_kernel", "max_inference_chunksize"),
-        "llama_4_scaling_beta",  # by the positions that a model is given, as in Ministral 3
+        "llama_4_scaling_beta",  # by the positions that a model is given, in Ministral 3
     )
 )
 _LIMITED_KINDS = re.compile(r"chunk|local|sparse|compress")  # of layers
@@ -149,7 +149,8 @@ def _drawn(vocabulary: int, long: int) -> list[list[Passage]]:
 def _plain(model: PreTrainedModel, tokens: Sequence[int]) -> Tensor:
     """The log-likelihood of every word of the vocabulary after each token of one text, by a pass over it alone."""
     try:
-        logits = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0]
+        with on_device(model):
+            logits = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0]
     except RAISED as error:
         raise ModelError(
             f"{type(model).__name__}: transformers cannot compute a text of {len(tokens)} tokens with it:"
@@ -194,7 +195,7 @@ def _steps_right(scorer: Weigher, texts: Sequence[Passage], alone: Sequence[Tens
     if max(map(len, prompts)) + _STEPS > scorer.reach:
         prompts = [prompt[:4] for prompt in prompts]
     try:
-        with own_attention(model):
+        with on_device(model), own_attention(model):
             places = Places(model, len(texts), min(64, scorer.reach), flat=scorer.is_flat)
             places.admit(range(len(texts)), prompts, [Sampling(max_tokens=_STEPS + 1)] * len(texts), scorer.batch_tokens)
             for step in range(_STEPS):

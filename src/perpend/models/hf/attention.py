@@ -11,7 +11,7 @@ and reads only what is filled.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -41,6 +41,11 @@ def sent(values: NDArray[np.generic], device: torch.device) -> Tensor:
     """A copy on the device; it does not wait for what the device computes, which takes memory that stays in place."""
     tensor = torch.from_numpy(values)
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
+def on_device(model: PreTrainedModel) -> AbstractContextManager[object]:
+    """Inside, streams, events, graphs and kernels are made on the device of a model, which may not be the first."""
+    return torch.cuda.device(model.device) if model.device.type == "cuda" else nullcontext()
 
 
 @dataclass(slots=True)

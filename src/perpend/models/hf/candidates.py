@@ -20,7 +20,7 @@ from torch.nn import Module
 from transformers import PreTrainedModel
 
 from perpend.errors import ModelError
-from perpend.models.hf.attention import has_own_attention, sent
+from perpend.models.hf.attention import has_own_attention, on_device, sent
 from perpend.models.hf.forest import Passage, grove_of, packed, row_of
 from perpend.models.hf.layout import Laid, as_grove, in_rows, one_by_one, padded, seen
 
@@ -76,7 +76,9 @@ class Weigher:
         bounds = np.cumsum([0, *(len(group) for group in groups)])
         flat = [passage for group in groups for passage in group]
         logprobs: list[FloatArray | None] = [None] * len(flat)
-        for laid, values in self._queued(groups, bounds.tolist(), watch):
+        with on_device(self.model):
+            queued = self._queued(groups, bounds.tolist(), watch)
+        for laid, values in queued:
             numbers = values.double().cpu().numpy()
             cuts = np.flatnonzero(np.diff(laid.owners, prepend=-1))
             for at, part in zip(cuts, np.split(numbers, cuts[1:]), strict=True):

@@ -20,7 +20,7 @@ from transformers import (
 )
 
 from perpend.canon import JSON, digest, digest_file
-from perpend.errors import ModelError
+from perpend.errors import ModelError, SpecError
 from perpend.models.base import BLANK, UnreadableRequestError, choice_tokens, plain_text
 from perpend.models.hf.folder import WEIGHTS, checkpoint_files
 from perpend.models.hf.forest import Passage
@@ -48,6 +48,8 @@ class Checkpoint:
     whole_sentence: bool = False
     template: TemplateProcess | None = field(default=None, repr=False)
     """What renders messages; None where the endpoint is 'completions'."""
+    closing: int = 0
+    """How many tokens the tokenizer adds at the end of a plain text. A text that goes on does not have them."""
 
     @property
     def limit(self) -> int:
@@ -99,14 +101,13 @@ class Checkpoint:
 
     def tokens(self, text: str) -> tuple[int, ...]:
         """The tokens of a rendered text. A chat template writes its own beginning; a plain text gets one here."""
-        tokens = self.tokenizer(text, add_special_tokens=self.endpoint == "completions", verbose=False)["input_ids"]
-        if not tokens and self.tokenizer.bos_token_id is not None:
-            tokens = [self.tokenizer.bos_token_id]
-        return tuple(tokens)
+        is_plain = self.endpoint == "completions"
+        tokens = self.tokenizer(text, add_special_tokens=is_plain, verbose=False)["input_ids"]
+        return tuple(tokens[: len(tokens) - self.closing] if is_plain else tokens)
 
     def prompt(self, request: Request) -> tuple[int, ...]:
         """The tokens to continue. A prompt that leaves no room for `max_tokens` is an error, never cut."""
-        tokens = self.tokens(self.render(request.messages))
+        tokens = self.tokens(self.render(request.messages)) or self._beginning("the prompt is empty")
         need = len(tokens) + request.sampling.max_tokens
         if need > self.limit:
             raise UnreadableRequestError(
@@ -114,6 +115,13 @@ class Checkpoint:
                 f" the model holds {self.limit}"
             )
         return tokens
+
+    def _beginning(self, why: str) -> tuple[int, ...]:
+        """The token that begins a text, where nothing else comes before what is asked for."""
+        first = self.tokenizer.bos_token_id
+        if first is None:
+            raise UnreadableRequestError(f"{why}, and this tokenizer has no token that begins a text")
+        return (first,)
 
     def text(self, text: str) -> Passage:
         """A text of which every token is scored, the first after the token that begins a text where there is one."""
@@ -133,13 +141,16 @@ class Checkpoint:
             in_blank=self.endpoint == "completions",
             whole_sentence=self.whole_sentence,
         )
-        longest = max(map(len, read.whole))
+        # Where the first token of all is scored, it follows the token that begins a text, as in `local/…`.
+        before = () if read.shared else self._beginning("nothing comes before the choices")
+        whole = [(*before, *tokens) for tokens in read.whole]
+        longest = max(map(len, whole))
         if longest > self.limit + 1:  # the last token is read and not fed
             raise UnreadableRequestError(f"the prompt and a choice have {longest} tokens; the model holds {self.limit}")
-        start = max(1, read.shared)
-        if any(len(tokens) < start for tokens in read.whole):
+        start = len(before) + read.shared
+        if any(len(tokens) < start for tokens in whole):
             raise UnreadableRequestError("a choice has no token of its own after the prompt")
-        return [Passage(tokens, start) for tokens in read.whole]
+        return [Passage(tokens, start) for tokens in whole]
 
 
 def load(
@@ -154,8 +165,8 @@ def load(
 
     `device` None is the GPU where there is one; `dtype` None is bfloat16 there and float32 on a CPU.
     """
-    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    kind = dtype or ("float32" if place == "cpu" else "bfloat16")
+    place = _device(device or ("cuda" if torch.cuda.is_available() else "cpu"), f"hf/{name}")
+    kind = dtype or ("float32" if place.type == "cpu" else "bfloat16")
     if kind not in _DTYPES:
         raise ModelError(f"hf/{name}: dtype must be one of {', '.join(_DTYPES)}, not {kind!r}")
     path = find_weights(name) if name in EMBEDDED else Path(name).expanduser()
@@ -194,7 +205,27 @@ def load(
     digests = {file.name: digest_file(file) for file in files}
     torch.nn.Module.to(model, place)
     torch.nn.Module.eval(model)
-    return Checkpoint(model, tokenizer, digests, endpoint, whole_sentence, template)
+    return Checkpoint(model, tokenizer, digests, endpoint, whole_sentence, template, _closing(tokenizer))
+
+
+def _device(text: str, name: str) -> torch.device:
+    """The device of this name; SpecError, before anything is loaded, where this machine has none."""
+    other = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    there = ["cpu", *(f"{other.type}:{n}" for n in range(torch.accelerator.device_count()) if other is not None)]
+    try:
+        device = torch.device(text)
+    except RuntimeError:  # no word for a device at all
+        device = torch.device("meta")
+    if str(device).removesuffix(":0") not in {*there, *(one.removesuffix(":0") for one in there)}:
+        raise SpecError(f"{name}: there is no device {text!r} here; this machine has: {', '.join(there)}")
+    return device
+
+
+def _closing(tokenizer: PreTrainedTokenizerBase) -> int:
+    """How many tokens a tokenizer adds after a text, which a letter shows."""
+    whole, bare = (tokenizer("a", add_special_tokens=added, verbose=False)["input_ids"] for added in (True, False))
+    begins = [at for at in range(len(whole)) if whole[at : at + len(bare)] == bare]
+    return len(whole) - len(bare) - begins[0] if bare and begins else 0
 
 
 def token_limit(model: PreTrainedModel) -> int:

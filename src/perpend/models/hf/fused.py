@@ -20,7 +20,7 @@ from transformers import Cache, PreTrainedModel
 from transformers.activations import ACT2FN
 
 from perpend.errors import ModelError
-from perpend.models.hf.attention import REPLACED, Replacement, Replacements, attention, has_own_attention, is_hooked
+from perpend.models.hf.attention import REPLACED, Replacement, Replacements, attention, has_own_attention, is_hooked, on_device
 from perpend.models.hf.candidates import hidden_of
 from perpend.models.hf.kernels import gated, rms_norm, rotated
 from perpend.models.hf.layout import tree_mask
@@ -32,6 +32,7 @@ _Call = tuple[tuple[object, ...], dict[str, object]]
 _QKV = ("q_proj", "k_proj", "v_proj")
 _LAYER = ("input_layernorm", "self_attn", "post_attention_layernorm", "mlp")
 _ATTENTION = ("llama.LlamaAttention", "mistral.MistralAttention", "qwen2.Qwen2Attention")
+_LAYERS = ("llama.LlamaDecoderLayer", "mistral.MistralDecoderLayer", "qwen2.Qwen2DecoderLayer", "qwen3.Qwen3DecoderLayer")
 RAISED = (
     *(RuntimeError, TypeError, ValueError, AttributeError, LookupError, AssertionError, ArithmeticError),
     *(ImportError, ModelError),
@@ -72,7 +73,7 @@ def fuse(model: PreTrainedModel) -> None:
         return
     replaced = Replacements()
     passed: set[nn.Module] = set()
-    with sdpa_kernel(SDPBackend.MATH):  # others are prepared for a second or more at their first use
+    with on_device(model), sdpa_kernel(SDPBackend.MATH):  # others are prepared for a second or more at their first use
         try:
             calls = _calls(model)
         except RAISED:
@@ -124,7 +125,7 @@ def _form(module: nn.Module) -> Form | None:
         # A subclass may hold packed numbers; and all of them or none have a bias.
         if all(type(part) is nn.Linear for part in joined) and len({part.bias is None for part in joined}) == 1:
             return _attention if is_like(module, ("qwen3.Qwen3Attention",) if "q_norm" in parts else _ATTENTION) else None
-    if parts.keys() == {*_LAYER} and _form(parts["mlp"]) is _gated_mlp and is_like(module, ("llama.LlamaDecoderLayer",)):
+    if parts.keys() == {*_LAYER} and _form(parts["mlp"]) is _gated_mlp and is_like(module, _LAYERS):
         down = parts["mlp"].down_proj
         return _layer if type(down) is nn.Linear and down.bias is None else None
     return None
