@@ -16,6 +16,7 @@ from transformers import (
     LlamaConfig,
     OpenAIGPTConfig,
     OPTConfig,
+    PhiConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     Qwen2Config,
@@ -49,6 +50,7 @@ _SHAPE = {
 CONFIGS = {
     "llama": LlamaConfig(**_SHAPE),
     "qwen2": Qwen2Config(**_SHAPE),
+    "phi": PhiConfig(**_SHAPE),
     "gemma2": Gemma2Config(**_SHAPE, head_dim=8, final_logit_softcapping=2.0, sliding_window=64),
     "gpt2": GPT2Config(
         vocab_size=VOCABULARY,

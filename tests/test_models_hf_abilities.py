@@ -76,7 +76,9 @@ def jamba() -> PreTrainedModel:
 
 
 def phi3() -> PreTrainedModel:
-    return Phi3ForCausalLM(Phi3Config(**_SHAPE, sliding_window=None, original_max_position_embeddings=32, rope_parameters=LONG_ROPE))
+    return Phi3ForCausalLM(
+        Phi3Config(**_SHAPE, sliding_window=None, original_max_position_embeddings=32, rope_parameters=LONG_ROPE)
+    )
 
 
 def long_llama() -> PreTrainedModel:

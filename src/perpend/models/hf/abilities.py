@@ -150,7 +150,7 @@ def _plain(model: PreTrainedModel, tokens: Sequence[int]) -> Tensor:
     """The log-likelihood of every word of the vocabulary after each token of one text, by a pass over it alone."""
     try:
         with on_device(model):
-            logits = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0]
+            logits: Tensor = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0]
     except RAISED as error:
         raise ModelError(
             f"{type(model).__name__}: transformers cannot compute a text of {len(tokens)} tokens with it:"
@@ -195,9 +195,12 @@ def _steps_right(scorer: Weigher, texts: Sequence[Passage], alone: Sequence[Tens
     if max(map(len, prompts)) + _STEPS > scorer.reach:
         prompts = [prompt[:4] for prompt in prompts]
     try:
-        with on_device(model), own_attention(model):
+        # Nothing is compiled for a trial.
+        with on_device(model), own_attention(model), torch.compiler.set_stance("force_eager"):
             places = Places(model, len(texts), min(64, scorer.reach), flat=scorer.is_flat)
-            places.admit(range(len(texts)), prompts, [Sampling(max_tokens=_STEPS + 1)] * len(texts), scorer.batch_tokens)
+            places.admit(
+                range(len(texts)), prompts, [Sampling(max_tokens=_STEPS + 1)] * len(texts), scorer.batch_tokens
+            )
             for step in range(_STEPS):
                 given = [text.tokens[len(prompt) + step] for text, prompt in zip(texts, prompts, strict=True)]
                 logits = places.next_logits(torch.tensor(given, device=model.device))

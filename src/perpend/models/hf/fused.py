@@ -20,7 +20,15 @@ from transformers import Cache, PreTrainedModel
 from transformers.activations import ACT2FN
 
 from perpend.errors import ModelError
-from perpend.models.hf.attention import REPLACED, Replacement, Replacements, attention, has_own_attention, is_hooked, on_device
+from perpend.models.hf.attention import (
+    REPLACED,
+    Replacement,
+    Replacements,
+    attention,
+    has_own_attention,
+    is_hooked,
+    on_device,
+)
 from perpend.models.hf.candidates import hidden_of
 from perpend.models.hf.kernels import gated, rms_norm, rotated
 from perpend.models.hf.layout import tree_mask
@@ -32,7 +40,12 @@ _Call = tuple[tuple[object, ...], dict[str, object]]
 _QKV = ("q_proj", "k_proj", "v_proj")
 _LAYER = ("input_layernorm", "self_attn", "post_attention_layernorm", "mlp")
 _ATTENTION = ("llama.LlamaAttention", "mistral.MistralAttention", "qwen2.Qwen2Attention")
-_LAYERS = ("llama.LlamaDecoderLayer", "mistral.MistralDecoderLayer", "qwen2.Qwen2DecoderLayer", "qwen3.Qwen3DecoderLayer")
+_LAYERS = (
+    "llama.LlamaDecoderLayer",
+    "mistral.MistralDecoderLayer",
+    "qwen2.Qwen2DecoderLayer",
+    "qwen3.Qwen3DecoderLayer",
+)
 RAISED = (
     *(RuntimeError, TypeError, ValueError, AttributeError, LookupError, AssertionError, ArithmeticError),
     *(ImportError, ModelError),
@@ -124,7 +137,9 @@ def _form(module: nn.Module) -> Form | None:
         joined = [parts[name] for name in _QKV]
         # A subclass may hold packed numbers; and all of them or none have a bias.
         if all(type(part) is nn.Linear for part in joined) and len({part.bias is None for part in joined}) == 1:
-            return _attention if is_like(module, ("qwen3.Qwen3Attention",) if "q_norm" in parts else _ATTENTION) else None
+            return (
+                _attention if is_like(module, ("qwen3.Qwen3Attention",) if "q_norm" in parts else _ATTENTION) else None
+            )
     if parts.keys() == {*_LAYER} and _form(parts["mlp"]) is _gated_mlp and is_like(module, _LAYERS):
         down = parts["mlp"].down_proj
         return _layer if type(down) is nn.Linear and down.bias is None else None
@@ -134,7 +149,7 @@ def _form(module: nn.Module) -> Form | None:
 def _passed_over(module: nn.Module) -> tuple[nn.Module, ...]:
     """The parts that a module calls and its replacement does not: what hangs on them would not be called either."""
     if isinstance(mlp := getattr(module, "mlp", None), nn.Module):
-        return mlp, mlp.act_fn, mlp.down_proj
+        return mlp, mlp.get_submodule("act_fn"), mlp.get_submodule("down_proj")
     return tuple(part for name, part in module.named_children() if name in {*_QKV, "act_fn"})
 
 
@@ -211,7 +226,7 @@ def _norm(module: nn.Module) -> Forward:
     assert epsilon is not None
 
     def forward(hidden_states: Tensor) -> Tensor:
-        return rms_norm(hidden_states, module.weight, epsilon)
+        return rms_norm(hidden_states, module.weight, epsilon)  # type: ignore[arg-type]  # `_form` has seen to it
 
     return forward
 

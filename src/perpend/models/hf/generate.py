@@ -114,7 +114,7 @@ class Continuer:
     place is longer than `reach`, so that an empty one is at no position that no text may have.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what is told of a model once, and none of it belongs together
         self,
         model: PreTrainedModel,
         places: int,
