@@ -124,12 +124,12 @@ def _window(model: PreTrainedModel) -> int | None:
 def _long_rope(model: PreTrainedModel) -> int | None:
     """The most tokens for which a 'longrope' takes its short factors; None where there is none."""
     config = model.config.get_text_config()
-    found = []
+    sizes = []
     for _, table in _settings({"": config.to_dict()}):
         if isinstance(table, dict) and "longrope" in (table.get("rope_type"), table.get("type")):
             size = table.get("original_max_position_embeddings")
-            found.append(size if isinstance(size, int) else 1)
-    return min(found, default=None)
+            sizes.append(size if isinstance(size, int) else 1)
+    return min(sizes, default=None)
 
 
 def _drawn(vocabulary: int, long: int) -> list[list[Passage]]:
