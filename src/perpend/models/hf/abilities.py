@@ -204,12 +204,12 @@ def _steps_right(scorer: Weigher, texts: Sequence[Passage], alone: Sequence[Tens
             for step in range(_STEPS):
                 given = [text.tokens[len(prompt) + step] for text, prompt in zip(texts, prompts, strict=True)]
                 logits = places.next_logits(torch.tensor(given, device=model.device))
-                made = logits.float().log_softmax(-1)[:, words].double().cpu().numpy()
+                shares_now = logits.float().log_softmax(-1)[:, words].double().cpu().numpy()
                 wanted = [
                     shares[len(prompt) + step, words].double().cpu().numpy()
                     for shares, prompt in zip(alone, prompts, strict=True)
                 ]
-                if not _close(list(made), wanted, model.dtype):
+                if not _close(list(shares_now), wanted, model.dtype):
                     return False
     except RAISED:
         return False
