@@ -16,6 +16,7 @@ from transformers import (
     LlamaConfig,
     OpenAIGPTConfig,
     OPTConfig,
+    PhiConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     Qwen2Config,
@@ -24,7 +25,8 @@ from transformers import (
 from perpend.errors import ModelError
 from perpend.inside.blocks import anatomy, in_batches, padded, read, received
 from perpend.inside.steering import Steering, generate, moved, weigh
-from perpend.models.hf.checkpoint import Checkpoint, hand_over, weigher
+from perpend.models.hf.abilities import weigher
+from perpend.models.hf.checkpoint import Checkpoint, hand_over
 from perpend.models.hf.forest import Passage
 from perpend.models.hf.provider import Transformers
 from perpend.models.hf.push import pushed
@@ -48,6 +50,7 @@ _SHAPE = {
 CONFIGS = {
     "llama": LlamaConfig(**_SHAPE),
     "qwen2": Qwen2Config(**_SHAPE),
+    "phi": PhiConfig(**_SHAPE),
     "gemma2": Gemma2Config(**_SHAPE, head_dim=8, final_logit_softcapping=2.0, sliding_window=64),
     "gpt2": GPT2Config(
         vocab_size=VOCABULARY,

@@ -24,7 +24,8 @@ from perpend.inside.figures import draw_lens, lens_map, shift_rows, write_inside
 from perpend.inside.prompts import other_precision
 from perpend.ledger.manifest import read_manifest
 from perpend.measure.run import Run
-from perpend.models.hf.checkpoint import Checkpoint, weigher
+from perpend.models.hf.abilities import weigher
+from perpend.models.hf.checkpoint import Checkpoint
 from perpend.models.hf.provider import Transformers
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.studies.conformity.simulation_db import read as read_simulation

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from perpend.models.hf import attention
+from perpend.models.hf.abilities import weigher
 from perpend.models.hf.candidates import Watch, Weigher, read_at
-from perpend.models.hf.checkpoint import weigher
 from perpend.models.hf.forest import Passage
 from perpend.models.hf.layout import tree_mask
 from tests.hf_models import ARCHITECTURES, LONGEST, VOCABULARY, brute, flash, tiny

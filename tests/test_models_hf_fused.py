@@ -6,7 +6,20 @@ from copy import deepcopy
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
+from transformers import (
+    JambaConfig,
+    JambaForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    Ministral3Config,
+    Ministral3ForCausalLM,
+    OlmoConfig,
+    OlmoForCausalLM,
+    PreTrainedModel,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+from transformers.models.llama.modeling_llama import LlamaAttention, LlamaDecoderLayer, LlamaMLP, LlamaRMSNorm
 
 from perpend.models.hf import attention, fused, kernels
 from perpend.models.hf.attention import REPLACED, own_attention
@@ -22,7 +35,7 @@ def llama() -> LlamaForCausalLM:
 
 def replaced(model: PreTrainedModel) -> Counter[str]:
     """How many modules of each class have a replacement."""
-    return Counter(type(module).__name__ for module, _ in getattr(model, REPLACED, ()))
+    return Counter(type(one.module).__name__ for one in getattr(model, REPLACED, ()))
 
 
 @pytest.mark.parametrize("name", ["llama", "qwen2", "mistral"])
@@ -61,7 +74,7 @@ def test_what_computes_something_else_is_left_as_it_is(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(first.self_attn, "forward", backwards)
     fuse(model)
-    assert {module for module, _ in getattr(model, REPLACED)} == {
+    assert {one.module for one in getattr(model, REPLACED)} == {
         second,
         second.input_layernorm,
         second.self_attn,
@@ -146,7 +159,7 @@ def test_joined_weights_take_no_memory_of_their_own_and_stay_the_model_s() -> No
 def test_outside_own_attention_the_modules_are_the_model_s() -> None:
     model = tiny("llama")
     with own_attention(model):
-        assert all("forward" in vars(module) for module, _ in getattr(model, REPLACED))
+        assert all("forward" in vars(one.module) for one in getattr(model, REPLACED))
     assert not any("forward" in vars(module) for module in model.modules())
 
 
@@ -169,3 +182,96 @@ def test_our_own_attention_is_not_used_where_it_computes_something_else(monkeypa
     assert continuer.kept is not None
     assert continuer.kept.by_extent
     assert not continuer.kept.by_kernel
+
+
+class _ClippedNorm(LlamaRMSNorm):
+    def forward(self, hidden_states: Tensor) -> Tensor:
+        return super().forward(hidden_states.clamp(-99, 99))
+
+
+class _ClippedMLP(LlamaMLP):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x).clamp(-99, 99))
+
+
+class _CalledMLP(LlamaMLP):
+    def __call__(self, x: Tensor) -> Tensor:
+        return super().__call__(x) * (1 if x.shape[1] < 32 else 0.5)
+
+
+class _LateAttention(LlamaAttention):
+    def forward(self, hidden_states: Tensor, **options: object) -> tuple[Tensor, Tensor | None]:
+        return super().forward(hidden_states * (1 + options["position_ids"][..., None] // 32), **options)
+
+
+class _LateLayer(LlamaDecoderLayer):
+    def forward(self, hidden_states: Tensor, **options: object) -> Tensor:
+        return super().forward(hidden_states, **options) * (1 if hidden_states.shape[1] < 32 else 0.5)
+
+
+@pytest.mark.parametrize("other", [_ClippedNorm, _ClippedMLP, _CalledMLP, _LateAttention, _LateLayer])
+def test_a_subclass_that_differs_where_no_trial_looks_is_left_as_it_is(other: type[nn.Module]) -> None:
+    """And so is the layer of an MLP that differs, which a layer would compute itself."""
+    model = llama()
+    for module in model.modules():
+        if type(module) is other.__base__:
+            module.__class__ = other
+    fuse(model)
+    left = {other.__name__} | ({"LlamaDecoderLayer"} if other.__base__ is LlamaMLP else set())
+    assert not left & replaced(model).keys()
+    assert len(replaced(model)) == 4 - len(left)
+
+
+def test_attention_that_is_scaled_by_position_or_clipped_is_left_as_it_is() -> None:
+    torch.manual_seed(0)
+    late = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 32}
+    scaled = Ministral3ForCausalLM(Ministral3Config(**_SHAPE, rope_parameters={**late, "llama_4_scaling_beta": 0.5}))
+    clipped = OlmoForCausalLM(OlmoConfig(**_SHAPE, clip_qkv=99.0))
+    for model in (scaled.eval(), clipped.eval()):
+        fuse(model)
+        kinds = replaced(model)
+        assert kinds[f"{type(model).__name__.removesuffix('ForCausalLM')}MLP"] == 2
+        assert not any("Attention" in kind for kind in kinds)
+
+
+def test_a_layer_whose_mlp_failed_its_trial_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = fused._is_same
+    monkeypatch.setattr(
+        fused, "_is_same", lambda form, module, call: form is not fused._gated_mlp and right(form, module, call)
+    )
+    model = llama()
+    fuse(model)
+    assert replaced(model) == {"LlamaAttention": 2, "LlamaRMSNorm": 5}
+
+
+def test_what_hangs_on_a_part_is_called_whether_it_came_before_or_after_the_replacements() -> None:
+    model, called = llama(), list[str]()
+    first, second = model.model.layers
+    first.mlp.register_forward_hook(lambda *_: called.append("before"))
+    fuse(model)
+    assert replaced(model)["LlamaMLP"] == replaced(model)["LlamaDecoderLayer"] == 1
+    called.clear()
+    second.mlp.register_forward_hook(lambda *_: called.append("after"))
+    second.self_attn.k_proj.register_forward_pre_hook(lambda *_: called.append("keys"))
+    with own_attention(model), torch.no_grad():
+        model(input_ids=torch.tensor([[7, 8, 9]]))
+    assert called == ["before", "keys", "after"]
+
+
+def test_a_copy_of_a_model_computes_with_its_own_weights() -> None:
+    model = llama()
+    fuse(model)
+    other = deepcopy(model)
+    for weight in other.parameters():
+        weight.data.mul_(0.5)
+    assert replaced(model)
+    assert answers(places(other, 3), prompts(5)) == greedy(other, prompts(5)) != greedy(model, prompts(5))
+
+
+def test_a_model_that_keeps_more_than_keys_and_values_of_a_text_is_no_obstacle() -> None:
+    """Layers of states between layers of attention: no cache of ours holds them."""
+    torch.manual_seed(0)
+    kinds = {"attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 2, "num_experts_per_tok": 1}
+    model = JambaForCausalLM(JambaConfig(**_SHAPE, **kinds, use_mamba_kernels=False, mamba_d_state=8)).eval()
+    fuse(model)
+    assert replaced(model)["JambaRMSNorm"]

@@ -10,7 +10,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
 from perpend.models.hf import attention
 from perpend.models.hf.checkpoint import compiled
-from perpend.models.hf.draw import chances, draw
+from perpend.models.hf.draw import chances, draw, share
 from perpend.models.hf.generate import Continuer, Prompt, continued_alone
 from perpend.models.hf.push import Push
 from perpend.types import Sampling
@@ -283,7 +283,7 @@ def tensors(sampling: Sampling, count: int) -> tuple[Tensor, Tensor, Tensor]:
     chance = np.array([chances(Sampling(seed=seed, max_tokens=1))[0] for seed in range(count)])
     return (
         torch.full((count,), sampling.temperature),
-        torch.full((count,), sampling.top_p or 1.0),
+        torch.full((count,), share(sampling)),
         torch.from_numpy(chance),
     )
 
@@ -303,4 +303,5 @@ def test_top_p_keeps_the_likeliest_up_to_the_one_that_reaches_it() -> None:
 
     assert kinds(temperature=1.0, top_p=0.6) == {0, 1}
     assert kinds(temperature=1.0, top_p=0.5) == {0}
+    assert kinds(temperature=1.0, top_p=0.0) == {0}
     assert kinds(temperature=0.0) == {0}

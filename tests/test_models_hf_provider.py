@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
+from tokenizers.processors import TemplateProcessing
+from transformers import MptConfig, PreTrainedTokenizerFast
 
 from perpend.errors import ModelError, SpecError
-from perpend.models.hf import Transformers, model, provider
+from perpend.models.hf import Transformers, attention, candidates, generate, model, provider
+from perpend.models.hf.checkpoint import token_limit
 from perpend.spec.model import Budget
 from perpend.studies.verbs.checkpoint import ReportOptions, report_model
 from perpend.studies.verbs.folder import write_checkpoint
@@ -22,13 +26,20 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,?!:_
 TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assistant>"
 
 
-def checkpoint(folder: Path, name: str = "llama", template: str | None = TEMPLATE) -> Path:
-    """A tiny model and a tokenizer of single letters, saved as a user would have them."""
+def checkpoint(
+    folder: Path, name: str = "llama", template: str | None = TEMPLATE, *, bos: str | None = "<s>", frame: str = ""
+) -> Path:
+    """A tiny model and a tokenizer of single letters, saved as a user would have them.
+
+    `frame` is what the tokenizer makes of a text '$A'.
+    """
     vocabulary = {"<pad>": 0, "<s>": 1, "</s>": 2, "<unk>": 3} | {letter: 4 + n for n, letter in enumerate(LETTERS)}
     words = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     words.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    if frame:
+        words.post_processor = TemplateProcessing(single=frame, special_tokens=[("<s>", 1), ("</s>", 2)])
     made = PreTrainedTokenizerFast(
-        tokenizer_object=words, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="<pad>"
+        tokenizer_object=words, bos_token=bos, eos_token="</s>", unk_token="<unk>", pad_token="<pad>"
     )
     made.chat_template = template
     tiny(name).save_pretrained(folder)
@@ -192,3 +203,91 @@ def test_a_checkpoint_s_report_asks_it_plain_text_and_states_its_perplexity(tmp_
     page = write_checkpoint(report_model(f"hf/{folder}", tmp_path / "out", ReportOptions("tiny")), tmp_path / "out")
     assert "erplexity" in (page / "REPORT.md").read_text(encoding="utf-8")
     assert len((page / "held_out.jsonl").read_text(encoding="utf-8").splitlines()) == len(list(load_heldout()))
+
+
+def test_a_choice_in_a_blank_at_the_beginning_follows_the_token_that_begins_a_text(tmp_path: Path) -> None:
+    """All of its tokens are scored, whether the tokenizer adds that token by itself or not."""
+    request = question("___ is it", "yes", "no")
+    for frame in ("", "<s> $A"):
+        made = model(str(checkpoint(tmp_path, frame=frame)), endpoint="completions", device="cpu")
+        response = ask(made, [request])[0]
+        assert response.choice_logprobs is not None
+        for choice, score in zip(("yes", "no"), response.choice_logprobs, strict=True):
+            letters = made.checkpoint.tokenizer(choice, add_special_tokens=False)["input_ids"]
+            assert score.tokens == len(choice)
+            assert score.total == pytest.approx(sum(brute(made.checkpoint.model, (1, *letters), 1)), abs=1e-4)
+        assert response.usage is not None
+        assert response.usage.input == 1
+
+
+def test_where_nothing_begins_a_text_an_empty_prompt_is_the_trial_s_error(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path, bos=None)), endpoint="completions", device="cpu")
+    asked = [question(""), question("ok"), question("___ is it", "yes", "no"), question("is it", "yes", "no")]
+    found = ask(made, asked)
+    assert "the prompt is empty, and this tokenizer has no token that begins a text" in (found[0].error or "")
+    assert "nothing comes before the choices" in (found[2].error or "")
+    assert found[1].error is None
+    assert found[3].choice_logprobs is not None
+    begun = model(str(checkpoint(tmp_path)), endpoint="completions", device="cpu")
+    assert begun.checkpoint.prompt(asked[0]) == (1,)
+
+
+def test_an_end_that_the_tokenizer_adds_is_in_no_prompt_and_no_choice(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path, frame="<s> $A </s>")), endpoint="completions", device="cpu").checkpoint
+    a, b = 4, 5
+    assert made.prompt(question("ab")) == (1, a, b)
+    assert [(one.tokens, one.start) for one in made.passages(question("a", "b"))] == [((1, a, b), 2)]
+
+
+@pytest.mark.parametrize("name", ["mamba", "gemma2"])
+def test_a_text_that_is_continued_alone_and_finds_no_memory_is_the_trial_s_error(tmp_path: Path, name: str) -> None:
+    made = model(str(checkpoint(tmp_path, name)), endpoint="completions", device="cpu")
+
+    def small_device(_: object, inputs: tuple[torch.Tensor, ...]) -> None:
+        if inputs[0].shape[1] > 32:
+            raise torch.OutOfMemoryError("no room")
+
+    made.checkpoint.model.get_input_embeddings().register_forward_pre_hook(small_device)
+    found = ask(made, [question("a" * 40), question("abc")])
+    assert found[0].error == "hf: out of memory, even alone"
+    assert found[1].text is not None
+
+
+def test_a_device_that_is_not_there_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("not even a configuration", encoding="utf-8")
+    for device in ("nonsense", "cuda:99", "meta", "cpu:7"):
+        with pytest.raises(SpecError, match=f"there is no device '{device}' here; this machine has: cpu"):
+            model(str(tmp_path), endpoint="completions", device=device)
+
+
+def test_a_processor_by_its_number_computes_in_full_precision(tmp_path: Path) -> None:
+    made = model(str(checkpoint(tmp_path)), device="cpu:0")
+    assert made.checkpoint.model.dtype == torch.float32
+
+
+def test_every_pass_is_made_on_the_device_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which need not be the one that torch uses where none is named; a GPU's context is counted here in its place."""
+    made, inside = model(str(checkpoint(tmp_path)), device="cpu"), list[str]()
+
+    @contextmanager
+    def counted(_: object) -> Iterator[None]:
+        inside.append("")
+        yield
+        inside.pop()
+
+    def check(*_: object) -> None:
+        assert inside
+
+    for module in (candidates, generate):
+        monkeypatch.setattr(module, "on_device", counted)
+    made.checkpoint.model.get_input_embeddings().register_forward_pre_hook(check)
+    ask(made, [question("hello"), question("is it so?", "yes", "no")])
+    made.weigher.steps = False
+    ask(made, [question("hello")])
+    assert attention.on_device(SimpleNamespace(device=torch.device("cuda:1"))).idx == 1
+
+
+def test_the_length_of_a_model_is_read_by_each_of_its_names() -> None:
+    assert token_limit(SimpleNamespace(config=MptConfig(max_seq_len=77))) == 77
+    assert token_limit(tiny("gpt2")) == token_limit(tiny("llama")) == LONGEST
+    assert token_limit(tiny("mamba")) > 10**9

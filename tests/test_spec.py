@@ -109,6 +109,8 @@ def test_a_mistake_is_an_error_that_says_where(change: str, message: str) -> Non
         ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"temperature": [0, 0]}}, "the same combination twice"),
         ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"temperature": []}}, "empty grid"),
         ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"temperature": -1}}, "at least 0"),
+        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"top_p": 0.0}}, "top_p must be above 0 and at most 1"),
+        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"top_p": 1.5}}, "top_p must be above 0 and at most 1"),
         ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"max_tokens": 0}}, "1 or more"),
     ],
 )

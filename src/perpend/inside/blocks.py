@@ -23,7 +23,7 @@ from perpend.models.hf.candidates import Watch, Weigher, hidden_of
 from perpend.models.hf.forest import Passage
 
 _BLOCKS = ("layers", "h")
-_NORMS = ("norm", "ln_f", "final_layer_norm")
+_NORMS = ("norm", "ln_f", "final_layer_norm", "final_layernorm")
 T = TypeVar("T")
 
 

@@ -128,7 +128,7 @@ class _Stages:
     ) -> None:
         from perpend.inside.blocks import anatomy
         from perpend.inside.lens import Reader
-        from perpend.models.hf.checkpoint import weigher
+        from perpend.models.hf.abilities import weigher
 
         self.run, self.checkpoint, self.settings = run, checkpoint, settings
         self.entries, self.quiet = entries, quiet
@@ -219,7 +219,8 @@ class _Stages:
         steer = steering(self.checkpoint, chosen, self.settings.steer_at)
         alphas = self.settings.alphas
         with Progress("steering", len(wanted) * (1 + len(alphas)), quiet=self.quiet) as progress:
-            return steering_rows(provider, wanted, steer, alphas, self.weigher.batch_tokens, progress.advance)
+            tokens = self.weigher.batch_tokens if self.weigher.padded else 1  # which is one row at a time
+            return steering_rows(provider, wanted, steer, alphas, tokens, progress.advance)
 
     def _effects(self, rows: Sequence[Row]) -> dict[str, Estimate]:
         from perpend.inside.steering import steering_effects

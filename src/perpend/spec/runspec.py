@@ -261,6 +261,8 @@ def parse_samplings(body: Mapping[str, object], seed: int, where: str) -> tuple[
             top_p=None if top_p is None else _number(top_p, "top_p", where, low=0.0),
             stop=stop,
         )
+        if sampling.top_p is not None and not 0 < sampling.top_p <= 1:
+            raise SpecError(f"{where}: top_p must be above 0 and at most 1, not {sampling.top_p}")
         if sampling.max_tokens < 1:
             raise SpecError(f"{where}: max_tokens must be 1 or more, not {sampling.max_tokens}")
         if sampling in samplings:

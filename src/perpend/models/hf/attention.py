@@ -10,8 +10,8 @@ and reads only what is filled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +30,7 @@ from perpend.models.hf.forest import Grove, Passage, grove_of, row_of
 
 _NAME = "perpend"
 REPLACED = "perpend_replaced"
-"""The attribute of a model that lists modules with what they compute inside `own_attention`; see `fused`."""
+"""The attribute of a model with its `Replacements`, used inside `own_attention`; see `fused`."""
 flash = torch.ops.aten._flash_attention_forward  # the public varlen_attn takes no lengths before torch 2.12
 # The two that hand over how much each query found, which scaled_dot_product_attention keeps to itself.
 _on_cpu = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -41,6 +41,11 @@ def sent(values: NDArray[np.generic], device: torch.device) -> Tensor:
     """A copy on the device; it does not wait for what the device computes, which takes memory that stays in place."""
     tensor = torch.from_numpy(values)
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
+def on_device(model: PreTrainedModel) -> AbstractContextManager[object]:
+    """Inside, streams, events, graphs and kernels are made on the device of a model, which may not be the first."""
+    return torch.cuda.device(model.device) if model.device.type == "cuda" else nullcontext()
 
 
 @dataclass(slots=True)
@@ -233,6 +238,27 @@ def _has_kernel(device: str, dtype: torch.dtype, size: int) -> bool:
 AttentionInterface.register(_NAME, attention)
 
 
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What a module computes instead of its own `forward`; the parts `passed_over` are not called then."""
+
+    module: nn.Module
+    forward: Callable[..., object]
+    passed_over: tuple[nn.Module, ...]
+
+
+class Replacements(list[Replacement]):
+    """They compute with the weights of one model, so a copy of the model, or one read from a file, has none."""
+
+    def __reduce__(self) -> tuple[type[Replacements], tuple[()]]:
+        return Replacements, ()
+
+
+def is_hooked(module: nn.Module) -> bool:
+    """Whether something of a user's is called with a module, before or after it."""
+    return bool(module._forward_hooks or module._forward_pre_hooks)
+
+
 @contextmanager
 def own_attention(model: PreTrainedModel) -> Iterator[None]:
     """Inside, a model whose attention is torch's `sdpa` has this one. A model with any other keeps its own."""
@@ -240,15 +266,16 @@ def own_attention(model: PreTrainedModel) -> Iterator[None]:
     if before != "sdpa":
         yield
         return
-    replaced = getattr(model, REPLACED, ())
+    replaced = [one for one in getattr(model, REPLACED, ()) if not any(map(is_hooked, one.passed_over))]
     model.set_attn_implementation(_NAME)
-    for module, forward in replaced:
-        module.forward = forward
+    for one in replaced:
+        # setattr: a method is no attribute that mypy lets one set.
+        setattr(one.module, "forward", one.forward)  # noqa: B010
     try:
         yield
     finally:
-        for module, _ in replaced:
-            del module.forward
+        for one in replaced:
+            del one.module.forward
         model.set_attn_implementation(before)
 
 

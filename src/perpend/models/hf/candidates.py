@@ -20,7 +20,7 @@ from torch.nn import Module
 from transformers import PreTrainedModel
 
 from perpend.errors import ModelError
-from perpend.models.hf.attention import has_own_attention, sent
+from perpend.models.hf.attention import has_own_attention, on_device, sent
 from perpend.models.hf.forest import Passage, grove_of, packed, row_of
 from perpend.models.hf.layout import Laid, as_grove, in_rows, one_by_one, padded, seen
 
@@ -54,7 +54,8 @@ class Weigher:
 
     `batch_tokens` is how many nodes, padding included, are computed at once; running out of memory halves it. `trees`
     False: the model follows none. `flat` None: as groves where the model's attention can be ours, otherwise in rows
-    with a mask. `window` is the shortest reach of its attention, if any.
+    with a mask. `window` is the shortest reach of its attention, if any. `padded` False: a row that is no tree is
+    computed alone, as it would differ beside longer ones. `steps` False: answers cannot be generated in places.
     """
 
     model: PreTrainedModel
@@ -62,6 +63,8 @@ class Weigher:
     trees: bool = True
     window: int | None = None
     flat: bool | None = None
+    padded: bool = True
+    steps: bool = True
 
     def logprobs(
         self, groups: Sequence[Sequence[Passage]], watch: Watch | None = None
@@ -73,7 +76,9 @@ class Weigher:
         bounds = np.cumsum([0, *(len(group) for group in groups)])
         flat = [passage for group in groups for passage in group]
         logprobs: list[FloatArray | None] = [None] * len(flat)
-        for laid, values in self._queued(groups, bounds.tolist(), watch):
+        with on_device(self.model):
+            queued = self._queued(groups, bounds.tolist(), watch)
+        for laid, values in queued:
             numbers = values.double().cpu().numpy()
             cuts = np.flatnonzero(np.diff(laid.owners, prepend=-1))
             for at, part in zip(cuts, np.split(numbers, cuts[1:]), strict=True):
@@ -150,6 +155,8 @@ class Weigher:
         return in_rows(sorted(rows, key=len, reverse=True), self.model.device, self.model.dtype)
 
     def _line_rows(self, units: list[Unit]) -> list[list[Unit]]:
+        if not self.padded:
+            return [[unit] for unit in units]
         counts = _in_batches([len(unit[0][1].stem) for unit in units], self.batch_tokens)
         return [units[lo:hi] for lo, hi in counts]
 

@@ -20,10 +20,8 @@ from transformers import (
 )
 
 from perpend.canon import JSON, digest, digest_file
-from perpend.errors import ModelError
+from perpend.errors import ModelError, SpecError
 from perpend.models.base import BLANK, UnreadableRequestError, choice_tokens, plain_text
-from perpend.models.hf.attention import has_own_attention
-from perpend.models.hf.candidates import Weigher
 from perpend.models.hf.folder import WEIGHTS, checkpoint_files
 from perpend.models.hf.forest import Passage
 from perpend.models.local.weights import EMBEDDED, find_weights
@@ -32,6 +30,10 @@ from perpend.types import Message, Request
 
 # What transformers and the libraries below it raise on files that are damaged or not what they seem.
 _RAISED = (*RAISED, ImportError, SafetensorError)
+UNLIMITED = 1 << 30
+"""Tokens that no text has."""
+# As configurations call it: MPT and DBRX have the second, older GPTs the others.
+_LIMITS = ("max_position_embeddings", "max_seq_len", "n_positions", "n_ctx", "max_target_positions")
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -46,12 +48,13 @@ class Checkpoint:
     whole_sentence: bool = False
     template: TemplateProcess | None = field(default=None, repr=False)
     """What renders messages; None where the endpoint is 'completions'."""
+    closing: int = 0
+    """How many tokens the tokenizer adds at the end of a plain text. A text that goes on does not have them."""
 
     @property
     def limit(self) -> int:
         """The most tokens that the model has positions for."""
-        limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
-        return limit if isinstance(limit, int) else 1 << 30
+        return token_limit(self.model)
 
     @property
     def ends(self) -> frozenset[int]:
@@ -98,14 +101,13 @@ class Checkpoint:
 
     def tokens(self, text: str) -> tuple[int, ...]:
         """The tokens of a rendered text. A chat template writes its own beginning; a plain text gets one here."""
-        tokens = self.tokenizer(text, add_special_tokens=self.endpoint == "completions", verbose=False)["input_ids"]
-        if not tokens and self.tokenizer.bos_token_id is not None:
-            tokens = [self.tokenizer.bos_token_id]
-        return tuple(tokens)
+        is_plain = self.endpoint == "completions"
+        tokens = self.tokenizer(text, add_special_tokens=is_plain, verbose=False)["input_ids"]
+        return tuple(tokens[: len(tokens) - self.closing] if is_plain else tokens)
 
     def prompt(self, request: Request) -> tuple[int, ...]:
         """The tokens to continue. A prompt that leaves no room for `max_tokens` is an error, never cut."""
-        tokens = self.tokens(self.render(request.messages))
+        tokens = self.tokens(self.render(request.messages)) or self._beginning("the prompt is empty")
         need = len(tokens) + request.sampling.max_tokens
         if need > self.limit:
             raise UnreadableRequestError(
@@ -113,6 +115,13 @@ class Checkpoint:
                 f" the model holds {self.limit}"
             )
         return tokens
+
+    def _beginning(self, why: str) -> tuple[int, ...]:
+        """The token that begins a text, where nothing else comes before what is asked for."""
+        first = self.tokenizer.bos_token_id
+        if first is None:
+            raise UnreadableRequestError(f"{why}, and this tokenizer has no token that begins a text")
+        return (first,)
 
     def text(self, text: str) -> Passage:
         """A text of which every token is scored, the first after the token that begins a text where there is one."""
@@ -132,13 +141,16 @@ class Checkpoint:
             in_blank=self.endpoint == "completions",
             whole_sentence=self.whole_sentence,
         )
-        longest = max(map(len, read.whole))
+        # Where the first token of all is scored, it follows the token that begins a text, as in `local/…`.
+        before = () if read.shared else self._beginning("nothing comes before the choices")
+        whole = [(*before, *tokens) for tokens in read.whole]
+        longest = max(map(len, whole))
         if longest > self.limit + 1:  # the last token is read and not fed
             raise UnreadableRequestError(f"the prompt and a choice have {longest} tokens; the model holds {self.limit}")
-        start = max(1, read.shared)
-        if any(len(tokens) < start for tokens in read.whole):
+        start = len(before) + read.shared
+        if any(len(tokens) < start for tokens in whole):
             raise UnreadableRequestError("a choice has no token of its own after the prompt")
-        return [Passage(tokens, start) for tokens in read.whole]
+        return [Passage(tokens, start) for tokens in whole]
 
 
 def load(
@@ -153,8 +165,8 @@ def load(
 
     `device` None is the GPU where there is one; `dtype` None is bfloat16 there and float32 on a CPU.
     """
-    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    kind = dtype or ("float32" if place == "cpu" else "bfloat16")
+    place = _device(device or ("cuda" if torch.cuda.is_available() else "cpu"), f"hf/{name}")
+    kind = dtype or ("float32" if place.type == "cpu" else "bfloat16")
     if kind not in _DTYPES:
         raise ModelError(f"hf/{name}: dtype must be one of {', '.join(_DTYPES)}, not {kind!r}")
     path = find_weights(name) if name in EMBEDDED else Path(name).expanduser()
@@ -193,7 +205,34 @@ def load(
     digests = {file.name: digest_file(file) for file in files}
     torch.nn.Module.to(model, place)
     torch.nn.Module.eval(model)
-    return Checkpoint(model, tokenizer, digests, endpoint, whole_sentence, template)
+    return Checkpoint(model, tokenizer, digests, endpoint, whole_sentence, template, _closing(tokenizer))
+
+
+def _device(text: str, name: str) -> torch.device:
+    """The device of this name; SpecError, before anything is loaded, where this machine has none."""
+    other = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    there = ["cpu", *(f"{other.type}:{n}" for n in range(torch.accelerator.device_count()) if other is not None)]
+    try:
+        device = torch.device(text)
+    except RuntimeError:  # no word for a device at all
+        device = torch.device("meta")
+    if str(device).removesuffix(":0") not in {*there, *(one.removesuffix(":0") for one in there)}:
+        raise SpecError(f"{name}: there is no device {text!r} here; this machine has: {', '.join(there)}")
+    return device
+
+
+def _closing(tokenizer: PreTrainedTokenizerBase) -> int:
+    """How many tokens a tokenizer adds after a text, which a letter shows."""
+    whole, bare = (tokenizer("a", add_special_tokens=added, verbose=False)["input_ids"] for added in (True, False))
+    begins = [at for at in range(len(whole)) if whole[at : at + len(bare)] == bare]
+    return len(whole) - len(bare) - begins[0] if bare and begins else 0
+
+
+def token_limit(model: PreTrainedModel) -> int:
+    """The most tokens that a model has positions for, by its configuration."""
+    config = model.config.get_text_config()
+    limits = (getattr(config, name, None) for name in _LIMITS)
+    return next((limit for limit in limits if isinstance(limit, int) and limit > 0), UNLIMITED)
 
 
 def _check_size(config: PreTrainedConfig, files: Sequence[Path], name: str) -> None:
@@ -240,39 +279,3 @@ def compiled(model: PreTrainedModel) -> None:
     decoder = model.get_decoder()  # type: ignore[no-untyped-call]  # transformers does not say
     for layer in getattr(decoder, "layers", None) or decoder.h:
         layer.compile(dynamic=True, options={"emulate_precision_casts": True})
-
-
-def weigher(model: PreTrainedModel, batch_tokens: int) -> Weigher:
-    """A Weigher that uses trees where the model really follows them, which trying a small one shows.
-
-    Two passages with one beginning are scored as a tree and alone; and alone with the other passage before them, which
-    is what a model would see that follows no tree. Trees are used when they come closer to the first by ten times: as a
-    grove, or else in rows with a mask.
-    """
-    vocabulary = model.config.get_text_config().vocab_size
-    at = [(7 * n * n + 3 * n + 1) % vocabulary for n in range(12)]
-    first, second = Passage((*at[:4], *at[4:8]), 4), Passage((*at[:4], *at[8:12]), 4)
-    behind = Passage((*at[:8], *at[8:12]), 8)
-    plain = Weigher(model, batch_tokens, trees=False, window=_window(model), flat=False)
-    alone, misled = plain.logprobs([[second]])[0][0], plain.logprobs([[behind]])[0][0]
-    for flat in (True, False) if has_own_attention(model) else (False,):
-        try:
-            tree = Weigher(model, batch_tokens, flat=flat).logprobs([[first, second]])[0][1]
-        except (RuntimeError, TypeError, ValueError):  # what models raise that take no such mask or no positions
-            continue
-        if alone is None or misled is None or tree is None:
-            continue
-        if 10 * abs(tree - alone).max() <= abs(misled - alone).max():
-            plain.trees, plain.flat = True, flat
-            break
-    return plain
-
-
-def _window(model: PreTrainedModel) -> int | None:
-    """How far back the layer of shortest reach can see; None where every layer sees everything."""
-    config = model.config.get_text_config()
-    kinds = getattr(config, "layer_types", None)
-    window = getattr(config, "sliding_window", None)
-    if kinds is not None and not any("sliding" in kind for kind in kinds):
-        return None
-    return window if isinstance(window, int) and getattr(config, "use_sliding_window", True) else None

@@ -32,3 +32,8 @@ def draw(logits: Tensor, heat: Tensor, top_p: Tensor, chance: Tensor) -> Tensor:
 def chances(sampling: Sampling) -> NDArray[np.float32]:
     """The random numbers of a trial, one for each token that it may say. They follow from its seed alone."""
     return np.random.default_rng(sampling.seed).random(sampling.max_tokens).astype(np.float32)
+
+
+def share(sampling: Sampling) -> float:
+    """The share of the likeliest tokens that are drawn from; all of them where nothing is said, at 0 the likeliest."""
+    return 1.0 if sampling.top_p is None else max(sampling.top_p, 1e-9)

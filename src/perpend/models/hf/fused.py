@@ -1,10 +1,10 @@
 """What a model's modules compute, in fewer operations: RMS norms, gated MLPs, attention with rotary positions, layers.
 
 A step of generation is more than a thousand small operations, and most take longer to begin than to compute:
-transformers writes an RMS norm as eight of them and a rotation as ten. A module is recognised by its parts and then
-tried: it and its replacement are given the same random input, in single precision and in the model's own, and where
-they differ it is left as it is. A replacement is used inside `own_attention` alone; elsewhere the model is as
-transformers made it.
+transformers writes an RMS norm as eight of them and a rotation as ten. A module is recognised by its parts and by its
+code, which is that of Llama, Mistral, Qwen2 or Qwen3 (see `likeness`), and then tried: it and its replacement are given
+the same random input, in single precision and in the model's own, and where they differ it is left as it is. A
+replacement is used inside `own_attention` alone; elsewhere the model is as transformers made it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,43 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import Cache, PreTrainedModel
+from transformers.activations import ACT2FN
 
 from perpend.errors import ModelError
-from perpend.models.hf.attention import REPLACED, attention, has_own_attention
+from perpend.models.hf.attention import (
+    REPLACED,
+    Replacement,
+    Replacements,
+    attention,
+    has_own_attention,
+    is_hooked,
+    on_device,
+)
 from perpend.models.hf.candidates import hidden_of
 from perpend.models.hf.kernels import gated, rms_norm, rotated
 from perpend.models.hf.layout import tree_mask
+from perpend.models.hf.likeness import is_like
 
 Forward = Callable[..., object]
 Form = Callable[[nn.Module], Forward]
 _Call = tuple[tuple[object, ...], dict[str, object]]
 _QKV = ("q_proj", "k_proj", "v_proj")
 _LAYER = ("input_layernorm", "self_attn", "post_attention_layernorm", "mlp")
-# What models raise that take no mask or no positions, and what torch raises where shapes or memory do not suffice.
-_RAISED = (RuntimeError, TypeError, ValueError, AttributeError, ModelError)
+_ATTENTION = ("llama.LlamaAttention", "mistral.MistralAttention", "qwen2.Qwen2Attention")
+_LAYERS = (
+    "llama.LlamaDecoderLayer",
+    "mistral.MistralDecoderLayer",
+    "qwen2.Qwen2DecoderLayer",
+    "qwen3.Qwen3DecoderLayer",
+)
+RAISED = (
+    *(RuntimeError, TypeError, ValueError, AttributeError, LookupError, AssertionError, ArithmeticError),
+    *(ImportError, ModelError),
+)
+"""What models raise that take no mask, no positions or no such cache, and torch where shapes or memory do not suffice.
+
+A trial that ends with one of these has failed, and the model is used in the way that needs no trial.
+"""
 _SCALES = (1e-3, 0.1, 1.0, 2.0)  # of the rows of random input: small ones show another epsilon, large ones a cap
 _CLOSE = 1e-3  # in float32, of the largest number of a row; 1e-6 is usual
 _ROUNDED = 0.05  # in less precision, in the rows of small numbers: bfloat16 rounds to less than a hundredth
@@ -61,16 +84,21 @@ def fuse(model: PreTrainedModel) -> None:
     """
     if not has_own_attention(model):
         return
-    replaced = []
-    with sdpa_kernel(SDPBackend.MATH):  # others are prepared for a second or more at their first use
+    replaced = Replacements()
+    passed: set[nn.Module] = set()
+    with on_device(model), sdpa_kernel(SDPBackend.MATH):  # others are prepared for a second or more at their first use
         try:
             calls = _calls(model)
-        except _RAISED:
+        except RAISED:
             return
-        for module, call in calls.items():
+        # A layer computes its MLP itself: it comes last, and only if that MLP may be replaced.
+        for module, call in sorted(calls.items(), key=lambda entry: _form(entry[0]) is _layer):
             form = _form(module)
-            if form is not None and _is_same(form, module, call):
-                replaced.append((module, form(module)))
+            if form is None or (form is _layer and module.mlp not in passed):
+                continue
+            if _is_same(form, module, call):
+                passed.add(module)
+                replaced.append(Replacement(module, form(module), _passed_over(module)))
     setattr(model, REPLACED, replaced)
 
 
@@ -81,7 +109,7 @@ def _calls(model: PreTrainedModel) -> dict[nn.Module, _Call]:
     def keep(module: nn.Module, inputs: tuple[object, ...], options: dict[str, object]) -> None:
         calls.setdefault(module, (inputs, options))
 
-    known = [module for module in model.modules() if _form(module) is not None]
+    known = [module for module in model.modules() if _form(module) is not None and not is_hooked(module)]
     hooks = [module.register_forward_pre_hook(keep, with_kwargs=True) for module in known]
     try:
         positions = torch.arange(6, device=model.device).expand(len(_SCALES), -1)
@@ -89,8 +117,7 @@ def _calls(model: PreTrainedModel) -> dict[nn.Module, _Call]:
             input_ids=torch.ones_like(positions),
             position_ids=positions,
             attention_mask=tree_mask(torch.full_like(positions, 6), model.dtype),
-            past_key_values=_Recorder(),
-            use_cache=True,
+            use_cache=False,  # what some models keep of a text is more than keys and values
         )
     finally:
         for hook in hooks:
@@ -99,21 +126,31 @@ def _calls(model: PreTrainedModel) -> dict[nn.Module, _Call]:
 
 
 def _form(module: nn.Module) -> Form | None:
-    """What makes the replacement of a module that looks as if it had one."""
+    """What makes the replacement of a module that has the parts and the code of one."""
     parts = dict(module.named_children())
     if not parts and [name for name, _ in module.named_parameters()] == ["weight"] and _epsilon(module) is not None:
-        return _norm
+        return _norm if is_like(module, ("llama.LlamaRMSNorm",)) else None
     if parts.keys() == {"gate_proj", "up_proj", "down_proj", "act_fn"}:
-        return _gated_mlp
+        is_silu = type(parts["act_fn"]) in {nn.SiLU, type(ACT2FN["silu"])}
+        return _gated_mlp if is_silu and is_like(module, ("llama.LlamaMLP",)) else None
     if {*_QKV, "o_proj"} <= parts.keys() <= {*_QKV, "o_proj", "q_norm", "k_norm"}:
         joined = [parts[name] for name in _QKV]
         # A subclass may hold packed numbers; and all of them or none have a bias.
         if all(type(part) is nn.Linear for part in joined) and len({part.bias is None for part in joined}) == 1:
-            return _attention
-    if parts.keys() == {*_LAYER} and _form(parts["mlp"]) is _gated_mlp:
+            return (
+                _attention if is_like(module, ("qwen3.Qwen3Attention",) if "q_norm" in parts else _ATTENTION) else None
+            )
+    if parts.keys() == {*_LAYER} and _form(parts["mlp"]) is _gated_mlp and is_like(module, _LAYERS):
         down = parts["mlp"].down_proj
         return _layer if type(down) is nn.Linear and down.bias is None else None
     return None
+
+
+def _passed_over(module: nn.Module) -> tuple[nn.Module, ...]:
+    """The parts that a module calls and its replacement does not: what hangs on them would not be called either."""
+    if isinstance(mlp := getattr(module, "mlp", None), nn.Module):
+        return mlp, mlp.get_submodule("act_fn"), mlp.get_submodule("down_proj")
+    return tuple(part for name, part in module.named_children() if name in {*_QKV, "act_fn"})
 
 
 def _epsilon(module: nn.Module) -> float | None:
@@ -129,7 +166,7 @@ def _is_same(form: Form, module: nn.Module, call: _Call) -> bool:
         if not bool(away.max() <= _CLOSE):
             return False
         return dtype == torch.float32 or bool(_apart(form, module, call, dtype)[:2].max() <= _ROUNDED)
-    except _RAISED:
+    except RAISED:
         return False
 
 
@@ -185,12 +222,11 @@ def _joined(parts: Sequence[nn.Linear]) -> tuple[Tensor, Tensor | None]:
 
 
 def _norm(module: nn.Module) -> Forward:
-    weight, epsilon = module.weight, _epsilon(module)
-    assert isinstance(weight, Tensor)
+    epsilon = _epsilon(module)
     assert epsilon is not None
 
     def forward(hidden_states: Tensor) -> Tensor:
-        return rms_norm(hidden_states, weight, epsilon)
+        return rms_norm(hidden_states, module.weight, epsilon)  # type: ignore[arg-type]  # `_form` has seen to it
 
     return forward
 

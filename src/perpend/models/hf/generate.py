@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from perpend.models.hf.attention import own_attention
-from perpend.models.hf.draw import chances, draw
+from perpend.models.hf.attention import on_device, own_attention
+from perpend.models.hf.draw import chances, draw, share
 from perpend.models.hf.places import Places, rounded
 from perpend.models.hf.push import Push, pushed
 from perpend.types import Sampling
@@ -110,10 +110,11 @@ class Continuer:
     """Continues prompts with one model, `places` at a time and `batch_tokens` of the prompts at once.
 
     Running out of memory halves both. The places and what was recorded for them are kept from one run to the next.
-    `flat` None: prompts are computed as groves where the model's attention can be ours. `push` steers the answers.
+    `flat` None: prompts are computed as groves where the model's attention can be ours. `push` steers the answers. No
+    place is longer than `reach`, so that an empty one is at no position that no text may have.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what is told of a model once, and none of it belongs together
         self,
         model: PreTrainedModel,
         places: int,
@@ -122,9 +123,10 @@ class Continuer:
         *,
         flat: bool | None = None,
         push: Push | None = None,
+        reach: int = 1 << 30,
     ) -> None:
         self.model = model
-        self.flat, self.push = flat, push
+        self.flat, self.push, self.reach = flat, push, reach
         self.places = places
         self.ends = ends
         self.batch_tokens = batch_tokens
@@ -188,9 +190,11 @@ class Continuer:
     def _places(self, waiting: Sequence[Prompt]) -> Places:
         """Places for these prompts: those that are kept where they suffice."""
         count, need = min(self.places, len(waiting)), rounded(max(prompt.need for prompt in waiting))
+        need = min(need, self.reach)
         if self.kept is None or self.kept.count < count or self.kept.length < need:
             self.kept = None  # before the new ones take memory
-            self.kept = Places(self.model, count, need, flat=self.flat, push=self.push)
+            with on_device(self.model):
+                self.kept = Places(self.model, count, need, flat=self.flat, push=self.push)
         return self.kept
 
     def _taken(self, waiting: list[Prompt], free: int, places: Places) -> list[Prompt]:
@@ -211,10 +215,10 @@ class Continuer:
         answers = [_Answer(prompt, asked=1) for prompt in prompts]
         for number, answer in zip(numbers, answers, strict=True):
             work[number] = None if answer.is_asked else answer
-        tokens = places.admit(
-            numbers, [prompt.tokens for prompt in prompts], [prompt.sampling for prompt in prompts], self.batch_tokens
-        )
-        return _Drawn(list(enumerate(answers)), tokens)
+        texts, samplings = [prompt.tokens for prompt in prompts], [prompt.sampling for prompt in prompts]
+        with on_device(self.model):
+            tokens = places.admit(numbers, texts, samplings, self.batch_tokens)
+            return _Drawn(list(enumerate(answers)), tokens)
 
     def _step(self, places: Places, work: list[_Answer | None], *, is_last: bool) -> _Drawn:
         """One more token of every place that is at work; the last ones move together, for a step of fewer rows."""
@@ -227,20 +231,34 @@ class Continuer:
             work[:] = [*(answer for _, answer in busy), *[None] * (len(work) - rows)]
         longest = max(len(answer.prompt.tokens) + answer.asked for _, answer in busy)
         is_warm = any(answer.prompt.sampling.temperature > 0 for _, answer in busy)
-        drawn = _Drawn(busy, places.step(rows, longest, is_warm=is_warm))
+        with on_device(self.model):
+            drawn = _Drawn(busy, places.step(rows, longest, is_warm=is_warm))
         for _, answer in busy:
             answer.asked += 1
         return drawn
 
 
-@torch.inference_mode()
 def continued_alone(
     model: PreTrainedModel, prompt: Prompt, ends: frozenset[int], push: Push | None = None
 ) -> Continuation:
     """One prompt with no cache: the whole text anew for every token. Slow, and right for every architecture."""
     answer = _Answer(prompt)
-    heat, top_p = (torch.tensor([value]) for value in (prompt.sampling.temperature, prompt.sampling.top_p or 1.0))
-    for chance in torch.from_numpy(chances(prompt.sampling)):
+    try:
+        with on_device(model):
+            _read_anew(model, answer, ends, push)
+    except torch.OutOfMemoryError:
+        answer.finish = "error"
+    if answer.finish == "error":  # only here has the error let go of what it was raised in
+        torch.cuda.empty_cache()
+        return Continuation(prompt.key, None, "error")
+    return Continuation(prompt.key, answer.tokens, answer.finish or "length")
+
+
+@torch.inference_mode()
+def _read_anew(model: PreTrainedModel, answer: _Answer, ends: frozenset[int], push: Push | None) -> None:
+    prompt, sampling = answer.prompt, answer.prompt.sampling
+    heat, top_p = (torch.tensor([value]) for value in (sampling.temperature, share(sampling)))
+    for chance in torch.from_numpy(chances(sampling)):
         tokens = torch.tensor([[*prompt.tokens, *answer.tokens]], device=model.device)
         at = torch.arange(tokens.shape[1], device=model.device)[None]
         steered = (
@@ -252,7 +270,6 @@ def continued_alone(
             logits = model(input_ids=tokens, use_cache=False).logits[:, -1]
         if answer.take(int(draw(logits.cpu(), heat, top_p, chance[None])), ends) is not None:
             break
-    return Continuation(prompt.key, answer.tokens, answer.finish or "length")
 
 
 def _last_first(prompt: Prompt) -> tuple[int, tuple[int, ...]]:

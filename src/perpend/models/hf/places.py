@@ -17,7 +17,7 @@ from transformers import Cache, PreTrainedModel
 
 from perpend.models.hf.attention import Extent, has_own_attention, sent
 from perpend.models.hf.candidates import ROW, batch_size, read_at
-from perpend.models.hf.draw import chances, draw
+from perpend.models.hf.draw import chances, draw, share
 from perpend.models.hf.forest import IntArray, Passage, grove_of, packed, row_of
 from perpend.models.hf.kernels import stored
 from perpend.models.hf.layout import APART, Laid, as_grove, in_rows, seen
@@ -128,7 +128,7 @@ class Places:
         chosen = sent(places, device)
         self.index[chosen] = sent(lengths, device)
         is_warm = any(sampling.temperature > 0 for sampling in samplings)
-        warmth = np.array([[sampling.temperature, sampling.top_p or 1.0] for sampling in samplings], dtype=np.float32)
+        warmth = np.array([[sampling.temperature, share(sampling)] for sampling in samplings], dtype=np.float32)
         self.heat[chosen], self.top_p[chosen] = sent(warmth, device).unbind(1)
         if is_warm:
             self._set_chance(chosen, lengths, samplings)
@@ -208,6 +208,14 @@ class Places:
             graph.replay()
         self.index[:rows].add_(1).clamp_(max=self.length - 1)  # an empty place stays inside the cache
         return self._draw(logits, torch.arange(rows, device=logits.device), is_warm=is_warm)
+
+    @torch.inference_mode()
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """What follows these tokens, one in each place, by the mask; each place is then a token longer."""
+        self.tokens[:] = tokens
+        logits = self._forward(self.count, self.length, None)
+        self.index.add_(1)
+        return logits
 
     def rows_for(self, rows: int) -> int:
         """The fewest rows that a step is made for and that hold the wanted ones: all places, a quarter, and on."""

@@ -51,7 +51,8 @@ def model(  # noqa: PLR0913  # each is an option of run.toml
     for option, value in (("batch_tokens", batch_tokens), ("places", places)):
         if value is not None and value < 1:
             raise SpecError(f"hf/{name}: {option} must be 1 or more, not {value}")
-    from perpend.models.hf.checkpoint import compiled, load, weigher
+    from perpend.models.hf.abilities import weigher
+    from perpend.models.hf.checkpoint import compiled, load
     from perpend.models.hf.fused import fuse
 
     checkpoint = load(name, endpoint=endpoint, whole_sentence=whole_sentence, device=device, dtype=dtype)
@@ -83,7 +84,11 @@ class Transformers:
 
     def fingerprint(self) -> Mapping[str, str]:
         """What identifies the weights, and how choices are scored."""
-        how = "trees" if self.weigher.trees else "padded rows: this architecture takes no tree mask"
+        how = (
+            "trees" if self.weigher.trees
+            else "padded rows: this architecture takes no tree mask" if self.weigher.padded
+            else "single rows: this architecture computes something else in a batch"
+        )  # fmt: skip
         return {**self.checkpoint.fingerprint(), "candidates": how}
 
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
@@ -119,7 +124,8 @@ class Transformers:
                 parts.failed.append((key, Response(error=f"hf: {error}")))
                 continue
             # Side by side where the model takes a mask and sees all of the text; otherwise one after the other.
-            spoken = parts.together if prompt.need <= self.weigher.reach else parts.alone
+            is_one_of_many = self.weigher.steps and prompt.need <= self.weigher.reach
+            spoken = parts.together if is_one_of_many else parts.alone
             spoken.append(_Spoken(request, prompt, self.checkpoint.fed_sha256(request)))
         return parts
 
@@ -171,8 +177,10 @@ class Transformers:
 
         if self.continuer is None:
             ends, tokens = self.checkpoint.ends, self.weigher.batch_tokens
-            flat = self.weigher.is_flat
-            self.continuer = Continuer(self.checkpoint.model, self.places, ends, tokens, flat=flat, push=self.push)
+            flat, reach = self.weigher.is_flat, self.weigher.reach
+            self.continuer = Continuer(
+                self.checkpoint.model, self.places, ends, tokens, flat=flat, push=self.push, reach=reach
+            )
         for batch in self.continuer.run(stream):
             yield [(one.key, self._response(one, stream.open.pop(one.key))) for one in batch]
         self.places = self.continuer.places
