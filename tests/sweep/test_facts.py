@@ -127,3 +127,6 @@ def test_printed_files_are_shell_and_split_at_the_limit(tmp_path: Path) -> None:
     for line in ("--gpus-per-node=2", "--time=90", "--partition=gpu", "--requeue", "module load x", '"$shard"/7'):
         assert line in texts[0], line
     assert "--gpus" not in merge.read_text()
+    assert "# 120 seconds before the time limit" in texts[0]
+    (short, _) = write_files(run, replace(sweep, minutes=2), [1], 3)
+    assert "# 30 seconds before the time limit" in short.read_text()

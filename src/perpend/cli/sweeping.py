@@ -11,7 +11,7 @@ import click
 
 from perpend.canon import JSON, pretty
 from perpend.cli.group import AS_JSON, PATH, QUIET, SERVE_WAIT, group
-from perpend.errors import ModelError
+from perpend.errors import ModelError, PerpendError
 from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
@@ -138,12 +138,19 @@ def _submitted(run: Path, ids: list[str], *, as_json: bool, quiet: bool) -> None
 
 def _ended(run: Path, *, as_json: bool, quiet: bool) -> None:
     from perpend.cli.moving import merge
+    from perpend.sweep.facts import note_merge
     from perpend.sweep.submitting import standing
 
     seen = standing(run)
     if any(one.answered or one.failed for one in seen.shards):
         flags = {"no_score": not seen.sweep.scored, "trust_code": True, "quiet": quiet or as_json, "as_json": False}
-        click.get_current_context().invoke(merge, run=run, shards=(), **flags)
+        try:
+            click.get_current_context().invoke(merge, run=run, shards=(), **flags)
+        except PerpendError as error:
+            note_merge(run, str(error))
+            raise
+        note_merge(run, "")
+        seen = standing(run)
     _print_standing(seen, as_json=as_json, quiet=quiet)
     open_ = [one for one in seen.shards if one.state != "done"]
     if open_:
@@ -192,8 +199,19 @@ def _print_standing(seen: SweepStanding, *, as_json: bool, quiet: bool) -> None:
     begun = f" ({unknown} shard{'s' * (unknown > 1)} not counted yet)" * bool(unknown)
     say(f"{body['answered']:,} of {body['planned']:,} answered{failed}{begun}. {_pace(seen)}.")
     for one in [one for one in seen.shards if one.state in ("failed", "stopped")][:20]:
-        say(f"  shard {one.shard} {one.state}: {one.why or 'no reason was given'}")
+        _say_lines(f"  shard {one.shard} {one.state}: {one.why or 'no reason was given'}")
+    if seen.unmerged:
+        _say_lines(f"Not merged: {seen.unmerged}")
+        say(f"To merge: perpend merge {shlex.quote(str(seen.run))}")
     say(f"Run: {seen.run.as_posix()}")
+
+
+def _say_lines(text: str) -> None:
+    """Print the lines of an error: those below the first are a server's, or say what differs."""
+    first, *below = text.splitlines()
+    say(first)
+    for line in below:
+        say(f"      {line.strip()}")
 
 
 def _pace(seen: SweepStanding) -> str:
