@@ -118,6 +118,23 @@ def test_a_task_that_fails_before_it_begins_is_shown_with_its_words(tmp_path: Pa
     call(tmp_path, *submit(spec))
 
 
+def test_what_the_run_has_beyond_its_shards_is_not_asked_by_a_sweep(tmp_path: Path) -> None:
+    with stub() as server:
+        spec = write_run(tmp_path, server, ITEMS)
+        call(tmp_path, *submit(spec, "--max-requests", 20), code=4)
+        call(tmp_path, "eval", spec, "--no-score", "--quiet", "--max-requests", 40)
+        assert "holds 20 answers that no shard has" in call(tmp_path, *submit(spec), code=5)
+        call(tmp_path, "eval", spec, "--no-score", "--quiet")
+        assert (server.asked.total(), server.twice) == (ITEMS, 0)
+
+
+def test_a_run_that_has_shards_of_another_cut_is_no_sweep(tmp_path: Path) -> None:
+    spec = write_run(tmp_path, None, ITEMS)
+    call(tmp_path, "eval", spec, "--shard", "1/3", "--quiet")
+    assert "use --shard k/3" in call(tmp_path, *submit(spec), code=5)
+    assert not (tmp_path / "runs" / "sweep" / "sweep").exists()
+
+
 def test_more_shards_than_items_are_counted(tmp_path: Path) -> None:
     spec = write_run(tmp_path, None, 1)
     call(tmp_path, *submit(spec))

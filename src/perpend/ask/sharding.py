@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from perpend.ledger.manifest import MANIFEST, Manifest, differences, read_manife
 from perpend.ledger.shards import SHARDS, Shard, shard_folders, shard_named
 from perpend.ledger.spent import spent_before
 from perpend.ledger.store import Store
-from perpend.ledger.union import contains, response_count, shares_trials
+from perpend.ledger.union import contains, lacks, response_count
 from perpend.spec.keys import VARIABLES
 
 
@@ -79,14 +80,24 @@ def begin_shard(directory: Path, run: Path, shard: Shard) -> None:
 
 
 def check_unmerged(run: Path, ledger: Path) -> None:
-    """Refuse to begin a shard whose answers the run has already: they would be asked a second time."""
-    if not (run / "run.db").is_file():
-        return
-    if shares_trials(ledger, run / "run.db"):
+    """Refuse to ask a shard of whose trials the run has answers that its ledger lacks: it would ask them again."""
+    if (run / "run.db").is_file() and lacks(ledger, run / "run.db"):
         raise StoreError(
-            f"{run}: has answers of this shard already, and the shard's own ledger is not there. To ask what is "
+            f"{run}: has answers to trials of this shard that the shard's own ledger does not have. To ask what is "
             "missing, run the same command without --shard."
         )
+
+
+def check_cut(run: Path, shards: Sequence[Shard], manifest: Manifest) -> None:
+    """Refuse shards of which another, of a run cut into more or fewer parts, has trials: they would be asked twice."""
+    blocks = len(manifest.models) * manifest.items.n
+    for other, folders in shard_folders(run).items():
+        mine = next((one for one in shards if one.of != other.of and one.overlaps(other, blocks)), None)
+        if mine is not None and any(map(response_count, folders)):
+            raise StoreError(
+                f"{run}: shard {other} has answers to trials of shard {mine}, which would be asked a second time. To "
+                f"ask the rest as it was cut, use --shard k/{other.of} (submit: --shards {other.of}); to cut it anew, remove {folders[0]} first."
+            )
 
 
 def place_shard(asked: Path, run: Path) -> Path:

@@ -86,10 +86,10 @@ def prepare(spec: RunSpec, sweep: Sweep) -> Path:
             f"{run}: was submitted in {before.shards} shards; submit it with --shards {before.shards}, or give the new "
             "one another --name"
         )
-    if before is None and (run / MANIFEST).exists():
+    if (run / MANIFEST).exists() and (before is None or any(one.state != "done" for one in states(run, before))):
         with Store.open(run / "run.db") as store:
-            answers = store.responses()
-        if answers:
+            answers = store.responses() - kept(run)
+        if answers > 0:
             raise StoreError(
                 f"{run}: holds {answers:,} answers that no shard has; 'perpend eval' resumes it. To ask it in "
                 "shards, give the new one another --name"
@@ -227,7 +227,12 @@ def standing(run: Path) -> SweepStanding:
 
 def _unmerged(run: Path) -> str:
     """Why the run's own ledger lacks responses that a shard has; empty where it has all."""
-    kept = sum(max(acknowledged(folder) or 0 for folder in folders) for folders in shard_folders(run).values())
-    if ((run / "run.db").exists() and (acknowledged(run) or 0) >= kept) or not kept:
+    there = kept(run)
+    if ((run / "run.db").exists() and (acknowledged(run) or 0) >= there) or not there:
         return ""
     return merge_failure(run) or "nobody has merged them yet"
+
+
+def kept(run: Path) -> int:
+    """How many responses are in RUN/shards, by the journals of the newest ledger of each shard."""
+    return sum(max(acknowledged(folder) or 0 for folder in folders) for folders in shard_folders(run).values())
