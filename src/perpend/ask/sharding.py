@@ -96,7 +96,8 @@ def check_cut(run: Path, shards: Sequence[Shard], manifest: Manifest) -> None:
         if mine is not None and any(map(response_count, folders)):
             raise StoreError(
                 f"{run}: shard {other} has answers to trials of shard {mine}, which would be asked a second time. To "
-                f"ask the rest as it was cut, use --shard k/{other.of} (submit: --shards {other.of}); to cut it anew, remove {folders[0]} first."
+                f"ask the rest as it was cut, use --shard k/{other.of} (submit: --shards {other.of}); to cut it anew, "
+                f"remove {folders[0]} first."
             )
 
 

@@ -2,13 +2,15 @@
 
 Each shard has a share of its own from the start. What a shard did not need when it ends lies in budget/free as a file,
 and a shard that needs more takes one by renaming it into its own folder: a rename succeeds once. So the shards together
-never have more than the whole; a task that is killed at the wrong moment can only leave some of it unused.
+never have more than the whole; a task that is killed at the wrong moment can only leave some of it unused, until the
+sweep is submitted again: what is left then is shared out anew among the shards that are not done.
 """
 
 from __future__ import annotations
 
+import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +47,32 @@ def lease(run: Path, sweep: Sweep, shard: int) -> Lease:
         None if sweep.max_requests is None else share(sweep.max_requests, shard, sweep.shards) + moved[0],
         None if sweep.max_usd is None else share(_micro(sweep.max_usd), shard, sweep.shards) + moved[1],
     )
+
+
+def settle(run: Path, sweep: Sweep, spent: Mapping[int, tuple[int, float]], open_: Sequence[int]) -> None:
+    """Share what all shards together have left (of requests, dollars) among the open ones, while none is being asked.
+
+    Each keeps what it has spent; so one that gave back under a higher limit has never less than nothing.
+    """
+    shutil.rmtree(folder(run) / "budget", ignore_errors=True)
+    every = range(1, sweep.shards + 1)
+    used = {shard: spent.get(shard, (0, 0.0)) for shard in every}
+    requests = _settled(sweep.max_requests, {shard: used[shard][0] for shard in every}, open_)
+    total = None if sweep.max_usd is None else _micro(sweep.max_usd)
+    microusd = _settled(total, {shard: _micro(used[shard][1]) for shard in every}, open_)
+    for shard in every:
+        if requests[shard] or microusd[shard]:
+            body = {"requests": requests[shard], "microusd": microusd[shard]}
+            _write(_own(run, shard) / "settled.json", body)
+
+
+def _settled(total: int | None, spent: Mapping[int, int], open_: Sequence[int]) -> dict[int, int]:
+    """How far the lease of each shard is to be from its share."""
+    if total is None:
+        return dict.fromkeys(spent, 0)
+    left = max(0, total - sum(spent.values()))
+    parts = {shard: share(left, place, len(open_)) for place, shard in enumerate(open_, start=1)}
+    return {shard: used + parts.get(shard, 0) - share(total, shard, len(spent)) for shard, used in spent.items()}
 
 
 def take(run: Path, shard: int) -> bool:

@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from perpend.ask.sharding import asking_place
+from perpend.ask.spending import cost
 from perpend.canon import JSON
 from perpend.errors import SpecError, StoreError
 from perpend.ledger.database import is_held
-from perpend.ledger.journal import acknowledged
+from perpend.ledger.journal import acknowledged, noted_spent
 from perpend.ledger.manifest import MANIFEST
 from perpend.ledger.shards import Shard, shard_folders
 from perpend.ledger.store import Store
 from perpend.spec.runspec import RunSpec
-from perpend.sweep import local, plain, slurm
+from perpend.sweep import budget, local, plain, slurm
 from perpend.sweep.asking import begin, run_of
 from perpend.sweep.command import lock_place, scratch
 from perpend.sweep.facts import (
@@ -99,15 +101,47 @@ def prepare(spec: RunSpec, sweep: Sweep) -> Path:
     return run
 
 
-def open_shards(run: Path, sweep: Sweep) -> list[int]:
+def open_shards(run: Path, spec: RunSpec, sweep: Sweep) -> list[int]:
     """Write down what is submitted; the shards that are to be asked. Those that are done are left alone."""
+    before = read_sweep(run)
+    is_asked = before is not None and standing(run).is_asked
+    if before is not None and is_asked and _is_lower(before, sweep):
+        raise StoreError(
+            f"{run}: its tasks have parts of a higher limit. Wait until they end, or stop them with 'perpend cancel', "
+            "and submit it with the lower limit then."
+        )
     set_cancelled(run, cancelled=False)
     write_sweep(run, sweep)
     for state in states(run, sweep):  # a failure is stored, and submitting again asks it again
         if state.state == "done" and state.failed:
             write_state(run, replace(state, state="stopped", why="trials failed"))
     seen = standing(run)
+    if not is_asked:
+        spent = {shard: _spent(spec, place) for shard, place in _newest(run, sweep).items()}
+        budget.settle(run, sweep, spent, [one.shard for one in seen.shards if one.state != "done"])
     return [one.shard for one in seen.shards if one.state not in ("done", "running") and one.shard not in seen.queue]
+
+
+def _is_lower(before: Sweep, now_: Sweep) -> bool:
+    """Whether a limit is lower than it was."""
+    pairs = ((before.max_requests, now_.max_requests), (before.max_usd, now_.max_usd))
+    return any(new is not None and (old is None or new < old) for old, new in pairs)
+
+
+def _newest(run: Path, sweep: Sweep) -> dict[int, Path]:
+    """The folder of the ledger of each shard that is known here and has most answers: in RUN/shards, or on scratch."""
+    newest, placed = dict[int, Path](), shard_folders(run)
+    for number in range(1, sweep.shards + 1):
+        shard = Shard(number, sweep.shards)
+        places = [*placed.get(shard, ()), asking_place(run, shard, scratch(run, sweep))]
+        newest[number] = max(places, key=lambda place: acknowledged(place) or 0)
+    return newest
+
+
+def _spent(spec: RunSpec, folder: Path) -> tuple[int, float]:
+    """Requests and dollars that a shard has spent, by its journal; no dollars where they are unknown."""
+    spent = noted_spent(folder)
+    return sum(one.requests for one in spent.values()), cost(spec.models, spent)[0] or 0.0
 
 
 def submit(spec: RunSpec, sweep: Sweep, *, at_once: int | None, say: Say) -> tuple[Path, list[str]]:
@@ -116,7 +150,7 @@ def submit(spec: RunSpec, sweep: Sweep, *, at_once: int | None, say: Say) -> tup
         slurm.check_here()
     run = prepare(spec, sweep)
     with turn(run):
-        shards = open_shards(run, sweep)
+        shards = open_shards(run, spec, sweep)
         if sweep.engine == "slurm":
             return run, slurm.submit_shards(run, sweep, shards) if shards else []
         local.run_shards(run, sweep, shards, at_once, say)
@@ -127,7 +161,7 @@ def print_files(spec: RunSpec, sweep: Sweep) -> tuple[Path, list[Path]]:
     """The sbatch files of what is not done, in the order to submit them."""
     run = prepare(spec, sweep)
     with turn(run):
-        shards = open_shards(run, sweep)
+        shards = open_shards(run, spec, sweep)
     return run, plain.write_files(run, sweep, shards, slurm.array_limit()) if shards else []
 
 
@@ -151,6 +185,11 @@ class SweepStanding:
     cancelled: bool
     unmerged: str = ""
     """Why the run lacks answers that its shards have; empty where it has all, or where more is being asked."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a task of it runs or is queued."""
+        return any(one.state == "running" or one.shard in self.queue for one in self.shards)
 
     @property
     def rate(self) -> float | None:
@@ -221,8 +260,8 @@ def standing(run: Path) -> SweepStanding:
             seen.append(replace(state, state="failed", why=f"its task is gone; it {heard}"))
         else:
             seen.append(state)
-    is_ended = not any(one.state == "running" or one.shard in (queue or {}) for one in seen)
-    return SweepStanding(run, sweep, tuple(seen), queue or {}, is_cancelled(run), _unmerged(run) if is_ended else "")
+    found = SweepStanding(run, sweep, tuple(seen), queue or {}, is_cancelled(run))
+    return found if found.is_asked else replace(found, unmerged=_unmerged(run))
 
 
 def _unmerged(run: Path) -> str:
