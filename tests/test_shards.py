@@ -287,6 +287,17 @@ def test_a_shard_that_answers_otherwise_is_refused_with_what_differs(tmp_path: P
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("shard", [(1, 2), 1])
+def test_in_python_a_shard_is_written_as_a_text(tmp_path: Path, shard: object) -> None:
+    with pytest.raises(SpecError, match="write k/N"):
+        ask(tmp_path / "runs", shard)  # type: ignore[arg-type]  # what is refused
+
+
+def test_in_python_one_path_is_one_shard(tmp_path: Path) -> None:
+    shard = ask(tmp_path / "runs", "1/1").directory
+    assert pp.merge(tmp_path / "merged", str(shard)).status()["answered"] == TRIALS
+
+
 def test_times_that_differ_are_no_conflict(tmp_path: Path) -> None:
     shard = ask(tmp_path / "runs", "1/2").directory
     other = Path(shutil.copytree(shard, tmp_path / "other" / shard.name))

@@ -178,5 +178,10 @@ def test_what_is_refused(tmp_path: Path) -> None:
         tmp_path, *submit(spec, "--serve", "vllm serve {model} --port {port} --api-key=x"), code=2
     )
     assert "openai/NAME; not 'mock/subject'" in call(tmp_path, *submit(spec, "--serve", "vllm serve {port}"), code=2)
+    refused = call(tmp_path, *submit(spec, "--setup", "module load x", "--gpus", 1), code=2)
+    assert "--engine local does not take --gpus, --setup" in refused
+    assert "a higher one resumes" in call(tmp_path, *submit(spec, "--name", "less", "--max-requests", 2), code=4)
+    call(tmp_path, *submit(spec, "--name", "less"))
+    assert "Every shard was done already" in call(tmp_path, "cancel", "runs/less")
     call(tmp_path, "eval", spec, "--no-score", "--quiet")
     assert "holds 4 answers that no shard has" in call(tmp_path, *submit(spec), code=5)

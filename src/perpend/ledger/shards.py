@@ -60,9 +60,9 @@ class Shard:
 
 def parse_shard(text: str) -> Shard:
     """The shard that a user writes as 'k/N'."""
-    match = _WRITTEN.fullmatch(text.strip())
+    match = _WRITTEN.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise SpecError(f"--shard {text:.40}: write k/N, the part and the number of parts, such as 3/8")
+        raise SpecError(f"--shard {text!s:.40}: write k/N, the part and the number of parts, such as 3/8")
     return Shard(int(match[1]), int(match[2]))
 
 
