@@ -82,6 +82,14 @@ def test_what_is_left_is_shared_out_anew(
     assert not take(run, 2)
 
 
+def test_shards_that_spent_less_get_more_of_what_is_left(tmp_path: Path) -> None:
+    """Equal parts of the rest would leave one with too little, which stops before another gives back."""
+    settle(tmp_path, replace(SWEEP, max_requests=61), {1: (13, 0.0), 2: (12, 0.0), 3: (2, 0.0)}, [1, 2, 3])
+    assert [lease(tmp_path, replace(SWEEP, max_requests=61), shard).requests for shard in (1, 2, 3)] == [21, 20, 20]
+    settle(tmp_path, replace(SWEEP, max_requests=61), {1: (40, 0.0), 2: (12, 0.0), 3: (2, 0.0)}, [2, 3])
+    assert [lease(tmp_path, replace(SWEEP, max_requests=61), shard).requests for shard in (1, 2, 3)] == [40, 12, 9]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("90", 90), ("90:30", 91), ("1:30:00", 90), ("2-12", 3600), ("2-12:30", 3630), ("0-0:0:1", 1)],

@@ -70,9 +70,21 @@ def _settled(total: int | None, spent: Mapping[int, int], open_: Sequence[int]) 
     """How far the lease of each shard is to be from its share."""
     if total is None:
         return dict.fromkeys(spent, 0)
-    left = max(0, total - sum(spent.values()))
-    parts = {shard: share(left, place, len(open_)) for place, shard in enumerate(open_, start=1)}
+    parts = _levelled(max(0, total - sum(spent.values())), {shard: spent[shard] for shard in open_})
     return {shard: used + parts.get(shard, 0) - share(total, shard, len(spent)) for shard, used in spent.items()}
+
+
+def _levelled(left: int, spent: Mapping[int, int]) -> dict[int, int]:
+    """What is left in parts, after which all have had the same, as far as it goes: those that spent less get more."""
+    low, high = 0, left + max(spent.values(), default=0)
+    while low < high:  # the highest level to which all can be raised
+        level = (low + high + 1) // 2
+        low, high = (level, high) if sum(max(0, level - used) for used in spent.values()) <= left else (low, level - 1)
+    parts = {shard: max(0, low - used) for shard, used in spent.items()}
+    over = left - sum(parts.values())
+    for shard in [shard for shard, used in spent.items() if used <= low][:over]:
+        parts[shard] += 1
+    return parts
 
 
 def take(run: Path, shard: int) -> bool:
