@@ -260,8 +260,8 @@ def standing(run: Path) -> SweepStanding:
             seen.append(replace(state, state="failed", why=f"its task is gone; it {heard}"))
         else:
             seen.append(state)
-    found = SweepStanding(run, sweep, tuple(seen), queue or {}, is_cancelled(run))
-    return found if found.is_asked else replace(found, unmerged=_unmerged(run))
+    present = SweepStanding(run, sweep, tuple(seen), queue or {}, is_cancelled(run))
+    return present if present.is_asked else replace(present, unmerged=_unmerged(run))
 
 
 def _unmerged(run: Path) -> str:
