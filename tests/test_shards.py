@@ -209,8 +209,42 @@ def test_missing_shards_are_named_and_can_be_asked_by_the_run_itself(tmp_path: P
     assert ask(out).status()["answered"] == TRIALS
     assert content_digest(out / "study") == content_digest(one)
     assert merge_shards(out / "study").missing == ()
+    assert ask(out, "3/8").status()["answered"]  # it has every answer of its own; nothing is asked
     with pytest.raises(StoreError, match="without --shard"):
         ask(out, "7/8")
+
+
+def test_what_the_run_has_answered_itself_no_shard_asks_again(tmp_path: Path) -> None:
+    """A shard was stopped and merged, and the run went on without shards: the shard's own ledger lacks answers."""
+    out = tmp_path / "runs"
+    ask(out, "1/2", most=5)
+    merge_shards(out / "study")
+    ask(out, "1/2", most=7)  # the run has nothing that the shard does not have
+    ask(out, most=20)
+    merged = content_digest(out / "study")
+    with pytest.raises(StoreError, match="without --shard"):
+        ask(out, "1/2")
+    assert ask(out).status()["answered"] == TRIALS
+    assert content_digest(out / "study") != merged
+
+
+@pytest.mark.parametrize(("first", "second"), [("1/2", "1/3"), ("3/3", "2/2"), ("1/2", "2/3")])
+def test_shards_of_another_cut_that_have_the_same_trials_are_refused_before_they_ask(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    out = tmp_path / "runs"
+    ask(out, first, most=5)
+    with pytest.raises(StoreError, match=rf"shard {first} .* use --shard k/{first[-1]}"):
+        ask(out, second)
+    assert len(shard_folders(out / "study")) == 1
+    assert merge_shards(out / "study").asked == 5
+
+
+def test_shards_of_another_cut_that_have_other_trials_are_asked(tmp_path: Path, one: Path) -> None:
+    out = tmp_path / "runs"
+    for part in ("1/2", "3/4", "4/4"):
+        ask(out, part)
+    assert merge_shards(out / "study").digest == content_digest(one)
 
 
 def test_a_few_shards_can_be_merged_elsewhere_only_with_the_items_of_all(tmp_path: Path, one: Path) -> None:
@@ -255,6 +289,17 @@ def test_a_shard_that_answers_otherwise_is_refused_with_what_differs(tmp_path: P
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("shard", [(1, 2), 1])
+def test_in_python_a_shard_is_written_as_a_text(tmp_path: Path, shard: object) -> None:
+    with pytest.raises(SpecError, match="write k/N"):
+        ask(tmp_path / "runs", shard)  # type: ignore[arg-type]  # what is refused
+
+
+def test_in_python_one_path_is_one_shard(tmp_path: Path) -> None:
+    shard = ask(tmp_path / "runs", "1/1").directory
+    assert pp.merge(tmp_path / "merged", str(shard)).status()["answered"] == TRIALS
+
+
 def test_times_that_differ_are_no_conflict(tmp_path: Path) -> None:
     shard = ask(tmp_path / "runs", "1/2").directory
     other = Path(shutil.copytree(shard, tmp_path / "other" / shard.name))
@@ -276,8 +321,12 @@ def test_a_shard_of_another_run_is_refused_with_what_differs(tmp_path: Path) -> 
 def test_a_shard_that_would_ask_something_else_than_the_others_is_refused(tmp_path: Path) -> None:
     ask(tmp_path / "runs", "1/2")
     items(tmp_path, ITEMS + 1)
+    for part in ("2/2", "1/3"):
+        with pytest.raises(StoreError, match="items.n: 7 → 8"):
+            ask(tmp_path / "runs", part)
+    merge_shards(tmp_path / "runs" / "study")
     with pytest.raises(StoreError, match="items.n: 7 → 8"):
-        ask(tmp_path / "runs", "2/2")
+        ask(tmp_path / "runs", "1/3")
 
 
 def test_a_shard_has_no_numbers_and_a_rule_no_shards(tmp_path: Path) -> None:

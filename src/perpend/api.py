@@ -135,7 +135,9 @@ def evaluate_spec(
     return outcome, score(_run_of(outcome, what, spec.task)) if is_scored else None
 
 
-def merge(run: str | Path, shards: Sequence[str | Path] = (), *, trust_code: bool = False) -> InteractiveRun:
+def merge(
+    run: str | Path, shards: str | Path | Sequence[str | Path] = (), *, trust_code: bool = False
+) -> InteractiveRun:
     """Put the shards of a run, by default all in RUN/shards, together; score, report. Returns the Run.
 
     A set union of the answers: the order does not matter, nor whether a shard was merged before. A shard of another
@@ -144,7 +146,8 @@ def merge(run: str | Path, shards: Sequence[str | Path] = (), *, trust_code: boo
     """
     from perpend.report.interactive import InteractiveRun
 
-    directory = merge_shards(Path(run), [Path(shard) for shard in shards]).directory
+    paths = [shards] if isinstance(shards, str | Path) else shards
+    directory = merge_shards(Path(run), [Path(path) for path in paths]).directory
     merged = InteractiveRun(directory, trust_code=trust_code)
     if trust_code or not merged.manifest.sources:
         score(merged)

@@ -145,9 +145,14 @@ def _system() -> Path:
         return Path(tempfile.gettempdir())
 
 
+def this_machine() -> str:
+    """A mark by which this machine is known again; not its name, which nothing that is written may hold."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
 def _named(prefix: str) -> str:
-    """The name's beginning. Locks of two machines on one network disk may not know of each other, hence the host."""
-    return f"{prefix}-{hashlib.sha256(platform.node().encode()).hexdigest()[:8]}-"
+    """The name's beginning. Locks of two machines on one network disk may not know of each other, hence the machine."""
+    return f"{prefix}-{this_machine()}-"
 
 
 def _file(place: Path, prefix: str) -> tuple[int | None, Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -114,6 +115,32 @@ def test_printed_files_do_the_same_and_cancel_ends_them(slurm: Cluster, tmp_path
         call(tmp_path, "merge", run, "--no-score", "--quiet")
         assert server.twice <= 2 * WORKERS
         assert content_digest(run) == digest_of_one_process(tmp_path, server, 60)
+
+
+def test_a_second_submission_leaves_alone_what_runs_and_one_job_comes_last(slurm: Cluster, tmp_path: Path) -> None:
+    """Each task has a disk of its own, as on nodes of their own: no lock would keep a second task of a shard away."""
+    items, shards, seconds = 32, 4, 10.0
+    with stub() as server:
+        spec = write_run(tmp_path, server, items)
+        server.seconds = lambda _: seconds
+        words = ("submit", spec, "--engine", "slurm", "--shards", shards, "--no-score")
+        setup = ("--setup", f"export TMPDIR=$(mktemp -d {tmp_path}/node-XXXX)")
+        call(tmp_path, *words, *setup, env=env_of(slurm))
+        run = tmp_path / "runs" / "sweep"
+        until(lambda: server.asked.total() == shards * WORKERS, slurm.queue)
+        slurm.call("scancel", job_of(run, 1))
+        until(lambda: f"{job_of(run, 1)} " not in slurm.queue(), slurm.queue)
+        call(tmp_path, *words, *setup, env=env_of(slurm))
+        first = {f"What is {n} + 1?" for n in range(items // shards)}
+        server.seconds = lambda question: 0.0 if question in first else seconds
+        until(lambda: standing(slurm, run)["states"] == {"running": shards - 1, "done": 1}, slurm.queue)
+        time.sleep(4)  # in which a last job could begin
+        assert slurm.queue().count("PENDING") == 1, slurm.queue()
+        ended(slurm, run)
+        server.seconds = lambda _: 0.0
+        assert server.twice <= WORKERS, "asked twice: at most what was in flight in the task that was cancelled"
+        assert standing(slurm, run)["unmerged"] == ""
+        assert content_digest(run) == digest_of_one_process(tmp_path, server, items)
 
 
 def test_a_budget_holds_over_all_tasks_at_once(slurm: Cluster, tmp_path: Path) -> None:

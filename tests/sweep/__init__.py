@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import perpend
@@ -32,6 +33,10 @@ class Stub:
         self.gate = threading.Event()
         self.gate.set()
         self.close_at = -1
+        self.seconds: Callable[[str], float] = lambda _: 0.0
+        """How long each question takes, others beside it."""
+        self.refuses: Callable[[str], bool] = lambda _: False
+        """Which questions it answers with 400."""
         self.asked: Counter[str] = Counter()
         """How often each question was asked."""
         self.server = Server(self._reply)
@@ -44,7 +49,10 @@ class Stub:
             self.gate.clear()
             self.close_at = -1
         self.gate.wait(120)
-        return openai_chat(hashlib.sha256(received.question.encode()).hexdigest()[:8])
+        if self.refuses(received.question):
+            return Reply(b'{"error": {"message": "no"}}', 400)
+        reply = openai_chat(hashlib.sha256(received.question.encode()).hexdigest()[:8])
+        return replace(reply, latency_s=self.seconds(received.question))
 
     @property
     def twice(self) -> int:

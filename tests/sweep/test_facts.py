@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perpend.errors import SpecError, StoreError
-from perpend.sweep.budget import give_back, lease, share, take
+from perpend.sweep.budget import give_back, lease, settle, share, take
 from perpend.sweep.facts import (
     ShardState,
     Sweep,
@@ -62,6 +62,32 @@ def test_what_one_gives_back_only_one_takes(tmp_path: Path) -> None:
     assert take(tmp_path, 2)
     assert not take(tmp_path, 3)
     assert [lease(tmp_path, SWEEP, shard).requests for shard in (1, 2, 3)] == [10, 33 + 23, 34]
+
+
+@given(st.lists(st.tuples(st.integers(0, 90), st.booleans()), min_size=3, max_size=3), st.integers(0, 200))
+def test_what_is_left_is_shared_out_anew(
+    tmp_path_factory: pytest.TempPathFactory, shards: list[tuple[int, bool]], most: int
+) -> None:
+    run = tmp_path_factory.mktemp("run")
+    give_back(run, SWEEP, 1, (0, 0.0))
+    sweep = replace(SWEEP, max_requests=most)
+    spent = {shard: (requests, requests / 1000) for shard, (requests, _) in enumerate(shards, start=1)}
+    open_ = [shard for shard, (_, is_open) in enumerate(shards, start=1) if is_open]
+    settle(run, sweep, spent, open_)
+    leases = {shard: lease(run, sweep, shard) for shard in spent}
+    used = sum(requests for requests, _ in spent.values())
+    assert all((leases[shard].requests or 0) >= spent[shard][0] for shard in spent)
+    assert all((leases[shard].microusd or 0) >= spent[shard][0] * 999 for shard in spent)
+    assert sum(one.requests or 0 for one in leases.values()) == (max(most, used) if open_ else used)
+    assert not take(run, 2)
+
+
+def test_shards_that_spent_less_get_more_of_what_is_left(tmp_path: Path) -> None:
+    """Equal parts of the rest would leave one with too little, which stops before another gives back."""
+    settle(tmp_path, replace(SWEEP, max_requests=61), {1: (13, 0.0), 2: (12, 0.0), 3: (2, 0.0)}, [1, 2, 3])
+    assert [lease(tmp_path, replace(SWEEP, max_requests=61), shard).requests for shard in (1, 2, 3)] == [21, 20, 20]
+    settle(tmp_path, replace(SWEEP, max_requests=61), {1: (40, 0.0), 2: (12, 0.0), 3: (2, 0.0)}, [2, 3])
+    assert [lease(tmp_path, replace(SWEEP, max_requests=61), shard).requests for shard in (1, 2, 3)] == [40, 12, 9]
 
 
 @pytest.mark.parametrize(
@@ -127,3 +153,6 @@ def test_printed_files_are_shell_and_split_at_the_limit(tmp_path: Path) -> None:
     for line in ("--gpus-per-node=2", "--time=90", "--partition=gpu", "--requeue", "module load x", '"$shard"/7'):
         assert line in texts[0], line
     assert "--gpus" not in merge.read_text()
+    assert "# 120 seconds before the time limit" in texts[0]
+    (short, _) = write_files(run, replace(sweep, minutes=2), [1], 3)
+    assert "# 30 seconds before the time limit" in short.read_text()

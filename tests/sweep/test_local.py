@@ -86,6 +86,33 @@ def test_a_budget_holds_over_all_shards_and_what_one_leaves_another_takes(tmp_pa
         assert server.twice == 0
 
 
+def test_dollars_are_passed_by_about_one_request_per_shard(tmp_path: Path) -> None:
+    """A request of the stub costs a dollar; each shard's part is five cents."""
+    with stub() as server:
+        spec = write_run(tmp_path, server, ITEMS)
+        prices = "usd_per_million_input = 100_000\nusd_per_million_output = 100_000\n"
+        spec.write_text(spec.read_text().replace(f"workers = {WORKERS}", f"workers = 16\n{prices}"))
+        server.seconds = lambda _: 0.2
+        call(tmp_path, *submit(spec, "--max-usd", 0.1), code=4)
+        assert SHARDS <= server.asked.total() <= 2 * SHARDS
+        shown = call(tmp_path, "status", "runs/sweep")
+        assert "--max-usd" in shown
+
+
+def test_a_lower_limit_after_shards_gave_some_back_leaves_what_one_process_would_have(tmp_path: Path) -> None:
+    with stub() as server:
+        spec = write_run(tmp_path, server, ITEMS)
+        server.refuses = lambda question: int(question.split()[2]) % 3 == 2
+        call(tmp_path, *submit(spec, "--max-requests", 500))
+        server.refuses = lambda _: False
+        call(tmp_path, *submit(spec, "--max-requests", ITEMS + 10))
+        assert server.asked.total() == ITEMS + 10
+        call(tmp_path, *submit(spec, "--max-requests", 10))
+        assert server.asked.total() == ITEMS + 10
+        call(tmp_path, *submit(spec, "--max-requests", ITEMS + 20))
+        assert server.asked.total() == ITEMS + 20
+
+
 def test_a_shard_whose_node_is_lost_goes_on_from_its_newest_copy_without_a_sweep(tmp_path: Path) -> None:
     """As on Kubernetes: the plain command, killed, its disk gone; another node starts from the copy in RUN/shards."""
     with stub() as server:
@@ -118,6 +145,23 @@ def test_a_task_that_fails_before_it_begins_is_shown_with_its_words(tmp_path: Pa
     call(tmp_path, *submit(spec))
 
 
+def test_what_the_run_has_beyond_its_shards_is_not_asked_by_a_sweep(tmp_path: Path) -> None:
+    with stub() as server:
+        spec = write_run(tmp_path, server, ITEMS)
+        call(tmp_path, *submit(spec, "--max-requests", 20), code=4)
+        call(tmp_path, "eval", spec, "--no-score", "--quiet", "--max-requests", 40)
+        assert "holds 20 answers that no shard has" in call(tmp_path, *submit(spec), code=5)
+        call(tmp_path, "eval", spec, "--no-score", "--quiet")
+        assert (server.asked.total(), server.twice) == (ITEMS, 0)
+
+
+def test_a_run_that_has_shards_of_another_cut_is_no_sweep(tmp_path: Path) -> None:
+    spec = write_run(tmp_path, None, ITEMS)
+    call(tmp_path, "eval", spec, "--shard", "1/3", "--quiet")
+    assert "use --shard k/3" in call(tmp_path, *submit(spec), code=5)
+    assert not (tmp_path / "runs" / "sweep" / "sweep").exists()
+
+
 def test_more_shards_than_items_are_counted(tmp_path: Path) -> None:
     spec = write_run(tmp_path, None, 1)
     call(tmp_path, *submit(spec))
@@ -134,5 +178,10 @@ def test_what_is_refused(tmp_path: Path) -> None:
         tmp_path, *submit(spec, "--serve", "vllm serve {model} --port {port} --api-key=x"), code=2
     )
     assert "openai/NAME; not 'mock/subject'" in call(tmp_path, *submit(spec, "--serve", "vllm serve {port}"), code=2)
+    refused = call(tmp_path, *submit(spec, "--setup", "module load x", "--gpus", 1), code=2)
+    assert "--engine local does not take --gpus, --setup" in refused
+    assert "a higher one resumes" in call(tmp_path, *submit(spec, "--name", "less", "--max-requests", 2), code=4)
+    call(tmp_path, *submit(spec, "--name", "less"))
+    assert "Every shard was done already" in call(tmp_path, "cancel", "runs/less")
     call(tmp_path, "eval", spec, "--no-score", "--quiet")
     assert "holds 4 answers that no shard has" in call(tmp_path, *submit(spec), code=5)

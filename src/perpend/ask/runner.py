@@ -10,7 +10,7 @@ from pathlib import Path
 from perpend.ask.asking import Outcome, ask_all
 from perpend.ask.conditions import first_request, template
 from perpend.ask.guarded import Guarded
-from perpend.ask.sharding import asking_place, begin_shard, check_unmerged, place_shard, shared_manifest
+from perpend.ask.sharding import asking_place, begin_shard, check_cut, check_unmerged, place_shard, shared_manifest
 from perpend.ask.spending import check_prices
 from perpend.ask.starting import holding, new_folders, withdrawn
 from perpend.ask.task import CODE, Planned, Task, answer_key, intent, make_model, make_task, source_texts
@@ -188,6 +188,8 @@ def _prepare(
         raise StoreError(f"{directory}: its shards were not merged yet. Run 'perpend merge' on it, then this again.")
     if (directory / MANIFEST).exists():
         check_same(directory, spec, task, models)
+        if part is not None and asked:
+            check_unmerged(part[0], directory / "run.db")
         return
     run, shard = part or (directory, None)
     datasets, frozen = _files(spec)
@@ -206,9 +208,11 @@ def _prepare(
         planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
         manifest = intent(run.name, spec, task, models, planned)  # the first contact with a server
         if shard is not None:
+            manifest = shared_manifest(run, manifest)
             if asked:
                 check_unmerged(run, whole)
-            manifest = shared_manifest(run, manifest)
+            every = [Shard(number, shard.of) for number in range(1, shard.of + 1)]
+            check_cut(run, [shard] if asked else every, manifest)
             write_item_file(run / SHARDS / ITEMS, _ordered(spec, task))
         _place(whole, directory)
     for _, name, data in source_texts(spec, task):

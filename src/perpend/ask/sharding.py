@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from perpend.ask.task import CODE
 from perpend.canon import pretty, write_atomic
 from perpend.disk import make_folder, replacing, temporary_folder, writing
 from perpend.errors import SpecError, StoreError
-from perpend.ledger.database import connect, translated
+from perpend.ledger.database import copy_ledger
 from perpend.ledger.digest import content_digest
 from perpend.ledger.journal import acknowledge
 from perpend.ledger.manifest import MANIFEST, Manifest, differences, read_manifest
 from perpend.ledger.shards import SHARDS, Shard, shard_folders, shard_named
 from perpend.ledger.spent import spent_before
 from perpend.ledger.store import Store
-from perpend.ledger.union import contains, response_count, shares_trials
+from perpend.ledger.union import contains, lacks, response_count
 from perpend.spec.keys import VARIABLES
 
 
@@ -79,14 +79,25 @@ def begin_shard(directory: Path, run: Path, shard: Shard) -> None:
 
 
 def check_unmerged(run: Path, ledger: Path) -> None:
-    """Refuse to begin a shard whose answers the run has already: they would be asked a second time."""
-    if not (run / "run.db").is_file():
-        return
-    if shares_trials(ledger, run / "run.db"):
+    """Refuse to ask a shard of whose trials the run has answers that its ledger lacks: it would ask them again."""
+    if (run / "run.db").is_file() and lacks(ledger, run / "run.db"):
         raise StoreError(
-            f"{run}: has answers of this shard already, and the shard's own ledger is not there. To ask what is "
+            f"{run}: has answers to trials of this shard that the shard's own ledger does not have. To ask what is "
             "missing, run the same command without --shard."
         )
+
+
+def check_cut(run: Path, shards: Sequence[Shard], manifest: Manifest) -> None:
+    """Refuse shards of which another, of a run cut into more or fewer parts, has trials: they would be asked twice."""
+    blocks = len(manifest.models) * manifest.items.n
+    for other, folders in shard_folders(run).items():
+        mine = next((one for one in shards if one.of != other.of and one.overlaps(other, blocks)), None)
+        if mine is not None and any(map(response_count, folders)):
+            raise StoreError(
+                f"{run}: shard {other} has answers to trials of shard {mine}, which would be asked a second time. To "
+                f"ask the rest as it was cut, use --shard k/{other.of} (submit: --shards {other.of}); to cut it anew, "
+                f"remove {folders[0]} first."
+            )
 
 
 def place_shard(asked: Path, run: Path) -> Path:
@@ -132,13 +143,7 @@ def _copy(source: Path, to: Path) -> None:
     write_atomic(to / MANIFEST, (source / MANIFEST).read_bytes())
     with replacing(to / "run.db") as half, temporary_folder("shard") as tmpdir:
         local = tmpdir / "run.db"  # SQLite needs locks, which the disk that it is to be put on may not have
-        with (
-            translated(source / "run.db"),
-            closing(connect(source / "run.db", "ro")) as old,
-            closing(sqlite3.connect(local)) as new,
-        ):
-            old.backup(new)
-            new.execute("PRAGMA journal_mode=DELETE")
+        copy_ledger(source / "run.db", local)
         shutil.copyfile(local, half)
     with Store.open(source / "run.db") as before, Store.open(to / "run.db") as copied:
         acknowledge(to, copied.responses(), spent_before(before))

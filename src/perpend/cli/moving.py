@@ -133,7 +133,7 @@ def merge(run: Path, shards: tuple[Path, ...], no_score: bool, trust_code: bool,
     if merged.missing and not as_json:
         words = merged.missing_words()
         say(
-            f"{words[0].upper()}{words[1:]}. Merge again when they are, or ask their trials with 'perpend eval'.",
+            f"{words[0].upper()}{words[1:]}. Merge again later, or ask what is missing with 'perpend eval'.",
             err=True,
         )
     if needs_trust and not no_score and not as_json:

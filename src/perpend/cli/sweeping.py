@@ -11,10 +11,12 @@ import click
 
 from perpend.canon import JSON, pretty
 from perpend.cli.group import AS_JSON, PATH, QUIET, SERVE_WAIT, group
-from perpend.errors import ModelError
+from perpend.errors import ModelError, PerpendError, SpecError
 from perpend.inert import say, say_page
 
+LIMITS = ("--max-requests", "--max-usd")
 if TYPE_CHECKING:
+    from perpend.sweep.facts import ShardState
     from perpend.sweep.submitting import SweepStanding
 
 
@@ -78,6 +80,10 @@ def submit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
     from perpend.sweep.submitting import minutes, print_files
     from perpend.sweep.submitting import submit as submit_sweep
 
+    if engine == "local" and not printed:
+        ignored = [flag for flag, value in (("--gpus", gpus), ("--partition", partition), ("--setup", setup)) if value]
+        if ignored:
+            raise SpecError(f"--engine local does not take {', '.join(ignored)}: give --engine slurm, or leave it out")
     flags = {"name": name, "max_usd": max_usd, "max_requests": max_requests}
     spec = spec_with_flags(spec_file, flags)
     sweep = Sweep(
@@ -138,20 +144,33 @@ def _submitted(run: Path, ids: list[str], *, as_json: bool, quiet: bool) -> None
 
 def _ended(run: Path, *, as_json: bool, quiet: bool) -> None:
     from perpend.cli.moving import merge
+    from perpend.sweep.facts import note_merge
     from perpend.sweep.submitting import standing
 
     seen = standing(run)
     if any(one.answered or one.failed for one in seen.shards):
         flags = {"no_score": not seen.sweep.scored, "trust_code": True, "quiet": quiet or as_json, "as_json": False}
-        click.get_current_context().invoke(merge, run=run, shards=(), **flags)
+        try:
+            click.get_current_context().invoke(merge, run=run, shards=(), **flags)
+        except PerpendError as error:
+            note_merge(run, str(error))
+            raise
+        note_merge(run, "")
+        seen = standing(run)
     _print_standing(seen, as_json=as_json, quiet=quiet)
     open_ = [one for one in seen.shards if one.state != "done"]
     if open_:
         numbers = ", ".join(str(one.shard) for one in open_[:20]) + (" …" if len(open_) > 20 else "")
         raise ModelError(
             f"{len(open_)} of {seen.sweep.shards} shards {'is' if len(open_) == 1 else 'are'} not done: {numbers}. "
-            "The same command submits them again."
+            f"{_advice(open_)}"
         )
+
+
+def _advice(open_: list[ShardState]) -> str:
+    if all(one.why.startswith(LIMITS) for one in open_):
+        return "The limit of the sweep is reached; the same command with a higher one resumes."
+    return "The same command submits them again."
 
 
 def _to_stderr(line: str) -> None:
@@ -192,8 +211,19 @@ def _print_standing(seen: SweepStanding, *, as_json: bool, quiet: bool) -> None:
     begun = f" ({unknown} shard{'s' * (unknown > 1)} not counted yet)" * bool(unknown)
     say(f"{body['answered']:,} of {body['planned']:,} answered{failed}{begun}. {_pace(seen)}.")
     for one in [one for one in seen.shards if one.state in ("failed", "stopped")][:20]:
-        say(f"  shard {one.shard} {one.state}: {one.why or 'no reason was given'}")
+        _say_lines(f"  shard {one.shard} {one.state}: {one.why or 'no reason was given'}")
+    if seen.unmerged:
+        _say_lines(f"Not merged: {seen.unmerged}")
+        say(f"To merge: perpend merge {shlex.quote(str(seen.run))}")
     say(f"Run: {seen.run.as_posix()}")
+
+
+def _say_lines(text: str) -> None:
+    """Print the lines of an error: those below the first are a server's, or say what differs."""
+    first, *below = text.splitlines()
+    say(first)
+    for line in below:
+        say(f"      {line.strip()}")
 
 
 def _pace(seen: SweepStanding) -> str:
@@ -217,7 +247,10 @@ def cancel(run: Path, quiet: bool) -> None:
     perpend cancel runs/RUN
     """
     from perpend.sweep.submitting import cancel as cancel_sweep
+    from perpend.sweep.submitting import standing
 
     sweep = cancel_sweep(run)
     if not quiet:
-        say(f"Cancelled: what {sweep.shards} shards have is kept. Submit again to resume.")
+        is_done = all(one.state == "done" for one in standing(run).shards)
+        more = "Every shard was done already." if is_done else "Submit again to resume."
+        say(f"Cancelled: what {sweep.shards} shards have is kept. {more}")

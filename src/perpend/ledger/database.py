@@ -61,6 +61,19 @@ def exclusive(directory: Path) -> Iterator[None]:
         yield
 
 
+def is_held(directory: Path) -> bool:
+    """Whether a process holds the directory by `exclusive` now. Looking keeps nobody out."""
+    lock = directory / LOCK
+    if not lock.is_file():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{lock.resolve().as_uri()}?mode=ro", uri=True, timeout=0)) as db:
+            db.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.Error as error:
+        return "locked" in str(error)
+    return False
+
+
 def insert_rows(db: sqlite3.Connection, table: str, columns: int, rows: Iterable[Sequence[object]]) -> None:
     """Insert rows of a table, many in one statement: a statement for each takes half as long again."""
     one, rest = f"({', '.join('?' * columns)})", iter(rows)
@@ -221,15 +234,9 @@ def copy_ledger(path: Path, to: Path) -> None:
 
 def _is_left(path: Path) -> bool:
     """Whether a run's ledger was left with its log by a process that is gone: nobody holds the run's lock."""
-    lock = path.with_name(LOCK)
-    if not lock.is_file() or not locks_work(path.parent):
+    if not path.with_name(LOCK).is_file() or not locks_work(path.parent):
         return path.with_name("manifest.json").is_file()
-    try:
-        with closing(sqlite3.connect(f"{lock.resolve().as_uri()}?mode=ro", uri=True, timeout=0)) as db:
-            db.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
-        return "locked" not in str(error)
-    return True
+    return not is_held(path.parent)
 
 
 def _copied(path: Path, log: Path) -> sqlite3.Connection | None:

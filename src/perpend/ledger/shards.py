@@ -38,22 +38,31 @@ class Shard:
         """The name of its folder: '0003-of-0008'."""
         return f"{self.number:04}-of-{self.of:04}"
 
+    def overlaps(self, other: Shard, blocks: int) -> bool:
+        """Whether one of so many blocks is in both."""
+        return max(self._start(blocks), other._start(blocks)) < min(self._end(blocks), other._end(blocks))
+
+    def _start(self, blocks: int) -> int:
+        return blocks * (self.number - 1) // self.of
+
+    def _end(self, blocks: int) -> int:
+        return blocks * self.number // self.of
+
     def items_of(self, model: int, models: int, items: int) -> tuple[int, int]:
         """The first and last item, from 1, that it asks the model at that position, from 0; (1, 0) where none.
 
         Blocks are counted model by model; of B blocks a shard has those from B(k-1)/N up to Bk/N.
         """
-        blocks = models * items
-        start, end = blocks * (self.number - 1) // self.of, blocks * self.number // self.of
+        start, end = self._start(models * items), self._end(models * items)
         first, last = max(start - model * items, 0) + 1, min(end - model * items, items)
         return (first, last) if first <= last else (1, 0)
 
 
 def parse_shard(text: str) -> Shard:
     """The shard that a user writes as 'k/N'."""
-    match = _WRITTEN.fullmatch(text.strip())
+    match = _WRITTEN.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise SpecError(f"--shard {text:.40}: write k/N, the part and the number of parts, such as 3/8")
+        raise SpecError(f"--shard {text!s:.40}: write k/N, the part and the number of parts, such as 3/8")
     return Shard(int(match[1]), int(match[2]))
 
 

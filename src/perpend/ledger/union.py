@@ -14,6 +14,8 @@ from perpend.ledger.snapshot import Row, Snapshot, snapshot
 from perpend.ledger.store import Store
 
 _CHUNK = 2000
+_KEYS = 50_000
+"""Trials whose responses are compared by their keys at once."""
 _COLUMNS = ("request_sha256", "text", "error", "logprobs", "finish", "usage")
 _RESPONSES = (
     "SELECT trial, turn, attempt, lower(hex(request_sha256)), text, error, logprobs, finish, usage, ms, at"
@@ -140,9 +142,14 @@ def contains(new: Path, old: Path) -> bool:
         return all(any(tuple(here[:9]) == tuple(row[:9]) for here in mine) for row in other.responses())
 
 
-def shares_trials(ledger: Path, other: Path) -> bool:
-    """Whether a second ledger holds a response of a trial of the first."""
+def lacks(ledger: Path, other: Path) -> bool:
+    """Whether a second ledger holds a response of a trial of the first that the first does not hold, whatever it is."""
     spans = "SELECT min(trial), max(trial) FROM trial GROUP BY model, sampling"
-    asked = "SELECT 1 FROM response WHERE trial BETWEEN ? AND ? LIMIT 1"
+    keys = "SELECT trial, turn, attempt FROM response WHERE trial BETWEEN ? AND ?"
     with Store.open(ledger) as own, Store.open(other) as theirs:
-        return any(theirs.query(asked, first, last) for first, last in own.query(spans))
+        for first, last in own.query(spans):
+            for start in range(whole(first or 0), whole(last or -1) + 1, _KEYS):
+                part = (start, min(start + _KEYS - 1, whole(last)))
+                if set(theirs.query(keys, *part)) - set(own.query(keys, *part)):
+                    return True
+    return False

@@ -14,7 +14,8 @@ from perpend.types import Request, Response, Spent, Usage
 class Budget:
     """What a run may spend. A provider asks `may_send` before every attempt, retries included, and reports `spend`.
 
-    So requests never pass their limit, and money or time pass it by at most the requests that are in flight. What
+    So requests never pass their limit, and money or time pass it by at most the requests that are in flight. A provider
+    with several workers waits while `must_wait`, so that of money there are no more of these than can be paid for. What
     earlier invocations of the run spent is counted in; only the minutes are those of this one.
     """
 
@@ -35,6 +36,10 @@ class Budget:
     """Something that has a price was not counted, so nobody can say what is spent."""
     answered: int = 0
     """Answers that the run has of the model that is being asked: with some, a refusal is the item's fault."""
+    in_flight: int = 0
+    """Attempts that were allowed and have not been counted by `spend`."""
+    dearest: float = 0.0
+    """The highest cost of an attempt that is known, in US dollars; 0 where none is."""
     started: float = field(default_factory=time.monotonic)
 
     def spent(self) -> str | None:
@@ -54,7 +59,17 @@ class Budget:
         if self.spent() is not None:
             return False
         self.sent += 1
+        self.in_flight += 1
         return True
+
+    def must_wait(self) -> bool:
+        """Whether an attempt that is in flight must end first: what is left may not pay for one more beside it.
+
+        Before the cost of an attempt is known, one is enough to learn it.
+        """
+        if self.max_usd is None or not self.in_flight or not (self.usd_per_input or self.usd_per_output):
+            return False
+        return not self.dearest or self.usd + (self.in_flight + 1) * self.dearest > self.max_usd
 
     def spend(self, usage: Usage | None, *, is_answer: bool = True) -> None:
         """Count an answer, or a failed attempt, and add what it cost. A failure costs what its server counted."""
@@ -62,7 +77,10 @@ class Budget:
         tokens_in, tokens_out = (None, None) if usage is None else (usage.input, usage.output)
         self.input += tokens_in or 0
         self.output += tokens_out or 0
-        self.usd += (tokens_in or 0) * self.usd_per_input + (tokens_out or 0) * self.usd_per_output
+        usd = (tokens_in or 0) * self.usd_per_input + (tokens_out or 0) * self.usd_per_output
+        self.usd += usd
+        self.dearest = max(self.dearest, usd)
+        self.in_flight = max(0, self.in_flight - 1)
         if is_answer and (tokens_in is None or tokens_out is None):
             self.uncounted += 1
             is_priced_in, is_priced_out = self.usd_per_input > 0, self.usd_per_output > 0

@@ -2,13 +2,15 @@
 
 Each shard has a share of its own from the start. What a shard did not need when it ends lies in budget/free as a file,
 and a shard that needs more takes one by renaming it into its own folder: a rename succeeds once. So the shards together
-never have more than the whole; a task that is killed at the wrong moment can only leave some of it unused.
+never have more than the whole; a task that is killed at the wrong moment can only leave some of it unused, until the
+sweep is submitted again: what is left then is shared out anew among the shards that are not done.
 """
 
 from __future__ import annotations
 
+import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +47,44 @@ def lease(run: Path, sweep: Sweep, shard: int) -> Lease:
         None if sweep.max_requests is None else share(sweep.max_requests, shard, sweep.shards) + moved[0],
         None if sweep.max_usd is None else share(_micro(sweep.max_usd), shard, sweep.shards) + moved[1],
     )
+
+
+def settle(run: Path, sweep: Sweep, spent: Mapping[int, tuple[int, float]], open_: Sequence[int]) -> None:
+    """Share what all shards together have left (of requests, dollars) among the open ones, while none is being asked.
+
+    Each keeps what it has spent; so one that gave back under a higher limit has never less than nothing.
+    """
+    shutil.rmtree(folder(run) / "budget", ignore_errors=True)
+    every = range(1, sweep.shards + 1)
+    used = {shard: spent.get(shard, (0, 0.0)) for shard in every}
+    requests = _settled(sweep.max_requests, {shard: used[shard][0] for shard in every}, open_)
+    total = None if sweep.max_usd is None else _micro(sweep.max_usd)
+    microusd = _settled(total, {shard: _micro(used[shard][1]) for shard in every}, open_)
+    for shard in every:
+        if requests[shard] or microusd[shard]:
+            body = {"requests": requests[shard], "microusd": microusd[shard]}
+            _write(_own(run, shard) / "settled.json", body)
+
+
+def _settled(total: int | None, spent: Mapping[int, int], open_: Sequence[int]) -> dict[int, int]:
+    """How far the lease of each shard is to be from its share."""
+    if total is None:
+        return dict.fromkeys(spent, 0)
+    parts = _levelled(max(0, total - sum(spent.values())), {shard: spent[shard] for shard in open_})
+    return {shard: used + parts.get(shard, 0) - share(total, shard, len(spent)) for shard, used in spent.items()}
+
+
+def _levelled(left: int, spent: Mapping[int, int]) -> dict[int, int]:
+    """What is left in parts, after which all have had the same, as far as it goes: those that spent less get more."""
+    low, high = 0, left + max(spent.values(), default=0)
+    while low < high:  # the highest level to which all can be raised
+        level = (low + high + 1) // 2
+        low, high = (level, high) if sum(max(0, level - used) for used in spent.values()) <= left else (low, level - 1)
+    parts = {shard: max(0, low - used) for shard, used in spent.items()}
+    over = left - sum(parts.values())
+    for shard in [shard for shard, used in spent.items() if used <= low][:over]:
+        parts[shard] += 1
+    return parts
 
 
 def take(run: Path, shard: int) -> bool:

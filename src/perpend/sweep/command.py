@@ -11,6 +11,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from perpend.ledger.database import is_held
+from perpend.ledger.shards import Shard
 from perpend.sweep.facts import Sweep, is_cancelled, read_state, write_state
 
 EXIT_INTERRUPTED = 130
@@ -52,6 +54,11 @@ def scratch(run: Path, sweep: Sweep) -> Path:
     return Path(sweep.scratch or tempfile.gettempdir()) / f"perpend-{user}-{key}"
 
 
+def lock_place(scratch: Path, shard: Shard) -> Path:
+    """The folder whose lock the task of a shard holds, on its machine."""
+    return scratch / "locks" / shard.folder
+
+
 class Child:
     """The process that asks a shard."""
 
@@ -59,6 +66,7 @@ class Child:
         self._log = run / "sweep" / "logs" / f"{shard:04d}.log"
         self._log.parent.mkdir(parents=True, exist_ok=True)
         self.run, self.shard, self.tries = run, shard, 1
+        self._lock = lock_place(scratch(run, sweep), Shard(shard, sweep.shards))
         self._words = shard_command(run, sweep, shard)
         self._process = self._start()
 
@@ -82,7 +90,8 @@ class Child:
             self.tries += 1
             self._process = self._start()
             return None
-        if state.state != "failed" or state == self._before:  # it ended before it could say why
+        is_anothers = is_held(self._lock)  # whose state must stay: this one was refused
+        if not is_anothers and (state.state != "failed" or state == self._before):  # it ended before it could say why
             why = self._last_words() or f"its process ended with exit code {code}"
             write_state(self.run, replace(state, state="failed", why=why))
         return code

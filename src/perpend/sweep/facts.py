@@ -4,6 +4,7 @@ sweep.json           what was submitted
 shards/KKKK.json     how a shard stands, as its own task last said
 jobs/ID.json         a job of the engine and the shards that it asks
 cancelled.json       somebody called 'perpend cancel'
+unmerged.json        the last merge failed, and why
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ class ShardState:
     """When its task last wrote this."""
     why: str = ""
     """Why it stopped or failed."""
+    machine: str = ""
+    """The machine of its task."""
 
     @property
     def left(self) -> int:
@@ -179,6 +182,21 @@ def set_cancelled(run: Path, *, cancelled: bool) -> None:
     path = folder(run) / "cancelled.json"
     if cancelled:
         _write(path, {"at": now()})
+    else:
+        path.unlink(missing_ok=True)
+
+
+def merge_failure(run: Path) -> str:
+    """Why the last merge of the sweep failed; empty where it did not."""
+    path = folder(run) / "unmerged.json"
+    return str(read_object(path, StoreError).get("why")) if path.exists() else ""
+
+
+def note_merge(run: Path, failure: str) -> None:
+    """Keep why a merge failed, or with an empty text that it did not."""
+    path = folder(run) / "unmerged.json"
+    if failure:
+        _write(path, {"at": now(), "why": failure[:_LONGEST_WHY]})
     else:
         path.unlink(missing_ok=True)
 

@@ -32,15 +32,16 @@ def write_files(run: Path, sweep: Sweep, shards: Sequence[int], limit: int) -> l
 def array_file(run: Path, sweep: Sweep, shards: Sequence[int]) -> str:
     """One array: a task for each of the shards, which is queued again when its time is over."""
     command = shlex.join(shard_command(run, sweep, _INDEX)).replace(_INDEX, '"$shard"')
+    warning = min(_WARNING_S, 15 * (sweep.minutes or _WARNING_S))
     lines = [
         *_head(run, sweep, "%A_%a", gpus=True),
         f"#SBATCH --array=0-{len(shards) - 1}",
         "#SBATCH --requeue",
-        f"#SBATCH --signal=B:USR1@{min(_WARNING_S, 15 * (sweep.minutes or _WARNING_S))}",
+        f"#SBATCH --signal=B:USR1@{warning}",
         *sweep.setup.splitlines(),
         f"shards=({' '.join(map(str, shards))})",
         'shard="${shards[$SLURM_ARRAY_TASK_ID]}"',
-        "# Two minutes before the time limit: keep what is answered, and resume in a new job.",
+        f"# {warning} seconds before the time limit: keep what is answered, and resume in a new job.",
         """trap 'kill -TERM "$task"; wait "$task"; scontrol requeue "$SLURM_JOB_ID"; exit 0' USR1""",
         f"{command} &",
         "task=$!",

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +21,12 @@ from perpend.sweep.facts import (
     folder,
     is_cancelled,
     jobs,
+    note_merge,
     read_state,
     states,
     the_sweep,
 )
+from perpend.sweep.turn import turn
 
 if TYPE_CHECKING:
     import submitit
@@ -63,6 +66,7 @@ def submit_shards(run: Path, sweep: Sweep, shards: Sequence[int], round_: int = 
     """Submit the shards as arrays, and a last job that runs when all of them have ended. Returns the jobs' ids."""
     ids: list[str] = []
     after = ""
+    before = {job for job, _, _ in _queue(run) or ()}
     if sweep.serve is not None and sweep.models > 1 and round_ == 1:
         ids.append(_submit(run, sweep, FirstTask(str(run)), kind="first"))
         after = f"afterany:{ids[0]}"
@@ -70,8 +74,15 @@ def submit_shards(run: Path, sweep: Sweep, shards: Sequence[int], round_: int = 
     for start in range(0, len(shards), limit):
         part = shards[start : start + limit]
         ids.append(_submit(run, sweep, ShardTask(str(run)), part, dependency=after, round_=round_))
-    last = LastTask(str(run), round_)
-    ids.append(_submit(run, sweep, last, kind="last", dependency=f"afterany:{':'.join(ids)}", round_=round_))
+    # One job comes after all others, also after tasks of an earlier submission; what was to come after those goes.
+    earlier = [job for job in jobs(run) if job.job in before]
+    after = ":".join([*ids, *(job.job for job in earlier if job.kind == "shards")])
+    ids.append(
+        _submit(run, sweep, LastTask(str(run), round_), kind="last", dependency=f"afterany:{after}", round_=round_)
+    )
+    needless = [job.job for job in earlier if job.kind == "last"]
+    if needless:
+        _called("scancel", "--quiet", "--state=PENDING", f"--jobname={job_name(run)}", *needless)
     return ids
 
 
@@ -175,29 +186,67 @@ class LastTask:
     def __call__(self, _: int) -> str:
         """What it did."""
         run = Path(self.run)
-        sweep = the_sweep(run)
-        open_ = [state.shard for state in states(run, sweep) if state.goes_on]
-        if open_ and self.round < ROUNDS and not is_cancelled(run):
-            submit_shards(run, sweep, open_, self.round + 1)
-            return f"submitted {len(open_)} shards again"
-        subprocess.run(merge_command(run, sweep), check=True)  # noqa: S603  ours
-        return "merged"
+        with turn(run, waits=True):
+            sweep, queue = the_sweep(run), _queue(run)
+            later = self._later(run, {job for job, _, _ in queue or ()})
+            if later:
+                return f"left to job {later}"
+            in_queue = queued(run)
+            # Where SLURM does not say what it has, a task may be running: nothing is asked twice.
+            open_ = [
+                state.shard
+                for state in states(run, sweep)
+                if in_queue is not None and state.goes_on and state.shard not in in_queue
+            ]
+            if open_ and self.round < ROUNDS and not is_cancelled(run):
+                submit_shards(run, sweep, open_, self.round + 1)
+                return f"submitted {len(open_)} shards again"
+            _merge(run, sweep)
+            return "merged"
+
+    @staticmethod
+    def _later(run: Path, queue: set[str]) -> str:
+        """The job in the queue that was submitted after this one to do the same; empty where there is none."""
+        own = os.environ.get("SLURM_ARRAY_JOB_ID", "")
+        ids = [int(job.job) for job in jobs(run) if job.kind == "last" and job.job in queue]
+        return str(max(ids)) if own.isdigit() and ids and max(ids) > int(own) else ""
+
+
+def _merge(run: Path, sweep: Sweep) -> None:
+    """Merge the shards; why that failed is kept for 'perpend status'."""
+    done = subprocess.run(merge_command(run, sweep), stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603  ours
+    sys.stderr.write(done.stderr)
+    words = done.stderr.strip().rpartition("error: ")[2] or f"it ended with exit code {done.returncode}"
+    note_merge(run, words if done.returncode else "")
+    if done.returncode:
+        raise ModelError(f"the merge failed: {words}")
 
 
 def queued(run: Path) -> dict[int, str] | None:
     """What SLURM says of each shard that is in its queue: 'PENDING', 'RUNNING' …; None where it does not answer."""
-    answer = _called("squeue", "--noheader", "--array", "--format", "%F %K %T", f"--jobs={','.join(_ids(run))}")
-    if answer is None:
+    queue = _queue(run)
+    if queue is None:
         return None
     shards = {job.job: job.shards for job in jobs(run) if job.kind == "shards"}
     words: dict[int, str] = {}
-    for line in answer.splitlines():
-        job, index, state = [*line.split(), "", ""][:3]
+    for job, index, state in queue:
         part = shards.get(job, ())
         place = int(index) if index.isdigit() else 0
         if place < len(part):
             words[part[place]] = state
     return words
+
+
+def _queue(run: Path) -> list[tuple[str, str, str]] | None:
+    """(job, number in its array, state) of all that SLURM has of a run; None where it does not answer."""
+    names = _ids(run)
+    if not names:
+        return []
+    answer = _called("squeue", "--noheader", "--array", "--format", "%F %K %T", f"--jobs={','.join(names)}")
+    if answer is None:
+        return None
+    lines = [[*line.split(), "", "", ""][:3] for line in answer.splitlines()]
+    return [(job, index, state) for job, index, state in lines]
 
 
 def cancel(run: Path) -> None:

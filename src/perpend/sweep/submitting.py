@@ -7,19 +7,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from perpend.ask.sharding import asking_place
+from perpend.ask.spending import cost
 from perpend.canon import JSON
+from perpend.disk import this_machine
 from perpend.errors import SpecError, StoreError
+from perpend.ledger.database import is_held
+from perpend.ledger.journal import acknowledged, noted_spent
 from perpend.ledger.manifest import MANIFEST
+from perpend.ledger.shards import Shard, shard_folders
 from perpend.ledger.store import Store
 from perpend.spec.runspec import RunSpec
-from perpend.sweep import local, plain, slurm
+from perpend.sweep import budget, local, plain, slurm
 from perpend.sweep.asking import begin, run_of
+from perpend.sweep.command import lock_place, scratch
 from perpend.sweep.facts import (
     ShardState,
     Sweep,
     counted,
     is_cancelled,
     jobs,
+    merge_failure,
     now,
     read_sweep,
     seconds_between,
@@ -31,6 +39,7 @@ from perpend.sweep.facts import (
 )
 from perpend.sweep.served import check_command, served_name
 from perpend.sweep.task import BEAT_S
+from perpend.sweep.turn import check_free, turn
 
 SILENT_S = 12 * BEAT_S
 """After so many seconds without a sign of life a task that no engine knows of is taken for dead."""
@@ -58,10 +67,10 @@ def minutes(text: str) -> int:
     return -(-total // 60)
 
 
-def prepare(spec: RunSpec, sweep: Sweep) -> tuple[Path, list[int]]:
-    """Write down what is submitted; the run's directory and the shards that are to be asked.
+def prepare(spec: RunSpec, sweep: Sweep) -> Path:
+    """Check what is submitted and write what all shards share; the run's directory.
 
-    Those that are done are left alone. A run that was asked otherwise, or was cut into other shards, is a StoreError.
+    A run that was asked otherwise, was cut into other shards, or is being submitted already is a StoreError.
     """
     if not 1 <= sweep.shards <= _MOST_SHARDS:
         raise SpecError(f"--shards must be from 1 to {_MOST_SHARDS}, not {sweep.shards}")
@@ -72,49 +81,87 @@ def prepare(spec: RunSpec, sweep: Sweep) -> tuple[Path, list[int]]:
         for model in spec.models:
             served_name(model.name)
     run = run_of(spec, Path(sweep.out))
+    check_free(run)
     before = read_sweep(run)
     if before is not None and before.shards != sweep.shards:
         raise StoreError(
             f"{run}: was submitted in {before.shards} shards; submit it with --shards {before.shards}, or give the new "
             "one another --name"
         )
-    if before is None and (run / MANIFEST).exists():
+    if (run / MANIFEST).exists() and (before is None or any(one.state != "done" for one in states(run, before))):
         with Store.open(run / "run.db") as store:
-            answers = store.responses()
-        if answers:
+            answers = store.responses() - kept(run)
+        if answers > 0:
             raise StoreError(
                 f"{run}: holds {answers:,} answers that no shard has; 'perpend eval' resumes it. To ask it in "
                 "shards, give the new one another --name"
             )
     if sweep.serve is None or (sweep.engine == "local" and sweep.models > 1):
         begin(run, sweep)  # what is wrong with the spec, the items or the model's server is said here, once
+    return run
+
+
+def open_shards(run: Path, spec: RunSpec, sweep: Sweep) -> list[int]:
+    """Write down what is submitted; the shards that are to be asked. Those that are done are left alone."""
+    before = read_sweep(run)
+    is_asked = before is not None and standing(run).is_asked
+    if before is not None and is_asked and _is_lower(before, sweep):
+        raise StoreError(
+            f"{run}: its tasks have parts of a higher limit. Wait until they end, or stop them with 'perpend cancel', "
+            "and submit it with the lower limit then."
+        )
     set_cancelled(run, cancelled=False)
     write_sweep(run, sweep)
     for state in states(run, sweep):  # a failure is stored, and submitting again asks it again
         if state.state == "done" and state.failed:
             write_state(run, replace(state, state="stopped", why="trials failed"))
     seen = standing(run)
-    return run, [
-        one.shard for one in seen.shards if one.state not in ("done", "running") and one.shard not in seen.queue
-    ]
+    if not is_asked:
+        spent = {shard: _spent(spec, place) for shard, place in _newest(run, sweep).items()}
+        budget.settle(run, sweep, spent, [one.shard for one in seen.shards if one.state != "done"])
+    return [one.shard for one in seen.shards if one.state not in ("done", "running") and one.shard not in seen.queue]
+
+
+def _is_lower(before: Sweep, now_: Sweep) -> bool:
+    """Whether a limit is lower than it was."""
+    pairs = ((before.max_requests, now_.max_requests), (before.max_usd, now_.max_usd))
+    return any(new is not None and (old is None or new < old) for old, new in pairs)
+
+
+def _newest(run: Path, sweep: Sweep) -> dict[int, Path]:
+    """The folder of the ledger of each shard that is known here and has most answers: in RUN/shards, or on scratch."""
+    newest, placed = dict[int, Path](), shard_folders(run)
+    for number in range(1, sweep.shards + 1):
+        shard = Shard(number, sweep.shards)
+        places = [*placed.get(shard, ()), asking_place(run, shard, scratch(run, sweep))]
+        newest[number] = max(places, key=lambda place: acknowledged(place) or 0)
+    return newest
+
+
+def _spent(spec: RunSpec, folder: Path) -> tuple[int, float]:
+    """Requests and dollars that a shard has spent, by its journal; no dollars where they are unknown."""
+    spent = noted_spent(folder)
+    return sum(one.requests for one in spent.values()), cost(spec.models, spent)[0] or 0.0
 
 
 def submit(spec: RunSpec, sweep: Sweep, *, at_once: int | None, say: Say) -> tuple[Path, list[str]]:
     """Submit what is not done. `local` returns when all have ended; `slurm` at once, with the ids of its jobs."""
     if sweep.engine == "slurm":
         slurm.check_here()
-    run, shards = prepare(spec, sweep)
-    if not shards:
-        return run, []
-    if sweep.engine == "slurm":
-        return run, slurm.submit_shards(run, sweep, shards)
-    local.run_shards(run, sweep, shards, at_once, say)
+    run = prepare(spec, sweep)
+    with turn(run):
+        shards = open_shards(run, spec, sweep)
+        if sweep.engine == "slurm":
+            return run, slurm.submit_shards(run, sweep, shards) if shards else []
+        local.run_shards(run, sweep, shards, at_once, say)
     return run, []
 
 
 def print_files(spec: RunSpec, sweep: Sweep) -> tuple[Path, list[Path]]:
     """The sbatch files of what is not done, in the order to submit them."""
-    run, shards = prepare(spec, sweep)
+    run = prepare(spec, sweep)
+    with turn(run):
+        shards = open_shards(run, spec, sweep)
     return run, plain.write_files(run, sweep, shards, slurm.array_limit()) if shards else []
 
 
@@ -136,6 +183,13 @@ class SweepStanding:
     shards: tuple[ShardState, ...]
     queue: Mapping[int, str]
     cancelled: bool
+    unmerged: str = ""
+    """Why the run lacks answers that its shards have; empty where it has all, or where more is being asked."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a task of it runs or is queued."""
+        return any(one.state == "running" or one.shard in self.queue for one in self.shards)
 
     @property
     def rate(self) -> float | None:
@@ -171,6 +225,7 @@ class SweepStanding:
             "seconds_left": seconds,
             "seconds_left_note": why,
             "cancelled": self.cancelled,
+            "unmerged": self.unmerged,
             "ended": [
                 {"shard": one.shard, "state": one.state, "why": one.why}
                 for one in self.shards
@@ -182,7 +237,8 @@ class SweepStanding:
 def standing(run: Path) -> SweepStanding:
     """How a sweep stands, by what its tasks last said, and the engine where there is one.
 
-    A task that says that it runs, and of which neither its engine nor a sign of life is left, has failed.
+    A task that says that it runs has failed where its engine does not know of it; without an engine, where nobody holds
+    its lock on this machine, or it gave no sign of life on another.
     """
     sweep = the_sweep(run)
     queue = slurm.queued(run) if jobs(run) else {}
@@ -190,10 +246,32 @@ def standing(run: Path) -> SweepStanding:
     seen = []
     for state in states(run, sweep):
         silent = seconds_between(state.heard, at)
-        gone = state.shard not in queue if queue is not None and jobs(run) else silent is None or silent > SILENT_S
-        if state.state == "running" and gone:
+        lock = lock_place(scratch(run, sweep), Shard(state.shard, sweep.shards))
+        if queue is not None and jobs(run):
+            gone = state.shard not in queue
+        elif state.machine == this_machine() and lock.exists():
+            gone = not is_held(lock)
+        else:
+            gone = silent is None or silent > SILENT_S
+        if queue and queue.get(state.shard) == "PENDING" and state.state not in ("done", "waiting"):
+            seen.append(replace(state, state="waiting", why=""))
+        elif state.state == "running" and gone:
             heard = "was never heard of" if silent is None else f"was last heard of {silent:.0f} s ago"
             seen.append(replace(state, state="failed", why=f"its task is gone; it {heard}"))
         else:
             seen.append(state)
-    return SweepStanding(run, sweep, tuple(seen), queue or {}, is_cancelled(run))
+    present = SweepStanding(run, sweep, tuple(seen), queue or {}, is_cancelled(run))
+    return present if present.is_asked else replace(present, unmerged=_unmerged(run))
+
+
+def _unmerged(run: Path) -> str:
+    """Why the run's own ledger lacks responses that a shard has; empty where it has all."""
+    there = kept(run)
+    if ((run / "run.db").exists() and (acknowledged(run) or 0) >= there) or not there:
+        return ""
+    return merge_failure(run) or "nobody has merged them yet"
+
+
+def kept(run: Path) -> int:
+    """How many responses are in RUN/shards, by the journals of the newest ledger of each shard."""
+    return sum(max(acknowledged(folder) or 0 for folder in folders) for folders in shard_folders(run).values())

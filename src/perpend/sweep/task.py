@@ -16,6 +16,7 @@ from typing import Self
 
 from perpend.ask.asking import Outcome
 from perpend.ask.sharding import asking_place, place_shard
+from perpend.disk import this_machine
 from perpend.errors import PerpendError, StoreError
 from perpend.ledger.database import exclusive
 from perpend.ledger.manifest import MANIFEST
@@ -23,6 +24,7 @@ from perpend.ledger.shards import Shard
 from perpend.ledger.store import Store
 from perpend.spec.runspec import RunSpec
 from perpend.sweep import budget
+from perpend.sweep.command import lock_place
 from perpend.sweep.facts import (
     INTERRUPTED,
     ShardState,
@@ -63,7 +65,7 @@ def ask_shard(spec: RunSpec, run: Path, part: tuple[Shard, Path | None], ask: As
             raise StoreError(
                 f"{run}: was submitted in {sweep.shards} shards, not {shard.of}; use --shard k/{sweep.shards}"
             )
-        locks = (folder(run) if scratch is None else scratch) / "locks" / shard.folder
+        locks = lock_place(folder(run) if scratch is None else scratch, shard)
         locks.mkdir(parents=True, exist_ok=True)
         with exclusive(locks), _Watch(run, shard, place, copies=scratch is not None) as watch:
             while True:
@@ -119,6 +121,7 @@ class _Watch:
             before.tries + 1,
             answered_before=before.answered,
             began=now(),
+            machine=this_machine(),
         )
         self._known = -1
         self._ending = threading.Event()

@@ -39,6 +39,7 @@ RESUME = "what was answered is stored; run the same command again to resume"
 _RETRIED = frozenset({408, 409, 425, 429})
 _HOPELESS = frozenset({401, 402, 403, 404, 405})
 _CONNECT_S = 10.0
+_LOOK_S = 0.02
 _LONGEST_BACKOFF_S = 30.0
 # A server that asks for a longer pause (a daily quota) is better asked by a resumed run.
 _LONGEST_WAIT_S = 600.0
@@ -187,6 +188,8 @@ class Caller:
         while pause > 0 and not self.halt.is_set():
             await self._pause(pause)
             pause = self.not_before - time.monotonic()
+        while self.budget.must_wait() and self.budget.spent() is None and not self.halt.is_set():
+            await asyncio.sleep(_LOOK_S)
         return not self.halt.is_set() and self.budget.may_send()
 
     def _account(self, response: Response, tokens: int) -> None:
