@@ -76,6 +76,7 @@ def looks() -> dict[str, Look]:
             lambda text: (found := reasoning.DECLINED.search(text)) and reasoning.NEGATED.search(text, *found.span()),
         ),
         "DISCLAIMED_HINTS": Look(reasoning.DISCLAIMED, reasoning.disclaimed),
+        "AI_HINTS": Look(reasoning.AI_DENIES, reasoning.disclaimed),
         "SIDING_HINTS": Look(
             reasoning.AGREEMENT,
             reasoning.sided,

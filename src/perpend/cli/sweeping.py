@@ -211,19 +211,16 @@ def _print_standing(seen: SweepStanding, *, as_json: bool, quiet: bool) -> None:
     begun = f" ({unknown} shard{'s' * (unknown > 1)} not counted yet)" * bool(unknown)
     say(f"{body['answered']:,} of {body['planned']:,} answered{failed}{begun}. {_pace(seen)}.")
     for one in [one for one in seen.shards if one.state in ("failed", "stopped")][:20]:
-        _say_lines(f"  shard {one.shard} {one.state}: {one.why or 'no reason was given'}")
+        say(f"  shard {one.shard} {one.state}: {_in_one_line(one.why) or 'no reason was given'}")
     if seen.unmerged:
-        _say_lines(f"Not merged: {seen.unmerged}")
+        say(f"Not merged: {_in_one_line(seen.unmerged)}")
         say(f"To merge: perpend merge {shlex.quote(str(seen.run))}")
     say(f"Run: {seen.run.as_posix()}")
 
 
-def _say_lines(text: str) -> None:
-    """Print the lines of an error: those below the first are a server's, or say what differs."""
-    first, *below = text.splitlines()
-    say(first)
-    for line in below:
-        say(f"      {line.strip()}")
+def _in_one_line(text: str) -> str:
+    """An error in one line: what a server said last must not look like lines of ours."""
+    return " | ".join(filter(None, map(str.strip, text.splitlines())))
 
 
 def _pace(seen: SweepStanding) -> str:

@@ -92,10 +92,10 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
         if not because.strip():
             raise SpecError(f"--accept {name}: say why, with --because")
     opened = [run.alone() if isinstance(run, Run) else Run(run, trust_code=trust_code) for run in runs]
+    _check_names(opened, to)
     for run in opened:
         with Store.open(run.directory / "run.db") as store:
             refuse_shard(store)
-    _check_names(opened, to)
     _entries(to)  # a folder that the index could not list is reported before anything is written
     pool = processes(workers, sum(run.manifest.trials for run in opened), 0 if workers else ALONE)
     with temporary_folder("publish", to) as tmpdir, pool or nullcontext():

@@ -6,12 +6,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perpend.errors import ModelError, SpecError, StoreError
+from perpend.inert import say_page
 from perpend.sweep.asking import begin
 from perpend.sweep.command import Child, merge_command
 from perpend.sweep.facts import (
@@ -215,7 +215,7 @@ class LastTask:
 def _merge(run: Path, sweep: Sweep) -> None:
     """Merge the shards; why that failed is kept for 'perpend status'."""
     done = subprocess.run(merge_command(run, sweep), stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603  ours
-    sys.stderr.write(done.stderr)
+    say_page(done.stderr, err=True)
     words = done.stderr.strip().rpartition("error: ")[2] or f"it ended with exit code {done.returncode}"
     note_merge(run, words if done.returncode else "")
     if done.returncode:

@@ -160,10 +160,12 @@ def refusal(text: str) -> Span | None:
 REFUSAL_WORDS: Final = tuple(hint.rstrip() for hint in REFUSAL_HINTS)
 DISCLAIMED: Final = re.compile(
     rf"{_NO}|tastes|(?:(?<=have\s)|(?<=own\s)|(?<=any\s)|(?<=personal\s))taste)\b"
-    rf"{_AS}(?:an{_AI}(?:\b(?:not|cannot|no|without|lack|unable)|n't){_PREFER}"
+    rf"{_AS}(?:an{_AI}\b(?:not|cannot|no|without|lack|unable){_PREFER}"
 )
-"""As `DISCLAIMER`, but what has no taste, and what does not taste of anything, disclaims nothing; and the n't of
-'don't', before which no word ends, denies."""
+"""As `DISCLAIMER`, but what has no taste, and what does not taste of anything, disclaims nothing."""
+AI_DENIES: Final = re.compile(rf"{_AS[1:]}(?:an{_AI}n't\b")
+"""The n't of 'don't', before which no word ends, denies too; where nothing else does."""
+AI_HINTS: Final = (" ai", "artificial intelligence", "language model", "chatbot")
 DISCLAIMED_HINTS: Final = (
     *(*DISCLAIMER_HINTS, "taste", "beliefs", "experiences", "artificial intelligence", "chatbot"),
 )
@@ -227,7 +229,8 @@ def disclaimer(text: str) -> Span | None:
 
 def disclaimed(text: str) -> Span | None:
     """Where the model says that it has no preferences, opinions, feelings, beliefs, tastes or experiences."""
-    return _first(text, DISCLAIMED_HINTS, DISCLAIMED)
+    span = _first(text, DISCLAIMED_HINTS, DISCLAIMED)
+    return span if span is not None or "n't" not in text else _first(text, AI_HINTS, AI_DENIES)
 
 
 def agreement(text: str) -> Span | None:
