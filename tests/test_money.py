@@ -12,9 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import perpend as pp
+from perpend.ask.spending import Spending
 from perpend.cli import cli
 from perpend.errors import SpecError
 from perpend.ledger.journal import JOURNAL
+from perpend.ledger.store import Store
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from tests.servers import Received, Reply, Script, Server, openai_chat, openai_error, serve
 
@@ -194,3 +196,14 @@ def test_quiet_prints_nothing_but_what_went_wrong(items_file: Callable[..., Path
         done = call(arguments)
         assert (done.exit_code, done.output) == (0, "")
         assert json.loads(call([*arguments, "--json"]).stdout)["answered"] == 3
+
+
+def test_what_one_model_left_in_flight_keeps_no_other_waiting(tmp_path: Path) -> None:
+    """A worker that died was counted twice and answered once."""
+    models = tuple(ModelSpec(f"mock/{n}", n, usd_per_million_input=1.0, usd_per_million_output=1.0) for n in ("a", "b"))
+    with Store.create(tmp_path / "run.db", "run") as store:
+        spending = Spending(store, RunSpec(task="questions", models=models, limits=Limits(max_usd=1.0)))
+        budget = spending.begin(models[0])
+        assert budget.may_send()
+        assert budget.must_wait()
+        assert not spending.begin(models[1]).must_wait()

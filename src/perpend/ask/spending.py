@@ -77,6 +77,8 @@ class Spending:
         self._spent, self._label, self._mark = self.by_model(), model.label, self.budget.counted()
         per_input, per_output = model.price or (0.0, 0.0)
         self.budget.usd_per_input, self.budget.usd_per_output = per_input / 1e6, per_output / 1e6
+        # Models are asked one after the other: nothing of the last one is in flight, and its cost is not this one's.
+        self.budget.in_flight, self.budget.dearest = 0, 0.0
         return self.budget
 
     def by_model(self) -> dict[str, Spent]:

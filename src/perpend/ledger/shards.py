@@ -39,7 +39,7 @@ class Shard:
         return f"{self.number:04}-of-{self.of:04}"
 
     def overlaps(self, other: Shard, blocks: int) -> bool:
-        """Whether one of so many blocks is in both."""
+        """Whether a block is in both, of a plan that has `blocks` blocks."""
         return max(self._start(blocks), other._start(blocks)) < min(self._end(blocks), other._end(blocks))
 
     def _start(self, blocks: int) -> int:
