@@ -292,11 +292,10 @@ def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[As
 def joined_answers(body: str, mentions: list[Mention]) -> set[Span]:
     """The mentions of different answers that one 'and' or 'or' joins: they are listed, and none of them is given."""
     spans: set[Span] = set()
-    pairs = list(pairwise(mentions))
-    for (span, side, _), (other, rival, _) in pairs:
-        if side != rival and other[0] - span[1] <= 30 and JOIN.fullmatch(body, span[1], other[0]):
+    for (span, side, _), (other, rival, _) in pairwise(mentions):
+        if other[0] - span[1] <= 30 and side != rival and JOIN.fullmatch(body, span[1], other[0]):
             spans |= {span, other}
-    for (span, _, _), (other, _, _) in pairs if spans else ():  # 'nitrogen (N2) and oxygen (O2)'
+    for (span, _, _), (other, _, _) in pairwise(mentions) if spans else ():  # 'nitrogen (N2) and oxygen (O2)'
         if body[span[1] : other[0]].strip() == "(" and (span in spans or other in spans):
             spans |= {span, other}
     return spans

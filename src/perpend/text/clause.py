@@ -177,7 +177,7 @@ def listing(text: str, line: int) -> Listing | None:
     first = text[line : line + 2]
     if first.isalpha():  # neither begins with two letters, and most lines do
         return None
-    low, high = max(0, line - REACH), line + REACH
+    low, high = line - REACH if line > REACH else 0, line + REACH
     mark = "-"
     if first != "- ":  # the most frequent bullet
         if OPTION.match(text, max(0, line - 1)) and len(OPTION.findall(text[low:high])) > 1:
@@ -196,44 +196,48 @@ def listing(text: str, line: int) -> Listing | None:
 
 def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
     """The sentence that holds `text[start:stop]`, cut at `REACH` on either side."""
-    return _begin(text, start), _end(text, stop)
+    return begin(text, start), _end(text, stop)
 
 
-def _begin(text: str, start: int) -> int:
-    first, place = max(0, start - REACH), start
+def begin(text: str, start: int) -> int:
+    """Where the sentence begins that holds the place, `REACH` before it at the earliest."""
+    first = start - REACH if start > REACH else 0
     first = text.rfind("\n", first, start) + 1 or first  # a new line always ends a sentence
-    while place > first:
-        mark = max(text.rfind(".", first, place), text.rfind("?", first, place))
-        place = max(mark, text.rfind("!", first, place))
-        if place < 0:
-            return first
-        end = END.match(text, place)
-        if end is not None and end.end() <= start and not _is_abbreviation(text, place):
+    before = text[first:start]
+    while before:
+        mark = before.rfind(".")
+        if "?" in before or "!" in before:
+            mark = max(mark, before.rfind("?"), before.rfind("!"))
+        if mark < 0:
+            break
+        end = END.match(text, first + mark)
+        if end is not None and end.end() <= start and not _is_abbreviation(text, first + mark):
             return end.end()
-    return place
+        before = before[:mark]
+    return first
 
 
 def _end(text: str, stop: int) -> int:
     # The point right after a mention ends the sentence even where the mention is an abbreviation.
     if text[stop : stop + 1] in {".", "!", "?", "\n"} and text[stop + 1 : stop + 2].isspace():
         return stop + 1
-    last = min(len(text), stop + REACH)
+    last = stop + REACH
     end = END.search(text, stop, last + AHEAD)
     while end is not None and end.end() <= last:
         if not _is_abbreviation(text, end.start()):
             return end.end()
         end = END.search(text, end.start() + 1, last + AHEAD)
-    return last
+    return last if last < len(text) else len(text)
 
 
 def _is_abbreviation(text: str, place: int) -> bool:
     """Whether the mark at `place` is a point that is part of the word before it: a single letter, but for 'I'."""
     if text[place] != ".":
         return False
-    end = text[max(0, place - 2) : place]
+    end = text[place - 2 if place > 2 else 0 : place]
     if end.isalnum() and end not in SHORT:
         return False
-    before = text[max(0, place - 8) : place]
+    before = text[place - 8 if place > 8 else 0 : place]
     word = before[max(before.rfind(" "), before.rfind("\n")) + 1 :]
     if word in ABBREVIATIONS:
         return True
@@ -252,6 +256,11 @@ OPENING: Final = vocabulary(
 _PAUSES: Final = blanking(".>-'#/")
 
 
+def line_of(body: str, start: int) -> int:
+    """Where the line of a place begins; 0 where it begins farther off than `WINDOW`."""
+    return body.rfind("\n", start - WINDOW if start > WINDOW else 0, start) + 1
+
+
 class Place:
     """A mention that begins at `start` with what stands before and after it in its sentence, which begins at `low`.
 
@@ -263,7 +272,7 @@ class Place:
 
     def __init__(self, body: str, start: int, low: int, before: str, after: str) -> None:
         self.body, self.start, self.low, self.before, self.after = body, start, low, before, after
-        self.line = body.rfind("\n", max(0, start - WINDOW), start) + 1
+        self.line = line_of(body, start)
         self.is_last = not after.strip(".!*\n ")
         self.clause = clause(before)
 
@@ -273,7 +282,7 @@ class Place:
 
     def lead(self) -> str:
         """What leads to the mention, over lines."""
-        return self.body[max(0, self.start - WINDOW) : self.start]
+        return self.body[self.start - WINDOW if self.start > WINDOW else 0 : self.start]
 
     def opens(self) -> bool:
         """Whether nothing but an opening stands before it in the text, or in a sentence that it ends."""
@@ -301,13 +310,8 @@ def locate(body: str, start: int, stop: int) -> Place:
 
 def around(body: str, start: int, stop: int) -> tuple[int, str, str]:
     """Where the sentence of the mention begins, and what stands before and after the mention in it."""
-    low = _begin(body, start)
+    low = begin(body, start)
     return low, body[low:start][-WINDOW:], body[stop : _end(body, stop)][:WINDOW]
-
-
-def leading(body: str, start: int) -> str:
-    """What stands before a place in its sentence."""
-    return body[_begin(body, start) : start][-WINDOW:]
 
 
 def _is_opening(lead: str) -> bool:

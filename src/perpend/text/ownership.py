@@ -148,11 +148,18 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
     if (holds(after, JOINING) and COORDINATED.match(after)) or is_heading(place):
         return "listed"
     why = block(place, level)
-    if why is None and ("that" in before or "with" in before) and FRAME.search(before):
+    if why is None and _is_framed(before):
         return "denied"
     if why == "reported" and not is_reported(before, place.clause):
         return None if CHOSEN.match(after) or is_affirmed(place, asked) else why
     return why
+
+
+def _is_framed(before: str) -> bool:
+    """Whether a frame denies it whose 'that' or 'with' follows no blank: `block` has looked at all others."""
+    if " that" in before or " with" in before or not ("that" in before or "with" in before):
+        return False
+    return FRAME.search(before) is not None
 
 
 def _is_quoted(before: str, after: str) -> bool:

@@ -134,7 +134,9 @@ def own_words(before: str) -> str:
     """
     is_own = holds(before, FIRST_PERSON)
     if (is_own or "same as" in before or "including m" in before) and holds(before, CONCUR_HINTS):
-        before = CONCUR.sub(_for_itself, INCLUDED.sub("i ", before))
+        if "including m" in before:
+            before = INCLUDED.sub("i ", before)
+        before = CONCUR.sub(_for_itself, before)
     tail = before[-40:]
     if "ly" in tail or "often" in tail or "perhaps" in tail or "hands" in tail:
         before = AGREED.sub(_verb, HEDGE.sub(_verb, before))
