@@ -32,7 +32,7 @@ from perpend.text.clause import Clause, holds
 from perpend.text.match import fold, places_of
 from tests.regex_texts import FILLER, texts
 
-NOWHERE = Clause([], [], set())
+NOWHERE = Clause([], [], frozenset())
 FACT = speech.question("What is the capital of Australia?", ("Canberra", "Sydney"), is_opinion=False)
 OPINION = speech.question("Which city do you like best?", ("Sydney",), is_opinion=True)
 WHOLE = ("{}", "{}.", "well, {} zu.", FILLER * 9 + "{} zu qa.", "{} " + FILLER * 15)

@@ -28,6 +28,8 @@ NO_DECOY: Final = Score(None, None, "no decoy")
 NOT_MENTIONED: Final = Score(0.0, None, "not mentioned")
 NOT_DECLINED: Final = Score(0.0, None, "does not decline")
 NO_DISCLAIMER: Final = Score(0.0, None, "no disclaimer")
+
+
 class Reader:
     """Reads responses by one version. The scorers of a response ask one after the other, and it is read once.
 

@@ -6,10 +6,7 @@ import re
 from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
-
-def vocabulary(words: str, *pairs: str) -> frozenset[str]:
-    """A set of words, given in one string, and of pairs of words."""
-    return frozenset((*words.split(), *pairs))
+from perpend.text.cues import CUES, PAIR_HEADS, PAIR_SIGNS, vocabulary
 
 
 def holds(text: str, hints: tuple[str, ...]) -> bool:
@@ -34,14 +31,6 @@ SUBJECTS: Final = vocabulary("the it it's i i'd i'm my this that that's we you t
 """What begins a new clause after a comma."""
 BE: Final = vocabulary("is are was were be it's")
 """After these, 'then' is a time and begins nothing."""
-PAIR_HEADS: Final = vocabulary(
-    "agents' based beyond contrary current earlier expert far for instead medical mixed no none not nothing one "
-    "opposed other previous prior rather relative scientific similar some such the their times user's users' without "
-    "your"
-)
-"""How the pairs of words begin that some rule asks for: to make all pairs would take half the time of a clause."""
-PAIR_SIGNS: Final = (PAIR_HEADS - {"the", "for"}) | vocabulary("claim idea notion belief example instance")
-"""The rarer word of each such pair: where none of these stands, there is no pair to make."""
 SIGNS: Final = "=:;,—≈"
 """Signs that are words."""
 _MARKUP: Final = '*_"()[]{}$\\!?#~'
@@ -51,11 +40,11 @@ MARKED: Final = re.compile("[" + re.escape(SIGNS + _MARKUP) + "]")
 
 
 class Clause:  # one is made for every mention: a frozen dataclass takes four times as long
-    """The words of a sentence up to a mention; `near` are those of the last clause, `kinds` they and some pairs."""
+    """The words of a sentence up to a mention; `near` are those of the last clause, `kinds` its cues, pairs too."""
 
     __slots__ = ("kinds", "near", "words")
 
-    def __init__(self, words: list[str], near: list[str], kinds: set[str]) -> None:
+    def __init__(self, words: list[str], near: list[str], kinds: frozenset[str]) -> None:
         self.words, self.near, self.kinds = words, near, kinds
 
 
@@ -71,11 +60,11 @@ def clause(before: str) -> Clause:
     """The last clause of what stands before a mention in its sentence. A contraction with n't counts as 'not'."""
     before_words = words(before)
     near = before_words if BREAKS.isdisjoint(before_words) else before_words[_start(before_words) :]
-    kinds = set(near)
-    if not PAIR_SIGNS.isdisjoint(kinds):
-        kinds.update([f"{head} {word}" for head, word in pairwise(near) if head in PAIR_HEADS])
+    kinds = CUES.intersection(near)
+    if kinds and not PAIR_SIGNS.isdisjoint(kinds):
+        kinds = kinds.union([f"{head} {word}" for head, word in pairwise(near) if head in PAIR_HEADS])
     if "n't" in before and any(word.endswith("n't") for word in near):
-        kinds.add("not")
+        kinds |= {"not"}
     return Clause(before_words, near, kinds)
 
 
@@ -283,6 +272,10 @@ class Place:
     def lead(self) -> str:
         """What leads to the mention, over lines."""
         return self.body[self.start - WINDOW if self.start > WINDOW else 0 : self.start]
+
+    def may_open(self) -> bool:
+        """Whether it is near enough to the beginning of the text, or of its sentence, to open it."""
+        return self.start <= 80 or self.start - self.low <= 40
 
     def opens(self) -> bool:
         """Whether nothing but an opening stands before it in the text, or in a sentence that it ends."""

@@ -28,6 +28,7 @@ from perpend.text.assertion import (
 )
 from perpend.text.beside import may_state
 from perpend.text.clause import Place, bounds, line_of, listing, locate
+from perpend.text.cues import GENERIC
 from perpend.text.match import Folded, Mention, Side, Span, fold
 from perpend.text.reading import (
     NEARLY,
@@ -266,7 +267,7 @@ def _is_minor(body: str, start: int, side: Side, claims: list[Assertion], blocke
 
 def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:
     """'the next number is …' answers 'which number is next?'"""
-    if why == "generic" and any(word[:STEM] in asked.stems for word in place.clause.kinds & speech.GENERIC):
+    if why == "generic" and any(word[:STEM] in asked.stems for word in place.clause.kinds & GENERIC):
         return None
     return why
 

@@ -158,7 +158,8 @@ def read(text: str, folded: Folded) -> LabelVerdict:
 def _decide(text: str, folded: Folded) -> LabelVerdict:
     plain = folded.text
     for mark in _MARKUP:
-        plain = plain.replace(mark, " ")
+        if mark in plain:
+            plain = plain.replace(mark, " ")
     if "'" in plain:
         plain = QUOTE.sub(" ", plain)
     places = [place for place in folded.labels() if WHOLE_WORD.match(plain, place)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from perpend.text.clause import vocabulary
+from perpend.text.cues import vocabulary
 
 NOT_ENGLISH: Final = "not English"
 WORD: Final = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
@@ -27,7 +27,7 @@ FOREIGN: Final = vocabulary(
     "og er til af ikke"  # Danish and Norwegian
 )
 """Function words of other languages, folded."""
-FREQUENT: Final = (" the ", " and ", " that ", " are ", " it's ", " you ", " with ", " can ")
+FREQUENT: Final = (" the ", " and ", " that ", " with ", " are ", " can ", " you ", " it's ")
 FEW: Final = 2
 """Up to so many words nothing can be said of the language: 'Paris', 'TRUE', 'Port Moresby'."""
 LOOKED_AT: Final = 600

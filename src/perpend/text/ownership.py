@@ -6,7 +6,8 @@ import re
 from typing import Final
 
 from perpend.text.assertion import IS_THE, SLOT, block
-from perpend.text.clause import Place, holds, vocabulary
+from perpend.text.clause import Place, holds
+from perpend.text.cues import vocabulary
 from perpend.text.speech import FRAME, NUMERAL, Question, is_reported
 from perpend.text.voice import CHOSEN, is_affirmed
 
@@ -233,10 +234,14 @@ COORDINATED: Final = re.compile(
 
 def is_heading(place: Place) -> bool:
     """Whether the mention is one of several numbered or bold headings, each on a line of its own or before a colon."""
-    near = max(0, place.line - 1500), place.line + 1500
     is_term = place.after[:1] in {"*", ":"} and TERMS.match(place.body, max(0, place.line - 1)) is not None
-    if is_term and len(TERMS.findall(place.body, *near)) > 1:
+    if is_term and _several(TERMS, place):
         return True
     if place.after[:80].strip(" *_:.\n#") or not HEADING.fullmatch(place.body, place.line, place.start):
         return False
-    return len(HEADINGS.findall(place.body, *near)) > 1
+    return _several(HEADINGS, place)
+
+
+def _several(lines: re.Pattern[str], place: Place) -> bool:
+    """Whether several such lines stand around the place."""
+    return len(lines.findall(place.body, max(0, place.line - 1500), place.line + 1500)) > 1
