@@ -97,6 +97,10 @@ def looks() -> dict[str, Look]:
         "BYGONE_HINTS": Look(
             speech.BYGONE, lambda text: speech.is_denied_after(text, complement=False), speech.BYGONE.match, AFTER
         ),
+        "LISTED_HINTS": Look(
+            speech.LISTED_NEXT, lambda text: speech.is_listed(NOWHERE, text), speech.LISTED_NEXT.match, AFTER
+        ),
+        "SCOPE_STARTS": Look(ownership.SCOPE_AFTER, ownership.is_limited, ownership.SCOPE_AFTER.match, AFTER),
         "HEARSAY_HINTS": Look(ownership.HEARSAY, near(ownership.HEARSAY_HINTS), around=BEFORE),
         "EXAMPLE_HINTS": Look(ownership.EXAMPLE, near(ownership.EXAMPLE_HINTS), around=BEFORE),
         "CONDITION_HINTS": Look(

@@ -374,7 +374,8 @@ def block(place: Place, level: float) -> str | None:  # noqa: PLR0911 - one retu
         if speech.is_asked(place.after):
             return "asked"
     if level >= SLOT:
-        return "listed" if speech.LISTED_NEXT.match(place.after) and place.opens() and not place.is_alone() else None
+        is_listed = not place.is_last and speech.LISTED_NEXT.match(place.after)
+        return "listed" if is_listed and place.opens() and not place.is_alone() else None
     listing = place.listing()
     if listing == "option":
         return "undecided"

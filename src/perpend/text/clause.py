@@ -31,6 +31,8 @@ SUBJECTS: Final = vocabulary("the it it's i i'd i'm my this that that's we you t
 """What begins a new clause after a comma."""
 BE: Final = vocabulary("is are was were be it's")
 """After these, 'then' is a time and begins nothing."""
+MARKS: Final = " \n\x1c\x1d\x1e\x1f\u1680*\"'),"
+"""What may stand between a mention and the word after it; folding leaves no other white space."""
 SIGNS: Final = "=:;,—≈"
 """Signs that are words."""
 _MARKUP: Final = '*_"()[]{}$\\!?#~'

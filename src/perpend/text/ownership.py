@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from perpend.text.assertion import IS_THE, SLOT, block
-from perpend.text.clause import Place, holds
+from perpend.text.clause import MARKS, Place, holds
 from perpend.text.cues import vocabulary
 from perpend.text.speech import FRAME, NUMERAL, Question, is_reported
 from perpend.text.voice import CHOSEN, is_affirmed
@@ -96,6 +96,8 @@ SCOPE_AFTER: Final = re.compile(
     r"|circumstances))\b"
 )
 """Such a limit after the claim."""
+SCOPE_STARTS: Final = ("for ", "among ", "to ", "in ")
+"""How it begins after its `MARKS`, if it has no ' for ' in it."""
 UNABLE: Final = re.compile(
     r"[^.;!?\n]{0,40}?,? but (?:as an ai\b|i(?:'m| am) (?:just |only )?an? |i (?:can't|cannot|don't|do not)\b)"
 )
@@ -137,12 +139,10 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
         return "example"
     if _is_conditional(before, after, asked):
         return "supposed"
-    if asked.is_opinion:
-        if SCOPE.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
-            return "qualified"
-    elif CONDITIONS.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
+    limits = SCOPE if asked.is_opinion else CONDITIONS
+    if is_limited(after) or limits.search(before):
         return "qualified"
-    elif level < SLOT and is_of_another(place, asked, prompt):
+    if not asked.is_opinion and level < SLOT and is_of_another(place, asked, prompt):
         return "another subject"
     if " but " in after and UNABLE.match(after):
         return "denied"
@@ -154,6 +154,13 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
     if why == "reported" and not is_reported(before, place.clause):
         return None if CHOSEN.match(after) or is_affirmed(place, asked) else why
     return why
+
+
+def is_limited(after: str) -> bool:
+    """Whether what follows limits the claim to some people, some purpose or some respect."""
+    if " for " not in after and not after.lstrip(MARKS).startswith(SCOPE_STARTS):
+        return False
+    return SCOPE_AFTER.match(after) is not None
 
 
 def _is_framed(before: str) -> bool:
@@ -191,7 +198,7 @@ def is_of_another(place: Place, asked: Question, prompt: str) -> bool:
     if not asked.stems:
         return False
     lead = " ".join(place.clause.near)
-    complement = IS_THE.match(place.after)
+    complement = None if place.is_last else IS_THE.match(place.after)
     if complement is not None:
         lead = complement["rest"].partition(",")[0]
     parts = PART.findall(lead)

@@ -63,6 +63,8 @@ LISTED_NEXT: Final = re.compile(
     r"[\s\"'*)]{0,4}(?:,\s(?!which|not|and|because|since|as|but|so|with|while|the|it|is|an?\s|in\s)[^.,;:]{1,30},\s(?!not\b|but\b|which\b|who\b|is\b|was\b)"
     r"|,?\s?(?:or|vs\.?|versus|/)\s|,\s(?!which|not\s)\w+(?:\s\w+)?,?\s(?:and|or)\s)"
 )
+LISTED_HINTS: Final = (",", "or", "v", "/")
+"""One of these is in the first eight characters of every such."""
 
 
 def is_reported(before: str, near: Clause) -> bool:
@@ -131,7 +133,7 @@ def is_listed(near: Clause, after: str) -> bool:
             return True
     if words and words[-1] in {"and", ","} and "," in words[-6:]:
         return True
-    return LISTED_NEXT.match(after) is not None
+    return holds(after[:8], LISTED_HINTS) and LISTED_NEXT.match(after) is not None
 
 
 def is_generic(near: Clause) -> bool:
