@@ -120,7 +120,7 @@ def test_no_sentence_that_states_a_mention_is_passed_over() -> None:
     assert stated_but_spared() == []
 
 
-@pytest.mark.parametrize("name", ["NEXT", "LAST_PICKS", "LAST_WORDS", "REWORDED", "ADVERBS"])
+@pytest.mark.parametrize("name", ["PRAISE", "LAST_PICKS", "LAST_WORDS", "REWORDED", "ADVERBS"])
 def test_a_sentence_shows_that_a_look_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beside, name, NEVER if isinstance(getattr(beside, name), re.Pattern) else ())
     assert stated_but_spared()

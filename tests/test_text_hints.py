@@ -88,6 +88,7 @@ def looks() -> dict[str, Look]:
         "is_reported, according": Look(speech.ACCORDING, lambda text: speech.is_reported(text, NOWHERE)),
         "is_reported, quoted": Look(speech.QUOTED, lambda text: speech.is_reported(text, NOWHERE), around=BEFORE),
         "disowned, framed": Look(speech.FRAME, lambda text: _is_disowned(text, "."), around=BEFORE),
+        "FRAME_HINTS": Look(speech.FRAME, speech.is_framed, around=BEFORE),
         "LATER_HINTS": Look(
             speech.DENIED_LATER,
             lambda text: speech.is_denied_after(text, complement=False),

@@ -117,7 +117,7 @@ def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> f
         return SLOT
     if strict or (numeric and (OPERAND_BEFORE.search(place.before[-16:]) or OPERAND_AFTER.match(place.after))):
         return OPERAND
-    if numeric and COUNTED.match(place.after) and place.opens():
+    if numeric and place.may_open() and COUNTED.match(place.after) and place.opens():
         return SLOT
     level = _as_complement(place, asked, verb, numeric=numeric)
     if not place.is_last and VERB_NEXT.match(place.after):

@@ -30,13 +30,10 @@ LAST_PICKS: Final = frozenset(ends.split(" ")[-1] for ends in FIRM_PICKS | PICKS
 REWORDED: Final = ("same as", "including m", "correct", "i mean", "scratch that", *FIRST_PERSON)
 ADVERBS: Final = ("ly", "often", "perhaps", "hands")
 """One of these is in all that `voice.own_words` rewords so that other words come to stand before the mention."""
-_STRESS: Final = rf"[ *_\"')\\$}}\]°]{{0,24}}(?:[.!?\n]|$)|[ *_\"')\\$}}\]°]{{25}}|{ASIDE.pattern}"
-_PRAISE: Final = f"{NAMED_ANSWER.pattern}|{CHOSEN.pattern}|{REGARDED.pattern.replace('?P<rest>', '?:')}"
-NEXT: Final = re.compile(
-    f"(?P<stress>{_STRESS})|(?={VERB_NEXT.pattern})(?:(?={IS_THE.pattern})|)(?P<praise>{_PRAISE})?"
-)
-"""What may follow a mention that is the answer: no word in its sentence, or only such as stress it; or a verb, and then
-what makes it the answer, or the `rest` of the sentence, which the question's focus may be in."""
+STRESS_NEXT: Final = re.compile(rf"[ *_\"')\\$}}\]°]{{0,24}}(?:[.!?\n]|$)|[ *_\"')\\$}}\]°]{{25}}|{ASIDE.pattern}")
+"""No word follows in the sentence, or only such as stress the mention."""
+PRAISE: Final = re.compile(f"{NAMED_ANSWER.pattern}|{CHOSEN.pattern}|{REGARDED.pattern}")
+"""Where a verb follows the mention, this matches what makes it the answer, or the question's focus is in it."""
 NEAR: Final = 10
 """Up to so many characters after the beginning of its line, a mention may be alone in it."""
 
@@ -47,12 +44,11 @@ def may_state(body: str, start: int, stop: int, asked: Question) -> bool:  # noq
     Every rule that does so rests on where the mention stands (at the start of the text or of a line, alone, at the end
     of a sentence), on the last word before it, on a question that is repeated before it, or on what follows it.
     """
-    if start <= 80:
+    if start <= 80 or STRESS_NEXT.match(body, stop):
         return True
-    following = NEXT.match(body, stop)
-    if following is not None:
-        rest = following["rest"]
-        if following.lastgroup in {"stress", "praise"} or (rest is not None and asked.focus in rest):
+    if VERB_NEXT.match(body, stop):
+        is_the = IS_THE.match(body, stop)
+        if (is_the is not None and asked.focus in is_the["rest"]) or PRAISE.match(body, stop):
             return True
     if asked.is_opinion and BETTER.match(body, stop):
         return True

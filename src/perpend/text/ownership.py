@@ -8,7 +8,7 @@ from typing import Final
 from perpend.text.assertion import IS_THE, SLOT, block
 from perpend.text.clause import MARKS, Place, holds
 from perpend.text.cues import vocabulary
-from perpend.text.speech import FRAME, NUMERAL, Question, is_reported
+from perpend.text.speech import NUMERAL, Question, is_framed, is_reported
 from perpend.text.voice import CHOSEN, is_affirmed
 
 QUOTATION: Final = re.compile(r"(?:^|[\s(:,])(\"|')(?=\S)(?:(?!\1)[^\n]){0,120}$")
@@ -149,7 +149,7 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
     if (holds(after, JOINING) and COORDINATED.match(after)) or is_heading(place):
         return "listed"
     why = block(place, level)
-    if why is None and _is_framed(before):
+    if why is None and _is_framed_unspaced(before):
         return "denied"
     if why == "reported" and not is_reported(before, place.clause):
         return None if CHOSEN.match(after) or is_affirmed(place, asked) else why
@@ -163,11 +163,11 @@ def is_limited(after: str) -> bool:
     return SCOPE_AFTER.match(after) is not None
 
 
-def _is_framed(before: str) -> bool:
+def _is_framed_unspaced(before: str) -> bool:
     """Whether a frame denies it whose 'that' or 'with' follows no blank: `block` has looked at all others."""
     if " that" in before or " with" in before or not ("that" in before or "with" in before):
         return False
-    return FRAME.search(before) is not None
+    return is_framed(before)
 
 
 def _is_quoted(before: str, after: str) -> bool:

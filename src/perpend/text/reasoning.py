@@ -230,7 +230,9 @@ def disclaimer(text: str) -> Span | None:
 def disclaimed(text: str) -> Span | None:
     """Where the model says that it has no preferences, opinions, feelings, beliefs, tastes or experiences."""
     span = _first(text, DISCLAIMED_HINTS, DISCLAIMED)
-    return span if span is not None or "n't" not in text else _first(text, AI_HINTS, AI_DENIES)
+    if span is not None or "'" not in text or "n't" not in text:  # a single character is found in a tenth of the time
+        return span
+    return _first(text, AI_HINTS, AI_DENIES)
 
 
 def agreement(text: str) -> Span | None:

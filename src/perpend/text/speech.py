@@ -148,6 +148,10 @@ FRAME: Final = re.compile(
     r"[^.;]{0,24}?\b(?:that|with)\b(?:(?!;|\bbut\b).)*$"
 )
 """A frame that denies the whole clause it opens, however long: 'it is not the case that …'."""
+FRAME_HINTS: Final = (
+    *("not", "n't", "untrue", "false", "incorrect", "wrong", "mistaken", "myth", "misconception", "disagree", "doubt"),
+    "deny",
+)
 _FALSEHOOD: Final = (
     r"(?:not|never|no longer|wrong|incorrect|false|mistaken|inaccurate|untrue|impossible|off"
     r"|a (?:common |popular )?(?:misconception|myth|mistake|error|miscalculation|distractor)"
@@ -201,7 +205,12 @@ def is_denied_before(before: str, near: Clause) -> bool:
     """Whether what stands before the mention denies it."""
     if near.kinds and not near.kinds.isdisjoint(DENIAL) and near.kinds.isdisjoint(AFFIRMING):
         return True
-    return (" that" in before or " with" in before) and FRAME.search(before) is not None
+    return (" that" in before or " with" in before) and is_framed(before)
+
+
+def is_framed(before: str) -> bool:
+    """Whether a frame denies what comes after it."""
+    return holds(before, FRAME_HINTS) and FRAME.search(before) is not None
 
 
 def is_denied_after(after: str, *, complement: bool) -> bool:
