@@ -325,18 +325,18 @@ def mentions(text: Folded, original: str, sides: tuple[tuple[Side, Answer], ...]
         last = end
     else:  # apart from each other, as in most texts
         return known
-    return without_nested([(span, side, wanted) for side, wanted in sides for span in find(text, original, wanted)])
-
-
-def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
-    """The places of an answer in a text, in order, at most `MENTIONS` from each end of it and for each spelling."""
-    known: list[Mention] = []
-    _add(known, text, original, "target", wanted)
-    return _longest(sorted([span for span, _, _ in known]))
+    kept: list[Mention] = []
+    for side, wanted in sides:
+        spans = [span for span, whose, which in known if whose == side and which is wanted]
+        kept += [(span, side, wanted) for span in _longest(spans)]
+    return without_nested(kept)
 
 
 def _add(known: list[Mention], text: Folded, original: str, side: Side, wanted: Answer) -> None:
-    """Add the mentions of an answer in each of its spellings, which may overlap, in no order."""
+    """Add the mentions of an answer, in no order, at most `MENTIONS` from each end of the text and for each spelling.
+
+    Those of two spellings may overlap.
+    """
     body = text.text
     for form in wanted.forms:
         where, needle = body, form.needle
@@ -355,11 +355,13 @@ def _add(known: list[Mention], text: Folded, original: str, side: Side, wanted: 
                     known.append((span, side, wanted))
             elif words := pattern.match(body, place):  # what most answers have: a call less for every place
                 known.append((words.span(), side, wanted))
+            if len(known) == enough:
+                last = {span for span, _, _ in known[-MENTIONS:]}
+                first = _first_spans(text, original, form, where, needle)
+                known += [(span, side, wanted) for span in first if span not in last]
+                break
             place = where.rfind(needle, 0, place)
             if place < 0:
-                break
-            if len(known) == enough:
-                known += [(span, side, wanted) for span in _first_spans(text, original, form, where, needle)]
                 break
 
 
@@ -410,16 +412,8 @@ def without_nested(mentions: list[Mention]) -> list[Mention]:
 
     No two mentions of one answer are nested, so the longer one is always another answer's.
     """
-    mentions = sorted(mentions, key=_SPAN)
     kept: list[Mention] = []
     first, last = 0, 0
-    for (start, end), _, _ in mentions:
-        if start < last:
-            break
-        last = end
-    else:
-        return mentions
-    last = 0
     for mention in sorted(mentions, key=_outer_first):
         start, end = mention[0]
         if end > last:
