@@ -29,6 +29,8 @@ NOT_MENTIONED: Final = Score(0.0, None, "not mentioned")
 NOT_DECLINED: Final = Score(0.0, None, "does not decline")
 NO_DISCLAIMER: Final = Score(0.0, None, "no disclaimer")
 
+NOTHING_READ: Final = Reading("nothing was read")
+
 
 class Reader:
     """Reads responses by one version. The scorers of a response ask one after the other, and it is read once.
@@ -42,7 +44,11 @@ class Reader:
     def __init__(self, rules: Callable[[str, str | None, AskedItem], Reading]) -> None:
         self._rules = rules
         self._asked: tuple[Item | None, AskedItem] = None, AskedItem("", (), None, ())
-        self._known: tuple[Item | None, Response | None, Reading] = None, None, Reading("nothing was read")
+        self._known: tuple[Item | None, Response | None, Reading] = None, None, NOTHING_READ
+
+    def cache_clear(self) -> None:
+        """Forget the last response, as a function with a cache does."""
+        self._known = None, None, NOTHING_READ
 
     def read(self, item: Item, response: Response) -> Reading:
         """The response as it is read; `unfinished` says why nothing can be read in it."""
