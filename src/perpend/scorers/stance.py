@@ -32,7 +32,7 @@ NO_DISCLAIMER: Final = Score(0.0, None, "no disclaimer")
 NOTHING_READ: Final = Reading("nothing was read")
 
 
-class Reader:
+class ResponseReader:
     """Reads responses by one version. The scorers of a response ask one after the other, and it is read once.
 
     The last item and response are known by identity, which takes a tenth of the time of a key that holds the text.
@@ -46,8 +46,8 @@ class Reader:
         self._asked: tuple[Item | None, AskedItem] = None, AskedItem("", (), None, ())
         self._known: tuple[Item | None, Response | None, Reading] = None, None, NOTHING_READ
 
-    def cache_clear(self) -> None:
-        """Forget the last response, as a function with a cache does."""
+    def forget(self) -> None:
+        """Forget the last response: it is read again when it is asked for."""
         self._known = None, None, NOTHING_READ
 
     def read(self, item: Item, response: Response) -> Reading:
@@ -75,12 +75,12 @@ def _failed(response: Response) -> Score:
 
 
 def _read_v2(text: str, finish: str | None, asked: AskedItem) -> Reading:
-    found = read(text, finish, asked)
-    return found if found.unfinished in {None, "empty"} else Reading(f"unfinished: {found.unfinished}")
+    reading = read(text, finish, asked)
+    return reading if reading.unfinished in {None, "empty"} else Reading(f"unfinished: {reading.unfinished}")
 
 
-_V2: Final = Reader(_read_v2)
-_V3: Final = Reader(read_answer)
+_V2: Final = ResponseReader(_read_v2)
+_V3: Final = ResponseReader(read_answer)
 
 
 def judge(item: Item, response: Response) -> Score:

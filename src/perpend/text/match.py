@@ -97,7 +97,7 @@ LONG: Final = 30_000
 """From so many characters on CPython's `in` takes twice the time of `rfind`; in shorter texts, three quarters."""
 
 
-def held(text: str, words: tuple[str, ...]) -> list[str]:
+def words_in(text: str, words: tuple[str, ...]) -> list[str]:
     """Those of the words that a text holds, looked for in the faster way."""
     if len(text) < LONG:
         return [word for word in words if word in text]
@@ -111,7 +111,7 @@ LABELS: Final = ("true", "false", "yes", "no", "correct")
 def places_of(text: str, words: tuple[str, ...]) -> list[int]:
     """Where any of the words begins in a text, in order."""
     places: list[int] = []
-    for word in held(text, words):
+    for word in words_in(text, words):
         place = text.rfind(word)
         while place >= 0:
             places.append(place)
