@@ -17,7 +17,7 @@ NO_ANSWER, NO_ANSWER_DIFFERENCE = "no_answer", "no_answer_difference"
 
 
 def no_answer_metrics(table: Table) -> Iterator[Metric]:
-    """For every column of 0 and 1 in which some trial lacks a verdict, by model, temperature and condition.
+    """For every column of 0 and 1 in which some trial lacks a verdict, by model, setting and condition.
 
     `no_answer`: trials without a verdict / trials of items that the scorer can judge; in `also`, between what the rate
     over all these trials lies, whatever the missing verdicts were. Trials that were not asked, failed, stopped before
@@ -40,12 +40,10 @@ def no_answer_metrics(table: Table) -> Iterator[Metric]:
 
 def _cells(column: Column) -> Iterator[tuple[dict[str, str], Column]]:
     table = column.table
-    for model in table.values("model"):
-        for temperature in table.values("temperature"):
-            cell = {"model": model, "temperature": temperature}
-            rows = column.where(**cell)
-            if len(rows.rows):
-                yield cell, rows
+    for cell in table.grid_of(table.cell_keys()):
+        rows = column.where(**cell)
+        if len(rows.rows):
+            yield cell, rows
 
 
 def _shares(column: Column, lacks: Column) -> Iterator[Metric]:

@@ -26,6 +26,7 @@ from perpend.measure.column import Column
 from perpend.measure.keys import Codes, FloatArray, IntArray
 from perpend.measure.packed import Packed, return_what_is_freed
 from perpend.measure.plans import RunPlan, plan_of, pooled, refuse_shard
+from perpend.measure.samplings import settings_in
 from perpend.measure.scoring import judges_of, scored
 from perpend.measure.shown import html_table
 from perpend.measure.study import METRICS, numbers_of, read_metrics
@@ -38,7 +39,6 @@ IMPORTED = "import"
 """The version of scores that an import brought along: a fact, which nothing here computes again."""
 _STEP = 500
 _MANY = 2_000_000
-_CELL = ("model", "temperature", "condition")
 UnfitItems: TypeAlias = dict[tuple[str, str], set[int]]
 """By run and scorer, the codes of the items that the scorer cannot judge, where that was seen."""
 _VALUE_OF = np.full(128, np.nan)
@@ -86,12 +86,13 @@ class Run:
             return html_table((), (), f"{caption}; {error}")
         stated = [metric for name in ("rate", "mean") for metric in numbers.find(name)]
         scorers = list(dict.fromkeys(metric.scorer for metric in stated))
+        keys = ("model", *(settings_in(metric.where for metric in stated) or ["temperature"]), "condition")
         cells: dict[tuple[str, ...], dict[str, str]] = {}
         for metric in stated:
-            place = tuple(metric.where.get(key, "") for key in _CELL)
+            place = tuple(metric.where.get(key, "") for key in keys)
             cells.setdefault(place, {})[metric.scorer] = str(metric.estimate)
         rows = [(*place, *(values.get(scorer) for scorer in scorers)) for place, values in cells.items()]
-        return html_table((*_CELL, *scorers), rows, caption)
+        return html_table((*keys, *scorers), rows, caption)
 
     @cached_property
     def code(self) -> Toolkit:

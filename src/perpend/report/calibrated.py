@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from perpend.inert import markdown, plain
 from perpend.measure.calibrated import CASCADE, READERS
+from perpend.measure.samplings import settings_in
 from perpend.measure.study import Metric, Numbers, Report, Section, TableOf
 from perpend.report.answer import MOST
 from perpend.report.tables import markdown_table, p_value
@@ -46,18 +47,19 @@ def believed(report: Report, numbers: Numbers) -> Report:
 def _with_judges(report: Report, numbers: Numbers) -> Report:
     """The report with the rates and differences that judges give; a study's own sections are about its rules."""
     metrics = [metric for metric in numbers.metrics if metric.scorer.startswith(f"{JUDGED}:")]
-    rows = []
+    rows, settings = [], settings_in(metric.where for metric in metrics)
     for metric in metrics:
         if metric.name in ("rate", "difference"):
             p = metric.estimate.also.get("p") if metric.name == "difference" else None
-            place = (metric.scorer, metric.where["model"], metric.where["temperature"], metric.where["condition"])
+            setting = (metric.where.get(key, "") for key in settings)
+            place = (metric.scorer, metric.where["model"], *setting, metric.where["condition"])
             shown = _interval(metric.estimate, sign=metric.name == "difference")
             rows.append(
                 [*map(markdown, place), metric.name, shown, str(metric.estimate.n), "" if p is None else p_value(p)]
             )
     if not rows:
         return report
-    head = ["judge", "model", "temperature", "condition", "number", "value", "n", "p"]
+    head = ["judge", "model", *settings, "condition", "number", "value", "n", "p"]
     unmeasured = (
         ""
         if numbers.find("labelled")

@@ -7,7 +7,7 @@ gives; `audit` derives again and compares.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from multiprocessing import parent_process
@@ -21,6 +21,7 @@ from perpend.measure.missing import NO_ANSWER, NO_ANSWER_DIFFERENCE, no_answer_m
 from perpend.measure.processes import AS_COLUMNS_TWICE, one_more, outcome
 from perpend.measure.repeated import repeat_metrics
 from perpend.measure.run import Run, table_of
+from perpend.measure.samplings import PARAMETERS, setting_words, settings_in
 from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
     Drawn,
@@ -65,7 +66,7 @@ class PlainStudy:
         yield from coverage(table)
 
     def report(self, numbers: Numbers, *, figures: bool = True) -> Report:  # noqa: ARG002  it draws none
-        """How complete the run is, then for each model and temperature its rates and its pairs."""
+        """How complete the run is, then for each model and setting its rates and its pairs."""
         return Report(
             title=", ".join(markdown(name) for name in numbers.runs),
             headline=covered(numbers),
@@ -101,7 +102,7 @@ def unanswered(numbers: Numbers) -> tuple[str, ...]:
 
 
 def plain_answer(numbers: Numbers) -> tuple[str, ...]:
-    """One sentence per model, temperature and condition, by the latest version of the first scorer that a run declares.
+    """One sentence per model, setting and condition, by the latest version of the first scorer that a run declares.
 
     The rate, or the mean where values are not 0 and 1; where the condition is paired with the first one, also the
     difference, its interval and p (not adjusted). At most five; where nothing was scored, how much was answered.
@@ -112,23 +113,28 @@ def plain_answer(numbers: Numbers) -> tuple[str, ...]:
     rates = [metric for name in latest for kind in ("rate", "mean") for metric in numbers.find(kind, name)]
     if not rates:
         return (covered(numbers),)
-    keys = [key for key in ("model", "temperature", "condition") if len({row.where[key] for row in rates}) > 1]
+    keys = [key for key in (*PARAMETERS, "condition") if len({row.where.get(key) for row in rates}) > 1]
     return answer.most_of([_sentence(numbers, row, stem, keys) for row in rates], "line")
 
 
 def _sentence(numbers: Numbers, rate: Metric, stem: str, keys: Sequence[str]) -> str:
     where, one = rate.where, rate.estimate
     place = [answer.name(where["model"])]
-    place += [f"temperature {where['temperature']}"] if "temperature" in keys else []
+    place += [answer.name(words) for words in setting_words(where, keys)]
     place += [answer.name(where["condition"])] if "condition" in keys else []
     shown = answer.share(one) if rate.name == "rate" else f"mean {answer.value(one)}"
     text = f"{', '.join(place)}: {answer.name(stem)} {shown}, {answer.rows_of_items(one)}"
-    for pair in numbers.find("difference", rate.scorer, model=where["model"], temperature=where["temperature"]):
+    for pair in numbers.find("difference", rate.scorer, **cell_of(where)):
         first, _, second = pair.where["condition"].partition(" → ")
         if second == where["condition"]:
             p = answer.p_words(pair.estimate.also.get("p"))
             text += f"; against {answer.name(first)} {answer.change(pair.estimate)}, {p}"
     return f"{text}."
+
+
+def cell_of(where: Mapping[str, str]) -> dict[str, str]:
+    """The model and the settings of a slice, without its condition."""
+    return {key: value for key, value in where.items() if key in ("model", *PARAMETERS)}
 
 
 def stated(numbers: Numbers) -> list[Metric]:
@@ -137,11 +143,13 @@ def stated(numbers: Numbers) -> list[Metric]:
 
 
 def sections(numbers: Numbers) -> Iterator[Section]:
-    """Rates and pairs of every model and temperature, then the cautions that their Estimates carry."""
+    """Rates and pairs of every model and setting, then the cautions that their Estimates carry."""
     metrics = stated(numbers)
-    for model, temperature in dict.fromkeys((m.where["model"], m.where["temperature"]) for m in metrics):
-        cell = [m for m in metrics if (m.where["model"], m.where["temperature"]) == (model, temperature)]
-        yield Section(f"{markdown(model)}, temperature {temperature}", "\n\n".join([_rates(cell), *_pairs(cell)]))
+    cells: dict[tuple[str, ...], list[Metric]] = {}
+    for metric in metrics:
+        cells.setdefault((metric.where["model"], *setting_words(metric.where)), []).append(metric)
+    for place, cell in cells.items():
+        yield Section(", ".join(map(markdown, place)), "\n\n".join([_rates(cell), *_pairs(cell)]))
     cautions = {caution.id: caution for metric in metrics for caution in metric.estimate.cautions}
     if cautions:
         lines = [f"- {name}: {markdown(cautions[name].text)}" for name in sorted(cautions)]
@@ -150,12 +158,12 @@ def sections(numbers: Numbers) -> Iterator[Section]:
 
 def no_answer_sections(numbers: Numbers) -> Iterator[Section]:
     """What trials without a verdict leave open of the rates; nothing where each has one."""
-    rows = []
+    rows, settings = [], settings_in(metric.where for metric in numbers.find(NO_ANSWER))
     for metric in numbers.find(NO_ANSWER):
         where, one = metric.where, metric.estimate
         least, most = one.also.get("least"), one.also.get("most")
         bounds = f"{least:.3f} to {most:.3f}" if isinstance(least, float) and isinstance(most, float) else "NA"
-        place = (metric.scorer, where["model"], where["temperature"], where["condition"])
+        place = (metric.scorer, where["model"], *(where.get(key, "") for key in settings), where["condition"])
         rows.append([*map(markdown, place), estimated(one), bounds])
     if not rows:
         return
@@ -167,7 +175,7 @@ def no_answer_sections(numbers: Numbers) -> Iterator[Section]:
             lines.append(f"- **{pair}: {estimated(one)}** (p = {p:.2g} after Holm): the rates rest on other trials.")
     if pairs and not lines:
         lines.append("No difference in this share between conditions is shown.")
-    head = ["scorer", "model", "temperature", "condition", "no answer", "the rate lies between"]
+    head = ["scorer", "model", *settings, "condition", "no answer", "the rate lies between"]
     says = (
         "A failed call, an answer that was cut off or never reached, and one that cannot be read have no verdict.\n"
         "Rates are over the others; they lie between the bounds whatever the missing verdicts were."
