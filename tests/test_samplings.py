@@ -142,5 +142,8 @@ def test_studies_of_models_and_temperatures_see_each_top_p_as_a_model(asked: Cal
     table = asked(*seeds).table
     split = by_variant(table)
     assert split.values("model") == ("m, top_p 0.1", "m, top_p 1")
-    assert [split["label"].where(model=one, condition="control").rate().value for one in split.values("model")] == [0, 1]
+    assert [split["label"].where(model=one, condition="control").rate().value for one in split.values("model")] == [
+        0,
+        1,
+    ]
     assert by_variant(split) is split

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -21,7 +22,7 @@ from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.ledger.raw import blank_batches, score_bounds, value_blocks
 from perpend.ledger.scores import CACHE
 from perpend.ledger.store import Store
-from perpend.ledger.unfit import unfit_items
+from perpend.ledger.unfit import unfit_items, unscored_reasons
 from perpend.measure.column import Column
 from perpend.measure.keys import Codes, FloatArray, IntArray
 from perpend.measure.packed import Packed, return_what_is_freed
@@ -30,13 +31,11 @@ from perpend.measure.samplings import settings_in
 from perpend.measure.scoring import judges_of, scored
 from perpend.measure.shown import html_table
 from perpend.measure.study import METRICS, numbers_of, read_metrics
-from perpend.measure.table import Answers, Judgement, Reply, Table
+from perpend.measure.table import IMPORTED, Answers, Judgement, Reply, Table
 from perpend.measure.toolkit import Toolkit, toolkit
 from perpend.measure.verdicts import with_verdicts
 from perpend.types import UNFIT, Item, Score, Scorer
 
-IMPORTED = "import"
-"""The version of scores that an import brought along: a fact, which nothing here computes again."""
 _STEP = 500
 _MANY = 2_000_000
 UnfitItems: TypeAlias = dict[tuple[str, str], set[int]]
@@ -227,8 +226,18 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
             parts.append(np.isin(plan["item"], sorted(_unfit(run, wanted) if seen is None else seen)))
         return np.unique(codes["item"][np.concatenate(parts)])
 
+    def reasons(wanted: str, beside: str) -> dict[tuple[str, str], int]:
+        counts: Counter[tuple[str, str]] = Counter()
+        for run, (plan, _, _) in zip(runs, plans, strict=True):
+            with run.open() as store:
+                rows, scored_trials = unscored_reasons(store, wanted, beside, len(plan["item"]))
+            for reason, other, count in rows:
+                counts[reason, other] += count
+            counts["", ""] += len(plan["item"]) - scored_trials
+        return {reason: count for reason, count in counts.items() if count}
+
     named = tuple(run.name for run in runs)
-    return Table(named, codes, names, items, scorers, values, answers, judgements, replies, unfit)
+    return Table(named, codes, names, items, scorers, values, answers, judgements, replies, unfit, reasons)
 
 
 def _check(runs: Sequence[Run]) -> None:

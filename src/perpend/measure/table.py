@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+IMPORTED = "import"
+"""The version of scores that an import brought along: a fact, which nothing here computes again."""
 _SHOWN = 10
 _KEPT = 40_000_000
 """How many scores stay in memory, as whole columns: at ten million trials four, as one rule has; of fewer all."""
@@ -68,6 +70,8 @@ class Table(PlanGrid):
     read_replies: Callable[[], Iterator[Reply]] | None = field(default=None, repr=False)
     read_unfit: Callable[[str], IntArray] | None = field(default=None, repr=False)
     """The codes of the items that a scorer cannot judge, whatever is answered: `correct` without a target."""
+    read_reasons: Callable[[str, str], Mapping[tuple[str, str], int]] | None = field(default=None, repr=False)
+    """Why trials have no value of a scorer, with what another scorer says of them; and how many have each reason."""
     _columns: dict[str, Packed] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -96,6 +100,13 @@ class Table(PlanGrid):
     def unfit(self, scorer: str) -> IntArray | None:
         """The codes of the items that a scorer cannot judge, whatever is answered; None where that is not known."""
         return None if self.read_unfit is None else self.read_unfit(scorer)
+
+    def unscored(self, scorer: str, beside: str) -> Mapping[tuple[str, str], int]:
+        """Why trials have no stored value of a scorer, with what another one says where its value is 1: counts.
+
+        ('', '') counts those that have no score at all: they were not asked.
+        """
+        return {} if self.read_reasons is None else self.read_reasons(scorer, beside)
 
     def has(self, name: str) -> bool:
         """Whether there are scores of 'correct' or 'correct@1'."""

@@ -53,7 +53,8 @@ class InteractiveRun(Run):
     def _rates(self) -> Intervals:
         """The rates of the run's first scorer of 0 and 1, for every model, setting and condition."""
         metrics = [metric for metric in stated_metrics(self.table) if metric.name == "rate"]
-        declared = [name for name in self.manifest.scorers if any(metric.scorer == name for metric in metrics)]
+        known = {metric.scorer for metric in metrics if metric.estimate.value is not None}
+        declared = [name for name in self.manifest.scorers if name in known]
         if not declared:
             raise SpecError(f"{self.name}: no scorer has given a trial 0 or 1, so there is no rate to draw")
         own = [metric for metric in metrics if metric.scorer == declared[0]]

@@ -11,10 +11,10 @@ from perpend.inert import one_line
 from perpend.ledger.digest import content_digest
 from perpend.ledger.plan import read_sampling
 from perpend.measure.column import Column
-from perpend.measure.run import IMPORTED, Run
+from perpend.measure.run import Run
 from perpend.measure.samplings import PARAMETERS, TEMPERATURE, parameter_text
 from perpend.measure.stopped import DIFFERENCE, LOOKS, RATE, stop_metrics
-from perpend.measure.table import Table
+from perpend.measure.table import IMPORTED, Table
 from perpend.report.stopped import decisive, how_it_ended, sentence
 from perpend.report.tables import LONGEST, WIDEST, terminal_table, wrapped
 from perpend.types import Estimate, Sampling
@@ -112,7 +112,7 @@ def overview(run: Run, scorers: Sequence[str] = ()) -> Overview:
     """What was asked of a run and what came of it. `scorers` are what to show instead of all newest ones."""
     table = run.table
     columns = [table.column(name) for name in (scorers or newest(run))]
-    columns = [column for column in columns if scorers or column.defined.any()]
+    columns = [column for column in columns if scorers or column.defined.any() or _is_due(column, table)]
     shares = {column.name for column in columns if column.is_binary}
     with run.open() as store:
         cells = store.cells()
@@ -156,6 +156,13 @@ def valid_at_looks(run: Run, rows: Sequence[OverviewRow]) -> tuple[tuple[Overvie
         if metric.name == DIFFERENCE:
             facts["difference"] = " ".join(filter(None, (facts.get("difference"), sentence(metric))))
     return changed, facts
+
+
+def _is_due(column: Column, table: Table) -> bool:
+    """Whether a column without a value should have some: it is no import's, and its scorer can judge an item."""
+    unfit = table.unfit(column.name)
+    is_own = not column.name.endswith(f"@{IMPORTED}") and bool(table.answers.answered.any())
+    return is_own and unfit is not None and len(unfit) < len(table.items)
 
 
 def _row(
