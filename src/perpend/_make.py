@@ -20,7 +20,7 @@ from perpend.ask.given import (
 )
 from perpend.ask.task import Task, make_task
 from perpend.canon import JSON
-from perpend.errors import SpecError
+from perpend.errors import SpecError, a_or_an
 from perpend.rows.mapping import flat_map, parse_map
 from perpend.spec.model import Model
 from perpend.spec.resolve import factory, find_scorer
@@ -144,4 +144,4 @@ def _model(entry: object) -> ModelSpec | Model:
         return entry  # type: ignore[return-value]  # checked just above; Protocols cannot be narrowed structurally
     if callable(entry):
         return model(entry)
-    raise SpecError(f"a model is a name, a pp.model(…) or a function that answers, not a {type(entry).__name__}")
+    raise SpecError(f"a model is a name, a pp.model(…) or a function that answers, not {a_or_an(type(entry).__name__)}")

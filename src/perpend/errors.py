@@ -56,6 +56,13 @@ class ModelError(PerpendError):
     exit_code = 4
 
 
+class FunctionError(ModelError):
+    """A user's function, asked as a model, raised: the message, and the number of the trial that it was asked."""
+
+    def __str__(self) -> str:
+        return one_line(str(self.args[0]))
+
+
 class StoreError(PerpendError):
     """The run directory cannot be used as asked."""
 
@@ -80,3 +87,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return "did you mean " + " or ".join(repr(n) for n in near) + "?"
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return f"known: {', '.join(names[:_LISTED])}{more}" if names else "none is known"
+
+
+def a_or_an(noun: str) -> str:
+    """'an int', 'a float'."""
+    return f"a{'n' * noun.lower().startswith(tuple('aeiou'))} {noun}"

@@ -162,7 +162,18 @@ def check_same(directory: Path, spec: RunSpec, task: Task, models: Sequence[Mode
             f"{directory}: holds another run; it differs in",
             *changed[:10],
             "Give this one another name (--name), or undo the change to resume that one.",
+            *_same_questions(directory, changed),
         )
+
+
+def _same_questions(directory: Path, changed: Sequence[str]) -> list[str]:
+    """What to do where nothing but the code that scores differs: the stored answers are answers to this run as well."""
+    if not all(line.startswith(("sources", "scorers")) for line in changed):
+        return []
+    return [
+        "Only code that scores differs, so its answers can be scored by the new code, and nobody is asked again:",
+        f"the same command with --model replay/{directory} --name {directory.name}-2",
+    ]
 
 
 def _files(spec: RunSpec) -> tuple[tuple[Dataset, ...], str | None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from perpend.ask.conditions import from_params
 from perpend.canon import JSON, digest_file, open_file, portable_name
-from perpend.errors import SpecError, StoreError, did_you_mean
+from perpend.errors import SpecError, StoreError, a_or_an, did_you_mean
 from perpend.inert import one_line
 from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, SourceFile, code_version, now, template
 from perpend.ledger.plan import Dataset
@@ -126,7 +126,7 @@ def packaged_task(name: str, options: Mapping[str, JSON]) -> Task:
 def _task(maker: Callable[..., object], name: str, options: Mapping[str, JSON]) -> Task:
     task = call(maker, options, f"task {name!r}")
     if not isinstance(task, Task):
-        raise SpecError(f"task {name!r} gave a {type(task).__name__}, not a perpend Task")
+        raise SpecError(f"task {name!r} gave {a_or_an(type(task).__name__)}, not a perpend Task")
     return task
 
 
@@ -153,7 +153,7 @@ def make_model(
         arguments |= {key: value for key, value in given.items() if key in inspect.signature(maker).parameters}
     model = call(maker, arguments, f"model {name!r}", rest)
     if not callable(getattr(model, "answer", None)) or not callable(getattr(model, "fingerprint", None)):
-        raise SpecError(f"model {name!r} gave a {type(model).__name__}, which has no answer() and fingerprint()")
+        raise SpecError(f"model {name!r} gave {a_or_an(type(model).__name__)}, which has no answer() and fingerprint()")
     return model  # type: ignore[return-value]  # checked just above; Protocols cannot be narrowed structurally
 
 

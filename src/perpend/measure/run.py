@@ -34,6 +34,7 @@ from perpend.measure.study import METRICS, numbers_of, read_metrics
 from perpend.measure.table import IMPORTED, Answers, Judgement, Reply, Table
 from perpend.measure.toolkit import Toolkit, toolkit
 from perpend.measure.verdicts import with_verdicts
+from perpend.spec.function import judged_by
 from perpend.types import UNFIT, Item, Score, Scorer
 
 _STEP = 500
@@ -142,7 +143,15 @@ class Run:
 
     def __getitem__(self, name: str) -> Column:
         """The column of a scorer: 'correct@1', or 'correct' for the latest version that was scored."""
-        return self.table.column(name)
+        return self.table[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of its columns, as of a dictionary."""
+        return iter(self.table)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether it was scored by 'correct' or 'correct@1'."""
+        return name in self.table
 
     def columns(self) -> dict[str, Column]:
         """Every scored column by 'name@version'."""
@@ -167,7 +176,7 @@ class Run:
 def judged(store: Store, scorers: Sequence[Scorer]) -> Iterator[tuple[int, list[Score]]]:
     """(trial, its scores) for every trial that was asked, in plan order."""
     for trial, response in store.answers():
-        yield trial.trial, [scorer.judge(trial.item, response) for scorer in scorers]
+        yield trial.trial, [judged_by(scorer, trial.item, response, trial.trial) for scorer in scorers]
 
 
 def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) -> Table:
@@ -369,7 +378,7 @@ def _judgements(run: Run, names: Sequence[str], first: int, *, rescore: bool) ->
             stored = store.scores([trial.trial for trial, _ in batch]) if len(fresh) < len(names) else {}
             for trial, response in batch:
                 scores = dict(stored.get(trial.trial, {}))
-                scores |= {name: scorer.judge(trial.item, response) for name, scorer in fresh.items()}
+                scores |= {name: judged_by(scorer, trial.item, response, trial.trial) for name, scorer in fresh.items()}
                 yield first + trial.trial - 1, response, {name: scores[name] for name in names if name in scores}
 
 

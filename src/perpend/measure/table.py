@@ -139,7 +139,17 @@ class Table(PlanGrid):
         return Column(full, self, self._columns[full])
 
     def __getitem__(self, name: str) -> Column:
+        if not isinstance(name, str):
+            raise SpecError(f"a column is named by a string, such as 'correct', not by {name!r:.80}")
         return self.column(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the scored columns, as of a dictionary."""
+        return iter(self.scorers)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there are scores of 'correct' or 'correct@1'."""
+        return isinstance(name, str) and self.has(name)
 
     def columns(self) -> dict[str, Column]:
         """Every scored column by 'name@version'."""

@@ -20,6 +20,7 @@ from typing import Literal, TypeAlias, Union, get_args, get_origin, get_type_hin
 
 from perpend.canon import read_text
 from perpend.errors import SpecError, did_you_mean
+from perpend.spec.function import OwnCode
 from perpend.types import Scorer
 
 Kind: TypeAlias = Literal["tasks", "models", "scorers"]
@@ -67,9 +68,12 @@ def module_of(kind: Kind, name: str) -> ModuleType:
         return importlib.import_module(f"{HOMES[kind]}.{where}")
     if ("." in where or ":" in name) and all(part.isidentifier() for part in where.split(".")):
         try:
-            return importlib.import_module(where)
-        except ModuleNotFoundError as error:
-            raise SpecError(f"{kind[:-1]} {name!r}: {error}") from None
+            with OwnCode(f"{kind[:-1]} {name!r}", "; it cannot be loaded"):
+                return importlib.import_module(where)
+        except SpecError as error:
+            if isinstance(error.__cause__, ModuleNotFoundError):
+                raise SpecError(f"{kind[:-1]} {name!r}: {error.__cause__}") from None
+            raise
     raise SpecError(f"unknown {kind[:-1]} {name!r}; {did_you_mean(where, names(kind))}")
 
 
@@ -163,21 +167,29 @@ def module_from_file(path: Path) -> ModuleType:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         raise SpecError(f"{path}{line}: not Python: {getattr(error, 'msg', error)}") from None
     module = importlib.util.module_from_spec(module_spec)
-    module_spec.loader.exec_module(module)
+    with OwnCode(str(path), "; it cannot be loaded"):
+        module_spec.loader.exec_module(module)
     return module
 
 
 def call(maker: Callable[..., object], options: Mapping[str, object], what: str, *first: str) -> object:
     """Call a factory with options; one that it does not take, or not of that type, is a SpecError that says so."""
     parameters = inspect.signature(maker).parameters
-    known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    named = [one for one in parameters.values() if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    known = [one.name for one in named[len(first) :]]
     types = _types(maker)
     for key, value in options.items():
         if key not in known and not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
             raise SpecError(f"{what}: unknown option {key!r}; {did_you_mean(key, known)}")
         if key in known and not _fits(value, types.get(key)):
             raise SpecError(f"{what}: {key} must be {_named(types[key])}, not {value!r:.80}")
-    return maker(*first, **options)
+    lacking = [one.name for one in named[len(first) :] if one.default is one.empty and one.name not in options]
+    if lacking:
+        raise SpecError(f"{what}: needs the option {lacking[0]!r}; give it, or give the parameter a default")
+    if str(getattr(maker, "__module__", "")).partition(".")[0] == "perpend":
+        return maker(*first, **options)
+    with OwnCode(what):
+        return maker(*first, **options)
 
 
 def _types(maker: Callable[..., object]) -> Mapping[str, object]:
