@@ -130,3 +130,14 @@ def test_a_run_reads_as_a_dictionary_of_columns() -> None:
     assert 0 not in run
     with pytest.raises(SpecError, match="named by a string, such as 'correct', not by 0"):
         run[0]  # type: ignore[index]
+
+
+def test_the_short_names_of_conditions_are_those_of_the_conformity_study(folder: Path) -> None:
+    full = pp.task("conformity", conditions=["control", "asch_history_5", "authoritative_bias"])
+    assert pp.task("conformity", conditions=["control", "asch", "authority"]).options == full.options
+    done = call(
+        *("eval", "--task", "conformity", "--option", "conditions=control, asch", "--option", "confederates=3"),
+        *("--model", "mock/subject", "--max-items", "4", "--name", "r", "--quiet"),
+    )
+    assert done.exit_code == 0, done.output
+    assert [one.name for one in pp.Run("runs/r").manifest.conditions] == ["control", "asch_history_3"]

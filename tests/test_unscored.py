@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import perpend as pp
 from perpend.ask.runner import evaluate_task
+from perpend.errors import SpecError
 from perpend.measure.run import Run
 from perpend.measure.study import Report
 from perpend.models.callable import Callable as CallableModel
@@ -106,3 +108,14 @@ def test_the_caution_of_a_headline_begins_with_its_column(told: Callable[..., tu
     assert report.cautions[0].startswith("correct: few rows of the rarer answer")
     assert report.cautions[0].endswith(".")
     assert run.code.study in (None, PLAIN)
+
+
+def test_rank_and_plan_take_no_other_column_where_the_first_has_no_values(tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    path.write_text("id,prompt,target\n" + "".join(f"i{k},What is {k}?,Oslo\n" for k in range(6)))
+    models = [pp.model(lambda prompt: " ", label="m"), pp.model(lambda prompt: " ", label="n")]
+    run = pp.evaluate(pp.task("questions", items=path), models, out=tmp_path, name="r", quiet=True)
+    with pytest.raises(SpecError, match="correct has no values of two models; say by which to rank with --column: unf"):
+        pp.rank(run)
+    with pytest.raises(SpecError, match="correct has no values; say which score to plan by: --score unfinished@1"):
+        pp.plan(run)

@@ -68,7 +68,7 @@ def export(  # noqa: PLR0913  one argument per option
 
     \b
     perpend export runs/RUN --out trials.csv
-    perpend export runs/RUN --out trials.parquet --where condition=asch
+    perpend export runs/RUN --out trials.parquet --where condition=control
     perpend export runs/RUN --parquet trials --by model,condition
     perpend export runs/RUN --out records --as every_eval_ever
     """

@@ -15,6 +15,7 @@ from perpend.measure.packed import Packed, taken
 from perpend.measure.samplings import PARAMETERS, as_key, varied
 from perpend.types import Item
 
+TAG = "tag."
 _PART = 1 << 20
 
 
@@ -23,7 +24,8 @@ class PlanGrid:
     """The plan as columns: for each key the codes of its values and their names.
 
     Keys are item, condition, model, sampling, temperature, repeat, run, every other parameter of the samplings that
-    varies (`settings`), and every tag of the items; '' is the value of an item without that tag.
+    varies (`settings`), and every tag of the items; '' is the value of an item without that tag. A tag that is
+    called as one of the others is the key 'tag.…'.
     """
 
     runs: tuple[str, ...]
@@ -63,7 +65,8 @@ class PlanGrid:
         names = self.values(key)
         text = as_key(key, value) if key in self.settings else value if isinstance(value, str) else f"{value:g}"
         if text not in names:
-            raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, names)}")
+            own = f", and the items' own tag is {TAG + key!r}" if TAG + key in self.names else ""
+            raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, names)}{own}")
         return names.index(text)
 
     def unfit(self, scorer: str) -> IntArray | None:  # noqa: ARG002  a plan by itself knows of none

@@ -21,6 +21,7 @@ from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray
 from perpend.measure.repeated import ARROW, both, latest, main_score, parts_of, planned_repeats
 from perpend.measure.run import Run
+from perpend.measure.table import IMPORTED
 from perpend.spec.runspec import ModelSpec
 from perpend.stats.components import Components, expected_se
 from perpend.stats.sample_size import detectable, needed
@@ -223,6 +224,10 @@ def _score(run: Run, name: str | None) -> Column:
     )
     if chosen is None:
         raise SpecError(f"{run.name}: nothing is scored yet; run 'perpend score' first")
+    first = next((name.partition("@")[0] for name in run.manifest.scorers), "")
+    if chosen.partition("@")[0] != first and table.has(first) and not chosen.endswith(f"@{IMPORTED}"):
+        others = [full for full in latest(table.scorers) if table.column(full).defined.any()]
+        raise SpecError(f"{run.name}: {first} has no values; say which score to plan by: --score {' or '.join(others)}")
     return table.column(chosen)
 
 

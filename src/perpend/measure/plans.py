@@ -17,6 +17,7 @@ from perpend.ledger.manifest import Manifest
 from perpend.ledger.raw import last_trial, plan_batches, trial_count
 from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
+from perpend.measure.grid import TAG
 from perpend.measure.keys import Codes, joined
 from perpend.measure.packed import PackedItems, narrow, taken
 from perpend.measure.samplings import TEMPERATURE, parameter_codes, setting_words, varied
@@ -128,8 +129,9 @@ def plan_of(manifest: Manifest, store: Store) -> RunPlan:
     for key in varied(codes, names):
         codes[key], names[key] = parameter_codes(key, names["sampling"], codes["sampling"])
     by_item: dict[str, Codes] = {}
-    for tag in sorted(tags.keys() - names.keys()):
-        by_item[tag], names[tag] = _coded(tags[tag] + [""] * (len(ids) - len(tags[tag])))
+    for tag in sorted(tags):
+        key = f"{TAG}{tag}" if tag in names or tag == "run" else tag  # of the plan there is a key of that name
+        by_item[key], names[key] = _coded(tags[tag] + [""] * (len(ids) - len(tags[tag])))
     return PlanCodes(codes, by_item), names, items
 
 

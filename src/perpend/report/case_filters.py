@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from perpend.errors import SpecError, did_you_mean
 from perpend.ledger.plan import Trial, read_sampling
+from perpend.measure.grid import TAG
 from perpend.measure.run import Run
 from perpend.measure.samplings import PARAMETERS, as_key, parameter_text
 from perpend.measure.table import Table
@@ -21,7 +22,6 @@ from perpend.types import Response, Score
 PLAN = ("item", "condition", "model", "temperature", "repeat")
 SETTINGS = PARAMETERS[1:]
 """What else a sampling states; a tag of that name is meant instead where the parameter does not vary."""
-TAG = "tag."
 TRIAL = "trial"
 """The number of a trial in its plan, from 1."""
 NOTHING = "none"
@@ -113,10 +113,10 @@ def case_filter(written: str, run: Run) -> CaseFilter:
         return CaseFilter(key, operator, text, tuple(newest(run)) if key == _REASON else ())
     if key == TRIAL:
         return CaseFilter(key, operator, text if operator == "~" else _known_trial(text, len(table)))
-    if key in (*PLAN, *SETTINGS) or key.removeprefix(TAG) in tags:
-        return CaseFilter(key, operator, text if operator == "~" else _known_value(key, text, table))
-    if table.has(key):
+    if key not in (*PLAN, *SETTINGS) and table.has(key):  # a tag of that name is 'tag.…'
         return CaseFilter(key, operator, text, (table.full_name(key),))
+    if key in (*PLAN, *SETTINGS, *tags) or key.removeprefix(TAG) in tags:
+        return CaseFilter(key, operator, text if operator == "~" else _known_value(key, text, table))
     stem = key.partition("@")[0]
     if not table.has(stem) and stem in [name.partition("@")[0] for name in run.manifest.scorers]:
         raise SpecError(f"{run.name}: has no scores of {key!r} yet; run 'perpend score' first")
@@ -132,10 +132,11 @@ def _known_value(key: str, text: str, table: Table) -> str:
         samplings = map(read_sampling, table.names["sampling"])
         values = tuple(dict.fromkeys(parameter_text(key, one) for one in samplings))
     else:
-        values = table.values(key.removeprefix(TAG))
+        values = table.values(key if key in table.names else key.removeprefix(TAG))
     value = as_key(key, text) if is_setting else text
     if value not in values:
-        raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, values[:_MOST])}")
+        own = f", and the items' own tag is {TAG + key!r}" if TAG + key in table.names else ""
+        raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, values[:_MOST])}{own}")
     return value
 
 

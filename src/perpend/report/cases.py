@@ -13,6 +13,7 @@ from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
+from perpend.measure.grid import TAG
 from perpend.measure.run import Run
 from perpend.report.case_filters import NOTHING, PLAN, CaseFilter, check_seen, plan_of
 from perpend.report.overview import newest
@@ -76,7 +77,13 @@ class FlippedCase:
 def keys(trial: Trial) -> dict[str, str]:
     """What a trial can be grouped by: its item's tags and its place in the plan."""
     place = plan_of(trial)
-    return {**place, **trial.item.tags, **{key: place[key] for key in PLAN}}
+    tags = trial.item.tags
+    return {
+        **place,
+        **{f"{TAG}{key}": value for key, value in tags.items()},
+        **tags,
+        **{key: place[key] for key in PLAN},
+    }
 
 
 @dataclass(frozen=True, slots=True)

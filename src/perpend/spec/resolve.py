@@ -178,6 +178,7 @@ def call(maker: Callable[..., object], options: Mapping[str, object], what: str,
     named = [one for one in parameters.values() if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
     known = [one.name for one in named[len(first) :]]
     types = _types(maker)
+    options = {key: _split(value) if _is_list(types.get(key)) else value for key, value in options.items()}
     for key, value in options.items():
         if key not in known and not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
             raise SpecError(f"{what}: unknown option {key!r}; {did_you_mean(key, known)}")
@@ -200,13 +201,22 @@ def _types(maker: Callable[..., object]) -> Mapping[str, object]:
         return {}
 
 
+def _is_list(wanted: object) -> bool:
+    return get_origin(wanted) is Sequence and get_args(wanted) == (str,)
+
+
+def _split(value: object) -> object:
+    """A list of strings as a command line has it: 'control,asch'."""
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
 def _fits(value: object, wanted: object) -> bool:
     """Whether a value out of a run.toml is of a plain type. Of other types nothing is said here."""
     if get_origin(wanted) in (Union, UnionType):
         return any(_fits(value, one) for one in get_args(wanted))
     if get_origin(wanted) is Literal:
         return value in get_args(wanted)
-    if get_origin(wanted) is Sequence and get_args(wanted) == (str,):
+    if _is_list(wanted):
         return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
     if wanted in (int, float):
         return isinstance(value, int | float if wanted is float else int) and not isinstance(value, bool)
