@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from perpend.disk import replacing, unreadable
-from perpend.errors import DataError, PerpendError, a_or_an, did_you_mean
+from perpend.errors import DataError, PerpendError, a_or_an, did_you_mean, near_file
 
 VERSION = "0.2.0.dev0"
 
@@ -290,7 +290,7 @@ def open_file(path: Path, raises: type[PerpendError] = DataError, advice: str = 
     try:
         return opened(path)
     except FileNotFoundError:
-        raise raises(f"{path}: no such file{remedy}") from None
+        raise raises(f"{path}: no such file{near_file(path) or remedy}") from None
     except OSError as error:
         raise raises(f"{path}: cannot be read: {unreadable(error)}{remedy}") from None
     except ValueError as error:

@@ -15,11 +15,13 @@ statistic is `Estimate(None, …)`.
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
+from pathlib import Path
 
 from perpend.inert import one_line
 
-_LISTED = 30
+_LISTED, _MOST_BESIDE = 30, 2000
 
 
 class PerpendError(Exception):
@@ -92,3 +94,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def a_or_an(noun: str) -> str:
     """'an int', 'a float'."""
     return f"a{'n' * noun.lower().startswith(tuple('aeiou'))} {noun}"
+
+
+def near_file(path: Path) -> str:
+    """The end of a 'no such file' message: '; did you mean 'ans.csv'?', or nothing where no name beside it is near."""
+    try:
+        beside = [one.name for one in itertools.islice(path.parent.iterdir(), _MOST_BESIDE)]
+    except (OSError, ValueError):
+        return ""
+    near = difflib.get_close_matches(path.name, sorted(beside), n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(repr(str(path.with_name(name))) for name in near)}?" if near else ""

@@ -45,13 +45,23 @@ def items_given(entries: Sequence[GivenItem]) -> tuple[Item, ...]:
         if not isinstance(entry, Item | Mapping):
             raise DataError(f"{where}: an item is a pp.Item or a dict, not {a_or_an(type(entry).__name__)}")
         try:
-            line = dumps(entry.as_json() if isinstance(entry, Item) else dict(entry))
+            line = dumps(entry.as_json() if isinstance(entry, Item) else _as_text(entry))
         except (TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{where}: cannot be written as JSON: {error}") from None
         items.append(parse_item(line, where))
     if not items:
         raise DataError("items is an empty list; give at least one item, or leave it out for the task's own")
     return tuple(items)
+
+
+def _as_text(entry: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The dict with numbers for answers as text, as a table's cells are: 4 is '4'."""
+    body = dict(entry)
+    for key in ("target", "decoy"):
+        value = body.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            body[key] = str(value)
+    return body
 
 
 @contextmanager

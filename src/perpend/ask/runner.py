@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from perpend.ask.starting import holding, new_folders, withdrawn
 from perpend.ask.task import CODE, Planned, Task, answer_key, intent, make_model, make_task, source_texts
 from perpend.canon import digest_file, write_atomic
 from perpend.disk import temporary_folder
-from perpend.errors import DataError, SpecError, StoreError
+from perpend.errors import DataError, DiskError, SpecError, StoreError, near_file
 from perpend.ledger.item_file import ITEMS, write_item_file
 from perpend.ledger.items import check_freeze, read_items
 from perpend.ledger.manifest import (
@@ -212,7 +213,7 @@ def _prepare(
         samplings={model.label: spec.samplings_of(model) for model in spec.models},
         repeats=spec.repeats,
     )
-    with temporary_folder("plan", directory) as tmpdir:
+    with _planning(directory), temporary_folder("plan", directory) as tmpdir:
         whole = tmpdir / "run.db"
         with Store.create(whole, run.name, looks=spec.stop is not None) as store:
             trials = store.write_plan(plan, _digesting(_ordered(spec, task), digest), shard=shard)
@@ -229,6 +230,19 @@ def _prepare(
     for _, name, data in source_texts(spec, task):
         write_atomic(directory / CODE / name, data)
     write_manifest(directory, manifest)
+
+
+@contextmanager
+def _planning(directory: Path) -> Iterator[None]:
+    """A disk that refuses the plan, which is written first, is said to have: nothing was asked, and nothing is kept."""
+    try:
+        yield
+    except DiskError as error:
+        why = error.__cause__ or error
+        raise DiskError(
+            f"{directory}: the plan of the run cannot be written ({why}), so nothing was asked. Free some space, or "
+            "choose another folder with --out, then run the same command again."
+        ) from None
 
 
 def _place(plan: Path, directory: Path) -> None:
@@ -359,4 +373,5 @@ def _digest(path: Path, fields: Mapping[str, str]) -> str:
         next(read_items(path, fields), None)  # what is no item file need not be read to its end
         return digest_file(path)
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file; give the path of a file of items: {FORMATS}") from None
+        near = near_file(path) or f"; give the path of a file of items: {FORMATS}"
+        raise DataError(f"{path}: no such file{near}") from None

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from perpend.ask.conditions import from_params
 from perpend.canon import JSON, digest_file, open_file, portable_name
-from perpend.errors import SpecError, StoreError, a_or_an, did_you_mean
+from perpend.errors import SpecError, StoreError, a_or_an, did_you_mean, near_file
 from perpend.inert import one_line
 from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, SourceFile, code_version, now, template
 from perpend.ledger.plan import Dataset
 from perpend.ledger.stopping import stop_facts
 from perpend.rows.mapping import NO_MAP
 from perpend.spec.model import Model
-from perpend.spec.resolve import call, factory, file_of, find_scorer, names, packaged_factory, versioned
+from perpend.spec.resolve import call, factory, file_of, find_scorer, is_file, names, packaged_factory, versioned
 from perpend.spec.runspec import RunSpec, written_name
 from perpend.types import Condition, Item, Message, Response, Scorer
 
@@ -146,6 +146,12 @@ def make_model(
     provider, _, rest = name.partition("/")
     if provider not in names("models") and file_of(name) is not None:
         provider, rest = name, ""
+    is_module = "." in name and all(part.isidentifier() for part in name.split("."))
+    if provider == name and name not in names("models") and ":" not in name and not is_file(name) and not is_module:
+        hint = did_you_mean(name, names("models"))
+        raise SpecError(
+            f"unknown model {name!r}: write provider/name, such as openai/{name}; {hint.replace('known:', 'providers:')}"
+        )
     maker = factory("models", provider, "model")
     arguments: dict[str, object] = dict(options)
     if "answer_key" not in options:
@@ -211,7 +217,7 @@ def source_files(spec: RunSpec, task: Task) -> list[tuple[str, Path]]:
     known: dict[str, Path] = {}
     for _, path in files:
         if not path.is_file():
-            raise SpecError(f"{path}: no such file")
+            raise SpecError(f"{path}: no such file{near_file(path)}")
         if known.setdefault(path.name, path).resolve() != path.resolve():
             raise SpecError(f"{path} and {known[path.name]} have one name; a run keeps a copy of each, so rename one")
     return list(dict.fromkeys(files))

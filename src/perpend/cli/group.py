@@ -28,7 +28,7 @@ class UserPath(click.Path):
 
 
 PATH = UserPath(path_type=Path)
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 QUIET = click.option("--quiet", is_flag=True, help="Print errors only.")
 SERVE_WAIT = click.option(
     "--serve-wait",

@@ -20,6 +20,7 @@ from perpend.inert import say, say_page
     "--all-figures", is_flag=True, help="Draw every figure of the study, on all cores, not only the main ones."
 )
 @QUIET
+@AS_JSON
 @click.option("--judged", "judges", multiple=True, type=PATH, help="Add the verdicts of this judge run as columns.")
 @click.option("--tex", type=PATH, help="Write every headline number as a LaTeX command to this file.")
 @click.option("--claims", "claims_file", type=PATH, help="With --tex: add the numbers recomputed for these claims.")
@@ -30,6 +31,7 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     no_figures: bool,
     all_figures: bool,
     quiet: bool,
+    as_json: bool,
     judges: tuple[Path, ...],
     tex: Path | None,
     claims_file: Path | None,
@@ -58,7 +60,10 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
         write_macros(opened, tex, () if claims_file is None else check(claims_file, opened, quiet=False))
     figures: Drawn = "all" if all_figures else not no_figures
     derived = derive(opened, out, figures=figures, workers=os.cpu_count() or 1, quiet=quiet)
-    if not quiet:
+    if as_json:
+        headline = {"answer": list(derived.report.answer), "cautions": list(derived.report.cautions)}
+        say_page(pretty({"report": derived.path.as_posix(), **headline}))
+    elif not quiet:
         print_headline(derived)
 
 

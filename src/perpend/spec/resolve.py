@@ -19,14 +19,21 @@ from types import ModuleType, NoneType, UnionType
 from typing import Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from perpend.canon import read_text
-from perpend.errors import SpecError, did_you_mean
+from perpend.errors import SpecError, did_you_mean, near_file
 from perpend.spec.function import OwnCode
 from perpend.types import Scorer
 
 Kind: TypeAlias = Literal["tasks", "models", "scorers"]
 HOMES: dict[Kind, str] = {"tasks": "perpend.studies", "models": "perpend.models", "scorers": "perpend.scorers"}
 _LONGEST_CODE = 1 << 24
-_NOT_NAMES = frozenset(("base", "http"))
+_NOT_NAMES = frozenset(("base", "http", "template"))
+_ELSEWHERE = {
+    **dict.fromkeys(("temperature", "max_tokens", "seed", "top_p", "stop"), "[sampling]"),
+    **dict.fromkeys(("max_usd", "max_requests", "max_minutes"), "[budget]"),
+    **dict.fromkeys(("items", "map", "templates", "freeze", "name", "repeats", "max_items"), "the top of run.toml"),
+    **dict.fromkeys(("base_url", "workers", "retries", "api_key_env", "label"), "[[model]]"),
+}
+"""Where keys of run.toml belong that are often looked for among the options of a task."""
 
 
 def installed(kind: Kind, name: str | None = None) -> list[EntryPoint]:
@@ -156,7 +163,7 @@ def _of_version(name: str, version: str, versions: object) -> Scorer:
 def module_from_file(path: Path) -> ModuleType:
     """The module in a Python file."""
     if not path.exists():
-        raise SpecError(f"{path}: no such file")
+        raise SpecError(f"{path}: no such file{near_file(path)}")
     module_spec = importlib.util.spec_from_file_location(path.stem, path)
     if module_spec is None or module_spec.loader is None:
         raise SpecError(f"{path}: cannot be loaded as Python")
@@ -181,7 +188,8 @@ def call(maker: Callable[..., object], options: Mapping[str, object], what: str,
     options = {key: _split(value) if _is_list(types.get(key)) else value for key, value in options.items()}
     for key, value in options.items():
         if key not in known and not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
-            raise SpecError(f"{what}: unknown option {key!r}; {did_you_mean(key, known)}")
+            hint = f"it belongs in {_ELSEWHERE[key]}" if key in _ELSEWHERE else did_you_mean(key, known)
+            raise SpecError(f"{what}: unknown option {key!r}; {hint}")
         if key in known and not _fits(value, types.get(key)):
             raise SpecError(f"{what}: {key} must be {_named(types[key])}, not {value!r:.80}")
     lacking = [one.name for one in named[len(first) :] if one.default is one.empty and one.name not in options]
