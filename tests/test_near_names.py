@@ -49,7 +49,7 @@ ASK = ("eval", "--items", "answers.csv", "--model", "mock/subject", "--task")
         (("eval",), "perpend eval --task questions --items questions.csv --model openai/gpt-4o"),
         (
             ("eval", "--task", "questions", "--model", "gpt-4o"),
-            "write provider/name, such as openai/gpt-4o; providers: anthropic",
+            "write provider/name, such as openai/gpt-4o; providers, known: anthropic",
         ),
         (("eval", "--task", "questions", "--model", "gpt-4.1-mini"), "write provider/name, such as openai/gpt-4.1"),
         (("list", "modles"), "did you mean 'models'?"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from click.testing import CliRunner, Result
 
 import perpend as pp
 from perpend.cli import cli
-from perpend.errors import ModelError, PerpendError, SpecError
+from perpend.errors import ModelError, PerpendError, SpecError, StoreError
 
 SCORER = "import perpend as pp\ndef judge(item, response):\n    {body}\nVERSIONS = (pp.Scorer('boom', '1', judge),)\n"
 TASK = (
@@ -141,3 +142,16 @@ def test_the_short_names_of_conditions_are_those_of_the_conformity_study(folder:
     )
     assert done.exit_code == 0, done.output
     assert [one.name for one in pp.Run("runs/r").manifest.conditions] == ["control", "asch_history_3"]
+
+
+def test_two_functions_without_a_text_are_not_mixed_in_one_run() -> None:
+    def typed(text: str) -> Callable[[str], str]:
+        names: dict[str, Callable[[str], str]] = {}
+        exec(f"def answer(prompt):\n    return {text!r} if prompt in {{'x', 'y', 'z'}} else {text!r}", names)
+        return names["answer"]
+
+    task = pp.task("questions", items="items.jsonl")
+    pp.evaluate(task, typed("yes"), name="r", quiet=True)
+    pp.evaluate(task, typed("yes"), name="r", quiet=True)  # the same resumes
+    with pytest.raises(StoreError, match=r"holds another run(.|\n)*code_sha256"):
+        pp.evaluate(task, typed("no"), name="r", quiet=True)

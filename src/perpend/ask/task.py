@@ -149,9 +149,7 @@ def make_model(
     is_module = "." in name and all(part.isidentifier() for part in name.split("."))
     if provider == name and name not in names("models") and ":" not in name and not is_file(name) and not is_module:
         hint = did_you_mean(name, names("models"))
-        raise SpecError(
-            f"unknown model {name!r}: write provider/name, such as openai/{name}; {hint.replace('known:', 'providers:')}"
-        )
+        raise SpecError(f"unknown model {name!r}: write provider/name, such as openai/{name}; providers, {hint}")
     maker = factory("models", provider, "model")
     arguments: dict[str, object] = dict(options)
     if "answer_key" not in options:

@@ -17,9 +17,9 @@ from perpend.stats.gate import many_invalid
 from perpend.types import Estimate
 
 NO_ANSWER, NO_ANSWER_DIFFERENCE = "no_answer", "no_answer_difference"
-UNSCORED = "unscored"
+UNSCORED = "no_score"
 FAILED = "failed: "
-"""How the reason of `unscored` begins where there is no answer, but an error."""
+"""How the reason of `no_score` begins where there is no answer, but an error."""
 NOT_ASKED = "not asked"
 _ERROR, _BESIDE, _MOST, _LONGEST = "error: ", "unfinished", 12, 60
 _TRIED = re.compile(r"\d{1,6} attempts, the last: ")
@@ -49,7 +49,7 @@ def no_answer_metrics(table: Table) -> Iterator[Metric]:
 
 
 def unscored_metrics(table: Table) -> Iterator[Metric]:
-    """`unscored` by reason, for the latest version of the first scorer: trials without a value / trials planned.
+    """`no_score` by reason, for the latest version of the first scorer: trials without a value / trials planned.
 
     Reasons are the scorer's own words up to the first colon, the most frequent first; of a failed call the error after
     'failed: '. Of the rest there is 'other reasons'. A scorer with a value everywhere gives nothing, and so does what

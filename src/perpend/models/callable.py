@@ -14,7 +14,7 @@ from pathlib import Path
 from perpend.canon import clean_text
 from perpend.errors import FunctionError, ModelError, SpecError, a_or_an
 from perpend.models.base import plain_text, spoken
-from perpend.spec.function import OwnCode, function_name, parameters, source_sha256
+from perpend.spec.function import OwnCode, code_sha256, function_name, parameters, source_sha256
 from perpend.spec.model import Answers, Budget
 from perpend.spec.resolve import factory
 from perpend.types import Request, Response
@@ -37,10 +37,16 @@ class Callable:
         return f"callable/{self.label}"
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The function's name, and the digest of its text or that there is none: what it calls is not in either."""
+        """The function's name, and the digest of its text; where there is none, that of what Python compiled.
+
+        What it calls is in neither.
+        """
         digest = source_sha256(self.function)
         facts = {"provider": "callable", "function": function_name(self.function)}
-        return {**facts, **({"source": "not available"} if digest is None else {"source_sha256": digest})}
+        if digest is not None:
+            return {**facts, "source_sha256": digest}
+        code = code_sha256(self.function)
+        return {**facts, "source": "not available", **({} if code is None else {"code_sha256": code})}
 
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
         """One request at a time, one batch each."""

@@ -218,6 +218,25 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(inner)
 
 
+def code_sha256(function: Function) -> str | None:
+    """SHA-256, in hex, of what this Python compiled a function to, names and constants included; None without code.
+
+    It tells two functions apart of which there is no text. What they enclose and call is not in it.
+    """
+    inner = inspect.unwrap(function)
+    code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
+    return hashlib.sha256(_spelled(code).encode()).hexdigest() if isinstance(code, CodeType) else None
+
+
+def _spelled(value: object) -> str:
+    """A code object or a constant of one, as the same text in every process: sets are sorted."""
+    if isinstance(value, CodeType):
+        return f"code{[value.co_code.hex(), value.co_names, value.co_varnames, [*map(_spelled, value.co_consts)]]}"
+    if isinstance(value, frozenset):
+        return f"set{sorted(map(_spelled, value))}"
+    return f"tuple{[*map(_spelled, value)]}" if isinstance(value, tuple) else repr(value)
+
+
 def _facts(code: CodeType) -> tuple[object, ...]:
     return code.co_code, code.co_consts, code.co_names, code.co_varnames
 
