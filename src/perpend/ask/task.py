@@ -65,7 +65,8 @@ class Task:
 
     def __repr__(self) -> str:
         conditions = ", ".join(condition.name for condition in self.conditions)
-        items = f"{len(self.in_memory)} items" if self.in_memory else ", ".join(path.name for path in self.items)
+        n = len(self.in_memory)
+        items = f"{n} item{'s' * (n != 1)}" if n else ", ".join(path.name for path in self.items)
         return one_line(f"Task({self.name!r}: {conditions}; scored by {len(self.scorers)}; {items or 'no items'})")
 
     def condition(self, name: str) -> Condition:

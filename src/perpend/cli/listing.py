@@ -23,7 +23,7 @@ _KINDS = (*_MADE_BY, "conditions", "runs")
 _LONGEST = 100
 
 
-@group.command("list")
+@group.command("list", short_help="List tasks, models, scorers, conditions or runs.")
 @click.argument("kind", metavar=f"{{{'|'.join(_KINDS)}}}")
 @click.argument("folder", required=False, type=PATH)
 @AS_JSON

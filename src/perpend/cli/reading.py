@@ -12,7 +12,7 @@ from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_hea
 from perpend.inert import say, say_page
 
 
-@group.command()
+@group.command(short_help="Write tables, figures and a report of one or several runs.")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=PATH, required=True, help="Directory for tables, figures and report.")
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
@@ -67,7 +67,7 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
         print_headline(derived)
 
 
-@group.command()
+@group.command(short_help="Report calibration and slices of one checkpoint.")
 @click.option("--model", help="provider/name of a model that scores candidates, for example ngram/final.")
 @click.option("--predictions", type=PATH, help="Rows of {id, confidence, correct, …} instead of a model.")
 @click.option("--probes", multiple=True, type=PATH, help="Own probes, instead of the packaged verb probes.")
@@ -149,7 +149,7 @@ def checkpoint(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it h
     say(f"Report: {folder / 'REPORT.md'}")
 
 
-@group.group()
+@group.group(short_help="Recompute what a paper says of runs.")
 def claims() -> None:
     """Recompute what a paper says of runs, and list the numbers that nothing recomputes.
 

@@ -9,7 +9,7 @@ from perpend.inert import markdown, plain
 from perpend.measure.calibrated import CASCADE, READERS
 from perpend.measure.samplings import settings_in
 from perpend.measure.study import Metric, Numbers, Report, Section, TableOf
-from perpend.report.answer import MOST
+from perpend.report.answer import MOST, counted
 from perpend.report.tables import markdown_table, p_value
 from perpend.types import Estimate
 
@@ -85,7 +85,7 @@ def _sentences(numbers: Numbers, stem: str) -> Iterator[str]:
     corrected = _overall(numbers, (others or rules)[-1])
     raw = [f"by {_called(name)} {_percent(_overall(numbers, name).also.get('raw'))}" for name in (*rules, *others)]
     labels = numbers.cite("labelled", f"{READERS}:{stem}").also.get("k")
-    yield f"**{markdown(stem)}: {', '.join(raw)}, corrected by {labels} labels {_interval(corrected)}.**"
+    yield f"**{markdown(stem)}: {', '.join(raw)}, corrected by {counted(labels, 'label')} {_interval(corrected)}.**"
     for name in columns:
         for metric in numbers.find("errs_differently", name):
             if any(caution.id == DIFFERENT for caution in metric.estimate.cautions) and "model" not in metric.where:

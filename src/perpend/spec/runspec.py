@@ -44,6 +44,8 @@ _HOMES = {
 }
 """Keys that are often written at the top of the file, and where they belong."""
 COMMAND_LINE = "the command line"
+_FREE = ("mock", "ngram", "replay")
+"""Providers that compute, or look up, their answers here."""
 _MOST_REPEATS = 100_000
 _MODEL = ("name", "label", "max_tokens", "usd_per_million_input", "usd_per_million_output")
 _SECRET = re.compile(
@@ -82,10 +84,16 @@ class ModelSpec:
 
     @property
     def price(self) -> tuple[float, float] | None:
-        """US dollars for a million tokens in and out; None unless both are known."""
+        """US dollars for a million tokens in and out; None unless both are known, or it is a model that asks nobody."""
+        if (self.usd_per_million_input, self.usd_per_million_output) == (None, None) and self._is_free:
+            return 0.0, 0.0
         if self.usd_per_million_input is None or self.usd_per_million_output is None:
             return None
         return self.usd_per_million_input, self.usd_per_million_output
+
+    @property
+    def _is_free(self) -> bool:
+        return self.name.partition("/")[0] in _FREE
 
     @property
     def binding_options(self) -> dict[str, JSON]:
