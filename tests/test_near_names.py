@@ -109,10 +109,13 @@ def test_analyze_has_json_like_every_reading_verb() -> None:
 def test_a_disk_that_is_full_before_the_plan_says_that_nothing_was_asked() -> None:
     def refused() -> None:
         with _planning(Path("runs/r")):
-            raise DiskError("runs/r/.plan/run.db: the disk is full; what was written is kept")
+            raise DiskError("runs/r/.plan/run.db: the disk is full (no space); what was written is kept: free space")
 
-    with pytest.raises(DiskError, match=r"^runs/r: the plan of the run cannot be written .* nothing was asked"):
+    with pytest.raises(
+        DiskError, match=r"^runs/r: the plan of the run cannot be written, so nothing was asked: "
+    ) as error:
         refused()
+    assert str(error.value).endswith("nothing was asked: the disk is full (no space); free space")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM there")

@@ -41,6 +41,7 @@ from perpend.spec.runspec import RunSpec, written_name
 from perpend.types import Item
 
 _CHECKED_REQUESTS = 64
+_DISK = "the disk is full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +239,9 @@ def _planning(directory: Path) -> Iterator[None]:
     try:
         yield
     except DiskError as error:
-        why = error.__cause__ or error
-        raise DiskError(
-            f"{directory}: the plan of the run cannot be written ({why}), so nothing was asked. Free some space, or "
-            "choose another folder with --out, then run the same command again."
-        ) from None
+        text = str(error).replace("what was written is kept: ", "")
+        why = text[max(text.find(_DISK), 0) :]  # without the name of a temporary file
+        raise DiskError(f"{directory}: the plan of the run cannot be written, so nothing was asked: {why}") from None
 
 
 def _place(plan: Path, directory: Path) -> None:

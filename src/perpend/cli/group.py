@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perpend.canon import JSON, VERSION, clean_text, pretty
+from perpend.errors import did_you_mean
 from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
@@ -25,6 +26,16 @@ class UserPath(click.Path):
         if clean_text(text) != text:
             self.fail(f"{text!r}: the name is not UTF-8; rename the file", param, ctx)
         return Path(text)
+
+
+class NearChoice(click.Choice[str]):
+    """One of some words; what is none of them is answered with the near ones."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The word itself."""
+        if value not in self.choices:
+            self.fail(f"{value!r} is none of them; {did_you_mean(value, self.choices)}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 PATH = UserPath(path_type=Path)

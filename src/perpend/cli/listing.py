@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from perpend.canon import JSON, pretty, read_text
-from perpend.cli.group import AS_JSON, PATH, group
-from perpend.errors import DataError, PerpendError, SpecError, StoreError, did_you_mean
+from perpend.cli.group import AS_JSON, PATH, NearChoice, group
+from perpend.errors import DataError, PerpendError, SpecError, StoreError
 from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _LONGEST = 100
 
 
 @group.command("list", short_help="List tasks, models, scorers, conditions or runs.")
-@click.argument("kind", metavar=f"{{{'|'.join(_KINDS)}}}")
+@click.argument("kind", type=NearChoice(_KINDS))
 @click.argument("folder", required=False, type=PATH)
 @AS_JSON
 def list_(kind: str, folder: Path | None, as_json: bool) -> None:
@@ -37,8 +37,6 @@ def list_(kind: str, folder: Path | None, as_json: bool) -> None:
     perpend list conditions
     perpend list runs published
     """
-    if kind not in _KINDS:
-        raise click.UsageError(f"unknown kind {kind!r}; {did_you_mean(kind, _KINDS)}")
     if folder is not None and kind != "runs":
         raise click.UsageError(f"{folder}: a folder is for 'perpend list runs'")
     rows = list(
