@@ -115,6 +115,7 @@ def test_a_disk_that_is_full_before_the_plan_says_that_nothing_was_asked() -> No
         DiskError, match=r"^runs/r: the plan of the run cannot be written, so nothing was asked: "
     ) as error:
         refused()
+    assert str(error.value).startswith("runs/r: the plan")
     assert str(error.value).endswith("nothing was asked: the disk is full (no space); free space")
 
 

@@ -47,6 +47,8 @@ def varied(codes: Mapping[str, Codes], names: Mapping[str, tuple[str, ...]]) -> 
     A limit that a model has for itself, and a seed that goes with a temperature, tell nothing apart. What perpend 0.1
     stated knew the temperature alone.
     """
+    if len(names.get("sampling", ())) == len(names.get(TEMPERATURE, ())):  # known already: each has one of its own
+        return (TEMPERATURE,)
     samplings = [read_sampling(params) for params in names.get("sampling", ())]
     if len({one.temperature for one in samplings}) == len(samplings) or edition.is_first():
         return (TEMPERATURE,)
