@@ -14,6 +14,7 @@ from perpend.ask.task import Task
 from perpend.errors import SpecError
 from perpend.measure.plans import by_variant
 from perpend.measure.run import Run, table_of
+from perpend.measure.samplings import sampling_words
 from perpend.measure.study import plain_metrics
 from perpend.models.callable import Callable as CallableModel
 from perpend.report.case_filters import case_filter
@@ -23,6 +24,7 @@ from perpend.report.compare_runs import compare_runs
 from perpend.report.derive import derive
 from perpend.report.export import rows
 from perpend.report.overview import overview
+from perpend.report.partitions import export_parts
 from perpend.report.rank_runs import RankOptions, rank_runs
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.stats.edition import first_edition
@@ -147,3 +149,13 @@ def test_studies_of_models_and_temperatures_see_each_top_p_as_a_model(asked: Cal
         1,
     ]
     assert by_variant(split) is split
+
+
+def test_a_table_is_parted_by_a_parameter(asked: Callable[..., Run], tmp_path: Path) -> None:
+    assert export_parts(asked(*TOP_P), tmp_path / "parts", by=("top_p",)) == 48
+    assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == ["top_p=0.1", "top_p=1"]
+
+
+def test_a_sampling_is_said_in_words_without_what_was_not_sent() -> None:
+    stored = Sampling(0.5, 64, seed=None, top_p=0.9).canonical()
+    assert sampling_words(stored) == "temperature 0.5, max_tokens 64, top_p 0.9"

@@ -89,7 +89,8 @@ def as_key(parameter: str, value: str | float) -> str:
     return value if parameter in ("stop", "seed", "max_tokens") else f"{number:g}"
 
 
-def sampling_words(params: str, keys: Iterable[str] = PARAMETERS) -> str:
-    """A stored sampling for a reader: 'temperature 0, top_p 0.1'."""
+def sampling_words(params: str) -> str:
+    """A stored sampling for a reader, without what was not sent: 'temperature 0, max_tokens 512, seed 42'."""
     one = read_sampling(params)
-    return ", ".join(f"{key} {parameter_text(key, one)}" for key in PARAMETERS if key in keys)
+    texts = {key: parameter_text(key, one) for key in PARAMETERS}
+    return ", ".join(f"{key} {text}" for key, text in texts.items() if text != _UNSET)
