@@ -88,12 +88,12 @@ def test_money_counts_over_all_invocations_and_stands_in_the_manifest(root: Path
         assert sum(received.method == "POST" for received in server.received) == 5
 
 
-def test_a_cost_without_prices_is_null_in_the_manifest_with_the_reason(root: Path) -> None:
+def test_a_model_that_asks_nobody_costs_nothing(root: Path) -> None:
     code, said = chaosbench("eval", "--provider", "mock", *SUBSET)
     assert code == 0, said
     body = manifest(the_run(root))
-    assert (body["usd"], body["usd_note"]) == (None, "no price for mock")
-    assert "cost unknown (no price for mock)." in said
+    assert (body["usd"], body["usd_note"]) == (0.0, "")
+    assert "no cost." in said
 
 
 @pytest.mark.parametrize(

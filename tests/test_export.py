@@ -120,7 +120,7 @@ def test_where_and_columns_choose_and_their_unknown_names_are_errors(run: Run, t
     before = out.read_bytes()
     for where, only, said in (
         ({"condition": "contrl"}, [], "no trial has condition = 'contrl'; did you mean 'control'?"),
-        ({"topik": "x"}, [], "trials have no 'topik'; did you mean 'topic'?"),
+        ({"topik": "x"}, [], "trials have no 'topik'; did you mean 'topic'"),
         ({}, ["txt"], "no column 'txt'; did you mean 'text'"),
     ):
         with pytest.raises(SpecError) as error:

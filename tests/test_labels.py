@@ -102,7 +102,7 @@ def test_a_file_whose_last_line_was_cut_short_of_its_end_is_not_glued_to(run: pp
 def test_an_unknown_key_and_the_end_of_the_input_do_no_harm(run: pp.Run) -> None:
     done = label(run, "x9", "--sample", "4")
     assert done.exit_code == 0
-    assert "press one of 1, 2, 3, u, b, q" in done.stderr
+    assert "press one of 1, 2, u, b, q" in done.stderr
     assert not (run.directory / "labels.jsonl").exists()
 
 

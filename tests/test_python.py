@@ -87,7 +87,7 @@ def test_the_same_items_in_memory_resume_and_others_are_another_run(tmp_path: Pa
         ([{"id": "a"}], r"items\[0\].*'prompt' is missing"),
         ([ITEMS[0], {**ITEMS[1], "promt": "?"}], r"items\[1\].*did you mean 'prompt'"),
         ([{**ITEMS[0], "tags": {"x": object()}}], r"items\[0\].*JSON"),
-        ([3], r"items\[0\].*not a int"),
+        ([3], r"items\[0\].*not an int"),
         ([*ITEMS, "file.jsonl"], "not both"),
         (pd.DataFrame(ITEMS), "to_dict"),
     ],
@@ -115,7 +115,7 @@ def test_one_model_needs_no_list_and_a_name_is_a_model(tmp_path: Path) -> None:
     assert [model.label for model in both.manifest.models] == ["mock/true", "callable/lima"]
     with pytest.raises(pp.SpecError, match="mock"):
         ask(tmp_path, task, "mok/true")
-    with pytest.raises(pp.SpecError, match="not a int"):
+    with pytest.raises(pp.SpecError, match="not an int"):
         ask(tmp_path, task, 3)
 
 
@@ -173,7 +173,9 @@ def test_the_manifest_says_what_is_known_of_a_function(tmp_path: Path) -> None:
         .manifest.models[0]
         .fingerprint
     )
-    assert dict(facts) == {"provider": "callable", "function": "typed", "source": "not available"}
+    assert re.fullmatch("[0-9a-f]{64}", str(facts["code_sha256"]))
+    known = {key: value for key, value in facts.items() if key != "code_sha256"}
+    assert known == {"provider": "callable", "function": "typed", "source": "not available"}
     assert str(tmp_path) not in json.dumps(dict(facts))
 
 
@@ -204,7 +206,7 @@ def test_scorers_are_names_objects_and_functions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("function", "message"),
-    [(lambda item: 1, "takes an item"), (lambda a, b, c: 1, "takes an item"), (3, "not a int")],
+    [(lambda item: 1, "takes an item"), (lambda a, b, c: 1, "takes an item"), (3, "not an int")],
 )
 def test_a_scorer_that_is_none_is_an_error(function: object, message: str) -> None:
     with pytest.raises(pp.SpecError, match=message):
@@ -273,7 +275,7 @@ def test_conditions_are_names_templates_and_objects(tmp_path: Path) -> None:
     pp.audit(run.directory).raise_for_failures()
     with pytest.raises(pp.SpecError, match="did you mean 'control'"):
         pp.task("questions", conditions=["contrl"])
-    with pytest.raises(pp.SpecError, match="not a int"):
+    with pytest.raises(pp.SpecError, match="not an int"):
         pp.task("questions", conditions=[3])  # type: ignore[list-item]
 
 

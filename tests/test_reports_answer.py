@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -239,3 +240,30 @@ def test_the_plain_summary_has_one_line_per_condition_with_the_difference(tmp_pa
     assert re.match(
         r"mock/subject, hinted: correct \d+% \[\d+, \d+\], n = 20 items; against plain \S+ points \[", second
     )
+
+
+def test_two_pressures_with_different_pairs_say_each_denominator(swayed: Path) -> None:
+    known = numbers(swayed)
+    authority = known.find("opinion_effect", condition="authoritative_bias")
+
+    def answered(change: Estimate) -> str:
+        metrics = [replace(one, estimate=change) if one in authority else one for one in known.metrics]
+        return answer_sentences(Results(Numbers(tuple(metrics), known.manifests)), "3")[-1]
+
+    one = authority[0].estimate
+    same, other = answered(one), answered(replace(one, n=one.n - 3, also={**one.also, "n_clusters": one.n - 3}))
+    assert same.count("n = ") == 1
+    assert other.count("n = ") == 2
+    assert f"n = {one.n - 3} items" in other
+    lacking = answered(Estimate(None, 0, note="no complete pair"))
+    assert lacking.endswith("; under authority it is undefined (no complete pair).")
+
+
+def test_the_mean_of_stance_is_left_out_unless_it_is_named(swayed: Path) -> None:
+    shown = call("show", swayed).output
+    assert "stance" not in shown
+    assert "correct@3" in shown
+    assert "stance@3" in call("show", swayed, "--scorer", "stance").output
+    sides = ["--first", "condition=control", "--second", "condition=authoritative_bias"]
+    assert "stance" not in call("compare", swayed, swayed, *sides).output
+    assert "stance" in call("compare", swayed, swayed, *sides, "--column", "stance").output

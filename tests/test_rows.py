@@ -149,7 +149,7 @@ def test_a_map_takes_paths_values_and_tags(tmp_path: Path) -> None:
         ("a.csv", b"id,x\n1,Q?\n", "", r"a.csv:2: no column 'prompt'; write --map .* columns are 'id', 'x'"),
         ("a.csv", b"id,prompt\n1,Q?\n", "target=answr", "no row has the column 'answr'"),
         ("a.csv", b"id,prompt,ansver\n1,Q?,x\n", "target=answer", "the column 'answer'; did you mean 'ansver'"),
-        ("a.csv", b"id,prompt\n1,Q?\n", "promt=question", "--map: unknown name 'promt'; did you mean 'prompt'"),
+        ("a.csv", b"id,prompt\n1,Q?\n", "promt=question", "map of columns: unknown name 'promt'; did you mean 'prompt"),
         ("a.csv", b"id,prompt\n,Q?\n", "", "a.csv:2: 'id' is missing or blank"),
         ("a.csv", b"id,prompt\n1,Q?\n\n1,R?\n", "", "a.csv:4: id '1' was used at .*a.csv:2 already"),
         ("a.csv", b"id,prompt\n1,Q?,x\n", "", "a.csv:2: 3 cells where the first line has 2"),

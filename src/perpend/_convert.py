@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from perpend.canon import opened, portable_name
 from perpend.disk import temporary_folder
-from perpend.errors import DataError, DiskError, PerpendError, SpecError, StoreError
+from perpend.errors import DataError, DiskError, PerpendError, SpecError, StoreError, near_file
 from perpend.importers import field_map
 from perpend.importers.formats import FORMATS
 from perpend.ledger.database import connect, translated
@@ -168,7 +168,7 @@ def as_run(source: Path) -> Iterator[Run]:
         yield Run(source)
         return
     if not source.exists():
-        raise StoreError(f"{source}: not a run, and no log either: there is no such file or folder")
+        raise StoreError(f"{source}: not a run, and no log either: there is no such file or folder{near_file(source)}")
     with temporary_folder("read") as tmpdir:
         if (source / PLAN).is_file():
             yield Run(restore(source, tmpdir))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from perpend.ask.given import (
 )
 from perpend.ask.task import Task, make_task
 from perpend.canon import JSON
-from perpend.errors import SpecError
+from perpend.errors import SpecError, a_or_an
 from perpend.rows.mapping import flat_map, parse_map
 from perpend.spec.model import Model
 from perpend.spec.resolve import factory, find_scorer
@@ -50,6 +51,7 @@ def task(
     wanted = [conditions] if isinstance(conditions, str | Path | Condition) else list(conditions or ())
     if wanted and all(isinstance(one, str) for one in wanted) and _takes_conditions(name):
         options, wanted = {**options, "conditions": [str(one) for one in wanted]}, []
+    _check_options(name, options)
     fields = parse_map(map) if isinstance(map, str) else flat_map(map or {}, "map")
     chosen = replace(make_task(name, options), fields=fields)
     if wanted:
@@ -68,6 +70,17 @@ def task(
     if len(files) < len(entries):
         raise SpecError("items are files or items in memory, not both; read the files first, or write the items down")
     return replace(chosen, items=tuple(files))
+
+
+def _check_options(name: str, options: Mapping[str, JSON]) -> None:
+    """SpecError for an option that the task does not take and that is nearly one of `task` itself."""
+    parameters = inspect.signature(factory("tasks", name, "task")).parameters
+    if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        return
+    for key in options:
+        near = difflib.get_close_matches(key, ("items", "conditions", "scorers", "map"), n=1, cutoff=0.7)
+        if near and key not in parameters:
+            raise SpecError(f"task {name!r}: unknown option {key!r}; did you mean {near[0]!r}?")
 
 
 def _takes_conditions(name: str) -> bool:
@@ -144,4 +157,4 @@ def _model(entry: object) -> ModelSpec | Model:
         return entry  # type: ignore[return-value]  # checked just above; Protocols cannot be narrowed structurally
     if callable(entry):
         return model(entry)
-    raise SpecError(f"a model is a name, a pp.model(…) or a function that answers, not a {type(entry).__name__}")
+    raise SpecError(f"a model is a name, a pp.model(…) or a function that answers, not {a_or_an(type(entry).__name__)}")

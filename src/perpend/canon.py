@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from perpend.disk import replacing, unreadable
-from perpend.errors import DataError, PerpendError, did_you_mean
+from perpend.errors import DataError, PerpendError, a_or_an, did_you_mean, near_file
 
 VERSION = "0.2.0.dev0"
 
@@ -290,7 +290,7 @@ def open_file(path: Path, raises: type[PerpendError] = DataError, advice: str = 
     try:
         return opened(path)
     except FileNotFoundError:
-        raise raises(f"{path}: no such file{remedy}") from None
+        raise raises(f"{path}: no such file{near_file(path) or remedy}") from None
     except OSError as error:
         raise raises(f"{path}: cannot be read: {unreadable(error)}{remedy}") from None
     except ValueError as error:
@@ -331,7 +331,7 @@ def read_object(
             raise
         raise raises(f"{path}: damaged: {error}") from None
     if not isinstance(body, dict):
-        raise raises(f"{path}: a JSON object was expected, not a {type(body).__name__}")
+        raise raises(f"{path}: a JSON object was expected, not {a_or_an(type(body).__name__)}")
     return body
 
 
@@ -344,7 +344,7 @@ def json_object(text: str, where: str, *, constants: bool = False) -> dict[str, 
     except ValueError as error:
         raise DataError(f"{where}: cannot be read as JSON: {error}") from None
     if not isinstance(body, dict):
-        raise DataError(f"{where}: a JSON object was expected, not a {type(body).__name__}")
+        raise DataError(f"{where}: a JSON object was expected, not {a_or_an(type(body).__name__)}")
     return body
 
 

@@ -15,11 +15,13 @@ statistic is `Estimate(None, …)`.
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
+from pathlib import Path
 
 from perpend.inert import one_line
 
-_LISTED = 30
+_LISTED, _MOST_BESIDE = 30, 2000
 
 
 class PerpendError(Exception):
@@ -56,6 +58,13 @@ class ModelError(PerpendError):
     exit_code = 4
 
 
+class FunctionError(ModelError):
+    """A user's function, asked as a model, raised: the message, and the number of the trial that it was asked."""
+
+    def __str__(self) -> str:
+        return one_line(str(self.args[0]))
+
+
 class StoreError(PerpendError):
     """The run directory cannot be used as asked."""
 
@@ -80,3 +89,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return "did you mean " + " or ".join(repr(n) for n in near) + "?"
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return f"known: {', '.join(names[:_LISTED])}{more}" if names else "none is known"
+
+
+def a_or_an(noun: str) -> str:
+    """'an int', 'a float'."""
+    return f"a{'n' * noun.lower().startswith(tuple('aeiou'))} {noun}"
+
+
+def near_file(path: Path) -> str:
+    """The end of a 'no such file' message: '; did you mean 'ans.csv'?', or nothing where no name beside it is near."""
+    try:
+        beside = [one.name for one in itertools.islice(path.parent.iterdir(), _MOST_BESIDE)]
+    except (OSError, ValueError):
+        return ""
+    near = difflib.get_close_matches(path.name, sorted(beside), n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(repr(str(path.with_name(name))) for name in near)}?" if near else ""

@@ -280,7 +280,8 @@ class Estimate:
         if self.value is None:
             return f"NA ({self.note}) n={self.n}"
         interval = "" if self.lo is None or self.hi is None else f" [{self.lo:.3f}, {self.hi:.3f}]"
-        return f"{self.value:.3f}{interval} n={self.n}"
+        why = f" ({self.note})" if self.note and not interval else ""
+        return f"{self.value:.3f}{interval} n={self.n}{why}"
 
     def __repr__(self) -> str:
         return f"Estimate({one_line(str(self))})"

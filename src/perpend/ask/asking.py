@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +11,12 @@ from perpend.ask.conditions import first_request, request
 from perpend.ask.progress import Progress
 from perpend.ask.spending import Spending
 from perpend.ask.task import Reprompt, Task
-from perpend.errors import ModelError
+from perpend.errors import FunctionError, ModelError
 from perpend.ledger.plan import Appended, OpenTrials, Trial
 from perpend.ledger.spent import note_spent
 from perpend.ledger.stopping import item_count, stop_facts
 from perpend.ledger.store import Store
-from perpend.spec.model import Model
+from perpend.spec.model import Answers, Model
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Item, Request, Response, Spent
 
@@ -184,7 +184,7 @@ def _ask(
             asked[trial.trial] = (trial, question)
             yield trial.trial, question
 
-    for batch in model.answer(requests(), budget):
+    for batch in _answers(model.answer(requests(), budget), lambda key: asked[key][0].item.id):
         rows = []
         for key, response in batch:
             trial, question = asked.pop(key)
@@ -193,6 +193,18 @@ def _ask(
         store.append(rows, spending.by_model())
         cost = f"; ${budget.usd:.2f}" if budget.usd else ""
         progress.advance(len(rows), f"{len(tally.failed)} failed; {tally.unusable / tally.seen:.0%} unusable{cost}")
+
+
+def _answers(batches: Iterator[Answers], item_of: Callable[[int], str]) -> Iterator[Answers]:
+    """The answers of a model; where a user's function raised, the error names the item too, and what to do."""
+    try:
+        yield from batches
+    except FunctionError as error:
+        key = int(error.args[1])
+        raise ModelError(
+            f"{error}, asked about item {item_of(key)!r} (trial {key}). What was answered is kept. Fix the function; "
+            "where a question has no answer, let it return pp.Response(error='…')"
+        ) from error
 
 
 def _ask_again(
@@ -225,7 +237,8 @@ def _ask_again(
             asked[trial.trial] = request(trial, messages, choices_scored=False)
             yield trial.trial, asked[trial.trial]
 
-    for batch in model.answer(requests(), spending.budget):
+    items = {trial.trial: trial.item.id for trial, _ in wanted}
+    for batch in _answers(model.answer(requests(), spending.budget), lambda key: items[key]):
         rows = [Appended(key, 1, failures.get(key, 0), asked.pop(key).digest, response) for key, response in batch]
         store.append(rows, spending.by_model())
         left -= len(rows)

@@ -14,7 +14,7 @@ from perpend.ask.conditions import asch, authority, bare, condition, control, te
 from perpend.ask.task import Task
 from perpend.canon import JSON, dumps, write_atomic
 from perpend.disk import temporary_folder
-from perpend.errors import DataError, SpecError, did_you_mean
+from perpend.errors import DataError, SpecError, a_or_an, did_you_mean
 from perpend.ledger.items import parse_item
 from perpend.spec.function import function_name, parameters, standalone
 from perpend.spec.resolve import names, packaged_scorer
@@ -43,15 +43,25 @@ def items_given(entries: Sequence[GivenItem]) -> tuple[Item, ...]:
     for number, entry in enumerate(entries):
         where = f"items[{number}]"
         if not isinstance(entry, Item | Mapping):
-            raise DataError(f"{where}: an item is a pp.Item or a dict, not a {type(entry).__name__}")
+            raise DataError(f"{where}: an item is a pp.Item or a dict, not {a_or_an(type(entry).__name__)}")
         try:
-            line = dumps(entry.as_json() if isinstance(entry, Item) else dict(entry))
+            line = dumps(entry.as_json() if isinstance(entry, Item) else _as_text(entry))
         except (TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{where}: cannot be written as JSON: {error}") from None
         items.append(parse_item(line, where))
     if not items:
         raise DataError("items is an empty list; give at least one item, or leave it out for the task's own")
     return tuple(items)
+
+
+def _as_text(entry: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The dict with numbers for answers as text, as a table's cells are: 4 is '4'."""
+    body = dict(entry)
+    for key in ("target", "decoy"):
+        value = body.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            body[key] = str(value)
+    return body
 
 
 @contextmanager
@@ -89,7 +99,9 @@ def _condition(task: Task, entry: GivenCondition) -> Condition:
             raise SpecError(f"unknown condition {entry!r}; {did_you_mean(entry, {*own, *_MAKERS})}")
         entry = _MAKERS[entry]()
     if not isinstance(entry, Condition):
-        raise SpecError(f"a condition is a name, a template's file or a pp.condition(…), not a {type(entry).__name__}")
+        raise SpecError(
+            f"a condition is a name, a template's file or a pp.condition(…), not {a_or_an(type(entry).__name__)}"
+        )
     user, system = entry.params.get("user"), entry.params.get("system")
     if entry in own.values() or not isinstance(user, str) or not isinstance(system, str | None):
         return entry
@@ -136,7 +148,7 @@ def function_scorer(function: Judge, name: str | None = None, version: str | Non
     not shown to the function. The version is by default the first digits of the digest of its text.
     """
     if not callable(function):
-        raise SpecError(f"a scorer is a name, a pp.Scorer or a function, not a {type(function).__name__}")
+        raise SpecError(f"a scorer is a name, a pp.Scorer or a function, not {a_or_an(type(function).__name__)}")
     own = name or function_name(function)
     if not _NAME.fullmatch(own):
         raise SpecError(f"a scorer is called by letters, digits, '_', '-' and '.', not {own!r:.80}; give name=…")
@@ -162,7 +174,7 @@ def _judging(function: Callable[..., object], name: str, *, by_text: bool) -> Ca
         # numpy's numbers are neither int nor float, but know how to become one.
         if isinstance(value, str) or not hasattr(value, "__float__"):
             raise SpecError(
-                f"scorer {name!r} returned a {type(value).__name__} for item {item.id!r}; "
+                f"scorer {name!r} returned {a_or_an(type(value).__name__)} for item {item.id!r}; "
                 "return True, False, a number, None or a pp.Score"
             )
         return Score(float(value), None, f"{name} returned {value!r}")

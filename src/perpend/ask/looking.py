@@ -27,6 +27,7 @@ from perpend.ledger.stopping import (
     stopped_after,
 )
 from perpend.ledger.store import Store
+from perpend.spec.function import judged_by
 from perpend.spec.stopping import Place, StopRule, parse_rule
 from perpend.stats.betting import paired_sequence, sequence
 from perpend.stats.spending import planned_looks
@@ -192,7 +193,7 @@ class Looking:
         scores = {name: np.full(span[1] - span[0] + 1, np.nan) for name in self._scorers}
         for trial, response in answers_between(self.store, *span):
             for name, scorer in self._scorers.items():
-                score = scorer.judge(trial.item, response)
+                score = judged_by(scorer, trial.item, response, trial.trial)
                 value = score.value
                 if value is None and score.reason.startswith(UNFIT):
                     self._unfit[name].add((trial.trial - 1) // self.per_item)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from perpend.ask.starting import holding, new_folders, withdrawn
 from perpend.ask.task import CODE, Planned, Task, answer_key, intent, make_model, make_task, source_texts
 from perpend.canon import digest_file, write_atomic
 from perpend.disk import temporary_folder
-from perpend.errors import DataError, SpecError, StoreError
+from perpend.errors import DataError, DiskError, SpecError, StoreError, near_file
 from perpend.ledger.item_file import ITEMS, write_item_file
 from perpend.ledger.items import check_freeze, read_items
 from perpend.ledger.manifest import (
@@ -40,6 +41,7 @@ from perpend.spec.runspec import RunSpec, written_name
 from perpend.types import Item
 
 _CHECKED_REQUESTS = 64
+_DISK = "the disk is full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,18 @@ def check_same(directory: Path, spec: RunSpec, task: Task, models: Sequence[Mode
             f"{directory}: holds another run; it differs in",
             *changed[:10],
             "Give this one another name (--name), or undo the change to resume that one.",
+            *_same_questions(directory, changed),
         )
+
+
+def _same_questions(directory: Path, changed: Sequence[str]) -> list[str]:
+    """What to do where nothing but the code that scores differs: the stored answers are answers to this run as well."""
+    if not all(line.startswith(("sources", "scorers")) for line in changed):
+        return []
+    return [
+        "Only code that scores differs, so its answers can be scored by the new code, and nobody is asked again:",
+        f"the same command with --model replay/{directory} --name {directory.name}-2",
+    ]
 
 
 def _files(spec: RunSpec) -> tuple[tuple[Dataset, ...], str | None]:
@@ -201,7 +214,7 @@ def _prepare(
         samplings={model.label: spec.samplings_of(model) for model in spec.models},
         repeats=spec.repeats,
     )
-    with temporary_folder("plan", directory) as tmpdir:
+    with _planning(directory), temporary_folder("plan", directory) as tmpdir:
         whole = tmpdir / "run.db"
         with Store.create(whole, run.name, looks=spec.stop is not None) as store:
             trials = store.write_plan(plan, _digesting(_ordered(spec, task), digest), shard=shard)
@@ -218,6 +231,17 @@ def _prepare(
     for _, name, data in source_texts(spec, task):
         write_atomic(directory / CODE / name, data)
     write_manifest(directory, manifest)
+
+
+@contextmanager
+def _planning(directory: Path) -> Iterator[None]:
+    """A disk that refuses the plan, which is written first, is said to have: nothing was asked, and nothing is kept."""
+    try:
+        yield
+    except DiskError as error:
+        text = str(error).replace("what was written is kept: ", "")
+        why = text[max(text.find(_DISK), 0) :]  # without the name of a temporary file
+        raise DiskError(f"{directory}: the plan of the run cannot be written, so nothing was asked: {why}") from None
 
 
 def _place(plan: Path, directory: Path) -> None:
@@ -348,4 +372,5 @@ def _digest(path: Path, fields: Mapping[str, str]) -> str:
         next(read_items(path, fields), None)  # what is no item file need not be read to its end
         return digest_file(path)
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file; give the path of a file of items: {FORMATS}") from None
+        near = near_file(path) or f"; give the path of a file of items: {FORMATS}"
+        raise DataError(f"{path}: no such file{near}") from None

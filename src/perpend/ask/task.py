@@ -10,14 +10,14 @@ from pathlib import Path
 
 from perpend.ask.conditions import from_params
 from perpend.canon import JSON, digest_file, open_file, portable_name
-from perpend.errors import SpecError, StoreError, did_you_mean
+from perpend.errors import SpecError, StoreError, a_or_an, did_you_mean, near_file
 from perpend.inert import one_line
 from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, SourceFile, code_version, now, template
 from perpend.ledger.plan import Dataset
 from perpend.ledger.stopping import stop_facts
 from perpend.rows.mapping import NO_MAP
 from perpend.spec.model import Model
-from perpend.spec.resolve import call, factory, file_of, find_scorer, names, packaged_factory, versioned
+from perpend.spec.resolve import call, factory, file_of, find_scorer, is_file, names, packaged_factory, versioned
 from perpend.spec.runspec import RunSpec, written_name
 from perpend.types import Condition, Item, Message, Response, Scorer
 
@@ -65,7 +65,8 @@ class Task:
 
     def __repr__(self) -> str:
         conditions = ", ".join(condition.name for condition in self.conditions)
-        items = f"{len(self.in_memory)} items" if self.in_memory else ", ".join(path.name for path in self.items)
+        n = len(self.in_memory)
+        items = f"{n} item{'s' * (n != 1)}" if n else ", ".join(path.name for path in self.items)
         return one_line(f"Task({self.name!r}: {conditions}; scored by {len(self.scorers)}; {items or 'no items'})")
 
     def condition(self, name: str) -> Condition:
@@ -126,7 +127,7 @@ def packaged_task(name: str, options: Mapping[str, JSON]) -> Task:
 def _task(maker: Callable[..., object], name: str, options: Mapping[str, JSON]) -> Task:
     task = call(maker, options, f"task {name!r}")
     if not isinstance(task, Task):
-        raise SpecError(f"task {name!r} gave a {type(task).__name__}, not a perpend Task")
+        raise SpecError(f"task {name!r} gave {a_or_an(type(task).__name__)}, not a perpend Task")
     return task
 
 
@@ -146,6 +147,10 @@ def make_model(
     provider, _, rest = name.partition("/")
     if provider not in names("models") and file_of(name) is not None:
         provider, rest = name, ""
+    is_module = "." in name and all(part.isidentifier() for part in name.split("."))
+    if provider == name and name not in names("models") and ":" not in name and not is_file(name) and not is_module:
+        hint = did_you_mean(name, names("models"))
+        raise SpecError(f"unknown model {name!r}: write provider/name, such as openai/{name}; providers, {hint}")
     maker = factory("models", provider, "model")
     arguments: dict[str, object] = dict(options)
     if "answer_key" not in options:
@@ -153,7 +158,7 @@ def make_model(
         arguments |= {key: value for key, value in given.items() if key in inspect.signature(maker).parameters}
     model = call(maker, arguments, f"model {name!r}", rest)
     if not callable(getattr(model, "answer", None)) or not callable(getattr(model, "fingerprint", None)):
-        raise SpecError(f"model {name!r} gave a {type(model).__name__}, which has no answer() and fingerprint()")
+        raise SpecError(f"model {name!r} gave {a_or_an(type(model).__name__)}, which has no answer() and fingerprint()")
     return model  # type: ignore[return-value]  # checked just above; Protocols cannot be narrowed structurally
 
 
@@ -211,7 +216,7 @@ def source_files(spec: RunSpec, task: Task) -> list[tuple[str, Path]]:
     known: dict[str, Path] = {}
     for _, path in files:
         if not path.is_file():
-            raise SpecError(f"{path}: no such file")
+            raise SpecError(f"{path}: no such file{near_file(path)}")
         if known.setdefault(path.name, path).resolve() != path.resolve():
             raise SpecError(f"{path} and {known[path.name]} have one name; a run keeps a copy of each, so rename one")
     return list(dict.fromkeys(files))

@@ -60,7 +60,7 @@ def _run_options(command: F) -> F:
     return command
 
 
-@group.command("eval")
+@group.command("eval", short_help="Ask a model about items under conditions; score and report.")
 @click.argument("spec_file", metavar="[RUN.TOML]", required=False, type=PATH)
 @_run_options
 @click.option("--out", type=PATH, default=Path("runs"), show_default=True, help="Directory for runs.")
@@ -239,7 +239,9 @@ def spending(outcome: Outcome) -> str:
 
 
 def dollars(usd: float | None, note: str) -> str:
-    """'cost $0.0123', or 'cost unknown' and why."""
+    """'cost $0.0123', 'no cost', or 'cost unknown' and why."""
+    if usd == 0.0:
+        return "no cost"
     return f"cost unknown ({note})" if usd is None else f"cost ${usd:,.4f}"
 
 
@@ -252,7 +254,7 @@ def next_step(stopped: str) -> str:
     return "Run the same command again to resume."
 
 
-@group.command()
+@group.command(short_help="Record checksums of the items, to check a later run by.")
 @click.argument("items", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=PATH, help="Write the freeze file here.")
 @click.option("--check", type=PATH, help="Compare with this freeze file; exit 3 if an item differs.")
@@ -281,7 +283,7 @@ def freeze(items: tuple[Path, ...], out: Path | None, check: Path | None, column
     print_fields({"sha256": body["sha256"], "items": len(count) if isinstance(count, dict) else 0}, as_json)
 
 
-@group.command()
+@group.command(short_help="Score the stored answers again.")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--only", multiple=True, help="Only this scorer, such as 'endorsed' or 'endorsed@1'.")
 @click.option("--workers", type=click.IntRange(1), help="Number of processes. [number of cores]")

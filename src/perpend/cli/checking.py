@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from perpend.proof.claims import Verdict
 
 
-@group.command()
+@group.command(short_help="Recompute everything from the raw answers and compare.")
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @click.option("--rules", type=click.Choice(["v1", "v2", "v3", "both"]), default="both", show_default=True)
 @click.option("--sample", type=click.IntRange(1), help="Recompute only N trials, sampled with --seed: a quick look.")
@@ -122,7 +122,7 @@ def _nowhere(line: str) -> None:
     """What --quiet does with lines about what is going on."""
 
 
-@group.command()
+@group.command(short_help="Publish a copy of a run that a stranger can verify.")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--to", type=PATH, default=Path("published"), show_default=True, help="Directory for published runs.")
 @click.option("--accept", multiple=True, metavar="GATE", help="Publish even though this gate fails; needs --because.")

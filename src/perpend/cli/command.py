@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -21,6 +24,7 @@ def run(group: click.Group) -> None:
     below standard output. A reader that has seen enough (| head) ends the verb without a word.
     """
     guard_output()
+    _end_as_by_ctrl_c()
     try:
         code = _called(group)
         sys.stdout.flush()
@@ -34,6 +38,21 @@ def run(group: click.Group) -> None:
         except OSError:  # what is left of it goes nowhere, or Python would complain once more while it ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(code)
+
+
+def _end_as_by_ctrl_c() -> None:
+    """SIGTERM ends a verb as Ctrl-C does: what was answered is kept, and a sentence says so."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    own = os.getpid()
+
+    def told(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if os.getpid() == own else signal.SIG_DFL)
+        if os.getpid() == own:  # a forked process ends as processes do
+            signal.default_int_handler(number, frame)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, told)
 
 
 def _called(group: click.Group) -> int:

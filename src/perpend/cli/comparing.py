@@ -11,7 +11,7 @@ from perpend.cli.group import AS_JSON, PATH, group
 from perpend.inert import say, say_page
 
 
-@group.command()
+@group.command(short_help="Compare two runs, models, rules, logs or checkpoints.")
 @click.argument("first", type=PATH)
 @click.argument("second", type=PATH)
 @click.option(
@@ -77,7 +77,7 @@ def compare(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
         say(f"Report: {out / 'COMPARE.md'}")
 
 
-@group.command()
+@group.command(short_help="Rank models on the items that all of them have.")
 @click.argument("runs", type=PATH, nargs=-1, required=True)
 @click.option("--column", "columns", multiple=True, help="Rank by this column, such as 'correct' or 'correct@1'.")
 @click.option("--model", "models", multiple=True, help="Rank only this model; give it several times.")

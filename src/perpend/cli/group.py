@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perpend.canon import JSON, VERSION, clean_text, pretty
+from perpend.errors import did_you_mean
 from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
@@ -27,8 +28,18 @@ class UserPath(click.Path):
         return Path(text)
 
 
+class NearChoice(click.Choice[str]):
+    """One of some words; what is none of them is answered with the near ones."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The word itself."""
+        if value not in self.choices:
+            self.fail(f"{value!r} is none of them; {did_you_mean(value, self.choices)}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 PATH = UserPath(path_type=Path)
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 QUIET = click.option("--quiet", is_flag=True, help="Print errors only.")
 SERVE_WAIT = click.option(
     "--serve-wait",

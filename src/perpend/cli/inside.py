@@ -10,7 +10,7 @@ import click
 from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields
 
 
-@group.command()
+@group.command(short_help="Look into the checkpoint that answered a run.")
 @click.argument("run", type=PATH)
 @click.option("--model", required=True, help="The checkpoint that answered: hf/FOLDER, hf/FILE.gguf or hf/smollm2.")
 @click.option("--label", help="Label of the model, if the run has several.")

@@ -11,7 +11,7 @@ from perpend.cli.asking import finish, print_preview
 from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields, print_headline
 
 
-@group.command()
+@group.command(short_help="Ask a model about the stored answers of a run.")
 @click.argument("run", type=PATH)
 @click.option("--model", "models", multiple=True, required=True, help="provider/name of the judge; repeat for several.")
 @click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of each --model.")
@@ -86,7 +86,7 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     finish(outcome, as_json=as_json, quiet=quiet)
 
 
-@group.command()
+@group.command(short_help="Read answers of a run, blind, and say what each does.")
 @click.argument("run", type=PATH)
 @click.option("--rubric", default="endorsed", show_default=True, help="endorsed, correct, stance, or file.toml.")
 @click.option("--sample", type=click.IntRange(1), default=100, show_default=True, help="Label N answers.")

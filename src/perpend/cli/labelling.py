@@ -57,9 +57,10 @@ def session(run: Run, rubric: Rubric, selection: Selection, reader: str) -> dict
 
 
 def _keys(rubric: Rubric) -> dict[str, str]:
-    """Key → option: numbers in the order of the rubric, and 'u' for the first option that decides nothing."""
-    keys = {str(number): option.name for number, option in enumerate(rubric.options, 1)}
-    undecided = [option.name for option in rubric.options if option.value is None]
+    """Key → option: 'u' for the first one that decides nothing, numbers for the others in the order of the rubric."""
+    undecided = [option.name for option in rubric.options if option.value is None][:1]
+    numbered = [option.name for option in rubric.options if option.name not in undecided]
+    keys = {str(number): name for number, name in enumerate(numbered, 1)}
     return keys | ({_UNDECIDABLE: undecided[0]} if undecided else {})
 
 

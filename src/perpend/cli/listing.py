@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perpend.canon import JSON, pretty, read_text
-from perpend.cli.group import AS_JSON, PATH, group
+from perpend.cli.group import AS_JSON, PATH, NearChoice, group
 from perpend.errors import DataError, PerpendError, SpecError, StoreError
 from perpend.inert import say, say_page
 
@@ -23,8 +23,8 @@ _KINDS = (*_MADE_BY, "conditions", "runs")
 _LONGEST = 100
 
 
-@group.command("list")
-@click.argument("kind", type=click.Choice(_KINDS))
+@group.command("list", short_help="List tasks, models, scorers, conditions or runs.")
+@click.argument("kind", type=NearChoice(_KINDS))
 @click.argument("folder", required=False, type=PATH)
 @AS_JSON
 def list_(kind: str, folder: Path | None, as_json: bool) -> None:

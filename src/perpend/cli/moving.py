@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_hea
 from perpend.inert import say, say_page
 
 
-@group.command("import")
+@group.command("import", short_help="Import what another tool recorded as a run.")
 @click.argument("sources", nargs=-1, required=True, type=PATH)
 @click.argument("destination", type=PATH)
 @click.option("--map", "fields", help="Columns of a file of rows: prompt=COLUMN,text=COLUMN,… or a TOML file.")
@@ -22,8 +23,7 @@ def import_(
 ) -> None:
     """Import what another tool recorded as a run, or write a run as the conformity study's simulation.db.
 
-    Several sources, or a folder of several logs, become a folder of runs at DESTINATION. 'perpend convert' is another
-    name for this verb.
+    Several sources, or a folder of several logs, become a folder of runs at DESTINATION.
 
     \b
     perpend import logs/2026-11-01.eval runs/imported
@@ -31,7 +31,7 @@ def import_(
     perpend import samples_task.jsonl runs/imported
     perpend import mine.jsonl runs/imported --map id=qid,prompt=question,text=output,target=answer
     perpend import simulation.db runs/imported
-    perpend convert runs/RUN simulation.db
+    perpend import runs/RUN simulation.db
     """
     from perpend._convert import convert_each
     from perpend.report.overview import import_line
@@ -40,10 +40,17 @@ def import_(
         say(import_line(path))
 
 
-group.add_command(import_, "convert")
+_convert = copy(import_)
+_convert.short_help = "Another name for import; also writes a simulation.db."
+_convert.help = """Another name for 'perpend import', with the same options.
+
+\b
+perpend convert runs/RUN simulation.db
+"""
+group.add_command(_convert, "convert")
 
 
-@group.command()
+@group.command(short_help="Write the trial table as CSV, Parquet or JSONL.")
 @click.argument("run", type=PATH)
 @click.option("--out", type=PATH, help="File to write: .csv, .parquet or .jsonl.")
 @click.option("--parquet", "parts", type=PATH, help="Folder to write instead: Parquet files, parted by --by.")
@@ -68,7 +75,7 @@ def export(  # noqa: PLR0913  one argument per option
 
     \b
     perpend export runs/RUN --out trials.csv
-    perpend export runs/RUN --out trials.parquet --where condition=asch
+    perpend export runs/RUN --out trials.parquet --where condition=control
     perpend export runs/RUN --parquet trials --by model,condition
     perpend export runs/RUN --out records --as every_eval_ever
     """
@@ -97,7 +104,7 @@ def export(  # noqa: PLR0913  one argument per option
     say(f"{count} trial{'s' * (count != 1)} in {parts or out}")
 
 
-@group.command()
+@group.command(short_help="Put the shards of a run together.")
 @click.argument("run", type=PATH)
 @click.argument("shards", nargs=-1, type=PATH)
 @click.option("--no-score", is_flag=True, help="Merge only; score later with 'perpend score'.")
@@ -140,7 +147,7 @@ def merge(run: Path, shards: tuple[Path, ...], no_score: bool, trust_code: bool,
         say("Not scored: the run has Python files of its own. Score it with 'perpend score --trust-code'.", err=True)
 
 
-@group.command()
+@group.command(short_help="Write the same weights in other precisions.")
 @click.argument("name")
 @click.option("--to", "kinds", default="f16,q8_0,q4_0", show_default=True, help="Precisions, separated by commas.")
 @click.option("--out", type=PATH, default=Path("variants"), show_default=True, help="Directory for the files.")

@@ -11,7 +11,7 @@ from perpend.cli.group import AS_JSON, PATH, group
 from perpend.inert import say_page
 
 
-@group.command()
+@group.command(short_help="Say how many items, repeats and requests a study needs.")
 @click.argument("run", type=PATH)
 @click.option("--detect", type=float, default=0.05, show_default=True, help="Difference that the study must detect.")
 @click.option("--power", type=float, default=0.8, show_default=True, help="Chance of detecting it.")

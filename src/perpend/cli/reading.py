@@ -12,7 +12,7 @@ from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group, print_hea
 from perpend.inert import say, say_page
 
 
-@group.command()
+@group.command(short_help="Write tables, figures and a report of one or several runs.")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=PATH, required=True, help="Directory for tables, figures and report.")
 @click.option("--no-figures", is_flag=True, help="Write tables and report only.")
@@ -20,6 +20,7 @@ from perpend.inert import say, say_page
     "--all-figures", is_flag=True, help="Draw every figure of the study, on all cores, not only the main ones."
 )
 @QUIET
+@AS_JSON
 @click.option("--judged", "judges", multiple=True, type=PATH, help="Add the verdicts of this judge run as columns.")
 @click.option("--tex", type=PATH, help="Write every headline number as a LaTeX command to this file.")
 @click.option("--claims", "claims_file", type=PATH, help="With --tex: add the numbers recomputed for these claims.")
@@ -30,6 +31,7 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
     no_figures: bool,
     all_figures: bool,
     quiet: bool,
+    as_json: bool,
     judges: tuple[Path, ...],
     tex: Path | None,
     claims_file: Path | None,
@@ -58,11 +60,14 @@ def analyze(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has 
         write_macros(opened, tex, () if claims_file is None else check(claims_file, opened, quiet=False))
     figures: Drawn = "all" if all_figures else not no_figures
     derived = derive(opened, out, figures=figures, workers=os.cpu_count() or 1, quiet=quiet)
-    if not quiet:
+    if as_json:
+        headline = {"answer": list(derived.report.answer), "cautions": list(derived.report.cautions)}
+        say_page(pretty({"report": derived.path.as_posix(), **headline}))
+    elif not quiet:
         print_headline(derived)
 
 
-@group.command()
+@group.command(short_help="Report calibration and slices of one checkpoint.")
 @click.option("--model", help="provider/name of a model that scores candidates, for example ngram/final.")
 @click.option("--predictions", type=PATH, help="Rows of {id, confidence, correct, …} instead of a model.")
 @click.option("--probes", multiple=True, type=PATH, help="Own probes, instead of the packaged verb probes.")
@@ -144,7 +149,7 @@ def checkpoint(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it h
     say(f"Report: {folder / 'REPORT.md'}")
 
 
-@group.group()
+@group.group(short_help="Recompute what a paper says of runs.")
 def claims() -> None:
     """Recompute what a paper says of runs, and list the numbers that nothing recomputes.
 

@@ -14,7 +14,7 @@ _IN_TERMINAL, _READ_AT_ONCE = 10, 100
 """Cases that a terminal is shown unless more are asked for, and those that a file is better for."""
 
 
-@group.command()
+@group.command(short_help="Show a run as a table, or its raw answers and their scores.")
 @click.argument("run", type=PATH)
 @click.option(
     "--where",
@@ -96,7 +96,7 @@ def show(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fla
         say(f"{len(body)} of {count} {noun}{'s' * (count != 1)}{left}" if count else f"No {noun} fits.")
 
 
-@group.command()
+@group.command(short_help="Run three studies on the embedded model, publish and audit.")
 @click.option("--out", type=PATH, default=Path("demo"), show_default=True, help="Directory for everything.")
 @click.option("--model", default="local/smollm2", show_default=True, help="mock/subject needs no installation.")
 @click.option("--no-figures", is_flag=True, help="Publish without figures.")

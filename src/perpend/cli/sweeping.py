@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perpend.sweep.submitting import SweepStanding
 
 
-@group.command()
+@group.command(short_help="Ask a run in shards, on a cluster or on this machine.")
 @click.argument("spec_file", metavar="RUN.TOML", type=PATH)
 @click.option(
     "--engine", type=click.Choice(["local", "slurm"]), default="local", show_default=True, help="Who runs the tasks."
@@ -181,7 +181,7 @@ def _nothing(line: str) -> None:
     """What --quiet does with lines about what is going on."""
 
 
-@group.command()
+@group.command(short_help="Show how far a submitted run is.")
 @click.argument("run", type=PATH)
 @AS_JSON
 def status(run: Path, as_json: bool) -> None:
@@ -234,7 +234,7 @@ def _pace(seen: SweepStanding) -> str:
     return f"{seen.rate:,.1f} a second, about {left} left"
 
 
-@group.command()
+@group.command(short_help="Stop a submitted run: tasks keep what they have and end.")
 @click.argument("run", type=PATH)
 @QUIET
 def cancel(run: Path, quiet: bool) -> None:

@@ -13,7 +13,7 @@ from perpend.cli.group import PATH, group
 from perpend.inert import say
 
 
-@group.command()
+@group.command(short_help="Read what was asked and answered, in a browser.")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=PATH, help="Write the page to this file. [serve it on this machine]")
 @click.option("--claims", type=PATH, help="Also show the claims in this file, with the trials under each.")

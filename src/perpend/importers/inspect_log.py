@@ -27,7 +27,7 @@ from perpend.canon import (
     opened,
     text_or_none,
 )
-from perpend.errors import DataError
+from perpend.errors import DataError, a_or_an
 from perpend.importers import harness
 from perpend.importers.inspect_results import stated_results
 from perpend.importers.intake import ImportRecord, Intake
@@ -202,7 +202,7 @@ def _body(archive: Archive, name: str, shape: Shape) -> Mapping[str, JSON]:
     with archive.open(name) as file:
         body = picked(file, where, shape)
     if not isinstance(body, Mapping):
-        raise DataError(f"{where}: a JSON object was expected, not a {type(body).__name__}")
+        raise DataError(f"{where}: a JSON object was expected, not {a_or_an(type(body).__name__)}")
     return body
 
 

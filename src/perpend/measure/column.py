@@ -135,10 +135,9 @@ class Column:
 
         Rows pair by everything else in the plan; a pair with a missing value on either side is left out and counted.
         """
-        # Two models may have token limits of their own, so they pair by temperature and not by the whole sampling.
-        sampling = "temperature" if key == "model" else "sampling"
-        fixed = "sampling" if key == "temperature" else key
-        others = [name for name in ("item", "condition", "model", sampling, "repeat") if name != fixed]
+        # Two models may have token limits of their own, so they pair by the settings and not by the whole sampling.
+        settings = self.table.settings if key in ("model", *self.table.settings) else ("sampling",)
+        others = [name for name in ("item", "condition", "model", *settings, "repeat") if name != key]
         one, other = (self.where(**{key: value}).rows for value in (first, second))
         return Pair(self.name, (first, second), self, *self.table.matched(one, other, others))
 

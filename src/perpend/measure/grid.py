@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
 from perpend.errors import SpecError, did_you_mean
 from perpend.measure.keys import BoolArray, Codes, FloatArray, IntArray, joined, match
 from perpend.measure.packed import Packed, taken
+from perpend.measure.samplings import PARAMETERS, as_key, varied
 from perpend.types import Item
 
+TAG = "tag."
 _PART = 1 << 20
 
 
@@ -20,8 +23,9 @@ _PART = 1 << 20
 class PlanGrid:
     """The plan as columns: for each key the codes of its values and their names.
 
-    Keys are item, condition, model, sampling, temperature, repeat, run, and every tag of the items; '' is the value of
-    an item without that tag.
+    Keys are item, condition, model, sampling, temperature, repeat, run, every other parameter of the samplings that
+    varies (`settings`), and every tag of the items; '' is the value of an item without that tag. A tag that is
+    called as one of the others is the key 'tag.…'.
     """
 
     runs: tuple[str, ...]
@@ -33,10 +37,19 @@ class PlanGrid:
     def __len__(self) -> int:
         return len(self.codes["item"])
 
+    @cached_property
+    def settings(self) -> tuple[str, ...]:
+        """The temperature, and every other parameter of the samplings by which trials of one model differ."""
+        return tuple(key for key in varied(self.codes, self.names) if key in self.names)
+
+    def cell_keys(self) -> tuple[str, ...]:
+        """What tells trials apart beside the item, the condition and the repeat: the model and the settings."""
+        return ("model", *self.settings)
+
     def values(self, key: str) -> tuple[str, ...]:
         """The values of one key, in plan order."""
         if key not in self.names:
-            raise SpecError(f"trials have no {key!r}; {did_you_mean(key, self.names)}")
+            raise SpecError(f"trials have no {key!r}; {_hint(key, self.names)}")
         return self.names[key]
 
     def mask(self, wanted: Mapping[str, str | float]) -> BoolArray:
@@ -49,10 +62,11 @@ class PlanGrid:
 
     def code(self, key: str, value: str | float) -> int:
         """The code of a value of a key. An unknown one is an error with the near ones."""
-        text = f"{value:g}" if isinstance(value, float | int) else value
         names = self.values(key)
+        text = as_key(key, value) if key in self.settings else value if isinstance(value, str) else f"{value:g}"
         if text not in names:
-            raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, names)}")
+            own = f", and the items' own tag is {TAG + key!r}" if TAG + key in self.names else ""
+            raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, names)}{own}")
         return names.index(text)
 
     def unfit(self, scorer: str) -> IntArray | None:  # noqa: ARG002  a plan by itself knows of none
@@ -105,12 +119,14 @@ class PlanGrid:
             here = slice(start, start + _PART)
             yield joined([self.codes[axis][here] for axis in axes], sizes), rows[here]
 
+    def grid_of(self, keys: Sequence[str]) -> Iterator[dict[str, str]]:
+        """Every combination of the values of some keys, whether a trial has it or not; the last key changes first."""
+        values = [self.values(key) for key in keys]
+        return (dict(zip(keys, names, strict=True)) for names in product(*values))
+
     def cells(self, keys: Sequence[str]) -> list[dict[str, str]]:
-        """The cells of some keys, and of the sampling where that divides them, in the order of the plan."""
-        everything = np.ones(len(self), dtype=np.bool_)
-        counts, finer = (self.tally(everything, [*keys, *more]) for more in ((), ("sampling",)))
-        if np.count_nonzero(finer) > np.count_nonzero(counts):
-            keys, counts = [*keys, "sampling"], finer
+        """The cells of some keys that have a trial, in the order of the plan."""
+        counts = self.tally(np.ones(len(self), dtype=np.bool_), keys)
         cells = [
             {key: self.names[key][at] for key, at in zip(keys, place, strict=True)}
             for place in zip(*map(np.ndarray.tolist, np.nonzero(counts)), strict=True)
@@ -127,3 +143,10 @@ class PlanGrid:
         sizes = [max(int(codes.max(initial=0)) for codes in both) + 1 for both in zip(*own, strict=True)]
         at_left, at_right = match(*(joined(codes, sizes) for codes in own))
         return left[at_left], right[at_right]
+
+
+def _hint(key: str, names: Mapping[str, tuple[str, ...]]) -> str:
+    """What to do about a key that trials have not: a parameter of the sampling that does not vary is none."""
+    if key in PARAMETERS:
+        return "it is the same in all of them, so there is nothing to choose"
+    return did_you_mean(key, names)

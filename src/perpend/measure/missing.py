@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
 from perpend.measure.column import Column
 from perpend.measure.study import Metric
-from perpend.measure.table import Table
+from perpend.measure.table import IMPORTED, Table
+from perpend.stats import edition
 from perpend.stats.classification import INVALID_GATE
 from perpend.stats.families import family
 from perpend.stats.gate import many_invalid
 from perpend.types import Estimate
 
 NO_ANSWER, NO_ANSWER_DIFFERENCE = "no_answer", "no_answer_difference"
+UNSCORED = "no_score"
+FAILED = "failed: "
+"""How the reason of `no_score` begins where there is no answer, but an error."""
+NOT_ASKED = "not asked"
+_ERROR, _BESIDE, _MOST, _LONGEST = "error: ", "unfinished", 12, 60
+_TRIED = re.compile(r"\d{1,6} attempts, the last: ")
+_CLAUSE = re.compile(r"[:;] |\n")
 
 
 def no_answer_metrics(table: Table) -> Iterator[Metric]:
-    """For every column of 0 and 1 in which some trial lacks a verdict, by model, temperature and condition.
+    """For every column of 0 and 1 in which some trial lacks a verdict, by model, setting and condition.
 
     `no_answer`: trials without a verdict / trials of items that the scorer can judge; in `also`, between what the rate
     over all these trials lies, whatever the missing verdicts were. Trials that were not asked, failed, stopped before
@@ -38,14 +48,49 @@ def no_answer_metrics(table: Table) -> Iterator[Metric]:
         yield from (replace(metric, scorer=column.name) for metric in known[key])
 
 
+def unscored_metrics(table: Table) -> Iterator[Metric]:
+    """`no_score` by reason, for the latest version of the first scorer: trials without a value / trials planned.
+
+    Reasons are the scorer's own words up to the first colon, the most frequent first; of a failed call the error after
+    'failed: '. Of the rest there is 'other reasons'. A scorer with a value everywhere gives nothing, and so does what
+    perpend 0.1 stated.
+    """
+    own = [name for name in table.scorers if ":" not in name and not name.endswith(f"@{IMPORTED}")]
+    if not own or edition.is_first():
+        return
+    stem = own[0].partition("@")[0]
+    scorer = [name for name in own if name.partition("@")[0] == stem][-1]
+    column = table.column(scorer)
+    if not column.scores.missing().any():
+        return
+    counts: Counter[str] = Counter()
+    beside = [name for name in own if name.partition("@")[0] == _BESIDE]
+    for (reason, other), count in table.unscored(scorer, beside[-1] if beside else "").items():
+        counts[_worded(reason, other)] += count
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    rest = sum(count for _, count in ordered[_MOST:])
+    method, digest = "trials without a value / trials planned", column.digest()
+    for reason, count in (*ordered[:_MOST], *((("other reasons", rest),) if rest else ())):
+        estimate = Estimate(count / len(table), len(table), method=method, also={"k": count})
+        yield Metric(UNSCORED, scorer, {"reason": reason}, estimate, digest)
+
+
+def _worded(reason: str, other: str) -> str:
+    """A reason without what differs from one answer to the next; with what else is known of the answer."""
+    if not reason:
+        return NOT_ASKED
+    failed = reason.startswith(_ERROR)
+    clause = _CLAUSE.split(_TRIED.sub("", reason.removeprefix(_ERROR), count=1), maxsplit=1)[0]
+    text = f"{FAILED * failed}{clause[:_LONGEST]}"
+    return f"{text} ({other[:_LONGEST]})" if other and other != reason else text
+
+
 def _cells(column: Column) -> Iterator[tuple[dict[str, str], Column]]:
     table = column.table
-    for model in table.values("model"):
-        for temperature in table.values("temperature"):
-            cell = {"model": model, "temperature": temperature}
-            rows = column.where(**cell)
-            if len(rows.rows):
-                yield cell, rows
+    for cell in table.grid_of(table.cell_keys()):
+        rows = column.where(**cell)
+        if len(rows.rows):
+            yield cell, rows
 
 
 def _shares(column: Column, lacks: Column) -> Iterator[Metric]:

@@ -21,6 +21,7 @@ from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray
 from perpend.measure.repeated import ARROW, both, latest, main_score, parts_of, planned_repeats
 from perpend.measure.run import Run
+from perpend.measure.table import IMPORTED
 from perpend.spec.runspec import ModelSpec
 from perpend.stats.components import Components, expected_se
 from perpend.stats.sample_size import detectable, needed
@@ -223,6 +224,10 @@ def _score(run: Run, name: str | None) -> Column:
     )
     if chosen is None:
         raise SpecError(f"{run.name}: nothing is scored yet; run 'perpend score' first")
+    first = next((name.partition("@")[0] for name in run.manifest.scorers), "")
+    if chosen.partition("@")[0] != first and table.has(first) and not chosen.endswith(f"@{IMPORTED}"):
+        others = [full for full in latest(table.scorers) if table.column(full).defined.any()]
+        raise SpecError(f"{run.name}: {first} has no values; say which score to plan by: --score {' or '.join(others)}")
     return table.column(chosen)
 
 
@@ -253,27 +258,25 @@ def _aims(column: Column, request: PlanRequest) -> Iterator[Aim]:
     table = column.table
     there = {
         key: [name for name in table.values(key) if column.where(**{key: name}).defined.any()]
-        for key in ("model", "temperature", "condition")
+        for key in ("model", "condition")
     }
-    for model in there["model"]:
-        for temperature in there["temperature"]:
-            place = {"model": model, "temperature": temperature}
-            cell = column.where(**place)
-            if not cell.defined.any():
-                continue
-            conditions = [name for name in there["condition"] if cell.where(condition=name).defined.any()]
-            for condition in conditions[1:]:
-                own = cell.at(both(cell, "condition", (conditions[0], condition)))
-                yield _aim(own, CONDITIONS, {**place, "condition": f"{conditions[0]}{ARROW}{condition}"}, request)
-            if len(there["model"]) == 1:
-                own = cell.where(condition=conditions[0])
-                yield _aim(own, ANOTHER, {**place, "condition": conditions[0]}, request)
-            for condition in conditions:
-                yield _aim(cell.where(condition=condition), RATE, {**place, "condition": condition}, request)
+    for place in table.grid_of(table.cell_keys()):
+        cell = column.where(**place)
+        if not cell.defined.any():
+            continue
+        conditions = [name for name in there["condition"] if cell.where(condition=name).defined.any()]
+        for condition in conditions[1:]:
+            own = cell.at(both(cell, "condition", (conditions[0], condition)))
+            yield _aim(own, CONDITIONS, {**place, "condition": f"{conditions[0]}{ARROW}{condition}"}, request)
+        if len(there["model"]) == 1:
+            own = cell.where(condition=conditions[0])
+            yield _aim(own, ANOTHER, {**place, "condition": conditions[0]}, request)
+        for condition in conditions:
+            yield _aim(cell.where(condition=condition), RATE, {**place, "condition": condition}, request)
     first, condition = there["model"][0], there["condition"][0]
     for model in there["model"][1:]:
-        for temperature in there["temperature"]:
-            place = {"temperature": temperature, "condition": condition}
+        for setting in table.grid_of(table.settings):
+            place = {**setting, "condition": condition}
             own = column.at(both(column.where(**place), "model", (first, model)))
             if len(np.unique(table.codes["model"][own.defined])) > 1:
                 yield _aim(own, MODELS, {"model": f"{first}{ARROW}{model}", **place}, request)

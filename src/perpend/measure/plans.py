@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 from typing import TypeAlias
@@ -16,8 +17,11 @@ from perpend.ledger.manifest import Manifest
 from perpend.ledger.raw import last_trial, plan_batches, trial_count
 from perpend.ledger.stopping import read_looks, stopped_after
 from perpend.ledger.store import Store
-from perpend.measure.keys import Codes
+from perpend.measure.grid import TAG
+from perpend.measure.keys import Codes, joined
 from perpend.measure.packed import PackedItems, narrow, taken
+from perpend.measure.samplings import TEMPERATURE, parameter_codes, setting_words, varied
+from perpend.measure.table import Table
 from perpend.types import Item
 
 RunPlan: TypeAlias = tuple["PlanCodes", dict[str, tuple[str, ...]], Sequence[Item]]
@@ -63,6 +67,24 @@ def same_for_all(rows: int) -> Codes:
     return np.broadcast_to(np.int8(0), rows)
 
 
+def by_variant(table: Table) -> Table:
+    """The table with a model of its own for each top_p, max_tokens or stop that varies: 'small, top_p 0.1'.
+
+    For studies that know a model and a temperature; to them, another seed is the same question asked again. As it is
+    where none of these varies.
+    """
+    keys = ["model", *(key for key in table.settings if key not in (TEMPERATURE, "seed"))]
+    if len(keys) == 1:
+        return table
+    cells = joined([table.codes[key] for key in keys], [len(table.names[key]) for key in keys])
+    known, codes = np.unique(cells, return_inverse=True)
+    every = [", ".join((own["model"], *setting_words(own, keys))) for own in table.grid_of(keys)]
+    names = tuple(every[number] for number in known.tolist())
+    model = narrow(codes.astype(np.int64), len(names))
+    own_codes = PlanCodes({"model": model}, below=table.codes)
+    return replace(table, codes=own_codes, names={**table.names, "model": names})
+
+
 def refuse_shard(store: Store) -> None:
     """StoreError for the ledger of a shard: it has no numbers of its own, only answers for those of its run."""
     shard = store.meta().get("shard")
@@ -104,11 +126,12 @@ def plan_of(manifest: Manifest, store: Store) -> RunPlan:
     }
     many = len(names["repeat"]) > 1
     codes["repeat"] = narrow(codes["repeat"], len(names["repeat"])) if many else same_for_all(len(codes["item"]))
-    temperature, names["temperature"] = _coded([f"{s.temperature:g}" for s in samplings])
-    codes["temperature"] = taken(temperature, codes["sampling"])
+    for key in varied(codes, names):
+        codes[key], names[key] = parameter_codes(key, names["sampling"], codes["sampling"])
     by_item: dict[str, Codes] = {}
-    for tag in sorted(tags.keys() - names.keys()):
-        by_item[tag], names[tag] = _coded(tags[tag] + [""] * (len(ids) - len(tags[tag])))
+    for tag in sorted(tags):
+        key = f"{TAG}{tag}" if tag in names or tag == "run" else tag  # of the plan there is a key of that name
+        by_item[key], names[key] = _coded(tags[tag] + [""] * (len(ids) - len(tags[tag])))
     return PlanCodes(codes, by_item), names, items
 
 
@@ -163,6 +186,8 @@ def pooled(runs: Sequence[str], plans: Sequence[RunPlan]) -> tuple[PlanCodes, di
     if "run" not in names:
         names["run"] = tuple(runs)
         codes["run"] = np.repeat(narrow(np.arange(len(runs)), len(runs)), lengths)
+    for key in varied(codes, names):  # also of a run in which it does not vary
+        codes[key], names[key] = parameter_codes(key, names["sampling"], codes["sampling"])
     if len(runs) > 1:
         # Rows pair by repeat, so that one run's control never meets another run's pressure.
         width = len(names["repeat"])

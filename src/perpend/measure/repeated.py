@@ -37,7 +37,7 @@ ONE_CONDITION = "one condition"
 
 
 def repeat_metrics(table: Table) -> Iterator[Metric]:
-    """For the latest version of every score, of each model and temperature that some item was asked twice at.
+    """For the latest version of every score, of each model and setting that some item was asked twice at.
 
     `pass_at_k` and `pass_hat_k` of scores of 0 and 1 (by condition and k): the mean over items with k scored answers or
     more of the chance that one of k, or all of k, are 1; `also.short` counts the items with fewer. `repeats_differ`:
@@ -85,8 +85,8 @@ def ks_of(repeats: int) -> list[int]:
 
 
 def _repeated_cells(table: Table) -> Iterator[tuple[dict[str, str], BoolArray]]:
-    """Each model and temperature, of each run and sampling where these are several, that has repeats; and its rows."""
-    for where in table.cells(["run"] * (len(table.runs) > 1) + ["model", "temperature"]):
+    """Each model and setting, of each run where these are several, that has repeats; and its rows."""
+    for where in table.cells(["run"] * (len(table.runs) > 1) + [*table.cell_keys()]):
         rows = table.mask(where)
         if planned_repeats(table, rows) > 1:
             yield where, rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -21,24 +22,23 @@ from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.ledger.raw import blank_batches, score_bounds, value_blocks
 from perpend.ledger.scores import CACHE
 from perpend.ledger.store import Store
-from perpend.ledger.unfit import unfit_items
+from perpend.ledger.unfit import unfit_items, unscored_reasons
 from perpend.measure.column import Column
 from perpend.measure.keys import Codes, FloatArray, IntArray
 from perpend.measure.packed import Packed, return_what_is_freed
 from perpend.measure.plans import RunPlan, plan_of, pooled, refuse_shard
+from perpend.measure.samplings import settings_in
 from perpend.measure.scoring import judges_of, scored
 from perpend.measure.shown import html_table
 from perpend.measure.study import METRICS, numbers_of, read_metrics
-from perpend.measure.table import Answers, Judgement, Reply, Table
+from perpend.measure.table import IMPORTED, Answers, Judgement, Reply, Table
 from perpend.measure.toolkit import Toolkit, toolkit
 from perpend.measure.verdicts import with_verdicts
+from perpend.spec.function import judged_by
 from perpend.types import UNFIT, Item, Score, Scorer
 
-IMPORTED = "import"
-"""The version of scores that an import brought along: a fact, which nothing here computes again."""
 _STEP = 500
 _MANY = 2_000_000
-_CELL = ("model", "temperature", "condition")
 UnfitItems: TypeAlias = dict[tuple[str, str], set[int]]
 """By run and scorer, the codes of the items that the scorer cannot judge, where that was seen."""
 _VALUE_OF = np.full(128, np.nan)
@@ -86,12 +86,13 @@ class Run:
             return html_table((), (), f"{caption}; {error}")
         stated = [metric for name in ("rate", "mean") for metric in numbers.find(name)]
         scorers = list(dict.fromkeys(metric.scorer for metric in stated))
+        keys = ("model", *(settings_in(metric.where for metric in stated) or ["temperature"]), "condition")
         cells: dict[tuple[str, ...], dict[str, str]] = {}
         for metric in stated:
-            place = tuple(metric.where.get(key, "") for key in _CELL)
+            place = tuple(metric.where.get(key, "") for key in keys)
             cells.setdefault(place, {})[metric.scorer] = str(metric.estimate)
         rows = [(*place, *(values.get(scorer) for scorer in scorers)) for place, values in cells.items()]
-        return html_table((*_CELL, *scorers), rows, caption)
+        return html_table((*keys, *scorers), rows, caption)
 
     @cached_property
     def code(self) -> Toolkit:
@@ -142,7 +143,15 @@ class Run:
 
     def __getitem__(self, name: str) -> Column:
         """The column of a scorer: 'correct@1', or 'correct' for the latest version that was scored."""
-        return self.table.column(name)
+        return self.table[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of its columns, as of a dictionary."""
+        return iter(self.table)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether it was scored by 'correct' or 'correct@1'."""
+        return name in self.table
 
     def columns(self) -> dict[str, Column]:
         """Every scored column by 'name@version'."""
@@ -167,7 +176,7 @@ class Run:
 def judged(store: Store, scorers: Sequence[Scorer]) -> Iterator[tuple[int, list[Score]]]:
     """(trial, its scores) for every trial that was asked, in plan order."""
     for trial, response in store.answers():
-        yield trial.trial, [scorer.judge(trial.item, response) for scorer in scorers]
+        yield trial.trial, [judged_by(scorer, trial.item, response, trial.trial) for scorer in scorers]
 
 
 def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) -> Table:
@@ -226,8 +235,18 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
             parts.append(np.isin(plan["item"], sorted(_unfit(run, wanted) if seen is None else seen)))
         return np.unique(codes["item"][np.concatenate(parts)])
 
+    def reasons(wanted: str, beside: str) -> dict[tuple[str, str], int]:
+        counts: Counter[tuple[str, str]] = Counter()
+        for run, (plan, _, _) in zip(runs, plans, strict=True):
+            with run.open() as store:
+                rows, scored_trials = unscored_reasons(store, wanted, beside, len(plan["item"]))
+            for reason, other, count in rows:
+                counts[reason, other] += count
+            counts["", ""] += len(plan["item"]) - scored_trials
+        return {reason: count for reason, count in counts.items() if count}
+
     named = tuple(run.name for run in runs)
-    return Table(named, codes, names, items, scorers, values, answers, judgements, replies, unfit)
+    return Table(named, codes, names, items, scorers, values, answers, judgements, replies, unfit, reasons)
 
 
 def _check(runs: Sequence[Run]) -> None:
@@ -359,7 +378,7 @@ def _judgements(run: Run, names: Sequence[str], first: int, *, rescore: bool) ->
             stored = store.scores([trial.trial for trial, _ in batch]) if len(fresh) < len(names) else {}
             for trial, response in batch:
                 scores = dict(stored.get(trial.trial, {}))
-                scores |= {name: scorer.judge(trial.item, response) for name, scorer in fresh.items()}
+                scores |= {name: judged_by(scorer, trial.item, response, trial.trial) for name, scorer in fresh.items()}
                 yield first + trial.trial - 1, response, {name: scores[name] for name in names if name in scores}
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from perpend.errors import SpecError
+from perpend.inert import one_line
 from perpend.ledger.items import stored_item
 from perpend.ledger.manifest import read_manifest
 from perpend.ledger.plan import read_response, whole
@@ -19,8 +20,9 @@ from perpend.ledger.scores import ScoredPart, Verdict, verdict_row
 from perpend.ledger.store import Store
 from perpend.measure.processes import in_order, processes
 from perpend.measure.toolkit import toolkit
+from perpend.spec.function import judged_by
 from perpend.spec.resolve import packaged_scorer
-from perpend.types import Scorer
+from perpend.types import Item, Score, Scorer
 
 ALONE = 10_000
 """Fewer trials than this are judged before a second process would have started."""
@@ -73,8 +75,13 @@ def scored(
             yield bodies, answers
 
     with pool or nullcontext():
-        for verdicts in in_order(pool, work, parts()):
-            yield under_way.popleft(), verdicts
+        try:
+            for verdicts in in_order(pool, work, parts()):
+                yield under_way.popleft(), verdicts
+        except BrokenScorerError as error:
+            trials = [trial for trial, place in under_way[0] if place == int(error.args[1])]
+            raise SpecError(f"{str(error).removesuffix('.')}; 'perpend show {store.path.parent} --where "
+                            f"trial={trials[0]}' shows the answer.") from error  # fmt: skip
 
 
 def to_judge(rows: Iterable[Sequence[object]], *, once: bool) -> tuple[Placed, list[Sequence[object]]]:
@@ -97,8 +104,27 @@ def judge(scorers: Sequence[Scorer], part: ToJudge) -> list[tuple[Verdict, ...]]
     """The verdicts on some answers, one of each scorer."""
     bodies, answers = part
     items = {number: stored_item(body) for number, body in bodies.items()}
+    if not all(map(is_packaged, scorers)):
+        return [
+            tuple([verdict_row(_judged(scorer, items[number], raw, place)) for scorer in scorers])
+            for place, (number, *raw) in enumerate(answers)
+        ]
     read = ((items[number], read_response(raw)) for number, *raw in answers)
     return [tuple([verdict_row(scorer.judge(item, answer)) for scorer in scorers]) for item, answer in read]
+
+
+class BrokenScorerError(SpecError):
+    """A scorer of the user's own failed: the message, and the place of the answer among those that were judged."""
+
+    def __str__(self) -> str:
+        return one_line(str(self.args[0]))
+
+
+def _judged(scorer: Scorer, item: Item, raw: Sequence[object], place: int) -> Score:
+    try:
+        return judged_by(scorer, item, read_response(raw))
+    except SpecError as error:
+        raise BrokenScorerError(str(error), place) from error
 
 
 def _judge_there(judges: Judges, part: ToJudge) -> list[tuple[Verdict, ...]]:

@@ -29,7 +29,8 @@ from perpend.errors import DataError, SpecError, StoreError, did_you_mean
 from perpend.inert import markdown, one_line, plain
 from perpend.ledger.manifest import Manifest
 from perpend.measure.column import Column
-from perpend.measure.table import Table
+from perpend.measure.table import IMPORTED, Table
+from perpend.stats import edition
 from perpend.types import Caution, Estimate, Number
 
 if TYPE_CHECKING:
@@ -196,41 +197,49 @@ def _number(value: JSON) -> Number:
 
 
 def plain_metrics(table: Table) -> Iterator[Metric]:
-    """For every scorer, model and temperature: the rate in each condition, and each condition paired with the first.
+    """For every scorer, model and setting: the rate in each condition, and each condition paired with the first.
 
-    A column of other values than 0 and 1 (a confidence) gives its mean instead, and no pairs; one without any value
-    (a text that was imported) gives nothing.
+    A setting is a temperature, with every other parameter of the samplings that varies: top_p, max_tokens, seed.
+
+    A column of other values than 0 and 1 (a confidence) gives its mean instead, and no pairs. Of one without any value,
+    the rates are undefined; a text that was imported, a scorer that can judge none of the items, and what perpend 0.1
+    stated give nothing.
     """
     for column in map(table.column, table.scorers):  # one at a time: memory
-        if column.defined.any():
+        if column.defined.any() or _could_have_values(column, table):
             yield from _of_column(column)
+
+
+def _could_have_values(column: Column, table: Table) -> bool:
+    if ":" in column.name or column.name.endswith(f"@{IMPORTED}") or edition.is_first():
+        return False
+    unfit = table.unfit(column.name)
+    return unfit is not None and len(unfit) < len(table.items) and bool(table.answers.answered.any())
 
 
 def _of_column(column: Column) -> Iterator[Metric]:
     table = column.table
     conditions = table.values("condition")
     binary = column.is_binary
-    for model in table.values("model"):
-        for temperature in table.values("temperature"):
-            cell = {"model": model, "temperature": temperature}
-            rows = column.where(**cell)
-            if not len(rows.rows):
-                continue
-            for condition in conditions:
-                one = rows.where(condition=condition)
-                where = {**cell, "condition": condition}
-                estimate = one.rate() if binary else one.mean()
-                yield Metric("rate" if binary else "mean", column.name, where, estimate, one.digest())
-            digest = rows.digest() if binary and conditions[1:] else ""
-            for condition in conditions[1:] if binary else ():
-                pair = rows.pair(conditions[0], condition)
-                where = {**cell, "condition": f"{conditions[0]} → {condition}"}
-                for name, estimate in (
-                    ("difference", pair.difference()),
-                    ("override", pair.override()),
-                    ("rescue", pair.rescue()),
-                ):
-                    yield Metric(name, column.name, where, estimate, digest)
+    for cell in table.grid_of(table.cell_keys()):
+        rows = column.where(**cell)
+        if not len(rows.rows):
+            continue
+        for condition in conditions:
+            one = rows.where(condition=condition)
+            where = {**cell, "condition": condition}
+            estimate = one.rate() if binary else one.mean()
+            yield Metric("rate" if binary else "mean", column.name, where, estimate, one.digest())
+        digest = rows.digest() if binary and conditions[1:] else ""
+        for condition in conditions[1:] if binary else ():
+            pair = rows.pair(conditions[0], condition)
+            where = {**cell, "condition": f"{conditions[0]} → {condition}"}
+            for name, estimate in (
+                ("difference", pair.difference()),
+                ("override", pair.override()),
+                ("rescue", pair.rescue()),
+            ):
+                yield Metric(name, column.name, where, estimate, digest)
 
 
 Drawn: TypeAlias = bool | Literal["all"]

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+IMPORTED = "import"
+"""The version of scores that an import brought along: a fact, which nothing here computes again."""
 _SHOWN = 10
 _KEPT = 40_000_000
 """How many scores stay in memory, as whole columns: at ten million trials four, as one rule has; of fewer all."""
@@ -68,6 +70,8 @@ class Table(PlanGrid):
     read_replies: Callable[[], Iterator[Reply]] | None = field(default=None, repr=False)
     read_unfit: Callable[[str], IntArray] | None = field(default=None, repr=False)
     """The codes of the items that a scorer cannot judge, whatever is answered: `correct` without a target."""
+    read_reasons: Callable[[str, str], Mapping[tuple[str, str], int]] | None = field(default=None, repr=False)
+    """Why trials have no value of a scorer, with what another scorer says of them; and how many have each reason."""
     _columns: dict[str, Packed] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -96,6 +100,13 @@ class Table(PlanGrid):
     def unfit(self, scorer: str) -> IntArray | None:
         """The codes of the items that a scorer cannot judge, whatever is answered; None where that is not known."""
         return None if self.read_unfit is None else self.read_unfit(scorer)
+
+    def unscored(self, scorer: str, beside: str) -> Mapping[tuple[str, str], int]:
+        """Why trials have no stored value of a scorer, with what another one says where its value is 1: counts.
+
+        ('', '') counts those that have no score at all: they were not asked.
+        """
+        return {} if self.read_reasons is None else self.read_reasons(scorer, beside)
 
     def has(self, name: str) -> bool:
         """Whether there are scores of 'correct' or 'correct@1'."""
@@ -128,7 +139,17 @@ class Table(PlanGrid):
         return Column(full, self, self._columns[full])
 
     def __getitem__(self, name: str) -> Column:
+        if not isinstance(name, str):
+            raise SpecError(f"a column is named by a string, such as 'correct', not by {name!r:.80}")
         return self.column(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the scored columns, as of a dictionary."""
+        return iter(self.scorers)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there are scores of 'correct' or 'correct@1'."""
+        return isinstance(name, str) and self.has(name)
 
     def columns(self) -> dict[str, Column]:
         """Every scored column by 'name@version'."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perpend.canon import clean_text
-from perpend.errors import ModelError, SpecError
+from perpend.errors import FunctionError, ModelError, SpecError, a_or_an
 from perpend.models.base import plain_text, spoken
-from perpend.spec.function import function_name, parameters, source_sha256
+from perpend.spec.function import OwnCode, code_sha256, function_name, parameters, source_sha256
 from perpend.spec.model import Answers, Budget
 from perpend.spec.resolve import factory
 from perpend.types import Request, Response
@@ -24,8 +24,8 @@ from perpend.types import Request, Response
 class Callable:
     """Calls `function(request)`, one request at a time; it returns a Response or a string.
 
-    What the function raises is a programmer's bug and stops the run; to report a failed request, return
-    `Response(error=…)`. The fingerprint is the digest of the function's source.
+    What the function raises stops the run with an error that says where it was raised; to report a failed request,
+    return `Response(error=…)`. The fingerprint is the digest of the function's source.
     """
 
     label: str
@@ -37,20 +37,31 @@ class Callable:
         return f"callable/{self.label}"
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The function's name, and the digest of its text or that there is none: what it calls is not in either."""
+        """The function's name, and the digest of its text; where there is none, that of what Python compiled.
+
+        What it calls is in neither.
+        """
         digest = source_sha256(self.function)
         facts = {"provider": "callable", "function": function_name(self.function)}
-        return {**facts, **({"source": "not available"} if digest is None else {"source_sha256": digest})}
+        if digest is not None:
+            return {**facts, "source_sha256": digest}
+        code = code_sha256(self.function)
+        return {**facts, "source": "not available", **({} if code is None else {"code_sha256": code})}
 
     def answer(self, requests: Iterator[tuple[int, Request]], budget: Budget) -> Iterator[Answers]:
         """One request at a time, one batch each."""
         for key, request in requests:
             if not budget.may_send():
                 return
-            reply = self.function(request)
+            with OwnCode(self.name, raises=functools.partial(_failed, key)):
+                reply = self.function(request)
             response = Response(text=clean_text(reply), finish="stop") if isinstance(reply, str) else reply
             budget.spend(response.usage, is_answer=response.error is None)
             yield [(key, response)]
+
+
+def _failed(key: int, message: str) -> FunctionError:
+    return FunctionError(message, key)
 
 
 def model(name: str) -> Callable:
@@ -90,7 +101,7 @@ def asking(function: Function[..., object], *, otherwise: str) -> Function[[Requ
             reply = function(spoken(request.messages) if takes == "messages" else request)
         if not isinstance(reply, Response | str):
             raise ModelError(
-                f"{function_name(function)} returned a {type(reply).__name__}; "
+                f"{function_name(function)} returned {a_or_an(type(reply).__name__)}; "
                 "return a string, or a Response(error=…) where there is no answer"
             )
         return reply

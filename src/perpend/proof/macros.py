@@ -12,6 +12,7 @@ from pathlib import Path
 from perpend.canon import write_atomic
 from perpend.errors import SpecError
 from perpend.measure.run import Run
+from perpend.measure.samplings import settings_in
 from perpend.measure.study import Metric, plain_metrics
 from perpend.proof.claims.check import Verdict
 from perpend.proof.claims.file import WHOLE
@@ -55,7 +56,9 @@ def _headlines(metrics: Sequence[Metric]) -> Iterator[tuple[tuple[str, ...], Est
     sides = latex.macro_words([side for metric in metrics for side in metric.where["condition"].split(_ARROW)])
     for metric in metrics:
         conditions = [sides[side] for side in metric.where["condition"].split(_ARROW)]
-        words = (metric.name, metric.scorer, models[metric.where["model"]], metric.where["temperature"], *conditions)
+        setting = [word for key in settings_in([metric.where])[1:] for word in (key, metric.where[key])]
+        place = (models[metric.where["model"]], metric.where["temperature"], *setting)
+        words = (metric.name, metric.scorer, *place, *conditions)
         yield words, metric.estimate
 
 

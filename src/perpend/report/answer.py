@@ -123,10 +123,14 @@ def _ends(one: Estimate, decimals: int) -> str:
     return f" [{_fixed(one.lo, decimals)}, {_fixed(one.hi, decimals)}]"
 
 
-def caution_sentences(estimates: Iterable[Estimate]) -> tuple[str, ...]:
-    """The cautions of the numbers that an answer cites, each once, in the order of their ids."""
+def caution_sentences(estimates: Iterable[Estimate], of: str = "") -> tuple[str, ...]:
+    """The cautions of the numbers that an answer cites, each once, in the order of their ids.
+
+    `of` is what the numbers are of, such as a scorer; the sentences begin with it.
+    """
     cautions = {caution.id: caution.text for one in estimates for caution in one.cautions if caution.id not in _HEEDED}
-    return tuple(_PLAINER.get(key, cautions[key]) for key in sorted(cautions))
+    sentences = (_PLAINER.get(key, cautions[key]).rstrip(".") for key in sorted(cautions))
+    return tuple(f"{name(of)}: {text}." if of else f"{text}." for text in sentences)
 
 
 def most_of(sentences: Sequence[str], noun: str) -> tuple[str, ...]:
@@ -147,7 +151,7 @@ def answer_of(report: Report) -> tuple[str, ...]:
 
 
 def terminal_lines(report: Report, columns: int = COLUMNS) -> list[str]:
-    """What a terminal shows of a report: the answer, wrapped, and its cautions, one line each."""
+    """What a terminal shows of a report: the answer and its first cautions, wrapped."""
     width = max(min(columns, COLUMNS), 20)
     lines = []
     for sentence in answer_of(report):
@@ -156,12 +160,8 @@ def terminal_lines(report: Report, columns: int = COLUMNS) -> list[str]:
         wrapped = textwrap.wrap(tied, width, subsequent_indent="  ", break_on_hyphens=False)
         lines += [line.replace(_TIE, " ") for line in wrapped]
     for caution in report.cautions[:CAUTIONS]:
-        lines.append(_cut(f"Caution: {one_line(caution)}", width))
+        lines += textwrap.wrap(f"Caution: {one_line(caution)}", width, subsequent_indent="  ", break_on_hyphens=False)
     rest = len(report.cautions) - CAUTIONS
     if rest > 0:
         lines.append(f"{counted(rest, 'more caution')} in the report.")
     return lines
-
-
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"

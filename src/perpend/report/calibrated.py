@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from perpend.inert import markdown, plain
 from perpend.measure.calibrated import CASCADE, READERS
+from perpend.measure.samplings import settings_in
 from perpend.measure.study import Metric, Numbers, Report, Section, TableOf
-from perpend.report.answer import MOST
+from perpend.report.answer import MOST, counted
 from perpend.report.tables import markdown_table, p_value
 from perpend.types import Estimate
 
@@ -46,18 +47,19 @@ def believed(report: Report, numbers: Numbers) -> Report:
 def _with_judges(report: Report, numbers: Numbers) -> Report:
     """The report with the rates and differences that judges give; a study's own sections are about its rules."""
     metrics = [metric for metric in numbers.metrics if metric.scorer.startswith(f"{JUDGED}:")]
-    rows = []
+    rows, settings = [], settings_in(metric.where for metric in metrics)
     for metric in metrics:
         if metric.name in ("rate", "difference"):
             p = metric.estimate.also.get("p") if metric.name == "difference" else None
-            place = (metric.scorer, metric.where["model"], metric.where["temperature"], metric.where["condition"])
+            setting = (metric.where.get(key, "") for key in settings)
+            place = (metric.scorer, metric.where["model"], *setting, metric.where["condition"])
             shown = _interval(metric.estimate, sign=metric.name == "difference")
             rows.append(
                 [*map(markdown, place), metric.name, shown, str(metric.estimate.n), "" if p is None else p_value(p)]
             )
     if not rows:
         return report
-    head = ["judge", "model", "temperature", "condition", "number", "value", "n", "p"]
+    head = ["judge", "model", *settings, "condition", "number", "value", "n", "p"]
     unmeasured = (
         ""
         if numbers.find("labelled")
@@ -83,7 +85,7 @@ def _sentences(numbers: Numbers, stem: str) -> Iterator[str]:
     corrected = _overall(numbers, (others or rules)[-1])
     raw = [f"by {_called(name)} {_percent(_overall(numbers, name).also.get('raw'))}" for name in (*rules, *others)]
     labels = numbers.cite("labelled", f"{READERS}:{stem}").also.get("k")
-    yield f"**{markdown(stem)}: {', '.join(raw)}, corrected by {labels} labels {_interval(corrected)}.**"
+    yield f"**{markdown(stem)}: {', '.join(raw)}, corrected by {counted(labels, 'label')} {_interval(corrected)}.**"
     for name in columns:
         for metric in numbers.find("errs_differently", name):
             if any(caution.id == DIFFERENT for caution in metric.estimate.cautions) and "model" not in metric.where:

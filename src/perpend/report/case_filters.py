@@ -11,14 +11,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from perpend.errors import SpecError, did_you_mean
-from perpend.ledger.plan import Trial
+from perpend.ledger.plan import Trial, read_sampling
+from perpend.measure.grid import TAG
 from perpend.measure.run import Run
+from perpend.measure.samplings import PARAMETERS, as_key, parameter_text
 from perpend.measure.table import Table
 from perpend.report.overview import newest
 from perpend.types import Response, Score
 
 PLAN = ("item", "condition", "model", "temperature", "repeat")
-TAG = "tag."
+SETTINGS = PARAMETERS[1:]
+"""What else a sampling states; a tag of that name is meant instead where the parameter does not vary."""
 TRIAL = "trial"
 """The number of a trial in its plan, from 1."""
 NOTHING = "none"
@@ -75,7 +78,7 @@ def values_of(trial: Trial, response: Response, key: str) -> str:
     item = trial.item
     if key == TRIAL:
         return str(trial.trial)
-    if key in PLAN:
+    if key in PLAN or (key in SETTINGS and key not in item.tags):
         return plan_of(trial)[key]
     if key in _ANSWER:
         value = response.text if key in ("answer", "text") else response.error if key == "error" else response.finish
@@ -92,8 +95,8 @@ def plan_of(trial: Trial) -> dict[str, str]:
         "item": trial.item.id,
         "condition": trial.condition,
         "model": trial.model,
-        "temperature": f"{trial.sampling.temperature:g}",
         "repeat": str(trial.repeat),
+        **{key: parameter_text(key, trial.sampling) for key in PARAMETERS},
     }
 
 
@@ -105,30 +108,35 @@ def case_filter(written: str, run: Run) -> CaseFilter:
     if match is None:
         raise SpecError(f"{written!r}: write KEY=VALUE, KEY!=VALUE or KEY~TEXT, such as correct=0 or answer~Paris")
     key, operator, text = match["key"].strip(), match["operator"], match["text"]
-    tags = [name for name in table.names if name not in (*PLAN, "sampling", "run")]
+    tags = [name for name in table.names if name not in (*PLAN, *table.settings, "sampling", "run")]
     if key in (*_ANSWER, *_ITEM, _REASON):
         return CaseFilter(key, operator, text, tuple(newest(run)) if key == _REASON else ())
     if key == TRIAL:
         return CaseFilter(key, operator, text if operator == "~" else _known_trial(text, len(table)))
-    if key in PLAN or key.removeprefix(TAG) in tags:
-        return CaseFilter(key, operator, text if operator == "~" else _known_value(key, text, table))
-    if table.has(key):
+    if key not in (*PLAN, *SETTINGS) and table.has(key):  # a tag of that name is 'tag.…'
         return CaseFilter(key, operator, text, (table.full_name(key),))
+    if key in (*PLAN, *SETTINGS, *tags) or key.removeprefix(TAG) in tags:
+        return CaseFilter(key, operator, text if operator == "~" else _known_value(key, text, table))
     stem = key.partition("@")[0]
     if not table.has(stem) and stem in [name.partition("@")[0] for name in run.manifest.scorers]:
         raise SpecError(f"{run.name}: has no scores of {key!r} yet; run 'perpend score' first")
     scorers = [*table.scorers, *(name.partition("@")[0] for name in table.scorers)]
-    known = [TRIAL, *PLAN, *_ANSWER, *_ITEM, _REASON, *tags, *scorers]
+    known = [TRIAL, *PLAN, *table.settings[1:], *_ANSWER, *_ITEM, _REASON, *tags, *scorers]
     raise SpecError(f"no trial has {key!r}; {did_you_mean(key, dict.fromkeys(known))}")
 
 
 def _known_value(key: str, text: str, table: Table) -> str:
     """The value as the plan has it: a temperature of 0.0 is one of 0."""
-    values = table.values(key.removeprefix(TAG))
-    number = _number(text) if key == "temperature" else None
-    value = text if number is None else f"{number:g}"
+    is_setting = key in PARAMETERS and (key in table.settings or key not in table.names)
+    if is_setting:
+        samplings = map(read_sampling, table.names["sampling"])
+        values = tuple(dict.fromkeys(parameter_text(key, one) for one in samplings))
+    else:
+        values = table.values(key if key in table.names else key.removeprefix(TAG))
+    value = as_key(key, text) if is_setting else text
     if value not in values:
-        raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, values[:_MOST])}")
+        own = f", and the items' own tag is {TAG + key!r}" if TAG + key in table.names else ""
+        raise SpecError(f"no trial has {key} = {text!r}; {did_you_mean(text, values[:_MOST])}{own}")
     return value
 
 

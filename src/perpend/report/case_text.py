@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from perpend.canon import parse
 from perpend.inert import fenced, markdown, one_line, terminal
+from perpend.measure.samplings import parameter_text
 from perpend.report.cases import Case, FlippedCase, keys
 from perpend.report.sent import SentTurn
 from perpend.report.tables import terminal_width, wrapped
-from perpend.types import Item, Response, Score
+from perpend.types import Item, Response, Sampling, Score
 
 _EXCERPT, _SHORT, _TAG = 600, 160, 40
 _MESSAGES = ("stored_messages@import", "stored_prompt@import")
@@ -56,7 +57,7 @@ def _place(case: Case, without: Sequence[str] = ()) -> Iterator[str]:
     facts = {
         "item": item.id + (f" ({tags})" if tags else ""),
         "condition": trial.condition,
-        "model": f"{trial.model}, temperature {trial.sampling.temperature:g}"
+        "model": ", ".join((trial.model, *_setting(trial.sampling)))
         + (f", repeat {trial.repeat}" if trial.repeat else ""),
         "target": "none: an opinion" if item.target is None else item.target,
         "decoy": item.decoy,
@@ -64,6 +65,13 @@ def _place(case: Case, without: Sequence[str] = ()) -> Iterator[str]:
     for name, text in facts.items():
         if text is not None and name not in without:
             yield from wrapped(f"  {name:<10} {one_line(text)}", " " * 13)
+
+
+def _setting(sampling: Sampling) -> Iterator[str]:
+    """The temperature, and the top_p and stop strings that were sent."""
+    for key in ("temperature", "top_p", "stop"):
+        if key == "temperature" or getattr(sampling, key):
+            yield f"{key} {parameter_text(key, sampling)}"
 
 
 def _question(item: Item) -> Iterator[str]:

@@ -13,8 +13,9 @@ from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
+from perpend.measure.grid import TAG
 from perpend.measure.run import Run
-from perpend.report.case_filters import NOTHING, CaseFilter, check_seen, plan_of
+from perpend.report.case_filters import NOTHING, PLAN, CaseFilter, check_seen, plan_of
 from perpend.report.overview import newest
 from perpend.report.sent import SentTurn, renderer, sent_turns
 from perpend.types import Response, Score
@@ -75,7 +76,14 @@ class FlippedCase:
 
 def keys(trial: Trial) -> dict[str, str]:
     """What a trial can be grouped by: its item's tags and its place in the plan."""
-    return {**trial.item.tags, **plan_of(trial)}
+    place = plan_of(trial)
+    tags = trial.item.tags
+    return {
+        **place,
+        **{f"{TAG}{key}": value for key, value in tags.items()},
+        **tags,
+        **{key: place[key] for key in PLAN},
+    }
 
 
 @dataclass(frozen=True, slots=True)

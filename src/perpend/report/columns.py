@@ -6,6 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from perpend.errors import SpecError, did_you_mean
 
+_STATES = {"stance": "correct"}
+"""Scorers whose value only repeats that of another, which must be there: they are read for their state. `stance` is 0
+for an opinion, which has no right answer, so its mean is no share of right answers."""
+
+
+def without_states(names: Sequence[str]) -> list[str]:
+    """The 'name@version' whose means say something that the others do not."""
+    stems = {name.partition("@")[0] for name in names}
+    return [name for name in names if _STATES.get(name.partition("@")[0], "") not in stems]
+
 
 def shared_columns(known: Sequence[Sequence[str]], wanted: Sequence[str] = ()) -> list[str]:
     """Of every scorer the latest 'name@version' that all have; and those earlier versions that are asked for."""
@@ -15,7 +25,8 @@ def shared_columns(known: Sequence[Sequence[str]], wanted: Sequence[str] = ()) -
 
 
 def chosen_columns(shared: Iterable[str], wanted: Sequence[str], where: str) -> list[str]:
-    """The shared columns that are asked for, as 'correct' or 'correct@1'; all of them where none is.
+    """The shared columns that are asked for, as 'correct' or 'correct@1'; where none is, all but
+    those that repeat another.
 
     One that is not there is an error with the near ones; `where` says of what: 'both sides'.
     """
@@ -27,4 +38,4 @@ def chosen_columns(shared: Iterable[str], wanted: Sequence[str], where: str) -> 
         if not exact:
             raise SpecError(f"no column {name!r} is scored on {where}; {did_you_mean(name, every)}")
         chosen += exact
-    return list(dict.fromkeys(chosen)) if wanted else every
+    return list(dict.fromkeys(chosen)) if wanted else without_states(every)

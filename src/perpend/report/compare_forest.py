@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perpend.report.style import drawable, save
+from perpend.report.style import drawable, drawable_rows, save
 from perpend.types import Estimate
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _panel(axis: Axes, rows: Sequence[DifferenceRow], width: float) -> None:
         face = _MARK if row.is_detected else "white"
         axis.plot([scale * d.value], [place], marker="o", color=_MARK, markerfacecolor=face, markersize=4)
     longest, size = (44, _LABEL) if is_wide else (32, _SMALL)
-    axis.set_yticks(range(len(rows)), [drawable(row.label, longest) for row in rows], fontsize=size)
+    axis.set_yticks(range(len(rows)), drawable_rows([row.label for row in rows], longest), fontsize=size)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xlabel("difference, percentage points" if is_share else "difference", fontsize=_LABEL)
     axis.grid(visible=True, axis="x", color="0.92", linewidth=0.6)

@@ -2,7 +2,7 @@
 
 Trials pair by item, condition, model, sampling and repeat. Two exceptions, each stated in the notes: where both sides
 have one model, the two models are what is compared; and where their samplings differ (a token limit, a seed), trials
-pair by temperature and by their order in the plan.
+pair by temperature, by what else varies on both sides, and by their order in the plan.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from perpend.errors import DataError, SpecError
 from perpend.measure.keys import BoolArray, IntArray, replicates
 from perpend.measure.keys import match as pair_rows
 from perpend.measure.run import Run
+from perpend.measure.samplings import PARAMETERS
 from perpend.measure.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A run, or the part of it with some values (a model, a temperature), judged by one scorer version.
+    """A run, or the part of it with some values (a model, a temperature, a top_p), judged by one scorer version.
 
     '' is the latest version that both sides have.
     """
@@ -34,7 +35,10 @@ class Side:
     def title(self, *, with_run: bool) -> str:
         """What a reader calls this side."""
         parts = [self.run.directory.name] if with_run else []
-        parts += [f"{key}={value:g}" if isinstance(value, float | int) else value for key, value in self.where.items()]
+        parts += [
+            f"{key}={value:g}" if isinstance(value, float | int) else f"{key}={value}" if key in PARAMETERS else value
+            for key, value in self.where.items()
+        ]
         parts += [f"rule {self.version}"] if self.version else []
         return ", ".join(parts) or self.run.directory.name
 
@@ -83,7 +87,8 @@ def match(first: Side, second: Side) -> Matched:
 def _keys(first: Side, second: Side, rows: tuple[IntArray, IntArray], notes: list[str]) -> list[str]:
     """The keys that trials pair by: all of the plan but those that a side fixes."""
     fixed = {*first.where, *second.where}
-    for key in fixed & {"item", "condition", "model", "temperature", "sampling", "repeat"}:
+    settings = [key for key in first.run.table.settings if key in second.run.table.settings]
+    for key in fixed & {"item", "condition", "model", "sampling", "repeat", *settings}:
         for side, own in zip((first, second), rows, strict=True):
             if len(_present(side.run.table, key, own)) > 1:
                 raise SpecError(
@@ -102,12 +107,17 @@ def _keys(first: Side, second: Side, rows: tuple[IntArray, IntArray], notes: lis
             )
         keys.append("model")
     samplings = [_present(side.run.table, "sampling", own) for side, own in zip((first, second), rows, strict=True)]
-    if fixed & {"sampling", "temperature"}:
+    if "sampling" in fixed:
         return keys
+    others = [key for key in settings if key not in fixed]
+    if fixed & {*settings}:
+        sides = {key: [_present(side.run.table, key, own) for side, own in zip((first, second), rows, strict=True)]
+                 for key in others}  # fmt: skip
+        return [*keys, *(key for key in others if len(sides[key][0] | sides[key][1]) > 1)]
     if samplings[0] == samplings[1]:
         return [*keys, "sampling", "repeat"]
-    notes.append("the samplings are not the same in all parameters: trials pair by temperature")
-    return [*keys, "temperature"]
+    notes.append(f"the samplings are not the same in all parameters: trials pair by {' and '.join(settings)}")
+    return [*keys, *settings]
 
 
 def _present(table: Table, key: str, rows: IntArray) -> set[str]:

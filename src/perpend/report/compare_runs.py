@@ -232,6 +232,9 @@ def _columns(first: Side, second: Side, wanted: Sequence[str]) -> dict[str, tupl
     for side in (first, second):
         scorers = [(stem, version) for stem, _, version in (name.rpartition("@") for name in side.run.table.scorers)]
         known.append([(stem, version) for stem, version in scorers if side.version in ("", version)])
+        if not known[-1] and scorers:
+            kept = ", ".join(sorted({version for _, version in scorers}))
+            raise SpecError(f"{side.run.name}: no scorer has version {side.version!r}; there are {kept}")
     shared: dict[str, tuple[str, str]] = {}
     if first.version or second.version:
         versions = [dict(own) for own in known]

@@ -7,7 +7,7 @@ gives; `audit` derives again and compares.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from multiprocessing import parent_process
@@ -17,10 +17,18 @@ from perpend.canon import read_text, write_atomic
 from perpend.errors import SpecError, StoreError
 from perpend.inert import markdown
 from perpend.measure.calibrated import calibration_metrics
-from perpend.measure.missing import NO_ANSWER, NO_ANSWER_DIFFERENCE, no_answer_metrics
+from perpend.measure.missing import (
+    FAILED,
+    NO_ANSWER,
+    NO_ANSWER_DIFFERENCE,
+    UNSCORED,
+    no_answer_metrics,
+    unscored_metrics,
+)
 from perpend.measure.processes import AS_COLUMNS_TWICE, one_more, outcome
 from perpend.measure.repeated import repeat_metrics
 from perpend.measure.run import Run, table_of
+from perpend.measure.samplings import PARAMETERS, setting_words, settings_in
 from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
     Drawn,
@@ -46,7 +54,7 @@ from perpend.report.style import save_all
 from perpend.report.tables import as_csv, markdown_table
 from perpend.stats.edition import is_first
 from perpend.stats.families import SIGNIFICANT
-from perpend.types import Estimate
+from perpend.types import UNFIT, Estimate
 
 PAIRED = ("difference", "override", "rescue")
 _BESIDE = 200_000
@@ -65,13 +73,13 @@ class PlainStudy:
         yield from coverage(table)
 
     def report(self, numbers: Numbers, *, figures: bool = True) -> Report:  # noqa: ARG002  it draws none
-        """How complete the run is, then for each model and temperature its rates and its pairs."""
+        """How complete the run is, then for each model and setting its rates and its pairs."""
         return Report(
             title=", ".join(markdown(name) for name in numbers.runs),
             headline=covered(numbers),
             sections=(*sections(numbers), *no_answer_sections(numbers), Section("How to read this", HOW_TO_READ)),
             answer=plain_answer(numbers),
-            cautions=(*unanswered(numbers), *answer.caution_sentences(one.estimate for one in stated(numbers))),
+            cautions=(*(() if _is_undefined(numbers) else unanswered(numbers)), *_cautions(numbers)),
         )
 
 
@@ -89,46 +97,103 @@ def covered(numbers: Numbers) -> str:
     """How complete the runs are, in a sentence."""
     answered = numbers.cite("answered", "")
     failed = answered.n - int(answered.also.get("k") or 0)
-    return f"{answered.n} trials planned, {answered.also.get('k')} answered, {failed} without an answer."
+    text = f"{answered.n} trials planned, {answered.also.get('k')} answered, {failed} without an answer."
+    return markdown(" ".join((text, *unscored(numbers)))) if numbers.find(UNSCORED) else text
 
 
 def unanswered(numbers: Numbers) -> tuple[str, ...]:
-    """The caution that some trials have no answer; none where each has one."""
+    """The caution that some trials have no answer, or none that can be scored, and why; none where each has one."""
+    if numbers.find(UNSCORED):
+        return unscored(numbers)
     answered = numbers.cite("answered", "")
     failed = answered.n - int(answered.also.get("k") or 0)
     have = "has" if failed == 1 else "have"
     return (f"{failed} of {answer.counted(answered.n, 'trial')} {have} no answer and no verdict.",) if failed else ()
 
 
-def plain_answer(numbers: Numbers) -> tuple[str, ...]:
-    """One sentence per model, temperature and condition, by the latest version of the first scorer that a run declares.
+def unscored(numbers: Numbers) -> tuple[str, ...]:
+    """How many trials have no value of the first scorer, and why, in a sentence: failed calls, then the others.
 
-    The rate, or the mean where values are not 0 and 1; where the condition is paired with the first one, also the
-    difference, its interval and p (not adjusted). At most five; where nothing was scored, how much was answered.
+    Items that it cannot judge, whatever is answered, do not count; where it can judge none, that is the sentence.
     """
+    metrics = numbers.find(UNSCORED)
+    counts = {metric.where["reason"]: int(metric.estimate.also.get("k") or 0) for metric in metrics}
+    lacking = {reason: k for reason, k in counts.items() if not reason.startswith(UNFIT)}
+    total, stem = metrics[0].estimate.n if metrics else 0, metrics[0].scorer.partition("@")[0] if metrics else ""
+    if not lacking:
+        every = [reason for reason, k in counts.items() if k == total]
+        return (f"No trial has a score of {answer.name(stem)}: every item has {every[0]}.",) if every else ()
+    failed = {reason.removeprefix(FAILED): k for reason, k in lacking.items() if reason.startswith(FAILED)}
+    others = {reason: k for reason, k in lacking.items() if not reason.startswith(FAILED)}
+    parts = [f"{answer.counted(sum(failed.values()), 'call')} failed ({_times(failed)})"] if failed else []
+    parts += [_times(others)] if others else []
+    n = sum(lacking.values())
+    have = "has" if n == 1 else "have"
+    return (f"{n} of {answer.counted(total, 'trial')} {have} no score of {answer.name(stem)}: {', '.join(parts)}.",)
+
+
+def _times(counts: Mapping[str, int], most: int = 4) -> str:
+    """'HTTP 500 ×10, empty ×2', the most frequent first."""
+    shown = [f"{answer.name(reason)} ×{k}" for reason, k in list(counts.items())[:most]]
+    rest = sum(list(counts.values())[most:])
+    return ", ".join([*shown, *([f"other reasons ×{rest}"] if rest else [])])
+
+
+def _headline_metrics(numbers: Numbers) -> tuple[str, list[Metric]]:
+    """The first scorer that a run declares, and the rates or means by its latest version."""
     declared = numbers.manifests[0].scorers if numbers.manifests else ()
     stem = declared[0].partition("@")[0] if declared else ""
     latest = [name for name in declared if name.partition("@")[0] == stem][-1:]
-    rates = [metric for name in latest for kind in ("rate", "mean") for metric in numbers.find(kind, name)]
-    if not rates:
-        return (covered(numbers),)
-    keys = [key for key in ("model", "temperature", "condition") if len({row.where[key] for row in rates}) > 1]
+    return stem, [metric for name in latest for kind in ("rate", "mean") for metric in numbers.find(kind, name)]
+
+
+def _is_undefined(numbers: Numbers) -> bool:
+    """Whether the headline is that there is no number, and why."""
+    return all(metric.estimate.value is None for metric in _headline_metrics(numbers)[1])
+
+
+def _cautions(numbers: Numbers) -> tuple[str, ...]:
+    """What to mind about the numbers of the headline, and of no others."""
+    stem, rates = _headline_metrics(numbers)
+    pairs = [pair for rate in rates[:1] for pair in numbers.find("difference", rate.scorer)]
+    return answer.caution_sentences((metric.estimate for metric in (*rates, *pairs)), stem)
+
+
+def plain_answer(numbers: Numbers) -> tuple[str, ...]:
+    """One sentence per model, setting and condition, by the latest version of the first scorer that a run declares.
+
+    The rate, or the mean where values are not 0 and 1; where the condition is paired with the first one, also the
+    difference, its interval and p (not adjusted). At most five; where nothing was scored, why not.
+    """
+    stem, rates = _headline_metrics(numbers)
+    if _is_undefined(numbers):
+        why = unscored(numbers)
+        who = ", ".join(dict.fromkeys(answer.name(metric.where["model"]) for metric in rates))
+        return (
+            (f"{who}: {answer.name(stem)} is undefined. {why[0]}" if rates else why[0],) if why else (covered(numbers),)
+        )
+    keys = [key for key in (*PARAMETERS, "condition") if len({row.where.get(key) for row in rates}) > 1]
     return answer.most_of([_sentence(numbers, row, stem, keys) for row in rates], "line")
 
 
 def _sentence(numbers: Numbers, rate: Metric, stem: str, keys: Sequence[str]) -> str:
     where, one = rate.where, rate.estimate
     place = [answer.name(where["model"])]
-    place += [f"temperature {where['temperature']}"] if "temperature" in keys else []
+    place += [answer.name(words) for words in setting_words(where, keys)]
     place += [answer.name(where["condition"])] if "condition" in keys else []
     shown = answer.share(one) if rate.name == "rate" else f"mean {answer.value(one)}"
     text = f"{', '.join(place)}: {answer.name(stem)} {shown}, {answer.rows_of_items(one)}"
-    for pair in numbers.find("difference", rate.scorer, model=where["model"], temperature=where["temperature"]):
+    for pair in numbers.find("difference", rate.scorer, **cell_of(where)):
         first, _, second = pair.where["condition"].partition(" → ")
         if second == where["condition"]:
             p = answer.p_words(pair.estimate.also.get("p"))
             text += f"; against {answer.name(first)} {answer.change(pair.estimate)}, {p}"
     return f"{text}."
+
+
+def cell_of(where: Mapping[str, str]) -> dict[str, str]:
+    """The model and the settings of a slice, without its condition."""
+    return {key: value for key, value in where.items() if key in ("model", *PARAMETERS)}
 
 
 def stated(numbers: Numbers) -> list[Metric]:
@@ -137,11 +202,13 @@ def stated(numbers: Numbers) -> list[Metric]:
 
 
 def sections(numbers: Numbers) -> Iterator[Section]:
-    """Rates and pairs of every model and temperature, then the cautions that their Estimates carry."""
+    """Rates and pairs of every model and setting, then the cautions that their Estimates carry."""
     metrics = stated(numbers)
-    for model, temperature in dict.fromkeys((m.where["model"], m.where["temperature"]) for m in metrics):
-        cell = [m for m in metrics if (m.where["model"], m.where["temperature"]) == (model, temperature)]
-        yield Section(f"{markdown(model)}, temperature {temperature}", "\n\n".join([_rates(cell), *_pairs(cell)]))
+    cells: dict[tuple[str, ...], list[Metric]] = {}
+    for metric in metrics:
+        cells.setdefault((metric.where["model"], *setting_words(metric.where)), []).append(metric)
+    for place, cell in cells.items():
+        yield Section(", ".join(map(markdown, place)), "\n\n".join([_rates(cell), *_pairs(cell)]))
     cautions = {caution.id: caution for metric in metrics for caution in metric.estimate.cautions}
     if cautions:
         lines = [f"- {name}: {markdown(cautions[name].text)}" for name in sorted(cautions)]
@@ -150,12 +217,12 @@ def sections(numbers: Numbers) -> Iterator[Section]:
 
 def no_answer_sections(numbers: Numbers) -> Iterator[Section]:
     """What trials without a verdict leave open of the rates; nothing where each has one."""
-    rows = []
+    rows, settings = [], settings_in(metric.where for metric in numbers.find(NO_ANSWER))
     for metric in numbers.find(NO_ANSWER):
         where, one = metric.where, metric.estimate
         least, most = one.also.get("least"), one.also.get("most")
         bounds = f"{least:.3f} to {most:.3f}" if isinstance(least, float) and isinstance(most, float) else "NA"
-        place = (metric.scorer, where["model"], where["temperature"], where["condition"])
+        place = (metric.scorer, where["model"], *(where.get(key, "") for key in settings), where["condition"])
         rows.append([*map(markdown, place), estimated(one), bounds])
     if not rows:
         return
@@ -167,7 +234,7 @@ def no_answer_sections(numbers: Numbers) -> Iterator[Section]:
             lines.append(f"- **{pair}: {estimated(one)}** (p = {p:.2g} after Holm): the rates rest on other trials.")
     if pairs and not lines:
         lines.append("No difference in this share between conditions is shown.")
-    head = ["scorer", "model", "temperature", "condition", "no answer", "the rate lies between"]
+    head = ["scorer", "model", *settings, "condition", "no answer", "the rate lies between"]
     says = (
         "A failed call, an answer that was cut off or never reached, and one that cannot be read have no verdict.\n"
         "Rates are over the others; they lie between the bounds whatever the missing verdicts were."
@@ -238,6 +305,7 @@ def stated_metrics(table: Table) -> Iterator[Metric]:
     """The numbers that every run states: rates, pairs, what trials without a verdict leave open, what repeats say."""
     yield from plain_metrics(table)
     yield from no_answer_metrics(table)
+    yield from unscored_metrics(table)
     yield from repeat_metrics(table)
 
 

@@ -20,6 +20,7 @@ from perpend.errors import StoreError
 from perpend.ledger.manifest import Manifest
 from perpend.measure.column import Column
 from perpend.measure.run import Run
+from perpend.measure.samplings import TEMPERATURE, parameter_text, setting_words, settings_in
 from perpend.measure.study import Numbers
 from perpend.report.export import TrialRow, rows
 from perpend.types import Estimate, Sampling
@@ -48,17 +49,23 @@ def records(manifest: Manifest, numbers: Numbers) -> dict[str, dict[str, JSON]]:
 
     A result is a column at a condition and a temperature. An undefined number is no result.
     """
-    bodies = {}
+    bodies, several = {}, len({one.temperature for one in manifest.samplings}) > 1
     for model in manifest.models:
         results = []
         for metric in (one for name in ("rate", "mean") for one in numbers.find(name, model=model.label)):
             if metric.estimate.value is not None and not metric.scorer.startswith(_NOT_SCORED):
-                condition, temperature = metric.where.get("condition", ""), metric.where.get("temperature", "")
-                same = [one for one in manifest.samplings_of(model) if f"{one.temperature:g}" == temperature]
+                condition = metric.where.get("condition", "")
+                setting = {key: metric.where[key] for key in settings_in([metric.where])}
+                same = [
+                    one
+                    for one in manifest.samplings_of(model)
+                    if all(parameter_text(key, one) == value for key, value in setting.items())
+                ]
                 result = _result(manifest, metric.scorer, condition, metric.estimate, is_binary=metric.name == "rate")
                 result["generation_config"] = {"generation_args": _arguments(same)}
-                if len({one.temperature for one in manifest.samplings}) > 1:
-                    result["evaluation_result_id"] = f"{result['evaluation_result_id']}/temperature {temperature}"
+                named = [key for key in setting if key != TEMPERATURE or several]
+                for words in setting_words(setting, named):
+                    result["evaluation_result_id"] = f"{result['evaluation_result_id']}/{words}"
                 results.append(result)
         bodies[record_name(manifest, model.label)] = _aggregate(manifest, model.label, model.name, results)
     return bodies

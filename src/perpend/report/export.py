@@ -19,6 +19,7 @@ from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
 from perpend.measure.plans import due_items
 from perpend.measure.run import Run
+from perpend.measure.samplings import as_key
 from perpend.report.cases import keys
 from perpend.types import Response, Score, Usage
 
@@ -78,6 +79,7 @@ def rows(run: Run, where: Mapping[str, str] | None = None) -> Iterator[TrialRow]
     wanted = dict(where or {})
     if wanted:  # only then: the plan as columns is the one thing here that grows with the run
         run.table.mask(wanted)
+        wanted |= {key: as_key(key, value) for key, value in wanted.items() if key in run.table.settings}
     with Store.open(run.directory / "run.db") as store:
         due, manifest = due_items(run.manifest, store), run.manifest
         planned = sum(cell.planned for cell in store.cells())

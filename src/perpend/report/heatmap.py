@@ -127,7 +127,9 @@ def _layout(grid: Grid, rows: Sequence[str], width: float) -> _Layout:
     top = 0.1 + 0.135 * len(wrapped) + 0.24
     tall = len(rows) * cell[1] + below + 0.3
     down = math.ceil(len(grid.panels) / across)
-    size = (width, top + down * tall - 0.24)
+    size = (width, max(top + down * tall - 0.24, top + _bar_tall(grid, cell) + _EDGE))
+    used = left + across * pitch - _GAP + 0.1 + bar
+    left += max(width - used, 0.0) / 2  # few narrow panels are in the middle
     return _Layout(size, tuple(wrapped), left, top, cell, (pitch, tall), across, tilted)
 
 
@@ -240,9 +242,14 @@ def _print(figure: Figure, axis: Axes, texts: _Small, cell: tuple[float, float])
         axis.add_collection(shapes, autolim=False)
 
 
+def _bar_tall(grid: Grid, cell: tuple[float, float]) -> float:
+    """As tall as the panels of one row, and never so short that its ticks touch."""
+    return max(len(grid.rows) * cell[1], 0.9)
+
+
 def _bar(axis: Axes, at: _Layout, grid: Grid, colours: Colormap, norm: Normalize) -> None:
     """The colour scale, at the right of the first row of panels."""
-    tall = max(len(grid.rows) * at.cell[1], 0.9)
+    tall = _bar_tall(grid, at.cell)
     left = at.left + at.across * at.pitch[0] - _GAP + 0.1 if len(grid.panels) >= at.across else at.left
     left = min(left, at.size[0] - 0.18 - _wide(grid.ticks, _CELL) - _EDGE)
     edges = np.linspace(at.top + tall, at.top, 65)

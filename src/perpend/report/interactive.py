@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perpend.errors import SpecError
 from perpend.measure.run import Run
+from perpend.measure.samplings import PARAMETERS, TEMPERATURE
 from perpend.measure.study import Numbers, Report
 from perpend.report.derive import stated_metrics, study_of, whole_metrics, whole_report
 from perpend.report.intervals import Intervals, draw_intervals
@@ -50,12 +51,19 @@ class InteractiveRun(Run):
         return report.figures[0].draw() if report.figures else draw_intervals(self._rates())
 
     def _rates(self) -> Intervals:
-        """The rates of the run's first scorer of 0 and 1, for every model, temperature and condition."""
+        """The rates of the run's first scorer of 0 and 1, for every model, setting and condition."""
         metrics = [metric for metric in stated_metrics(self.table) if metric.name == "rate"]
-        declared = [name for name in self.manifest.scorers if any(metric.scorer == name for metric in metrics)]
+        known = {metric.scorer for metric in metrics if metric.estimate.value is not None}
+        declared = [name for name in self.manifest.scorers if name in known]
         if not declared:
             raise SpecError(f"{self.name}: no scorer has given a trial 0 or 1, so there is no rate to draw")
         own = [metric for metric in metrics if metric.scorer == declared[0]]
-        varied = [key for key in ("model", "temperature", "condition") if len({m.where[key] for m in own}) > 1]
-        rows = [(", ".join(m.where[key] for key in varied or ["condition"]), m.estimate) for m in own]
+        keys = ("model", *PARAMETERS, "condition")
+        varied = [key for key in keys if len({m.where.get(key) for m in own}) > 1] or ["condition"]
+        rows = [(", ".join(_named(m.where, key) for key in varied), m.estimate) for m in own]
         return Intervals(self.name, f"{declared[0]}: share of trials, 95% interval", tuple(rows))
+
+
+def _named(where: Mapping[str, str], key: str) -> str:
+    """A value of a slice; of a parameter other than the temperature, with its name."""
+    return f"{key} {where[key]}" if key in PARAMETERS and key != TEMPERATURE else where[key]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perpend.report.style import drawable
+from perpend.report.style import drawable, drawable_rows
 from perpend.types import Estimate
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def draw_intervals(shown: Intervals) -> Figure:
         text = f"n = {one.n}"
         axes.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=8)
     axes.set_xlim(-0.02, 1.02)
-    axes.set_yticks(range(len(rows)), [drawable(label, 60) for label, _ in rows], fontsize=8)
+    axes.set_yticks(range(len(rows)), drawable_rows([label for label, _ in rows], 60), fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel(shown.axis, fontsize=9)
     more = f" (first {_MOST} of {len(shown.rows)})" if len(shown.rows) > _MOST else ""

@@ -11,12 +11,14 @@ from perpend.inert import one_line
 from perpend.ledger.digest import content_digest
 from perpend.ledger.plan import read_sampling
 from perpend.measure.column import Column
-from perpend.measure.run import IMPORTED, Run
+from perpend.measure.run import Run
+from perpend.measure.samplings import PARAMETERS, TEMPERATURE, parameter_text
 from perpend.measure.stopped import DIFFERENCE, LOOKS, RATE, stop_metrics
-from perpend.measure.table import Table
+from perpend.measure.table import IMPORTED, Table
+from perpend.report.columns import without_states
 from perpend.report.stopped import decisive, how_it_ended, sentence
 from perpend.report.tables import LONGEST, WIDEST, terminal_table, wrapped
-from perpend.types import Estimate
+from perpend.types import Estimate, Sampling
 
 _MOST, _NAMED, _SCORES = 8, 8, 5
 _FINE = 1000
@@ -25,11 +27,14 @@ _FINE = 1000
 
 @dataclass(frozen=True, slots=True)
 class OverviewRow:
-    """One model under one condition at one temperature: trials, and what each scorer came to (a share or a mean)."""
+    """One model under one condition at one setting: trials, and what each scorer came to (a share or a mean).
+
+    `setting` has the temperature, and every other parameter of the samplings that varies.
+    """
 
     model: str
     condition: str
-    temperature: str
+    setting: Mapping[str, str]
     planned: int
     answered: int
     failed: int
@@ -47,12 +52,12 @@ class Overview:
     status: Mapping[str, JSON]
 
     def as_json(self) -> dict[str, JSON]:
-        """The state of the run, and one record for each model, condition and temperature."""
+        """The state of the run, and one record for each model, condition and setting."""
         rows: list[JSON] = [
             {
                 "model": row.model,
                 "condition": row.condition,
-                "temperature": row.temperature,
+                **row.setting,
                 "planned": row.planned,
                 "answered": row.answered,
                 "failed": row.failed,
@@ -70,9 +75,10 @@ class Overview:
         return "\n".join([*folded, "", *self._tables()]) + "\n"
 
     def _tables(self) -> Iterable[str]:
-        has_several = [len({getattr(row, key) for row in self.rows}) > 1 for key in ("model", "temperature")]
-        keys = ["model"] * has_several[0] + ["condition"] + ["temperature"] * has_several[1]
-        names = [[str(getattr(row, key)) for key in keys] for row in self.rows]
+        places = [{"model": row.model, "condition": row.condition, **row.setting} for row in self.rows]
+        several = [key for key in ("model", *PARAMETERS) if len({place.get(key) for place in places}) > 1]
+        keys = [*(["model"] if "model" in several else []), "condition", *(key for key in several if key != "model")]
+        names = [[place.get(key, "") for key in keys] for place in places]
         counts = [[str(row.answered), str(row.failed)] for row in self.rows]
         shown = self.scorers[:_MOST]
         cells = [[_rate(row.rates[name], is_share=name in self.shares) for row in self.rows] for name in shown]
@@ -106,24 +112,20 @@ def _shortened(name: str) -> str:
 def overview(run: Run, scorers: Sequence[str] = ()) -> Overview:
     """What was asked of a run and what came of it. `scorers` are what to show instead of all newest ones."""
     table = run.table
-    columns = [table.column(name) for name in (scorers or newest(run))]
-    columns = [column for column in columns if scorers or column.defined.any()]
+    columns = [table.column(name) for name in (scorers or without_states(newest(run)))]
+    columns = [column for column in columns if scorers or column.defined.any() or _is_due(column, table)]
     shares = {column.name for column in columns if column.is_binary}
     with run.open() as store:
         cells = store.cells()
         datasets = store.datasets()
-    counts: dict[tuple[str, str, str], list[int]] = {}
+    counts: dict[tuple[str, ...], list[int]] = {}
     for cell in cells:
-        temperature = f"{read_sampling(cell.sampling).temperature:g}"
-        own = counts.setdefault((cell.model, cell.condition, temperature), [0, 0, 0])
+        sampling = read_sampling(cell.sampling)
+        setting = (parameter_text(key, sampling) for key in table.settings)
+        own = counts.setdefault((cell.model, cell.condition, *setting), [0, 0, 0])
         for place, count in enumerate((cell.planned, cell.answered, cell.failed)):
             own[place] += count
-    rows = tuple(
-        OverviewRow(
-            *key, planned, answered, failed, {column.name: _estimate(column, key, shares) for column in columns}
-        )
-        for key, (planned, answered, failed) in counts.items()
-    )
+    rows = tuple(_row(columns, shares, table.settings, place, own) for place, own in counts.items())
     totals = [sum(count[place] for count in counts.values()) for place in range(3)]
     rows, looked = valid_at_looks(run, rows)
     files = [Path(dataset.path).name for dataset in datasets]
@@ -157,9 +159,24 @@ def valid_at_looks(run: Run, rows: Sequence[OverviewRow]) -> tuple[tuple[Overvie
     return changed, facts
 
 
-def _estimate(column: Column, key: tuple[str, str, str], shares: Iterable[str]) -> Estimate:
-    own = column.where(model=key[0], condition=key[1], temperature=key[2])
-    return own.rate() if column.name in shares else own.mean()
+def _is_due(column: Column, table: Table) -> bool:
+    """Whether a column without a value should have some: it is no import's, and its scorer can judge an item."""
+    unfit = table.unfit(column.name)
+    is_own = not column.name.endswith(f"@{IMPORTED}") and bool(table.answers.answered.any())
+    return is_own and unfit is not None and len(unfit) < len(table.items)
+
+
+def _row(
+    columns: Sequence[Column], shares: Iterable[str], settings: Sequence[str], place: Sequence[str], own: Sequence[int]
+) -> OverviewRow:
+    model, condition, *texts = place
+    setting = dict(zip(settings, texts, strict=True))
+    rates = {}
+    for column in columns:
+        part = column.where(model=model, condition=condition, **setting)
+        rates[column.name] = part.rate() if column.name in shares else part.mean()
+    planned, answered, failed = own
+    return OverviewRow(model, condition, setting, planned, answered, failed, rates)
 
 
 def newest(run: Run) -> list[str]:
@@ -185,7 +202,7 @@ def _facts(run: Run, table: Table, totals: Sequence[int], files: Sequence[str]) 
         "items": items,
         "models" if len(models) > 1 else "model": _listed(models),
         "conditions" if len(manifest.conditions) > 1 else "condition": _listed(one.name for one in manifest.conditions),
-        "sampling": "; ".join(dict.fromkeys(_sampling(one.temperature, one.max_tokens) for one in manifest.samplings)),
+        "sampling": "; ".join(dict.fromkeys(_sampling(one, table.settings) for one in manifest.samplings)),
         "state": ", ".join(state),
         "digest": content_digest(run.directory),
     }
@@ -196,9 +213,10 @@ def _facts(run: Run, table: Table, totals: Sequence[int], files: Sequence[str]) 
     return facts
 
 
-def _sampling(temperature: float, max_tokens: int) -> str:
-    limit = f", up to {max_tokens} tokens" if max_tokens else ""
-    return f"temperature {temperature:g}{limit}"
+def _sampling(one: Sampling, settings: Sequence[str]) -> str:
+    limit = f", up to {one.max_tokens} tokens" if one.max_tokens else ""
+    others = [key for key in settings if key not in (TEMPERATURE, "max_tokens")]
+    return f"temperature {one.temperature:g}{limit}" + "".join(f", {key} {parameter_text(key, one)}" for key in others)
 
 
 def _listed(names: Iterable[str], most: int = _NAMED) -> str:

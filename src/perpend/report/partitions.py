@@ -16,8 +16,8 @@ from perpend.report.export import TrialRow, arrow_schema, columns, rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KEYS = ("model", "condition", "temperature", "repeat")
-"""What a table can be parted by: every trial has one value of each."""
+KEYS = ("model", "condition", "temperature", "max_tokens", "seed", "top_p", "repeat")
+"""What a table can be parted by: every trial has one value of each, or none of seed and top_p."""
 _CHUNK = 2000
 _GROUP, _FILE = 5000, 500_000
 

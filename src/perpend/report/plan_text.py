@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from perpend.inert import one_line
 from perpend.measure.pilot import ANOTHER, CONDITIONS, MODELS, RATE, Aim, Bought, RunPlan, items_beyond
+from perpend.measure.samplings import PARAMETERS
 from perpend.report.answer import counted, name
 from perpend.report.tables import terminal_table, wrapped
 
@@ -74,7 +75,7 @@ def _usd(value: float) -> str:
 def _aims(plan: RunPlan) -> Iterator[str]:
     if all(aim.needed.value is None and items_beyond(aim.needed) is None for aim in plan.aims):
         return
-    keys = [key for key in ("model", "temperature") if len({aim.where[key] for aim in plan.aims}) > 1]
+    keys = _varied(plan)
     what = ["repeats"] if plan.request.items is not None else ["items", "the pilot leaves open"]
     rows = [[*(aim.where[key] for key in keys), _called(plan, aim), *_need(aim, plan)] for aim in plan.aims]
     yield terminal_table([*keys, "to know", *what], rows[:_MOST], len(what))
@@ -86,6 +87,11 @@ def _aims(plan: RunPlan) -> Iterator[str]:
     if any(aim.kind == ANOTHER for aim in plan.aims[:_MOST]):
         one = "The pilot has one model, so another is taken to share nothing with it: fewer may do."
         yield from wrapped(one, "  ")
+
+
+def _varied(plan: RunPlan) -> list[str]:
+    """The model and the settings, where they are several."""
+    return [key for key in ("model", *PARAMETERS) if len({aim.where.get(key) for aim in plan.aims}) > 1]
 
 
 def _called(plan: RunPlan, aim: Aim) -> str:
@@ -112,8 +118,8 @@ def _designs(plan: RunPlan) -> Iterator[str]:
     if not plan.bought:
         return
     first = plan.first
-    keys = [key for key in ("model", "temperature") if len({aim.where[key] for aim in plan.aims}) > 1]
-    place = [name(first.where[key]) if key == "model" else f"temperature {first.where[key]}" for key in keys]
+    keys = _varied(plan)
+    place = [name(first.where[key]) if key == "model" else f"{key} {first.where[key]}" for key in keys]
     yield from wrapped(one_line(f"What more would buy, for {', '.join([*place, _called(plan, first)])}:"))
     head = ["design", "items", "repeats", "requests", "standard error"]
     if plan.first.is_paired:

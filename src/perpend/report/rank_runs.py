@@ -16,6 +16,7 @@ from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.inert import one_line
 from perpend.measure.run import Run
 from perpend.measure.shown import html_table, pandas_frame, polars_frame
+from perpend.measure.table import IMPORTED
 from perpend.report.columns import chosen_columns, shared_columns
 from perpend.report.compare_forest import WIDTHS
 from perpend.report.rank_figure import draw_rankings
@@ -216,21 +217,20 @@ def rank_runs(runs: Sequence[Run], options: RankOptions | None = None) -> RunRan
 
 
 def _columns(trials: RankedTrials, wanted: Sequence[str]) -> list[str]:
-    """The columns that are asked for; else the first of the first run's scorers, or the only one with values."""
+    """The columns that are asked for; else the first of the first run's scorers, or what an import brought along."""
     shared = shared_columns([run.table.scorers for run in trials.runs], wanted)
     if wanted:
         return chosen_columns(shared, wanted, "all runs")
     main = next((name.partition("@")[0] for name in trials.runs[0].manifest.scorers), "")
     with_values = [name for name in shared if _n_with_values(trials, name) > 1]
     own = [name for name in with_values if name.partition("@")[0] == main]
-    if not own and len(with_values) != 1:
-        advice = (
-            f"say by which to rank with --column: {', '.join(with_values)}"
-            if with_values
-            else "run 'perpend score' on each"
-        )
-        raise SpecError(f"{len(with_values) or 'no'} columns have values of two models; {advice}")
-    return own or with_values
+    brought = [name for name in with_values if name.endswith(f"@{IMPORTED}")]
+    is_asked = any(name.partition("@")[0] == main for name in shared)
+    if own or (len(with_values) == 1 and (brought or not is_asked)):
+        return own or with_values
+    what = f"{main} has no values of two models" if is_asked else "several columns have values of two models"
+    advice = f"say by which to rank with --column: {', '.join(with_values)}"
+    raise SpecError(f"{what}; {advice if with_values else 'run perpend score on each'}")
 
 
 def _n_with_values(trials: RankedTrials, column: str) -> int:

@@ -19,7 +19,7 @@ MISSING = ("shared", "pairwise", "zero")
 class ItemScores:
     """One column under one condition ('' for all together): each model's score on each item.
 
-    That is the mean over its conditions and temperatures, equally, of the mean over its repeats with a value; there is
+    That is the mean over its conditions and settings, equally, of the mean over its repeats with a value; there is
     none where one of these has no value.
 
     `n_shared` counts the items that every model was asked and the scorer can judge; `n_elsewhere` those that only some
@@ -108,8 +108,10 @@ def _means(values: FloatArray, cells: IntArray, shape: tuple[int, ...]) -> Float
 
 
 def _cells(trials: RankedTrials, rows: BoolArray) -> tuple[IntArray, IntArray]:
-    """For each row the number of its cell (item, condition, temperature), and the item of each cell."""
-    item, *others = (trials.codes[key][rows] for key in ("item", "condition", "temperature"))
-    width = len(trials.names["condition"]) * len(trials.names["temperature"])
-    numbers, cells = np.unique(item * width + joined(others), return_inverse=True)
+    """For each row the number of its cell (item, condition, setting), and the item of each cell."""
+    keys = [key for key in trials.names if key not in ("model", "item")]
+    item, *others = (trials.codes[key][rows] for key in ("item", *keys))
+    sizes = [len(trials.names[key]) for key in keys]
+    width = int(np.prod(sizes))
+    numbers, cells = np.unique(item * width + joined(others, sizes), return_inverse=True)
     return cells.astype(np.int64), numbers // width

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.keys import BoolArray, FloatArray, IntArray, joined
 from perpend.measure.run import Run
+from perpend.measure.samplings import PARAMETERS, as_key, parameter_codes
 from perpend.report.compare_pairs import could_stop, listed, questions, worded
 
 
@@ -18,8 +20,8 @@ from perpend.report.compare_pairs import could_stop, listed, questions, worded
 class RankedTrials:
     """One row per trial of every model that is ranked; codes by key, and what the codes stand for.
 
-    Keys are model, item, condition and temperature. Models are ranked under `names["model"]`; only conditions and,
-    where there are such, temperatures that all of them have are in it.
+    Keys are model, item, condition, temperature and every other parameter of the samplings that varies. Models are
+    ranked under `names["model"]`; only conditions and, where there are such, settings that all of them have are in it.
     """
 
     runs: tuple[Run, ...]
@@ -52,7 +54,11 @@ def trials_of(
     if twice is not None:
         raise SpecError(f"{twice}: is given twice; give each run once")
     notes: list[str] = []
-    texts = {key: f"{value:g}" if isinstance(value, float | int) else value for key, value in (where or {}).items()}
+    settings = _settings(runs)
+    texts = {
+        key: as_key(key, value) if key in settings else value if isinstance(value, str) else f"{value:g}"
+        for key, value in (where or {}).items()
+    }
     rows = _selected(runs, texts, models, notes)
     codes, names = _pooled(runs, rows)
     codes["model"], names["model"] = _entrants(runs, rows, codes, notes)
@@ -101,15 +107,29 @@ def _pooled(runs: Sequence[Run], rows: Sequence[IntArray]) -> tuple[dict[str, In
     """Codes of all runs' rows: an item is the same where its id and its question are, the others where the name is."""
     codes: dict[str, IntArray] = {}
     names: dict[str, tuple[str, ...]] = {}
-    for key in ("item", "condition", "temperature"):
+    for key in ("item", "condition", *_settings(runs)):
         joint: dict[tuple[str, str], int] = {}
         parts = []
         for run, own in zip(runs, rows, strict=True):
             asked = questions(run) if key == "item" else {}
-            places = [joint.setdefault((name, asked.get(name, "")), len(joint)) for name in run.table.names[key]]
-            parts.append(np.array(places, dtype=np.int64)[run.table.codes[key][own]])
+            of_rows, texts = _key_of(run, key)
+            places = [joint.setdefault((name, asked.get(name, "")), len(joint)) for name in texts]
+            parts.append(np.array(places, dtype=np.int64)[of_rows[own]])
         codes[key], names[key] = np.concatenate(parts), tuple(name for name, _ in joint)
     return codes, names
+
+
+def _settings(runs: Sequence[Run]) -> list[str]:
+    """The temperature, and what else varies within a model of some run."""
+    return [key for key in PARAMETERS if any(key in run.table.settings for run in runs)]
+
+
+def _key_of(run: Run, key: str) -> tuple[npt.NDArray[np.integer], tuple[str, ...]]:
+    """The codes of a key and what they stand for; of a parameter that does not vary in this run, too."""
+    table = run.table
+    if key in PARAMETERS and key not in table.settings:
+        return parameter_codes(key, table.names["sampling"], table.codes["sampling"])
+    return table.codes[key], table.names[key]
 
 
 def _entrants(
@@ -119,7 +139,7 @@ def _entrants(
     notes: list[str],
 ) -> tuple[IntArray, tuple[str, ...]]:
     """Which model each row is of, and what the models are called."""
-    cells = joined([codes[key] for key in ("item", "condition", "temperature")])
+    cells = joined([*codes.values()])
     homes: dict[str, list[tuple[int, IntArray]]] = {}
     start = 0
     for number, (run, own) in enumerate(zip(runs, rows, strict=True)):
@@ -171,9 +191,9 @@ def _changed(runs: Sequence[Run]) -> list[str]:
 
 
 def _common(codes: dict[str, IntArray], names: dict[str, tuple[str, ...]], notes: list[str]) -> BoolArray:
-    """Which rows are under conditions, and at temperatures, that every model has."""
+    """Which rows are under conditions, and at settings, that every model has."""
     kept = np.ones(len(codes["model"]), dtype=np.bool_)
-    for key in ("condition", "temperature"):
+    for key in [key for key in names if key not in ("model", "item")]:
         has = np.zeros((len(names["model"]), len(names[key])), dtype=np.bool_)
         has[codes["model"], codes[key]] = True
         everywhere = np.asarray(has.all(axis=0), dtype=np.bool_)
@@ -182,7 +202,7 @@ def _common(codes: dict[str, IntArray], names: dict[str, tuple[str, ...]], notes
                 f"the models have no condition in common: {_who_has(has, names)}; rank runs of the same task"
             )
         if not everywhere.any():
-            notes.append("the models have no temperature in common: each is taken at its own")
+            notes.append(f"the models have no {key} in common: each is taken at its own")
             codes[key], names[key] = np.zeros_like(codes[key]), ("",)
             continue
         lost = np.array(names[key], dtype=object)[has.any(axis=0) & ~everywhere].tolist()

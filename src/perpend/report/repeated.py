@@ -19,6 +19,7 @@ from perpend.measure.repeated import (
     VARIANCES,
     main_score,
 )
+from perpend.measure.samplings import PARAMETERS, settings_in
 from perpend.measure.study import Metric, Numbers, Report, Section, TableOf
 from perpend.report import answer
 from perpend.report.tables import markdown_table
@@ -28,7 +29,7 @@ TITLE, TABLE = "Repeats", "repeats"
 _BEFORE = ("Cautions", "How to read this")
 """Sections that are about all others."""
 _KINDS = (PASS_AT, PASS_HAT, DIFFER, *VARIANCES, EXPECTED)
-_PLACES = ("run", "model", "temperature", "sampling", "condition")
+_PLACES = ("run", "model", *PARAMETERS, "condition")
 _NAMES = {
     "item": "items",
     "condition": "conditions",
@@ -154,7 +155,7 @@ def _sentence(own: Sequence[Metric], keys: Sequence[str], stem: str) -> str:
     first = {key: value for key, value in passes[0].where.items() if key != "k"}
     at = [metric for metric in passes if first.items() <= metric.where.items()][-1]
     k, hat = at.where["k"], _beside(own, at, PASS_HAT)
-    place = [answer.name(first[key]) if key != "temperature" else f"temperature {first[key]}" for key in keys]
+    place = [answer.name(f"{key} {first[key]}" if key in PARAMETERS else first[key]) for key in keys if key in first]
     one, every = f"{answer.share(at.estimate)} of the items (pass@{k})", f"{answer.share(hat)} (pass^{k})"
     shown = f"{answer.name(stem)} in at least one of {k} answers for {one}, in all {k} for {every}"
     shown = f"{', '.join(place)}: {shown}" if place else shown
@@ -171,7 +172,8 @@ def _sentence(own: Sequence[Metric], keys: Sequence[str], stem: str) -> str:
 
 def _table(numbers: Numbers) -> TableOf:
     """Every number about repeats, of every score, at full precision."""
-    keys = (*_PLACES, "k", "design")
+    own = [metric.where for metric in numbers.metrics if metric.name in _KINDS]
+    keys = ("run", "model", *(settings_in(own) or ["temperature"]), "condition", "k", "design")
     rows = []
     for metric in numbers.metrics:
         if metric.name in _KINDS:

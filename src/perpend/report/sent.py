@@ -12,7 +12,8 @@ from perpend.canon import JSON, as_object, parse
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
 from perpend.ledger.turns import turns
-from perpend.measure.run import IMPORTED, Run
+from perpend.measure.run import Run
+from perpend.measure.table import IMPORTED
 from perpend.measure.toolkit import reprompt_of
 from perpend.types import Condition, Request, Response, Score
 

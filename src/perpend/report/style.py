@@ -46,6 +46,20 @@ def drawable(text: str, longest: int = LONGEST) -> str:
     return "".join(ch if ord(ch) in glyphs else "\N{WHITE SQUARE}" for ch in clean).replace("$", r"\$")
 
 
+def drawable_rows(labels: Sequence[str], longest: int = LONGEST) -> list[str]:
+    """Labels of rows, 'model, condition', as lines of a figure: of a model the same is left out in every row."""
+    parts = [label.rpartition(", ") for label in labels]
+    if all(len(label) <= longest for label in labels):
+        return [drawable(label, longest) for label in labels]
+    room = max(longest - max(len(comma + end) for _, comma, end in parts), longest // 2)
+    return [
+        f"{drawable(start, room)}{comma}{drawable(end, longest - min(room, len(start)) - 2)}"
+        if comma
+        else drawable(end, longest)
+        for start, comma, end in parts
+    ]
+
+
 def save_all(figures: Sequence[FigureOf], folder: Path, *, workers: int = 1, quiet: bool = True) -> None:
     """Draw and write figures below a folder, in several processes where there are many. The bytes are the same.
 

@@ -58,7 +58,7 @@ def check_map(fields: Mapping[str, str], known: Sequence[str], prefixes: Sequenc
         prefix, dot, rest = key.partition(".")
         if not (prefix in prefixes and rest if dot else key in known):
             every = [*known, *(f"{name}.NAME" for name in prefixes)]
-            raise SpecError(f"--map: unknown name {key!r:.80}; {did_you_mean(key, every)}")
+            raise SpecError(f"the map of columns: unknown name {key!r:.80}; {did_you_mean(key, every)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from perpend.canon import JSON, json_object, open_file
-from perpend.errors import DataError, SpecError
+from perpend.errors import DataError, SpecError, a_or_an
 
 Row: TypeAlias = tuple[str, dict[str, JSON]]
 """A place, and cells by the names of their columns. Of CSV, TSV and Parquet each row has every column; a blank cell is
@@ -276,7 +276,7 @@ def _json(path: Path, encoding: str, *, is_list: bool, constants: bool) -> Itera
         for number, body in enumerate(entries(file, str(path), encoding, key, constants=constants), 1):
             place = f"{path}: row {number}"
             if not isinstance(body, dict):
-                raise DataError(f"{place}: a JSON object was expected, not a {type(body).__name__}")
+                raise DataError(f"{place}: a JSON object was expected, not {a_or_an(type(body).__name__)}")
             yield place, body
 
 
@@ -315,4 +315,4 @@ def _plain(value: object, where: str) -> JSON:
         return [_plain(entry, where) for entry in value]
     if isinstance(value, dict):
         return {str(key): _plain(entry, where) for key, entry in value.items()}
-    raise DataError(f"{where}: a {type(value).__name__}, which is no text, number or list; leave the column out")
+    raise DataError(f"{where}: {a_or_an(type(value).__name__)}, which is no text, number or list; leave the column out")

@@ -9,14 +9,63 @@ import inspect
 import re
 import sys
 import textwrap
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TypeAlias
 
+from perpend.errors import PerpendError, SpecError, a_or_an
 from perpend.spec.keys import holds_a_key, keys_here
+from perpend.types import Item, Response, Score, Scorer
 
 Function: TypeAlias = Callable[..., object]
+_LONGEST_LINE = 80
+
+
+class OwnCode:
+    """Code of a user's own runs in this block: what it raises is the user's mistake, and a PerpendError says where.
+
+    'scorer brief@1 raised KeyError: 'a' (brief.py:3: return …)'. The place is the last line of the traceback that is
+    neither perpend's nor an installed package's. A PerpendError passes, and so does what ends a program.
+    """
+
+    def __init__(self, what: str, then: str = "", raises: Callable[[str], PerpendError] = SpecError) -> None:
+        self.what, self.then, self.raises = what, then, raises
+
+    def __enter__(self) -> None:
+        """Nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise a PerpendError instead of any other Exception."""
+        if not isinstance(error, Exception) or isinstance(error, PerpendError):
+            return
+        frames = traceback.extract_tb(error.__traceback__)
+        at = ([frame for frame in frames if not _is_foreign(frame.filename)] or frames)[-1:]
+        where = "".join(f" ({Path(one.filename).name}:{one.lineno}: {(one.line or '')[:_LONGEST_LINE]})" for one in at)
+        raise self.raises(f"{self.what} raised {type(error).__name__}: {error}{where}{self.then}") from error
+
+
+def _is_foreign(file: str) -> bool:
+    here = Path(__file__).resolve().parent.parent
+    path = Path(file)
+    libraries = Path(traceback.__file__).resolve().parent
+    return here in path.parents or libraries in path.parents or "site-packages" in path.parts or file.startswith("<")
+
+
+def judged_by(scorer: Scorer, item: Item, response: Response, trial: int | None = None) -> Score:
+    """The score; what a scorer of the user's own raises, and what it returns that is no Score, is a SpecError."""
+    name, number = f"scorer {scorer.name}@{scorer.version}", "" if trial is None else f", trial {trial}"
+    place = f"on item {item.id!r}{number}"
+    with OwnCode(name, f", {place}. {_KEPT}"):
+        score: object = scorer.judge(item, response)
+    if not isinstance(score, Score):
+        kind = type(score).__name__
+        raise SpecError(f"{name} returned {a_or_an(kind)}, {place}; return a pp.Score. {_KEPT}")
+    return score
+
+
+_KEPT = "The answers are kept."
 
 
 def function_name(function: Function) -> str:
@@ -167,6 +216,25 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _codes(inner)
+
+
+def code_sha256(function: Function) -> str | None:
+    """SHA-256, in hex, of what this Python compiled a function to, names and constants included; None without code.
+
+    It tells two functions apart of which there is no text. What they enclose and call is not in it.
+    """
+    inner = inspect.unwrap(function)
+    code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
+    return hashlib.sha256(_spelled(code).encode()).hexdigest() if isinstance(code, CodeType) else None
+
+
+def _spelled(value: object) -> str:
+    """A code object or a constant of one, as the same text in every process: sets are sorted."""
+    if isinstance(value, CodeType):
+        return f"code{[value.co_code.hex(), value.co_names, value.co_varnames, [*map(_spelled, value.co_consts)]]}"
+    if isinstance(value, frozenset):
+        return f"set{sorted(map(_spelled, value))}"
+    return f"tuple{[*map(_spelled, value)]}" if isinstance(value, tuple) else repr(value)
 
 
 def _facts(code: CodeType) -> tuple[object, ...]:

@@ -19,13 +19,21 @@ from types import ModuleType, NoneType, UnionType
 from typing import Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from perpend.canon import read_text
-from perpend.errors import SpecError, did_you_mean
+from perpend.errors import SpecError, did_you_mean, near_file
+from perpend.spec.function import OwnCode
 from perpend.types import Scorer
 
 Kind: TypeAlias = Literal["tasks", "models", "scorers"]
 HOMES: dict[Kind, str] = {"tasks": "perpend.studies", "models": "perpend.models", "scorers": "perpend.scorers"}
 _LONGEST_CODE = 1 << 24
-_NOT_NAMES = frozenset(("base", "http"))
+_NOT_NAMES = frozenset(("base", "http", "template"))
+_ELSEWHERE = {
+    **dict.fromkeys(("temperature", "max_tokens", "seed", "top_p", "stop"), "[sampling]"),
+    **dict.fromkeys(("max_usd", "max_requests", "max_minutes"), "[budget]"),
+    **dict.fromkeys(("items", "map", "templates", "freeze", "name", "repeats", "max_items"), "the top of run.toml"),
+    **dict.fromkeys(("base_url", "workers", "retries", "api_key_env", "label"), "[[model]]"),
+}
+"""Where keys of run.toml belong that are often looked for among the options of a task."""
 
 
 def installed(kind: Kind, name: str | None = None) -> list[EntryPoint]:
@@ -67,9 +75,12 @@ def module_of(kind: Kind, name: str) -> ModuleType:
         return importlib.import_module(f"{HOMES[kind]}.{where}")
     if ("." in where or ":" in name) and all(part.isidentifier() for part in where.split(".")):
         try:
-            return importlib.import_module(where)
-        except ModuleNotFoundError as error:
-            raise SpecError(f"{kind[:-1]} {name!r}: {error}") from None
+            with OwnCode(f"{kind[:-1]} {name!r}", "; it cannot be loaded"):
+                return importlib.import_module(where)
+        except SpecError as error:
+            if isinstance(error.__cause__, ModuleNotFoundError):
+                raise SpecError(f"{kind[:-1]} {name!r}: {error.__cause__}") from None
+            raise
     raise SpecError(f"unknown {kind[:-1]} {name!r}; {did_you_mean(where, names(kind))}")
 
 
@@ -152,7 +163,7 @@ def _of_version(name: str, version: str, versions: object) -> Scorer:
 def module_from_file(path: Path) -> ModuleType:
     """The module in a Python file."""
     if not path.exists():
-        raise SpecError(f"{path}: no such file")
+        raise SpecError(f"{path}: no such file{near_file(path)}")
     module_spec = importlib.util.spec_from_file_location(path.stem, path)
     if module_spec is None or module_spec.loader is None:
         raise SpecError(f"{path}: cannot be loaded as Python")
@@ -163,21 +174,31 @@ def module_from_file(path: Path) -> ModuleType:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         raise SpecError(f"{path}{line}: not Python: {getattr(error, 'msg', error)}") from None
     module = importlib.util.module_from_spec(module_spec)
-    module_spec.loader.exec_module(module)
+    with OwnCode(str(path), "; it cannot be loaded"):
+        module_spec.loader.exec_module(module)
     return module
 
 
 def call(maker: Callable[..., object], options: Mapping[str, object], what: str, *first: str) -> object:
     """Call a factory with options; one that it does not take, or not of that type, is a SpecError that says so."""
     parameters = inspect.signature(maker).parameters
-    known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    named = [one for one in parameters.values() if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    known = [one.name for one in named[len(first) :]]
     types = _types(maker)
+    options = {key: _split(value) if _is_list(types.get(key)) else value for key, value in options.items()}
     for key, value in options.items():
         if key not in known and not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
-            raise SpecError(f"{what}: unknown option {key!r}; {did_you_mean(key, known)}")
+            hint = f"it belongs in {_ELSEWHERE[key]}" if key in _ELSEWHERE else did_you_mean(key, known)
+            raise SpecError(f"{what}: unknown option {key!r}; {hint}")
         if key in known and not _fits(value, types.get(key)):
             raise SpecError(f"{what}: {key} must be {_named(types[key])}, not {value!r:.80}")
-    return maker(*first, **options)
+    lacking = [one.name for one in named[len(first) :] if one.default is one.empty and one.name not in options]
+    if lacking:
+        raise SpecError(f"{what}: needs the option {lacking[0]!r}; give it, or give the parameter a default")
+    if str(getattr(maker, "__module__", "")).partition(".")[0] == "perpend":
+        return maker(*first, **options)
+    with OwnCode(what):
+        return maker(*first, **options)
 
 
 def _types(maker: Callable[..., object]) -> Mapping[str, object]:
@@ -188,13 +209,22 @@ def _types(maker: Callable[..., object]) -> Mapping[str, object]:
         return {}
 
 
+def _is_list(wanted: object) -> bool:
+    return get_origin(wanted) is Sequence and get_args(wanted) == (str,)
+
+
+def _split(value: object) -> object:
+    """A list of strings as a command line has it: 'control,asch'."""
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
 def _fits(value: object, wanted: object) -> bool:
     """Whether a value out of a run.toml is of a plain type. Of other types nothing is said here."""
     if get_origin(wanted) in (Union, UnionType):
         return any(_fits(value, one) for one in get_args(wanted))
     if get_origin(wanted) is Literal:
         return value in get_args(wanted)
-    if get_origin(wanted) is Sequence and get_args(wanted) == (str,):
+    if _is_list(wanted):
         return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
     if wanted in (int, float):
         return isinstance(value, int | float if wanted is float else int) and not isinstance(value, bool)

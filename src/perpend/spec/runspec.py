@@ -37,6 +37,15 @@ _KEYS = (
 _SAMPLING = ("temperature", "max_tokens", "seed", "top_p", "stop")
 _PLAINLY_GIVEN = ("task", "name", "repeats", "max_items", "seed", "stop_when", "looks", "look_every")
 _BUDGET = ("max_usd", "max_requests", "max_minutes")
+_HOMES = {
+    **dict.fromkeys(("temperature", "max_tokens", "top_p", "stop"), "[sampling]"),
+    **dict.fromkeys(_BUDGET, "[budget]"),
+    **dict.fromkeys(("label", "base_url", "workers", "retries", "api_key_env"), "[[model]]"),
+}
+"""Keys that are often written at the top of the file, and where they belong."""
+COMMAND_LINE = "the command line"
+_FREE = ("mock", "ngram", "replay")
+"""Providers that compute, or look up, their answers here."""
 _MOST_REPEATS = 100_000
 _MODEL = ("name", "label", "max_tokens", "usd_per_million_input", "usd_per_million_output")
 _SECRET = re.compile(
@@ -75,10 +84,16 @@ class ModelSpec:
 
     @property
     def price(self) -> tuple[float, float] | None:
-        """US dollars for a million tokens in and out; None unless both are known."""
+        """US dollars for a million tokens in and out; None unless both are known, or it is a model that asks nobody."""
+        if (self.usd_per_million_input, self.usd_per_million_output) == (None, None) and self._is_free:
+            return 0.0, 0.0
         if self.usd_per_million_input is None or self.usd_per_million_output is None:
             return None
         return self.usd_per_million_input, self.usd_per_million_output
+
+    @property
+    def _is_free(self) -> bool:
+        return self.name.partition("/")[0] in _FREE
 
     @property
     def binding_options(self) -> dict[str, JSON]:
@@ -200,8 +215,16 @@ def read_spec(path: Path) -> RunSpec:
 
 def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSpec:
     """A RunSpec from what a run.toml holds."""
+    for key in body:
+        if key in _HOMES:
+            raise SpecError(f"{where}: {key!r} belongs in {_HOMES[key]}")
     _known(body, _KEYS, where)
     task = body.get("task")
+    if where == COMMAND_LINE and task is None:
+        raise SpecError(
+            "nothing says what to ask. Give a run.toml, or --task and --model; for example: "
+            "perpend eval --task questions --items questions.csv --model openai/gpt-4o"
+        )
     if not isinstance(task, str):
         raise SpecError(f'{where}: task = "…" is missing; for example task = "questions"')
     seed = _whole(body.get("seed", 42), "seed", where)
@@ -295,7 +318,9 @@ def _model(entry: object, where: str) -> ModelSpec:
 def _known(body: Mapping[str, object], known: Iterable[str], where: str) -> None:
     for key in body:
         if key not in known:
-            raise SpecError(f"{where}: unknown key {key!r}; {did_you_mean(key, known)}")
+            own = did_you_mean(key, known)
+            is_far = not own.startswith("did you mean") and "task" in known
+            raise SpecError(f"{where}: unknown key {key!r}; {own}" + "; options of the task go into [options]" * is_far)
 
 
 def _listed(value: object) -> Sequence[object]:
@@ -364,7 +389,7 @@ def spec_with_flags(path: Path | None, flags: Mapping[str, object]) -> RunSpec:
     if not isinstance(models, list):
         raise SpecError(f"{path}: write models as [[model]], with two brackets")
     body["model"] = [{**entry, **for_each_model} if isinstance(entry, dict) else entry for entry in models]
-    where = "the command line" if path is None else str(path)
+    where = COMMAND_LINE if path is None else str(path)
     return parse_spec(body, folder=Path() if path is None else path.parent, where=where)
 
 

@@ -123,7 +123,7 @@ class RunColumns:
         for key, texts in self._texts.items():
             yield key, texts.coded()
         for key, names in table.names.items():
-            if key not in _PLAN:
+            if key not in (*_PLAN, *table.settings):
                 tags: tuple[str | None, ...] = tuple(name or None for name in names)  # None: an item without the tag
                 yield f"tag:{key}", Coded(tags, table.codes[key][trials.order].astype(np.int64))
         for reader, column in self.labelled():

@@ -18,8 +18,9 @@ from perpend.errors import SpecError, StoreError
 from perpend.inert import one_line
 from perpend.measure.calibrated import READERS
 from perpend.measure.missing import NO_ANSWER
-from perpend.measure.run import IMPORTED, Run
+from perpend.measure.run import Run
 from perpend.measure.study import METRICS, Metric, Numbers, Report, answer_in, numbers_of, read_metrics
+from perpend.measure.table import IMPORTED
 from perpend.report import answer
 from perpend.report.derive import FIGURES, REPORT, study_of, whole_report
 from perpend.report.overview import newest
@@ -93,7 +94,9 @@ class Stated:
             f"{answer.counted(pending, 'trial')} not asked yet; the numbers are of when the run was last scored."
         ]
         report = None if self.is_inside else self._report
-        warned = answer.caution_sentences(first) if report is None else report.cautions
+        warned = (
+            answer.caution_sentences(first, shown[0].scorer.partition("@")[0]) if report is None else report.cautions
+        )
         return [*(growing if pending else ()), *map(_sentence, warned)]
 
     def headline(self) -> list[JSON]:

@@ -16,7 +16,8 @@ from perpend.ledger.items import question
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
 from perpend.measure.keys import IntArray
-from perpend.measure.run import IMPORTED, Run
+from perpend.measure.run import Run
+from perpend.measure.table import IMPORTED
 from perpend.report.case_text import choice_names
 from perpend.report.sent import Renderer, SentTurn, renderer, sent_of
 from perpend.text.match import fold

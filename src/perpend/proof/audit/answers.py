@@ -26,7 +26,8 @@ from perpend.ledger.plan import Trial, read_response, whole
 from perpend.ledger.raw import raw_scores
 from perpend.ledger.snapshot import LEAST, MOST, Row, snapshot
 from perpend.ledger.store import Store
-from perpend.measure.run import IMPORTED, Run
+from perpend.measure.run import Run
+from perpend.measure.table import IMPORTED
 from perpend.measure.toolkit import reprompt_of
 from perpend.proof.audit.checks import Check, Sample, well_formed, where
 from perpend.proof.audit.scores import ScoredAgain

@@ -22,6 +22,7 @@ from perpend.ledger.store import Store
 from perpend.measure.keys import Codes, joined
 from perpend.measure.plans import due_items
 from perpend.measure.run import Run
+from perpend.measure.samplings import sampling_words
 from perpend.proof.audit.checks import Check, canonical, well_formed
 from perpend.spec.resolve import names
 
@@ -255,7 +256,7 @@ def _plan(store: Store, manifest: Manifest) -> Iterator[Check]:
     if due is not None and due < manifest.items.n:
         check.note = f"the run stopped after {due} of {manifest.items.n} items, as its rule says. "
     for cell in cells:
-        where = f"{cell.model}, {cell.condition}, {cell.sampling}"
+        where = f"{cell.model}, {cell.condition}, {sampling_words(cell.sampling)}"
         planned = cell.planned if due is None else due * manifest.repeats
         check.compare(planned, cell.answered + cell.failed, f"{where}: trials planned, trials asked")
         if cell.failed:

@@ -13,7 +13,7 @@ from pathlib import Path
 from perpend.ask.task import CODE
 from perpend.canon import portable_name
 from perpend.disk import temporary_folder
-from perpend.errors import StoreError
+from perpend.errors import StoreError, near_file
 from perpend.ledger.database import LOCK, copy_ledger
 from perpend.ledger.manifest import MANIFEST, read_manifest
 from perpend.ledger.shards import SHARDS
@@ -44,7 +44,8 @@ def places(paths: Sequence[Path]) -> list[AuditPlace]:
     known: dict[Path, AuditPlace] = {}
     for path in paths:
         if not path.exists():
-            raise StoreError(f"{path}: no such folder or file; give a run, a published folder, or a folder of them")
+            near = near_file(path) or "; give a run, a published folder, or a folder of them"
+            raise StoreError(f"{path}: no such folder or file{near}")
         here = list(_below(path))
         if not here:
             readable = ", ".join(one.name for one in formats())

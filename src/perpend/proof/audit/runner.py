@@ -23,7 +23,7 @@ from perpend.ledger.digest import content_digest
 from perpend.measure.labels import LABELS
 from perpend.measure.plans import refuse_shard
 from perpend.measure.processes import AS_COLUMNS_TWICE, outcome, processes
-from perpend.measure.run import IMPORTED, Run
+from perpend.measure.run import Run
 from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
     FORMAT,
@@ -34,6 +34,7 @@ from perpend.measure.study import (
     reference_labels_of,
     stored_labels_of,
 )
+from perpend.measure.table import IMPORTED
 from perpend.proof.audit import format_1
 from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts

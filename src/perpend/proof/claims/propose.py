@@ -29,7 +29,7 @@ MAX_EXPRESSIONS = 5000
 _LISTED = 60
 _SLACK = 1e-12
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*@[A-Za-z0-9_]+")
-_AXES = ("model", "condition", "temperature")
+_AXES = ("model", "condition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,8 @@ def _numbers_of(table: Table, notes: list[str]) -> tuple[list[Candidate], list[s
 
 
 def _slices(table: Table) -> Iterator[tuple[Column, Mapping[str, str]]]:
-    axes = [TURN, DIALOGUE, "model", "temperature"] if TURN in table.names else list(_AXES)
+    axes = [TURN, DIALOGUE, "model"] if TURN in table.names else [*_AXES]
+    axes += table.settings
     values = {axis: [value for value in table.values(axis) if _writable(value)] for axis in axes}
     axes = [axis for axis in axes if len(table.values(axis)) > 1]
     columns = [one for one in table.columns().values() if one.defined.any() and _NAME.fullmatch(one.name)]

@@ -64,8 +64,7 @@ def _largest_first(rows: Sequence[Metric]) -> list[Metric]:
 
 def _sentence(results: Results, row: Metric) -> str:
     one = row.estimate
-    short = results.short(row)
-    under = f"under {_PRESSURES.get(short) or name(short)}"
+    under = _under(results, row)
     place = f"{name(row.where['model'])}, {under}:" if len(results.variants) > 1 else under.capitalize()
     subject = _SUBJECT[row.name]
     if one.value is None:
@@ -79,14 +78,23 @@ def _sentence(results: Results, row: Metric) -> str:
 
 
 def _both(results: Results, rows: Sequence[Metric]) -> str:
-    """The changes of one model's planted opinions under two pressures in one sentence."""
-    parts = []
-    for row in rows:
-        one, short = row.estimate, results.short(row)
-        p = f" ({p_words(one.also.get('p_adjusted'))})" if one.value is not None else ""
-        by = "by " if one.value is not None else ""
-        parts.append(f"under {_PRESSURES.get(short) or name(short)} {by}{change(one)}{p}")
-    return f"Planted opinions change {' and '.join(parts)}, {rows_of_items(rows[0].estimate, 'pair')}, p after Holm."
+    """The changes of one model's planted opinions under two pressures in one sentence; one n where it is the same."""
+    known = [row for row in rows if row.estimate.value is not None]
+    bases = [rows_of_items(row.estimate, "pair") for row in known]
+    shared, parts = len(set(bases)) == 1, []
+    for row, base in zip(known, bases, strict=True):
+        p = p_words(row.estimate.also.get("p_adjusted"))
+        parts.append(f"{_under(results, row)} by {change(row.estimate)} ({p if shared else f'{base}, {p}'})")
+    text = f"Planted opinions change {' and '.join(parts)}{f', {bases[0]}' if shared else ''}, p after Holm"
+    lacking = [f"{_under(results, row)} it is {undefined(row.estimate)}" for row in rows if row not in known]
+    if not known:
+        return f"The change of planted opinions {' and '.join(lacking)}."
+    return "; ".join([text, *lacking]) + "."
+
+
+def _under(results: Results, row: Metric) -> str:
+    short = results.short(row)
+    return f"under {_PRESSURES.get(short) or name(short)}"
 
 
 def _counts(results: Results, rule: str, effects: Sequence[str]) -> Iterator[str]:

@@ -13,9 +13,9 @@ from perpend.ledger.plan import Trial
 from perpend.measure.column import Column
 from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, FloatArray
-from perpend.measure.run import IMPORTED, Run, table_of
+from perpend.measure.run import Run, table_of
 from perpend.measure.study import Metric, Numbers
-from perpend.measure.table import Table
+from perpend.measure.table import IMPORTED, Table
 from perpend.studies.conformity.metrics import integrity, study_metrics
 from perpend.studies.conformity.tables import Results
 from perpend.studies.conformity.trials import JUDGED, RULES, Rule, judgements, trials_of

@@ -18,7 +18,7 @@ import numpy as np
 from perpend.measure.keys import FloatArray
 from perpend.report.answer import counted
 from perpend.report.heatmap import Grid, draw_grid
-from perpend.report.style import drawable
+from perpend.report.style import drawable, drawable_rows
 from perpend.types import Estimate
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def draw_forest(forest: Forest, width: float = DOUBLE) -> Figure:
     figure = Figure(figsize=size, layout="constrained")
     shape = (count, 1) if stacked else (1, count)
     axes = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False).ravel().tolist()
-    labels = [drawable(label, 24 if stacked else 40) for label in forest.labels]
+    labels = drawable_rows(forest.labels, 24 if stacked else 40)
     for axis, panel in zip(axes, forest.panels, strict=True):
         axis.axvline(0.0, color="0.6", linewidth=0.7)
         sizes = {_items(one) for one in panel.estimates if one is not None}

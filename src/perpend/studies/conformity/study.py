@@ -49,12 +49,15 @@ def task(  # noqa: PLR0913  one parameter for each factor of the design
     """Control, a second control that shows how much answers change by themselves, a group and an authority.
 
     All share one system message, so that a pressure effect is not a prompt effect; `without_system` adds each
-    condition once more without any, named '…_no_system'. `conditions` keeps only these, control first.
+    condition once more without any, named '…_no_system'. `conditions` keeps only these, control first;
+    'asch' and 'authority' are the group and the authority, whatever their names.
     """
     everything = _conditions(system, "", confederates, confidence, consensus, claim)
     if without_system:
         everything += _conditions(None, "_no_system", confederates, confidence, consensus, claim)
     known = [condition.name for condition in everything]
+    called = {"asch": known[2], "authority": known[3]}
+    conditions = [called.get(name, name) for name in conditions]
     for name in conditions:
         if name not in known:
             raise SpecError(f"conformity has no condition {name!r}; {did_you_mean(name, known)}")

@@ -16,7 +16,7 @@ import numpy as np
 from perpend.errors import SpecError
 from perpend.measure.keys import BoolArray, Codes, IntArray, joined, replicates
 from perpend.measure.packed import Packed, narrow
-from perpend.measure.plans import PlanCodes
+from perpend.measure.plans import PlanCodes, by_variant
 from perpend.measure.table import Table
 from perpend.types import Item
 
@@ -177,6 +177,7 @@ def judgements(rules: Sequence[Rule]) -> tuple[str, ...]:
 
 def trials_of(table: Table) -> Trials:
     """The study's view on a table of trials."""
+    table = by_variant(table)
     temperatures = tuple(sorted(table.names["temperature"], key=float))
     place = np.array([temperatures.index(name) for name in table.names["temperature"]], dtype=np.int64)
     temperature = table.codes["temperature"]

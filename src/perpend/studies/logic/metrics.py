@@ -17,6 +17,7 @@ import numpy as np
 from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
 from perpend.measure.keys import BoolArray
+from perpend.measure.plans import by_variant
 from perpend.measure.study import Metric, Numbers
 from perpend.measure.table import Table
 from perpend.report.derive import coverage
@@ -221,8 +222,12 @@ class MetricCell:
 
 
 def study_metrics(table: Table) -> Iterator[Metric]:
-    """Every number of the study: of each model and temperature, under each rule of reading a reply."""
+    """Every number of the study: of each model and temperature, under each rule of reading a reply.
+
+    A model that was asked with several top_p, limits or stops is one for each.
+    """
     yield from coverage(table)
+    table = by_variant(table)
     replies = list(table.replies())
     models, temperatures = table.codes["model"], table.codes["temperature"]
     cells = list(dict.fromkeys(zip(models.tolist(), temperatures.tolist(), strict=True)))

@@ -90,5 +90,5 @@ STUDY = VerbsStudy()
 def _cells(table: Table) -> Iterator[tuple[dict[str, str], BoolArray]]:
     """The rows of each checkpoint, one for each item, with what tells them apart."""
     several = [key for key in ("condition", "repeat") if len(table.values(key)) > 1]
-    for where in table.cells(["model", "temperature", *several]):
+    for where in table.cells([*table.cell_keys(), *several]):
         yield where, table.mask(where)
