@@ -106,6 +106,16 @@ def job(run: Run, store: Store, rules: str, *, trust_code: bool) -> Job:
     return Job(run.directory, tuple(wanted), trust_code)
 
 
+def left_out(store: Store, rules: str) -> list[Check]:
+    """A check for every scorer that `job` leaves out by these rules; labels of an import are looked at with 'v1'."""
+    why = f"left out by --rules {rules}"
+    return [
+        Check(f"{name}@{IMPORTED}" if version == IMPORTED else f"scores of {name}@{version}", missing=why)
+        for name, version in store.scorers()
+        if rules not in ("both", "v1" if version == IMPORTED else f"v{version}")
+    ]
+
+
 def drawn(total: int, sample: int | None, seed: int) -> Sample | None:
     """The sample that was requested; None where it would be everything."""
     return None if sample is None or sample >= total else Sample(sample, total, seed)

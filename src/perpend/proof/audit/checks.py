@@ -149,6 +149,7 @@ class Audit:
             "run": self.name,
             "ok": self.ok,
             "sample": None if one is None else {"trials": one.trials, "of": one.of, "seed": one.seed},
+            "not_recomputed": list(self.not_recomputed),
             "accepted": dict(self.accepted),
             "content_sha256": self.content or None,
             "checks": [check.as_json() for check in self.checks],

@@ -35,7 +35,7 @@ from perpend.measure.study import (
     stored_labels_of,
 )
 from perpend.proof.audit import format_1
-from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job
+from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, left_out
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
 from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed, where
 from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order
@@ -286,6 +286,7 @@ class _Ledger:
             planned = sum(cell.planned for cell in store.cells())
             work = job(run, store, options.rules, trust_code=options.trust_code)
             imported = options.rules in ("v1", "both") and any(version == IMPORTED for _, version in store.scorers())
+            unlooked_at = left_out(store, options.rules)
             never_scored = not published and unscored(run, store)
         for source in run.manifest.sources if options.trust_code else ():
             options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
@@ -312,7 +313,7 @@ class _Ledger:
             with suppress(StoreError):  # what cannot be read is a difference of the checks below
                 self.content = content_digest(run.directory) if content is None else outcome(content)
             compared, rendered = answers(work, total, self.sample, (pool, progress))
-            yield from compared
+            yield from (*compared, *unlooked_at)
             gated = partial(recomputed_gates, run.directory, seals or {}, rendered)
             gates = _Later(pool, gated, published and self.sample is None)
             for part in (again, gates):
@@ -322,7 +323,9 @@ class _Ledger:
             for part in (stated, derived):
                 yield from part.result()
             if not whole:
-                yield Check("metrics.json, report.md, tables", note="not recomputed: the plan has lost trials")
+                yield Check(
+                    "metrics.json, report.md, tables", missing="the plan has lost trials"
+                )
             elif (run.directory / LABELS).is_file():
                 self.labels = judged(run, run.directory / LABELS)
                 yield Check(f"scorers against {LABELS}", checked=sum(one.n for one in self.labels))
@@ -375,7 +378,7 @@ def _stated(later: _Deferred, *, imported: bool) -> list[Check]:
         checks += [Check(*entry) for entry in (() if extra is None else extra(run))]
     compared = {check.name.partition(" ")[0] for check in checks}
     rest = [name for name in brought if name not in compared]
-    return [*checks, *(Check(name, note="imported: no rule here gives it again") for name in rest)]
+    return [*checks, *(Check(name, missing="imported, and no rule here gives it again") for name in rest)]
 
 
 def _labels(run: Run, brought: Sequence[str], study: Study | None) -> list[Check]:
