@@ -20,7 +20,7 @@ from perpend.errors import StoreError
 from perpend.ledger.manifest import Manifest
 from perpend.measure.column import Column
 from perpend.measure.run import Run
-from perpend.measure.study import Numbers
+from perpend.measure.study import Metric, Numbers
 from perpend.report.export import TrialRow, rows
 from perpend.types import Estimate, Sampling
 
@@ -49,25 +49,41 @@ def records(manifest: Manifest, numbers: Numbers) -> dict[str, dict[str, JSON]]:
     A result is a column at a condition and a temperature. An undefined number is no result.
     """
     bodies = {}
+    is_warm = len({one.temperature for one in manifest.samplings}) > 1
+    stated: dict[str, list[Metric]] = {}
+    for metric in (one for name in ("rate", "mean") for one in numbers.find(name)):
+        if metric.estimate.value is not None and not metric.scorer.startswith(_NOT_SCORED):
+            stated.setdefault(metric.where.get("model", ""), []).append(metric)
+    arguments: dict[tuple[int | None, str], dict[str, JSON]] = {}
+    named = record_names(manifest)
     for model in manifest.models:
         results = []
-        for metric in (one for name in ("rate", "mean") for one in numbers.find(name, model=model.label)):
-            if metric.estimate.value is not None and not metric.scorer.startswith(_NOT_SCORED):
-                condition, temperature = metric.where.get("condition", ""), metric.where.get("temperature", "")
+        for metric in stated.get(model.label, ()):
+            condition, temperature = metric.where.get("condition", ""), metric.where.get("temperature", "")
+            if (model.max_tokens, temperature) not in arguments:
                 same = [one for one in manifest.samplings_of(model) if f"{one.temperature:g}" == temperature]
-                result = _result(manifest, metric.scorer, condition, metric.estimate, is_binary=metric.name == "rate")
-                result["generation_config"] = {"generation_args": _arguments(same)}
-                if len({one.temperature for one in manifest.samplings}) > 1:
-                    result["evaluation_result_id"] = f"{result['evaluation_result_id']}/temperature {temperature}"
-                results.append(result)
-        bodies[record_name(manifest, model.label)] = _aggregate(manifest, model.label, model.name, results)
+                arguments[model.max_tokens, temperature] = _arguments(same)
+            result = _result(manifest, metric.scorer, condition, metric.estimate, is_binary=metric.name == "rate")
+            result["generation_config"] = {"generation_args": arguments[model.max_tokens, temperature]}
+            if is_warm:
+                result["evaluation_result_id"] = f"{result['evaluation_result_id']}/temperature {temperature}"
+            results.append(result)
+        bodies[named[model.label]] = _aggregate(manifest, model.label, model.name, results)
     return bodies
 
 
-def record_name(manifest: Manifest, label: str) -> str:
-    """The name of the aggregate of a model: an id from the content, so that the same run gives the same record."""
-    facts = dumps([manifest.as_json(), label])
-    return f"{uuid.UUID(bytes=hashlib.sha256(facts.encode()).digest()[:16], version=4)}.json"
+def record_names(manifest: Manifest) -> dict[str, str]:
+    """The name of each model's aggregate by its label: an id from the content, the digest of [manifest, label].
+
+    The same run gives the same record. The manifest, which names every model, is digested once for all of them.
+    """
+    digested = hashlib.sha256(f"[{dumps(manifest.as_json())},".encode())
+    named = {}
+    for model in manifest.models:
+        one = digested.copy()
+        one.update(f"{dumps(model.label)}]".encode())
+        named[model.label] = f"{uuid.UUID(bytes=one.digest()[:16], version=4)}.json"
+    return named
 
 
 def begun(manifest: Manifest) -> datetime | None:
@@ -83,7 +99,7 @@ def _write(run: Run, folder: Path, label: str, model: str) -> Path:
     task = portable_name(run.manifest.task)
     developer, _, name = model.rpartition("/")
     place = Path("data", task, portable_name(developer or "unknown"), portable_name(name))
-    code = record_name(run.manifest, label).removesuffix(".json")
+    code = record_names(run.manifest)[label].removesuffix(".json")
     aggregate, samples = folder / place / f"{code}.json", folder / place / f"{code}{SAMPLES}.jsonl"
     for path in (aggregate, samples):
         if path.exists():

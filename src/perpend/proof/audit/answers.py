@@ -84,7 +84,7 @@ Questions: TypeAlias = dict[tuple[object, ...], tuple[Item, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some trials of the plan, and the ranges of trials whose responses belong with them: what no plan holds, too."""
+    """Some trials of the plan, and the ranges whose responses and scores belong with them: what no plan holds, too."""
 
     ranges: Ranges
     asked: Ranges
@@ -226,8 +226,8 @@ def compare(one: Job, part: _Part) -> ComparedPart:
     left, again = part.responses(one.database), ScoredAgain(instruments.scorers, scores, unscored)
     questions: Questions = {}
     with Store.open(one.database) as store:
-        for first, last in part.ranges:
-            stored = raw_scores(store, first, last)
+        for (first, last), asked in zip(part.ranges, part.asked, strict=True):
+            stored = raw_scores(store, *asked)
             compared: list[tuple[Trial, Response | None]] = []
             for trial in store.trials(first, last):
                 answered = AnsweredTrial.read(trial, left.pop(trial.trial, ()), responses)

@@ -38,7 +38,7 @@ from perpend.proof.audit import format_1
 from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, left_out
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
 from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed, where
-from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order
+from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order, planned_trials
 from perpend.proof.audit.judged import judged_answers
 from perpend.proof.audit.labels import Judged, judged
 from perpend.proof.audit.places import AuditPlace, places, restored_place, scored_copy, unscored
@@ -283,20 +283,17 @@ class _Ledger:
         with run.open() as store:
             refuse_shard(store)
             yield from intent(run, store, stored, published=published)
-            planned = sum(cell.planned for cell in store.cells())
+            planned, whole = planned_trials(store, run.manifest)  # from a plan with gaps nothing can be derived
             work = job(run, store, options.rules, trust_code=options.trust_code)
             imported = options.rules in ("v1", "both") and any(version == IMPORTED for _, version in store.scorers())
             unlooked_at = left_out(store, options.rules)
             never_scored = not published and unscored(run, store)
         for source in run.manifest.sources if options.trust_code else ():
             options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
-        total = max(planned, run.manifest.trials)
-        self.sample = drawn(total, options.sample, options.seed)
-        looked_at = total if self.sample is None else self.sample.trials
+        self.sample = drawn(planned, options.sample, options.seed)
+        looked_at = planned if self.sample is None else self.sample.trials
         pool = processes(options.workers, looked_at, ALONE)
         progress = Progress(f"auditing {self.place.path.resolve().name}", looked_at, quiet=options.quiet)
-        # Columns are read by the position in the plan, so nothing can be derived from one that has gaps.
-        whole = planned == run.manifest.trials
         with ExitStack() as stack, pool or nullcontext(), progress:
             if never_scored and whole:
                 run = stack.enter_context(scored_copy(run, trust_code=options.trust_code))
@@ -312,7 +309,7 @@ class _Ledger:
             again = _Later(pool, partial(rewritten, run.directory, stored, self.verbatim), published and whole)
             with suppress(StoreError):  # what cannot be read is a difference of the checks below
                 self.content = content_digest(run.directory) if content is None else outcome(content)
-            compared, rendered = answers(work, total, self.sample, (pool, progress))
+            compared, rendered = answers(work, planned, self.sample, (pool, progress))
             yield from (*compared, *unlooked_at)
             gated = partial(recomputed_gates, run.directory, seals or {}, rendered)
             gates = _Later(pool, gated, published and self.sample is None)
@@ -323,9 +320,7 @@ class _Ledger:
             for part in (stated, derived):
                 yield from part.result()
             if not whole:
-                yield Check(
-                    "metrics.json, report.md, tables", missing="the plan has lost trials"
-                )
+                yield Check("metrics.json, report.md, tables", missing="the plan is another one")
             elif (run.directory / LABELS).is_file():
                 self.labels = judged(run, run.directory / LABELS)
                 yield Check(f"scorers against {LABELS}", checked=sum(one.n for one in self.labels))
