@@ -368,9 +368,10 @@ def _stated(later: _Deferred, *, imported: bool) -> list[Check]:
     brought = [name for name in run.table.scorers if name.endswith(f"@{IMPORTED}")] if imported else []
     if brought:
         checks += _labels(run, brought, study)
-    extra: Callable[[Run], Iterable[tuple[str, int, int, str]]] | None = getattr(study, "extra_checks", None)
+    extra: Callable[[Run], Iterable[Check | tuple[str, int, int, str]]] | None = getattr(study, "extra_checks", None)
     with well_formed("what the study checks"):
-        checks += [Check(*entry) for entry in (() if extra is None else extra(run))]
+        given = [] if extra is None else extra(run)
+        checks += [entry if isinstance(entry, Check) else Check(*entry) for entry in given]
     compared = {check.name.partition(" ")[0] for check in checks}
     rest = [name for name in brought if name not in compared]
     return [*checks, *(Check(name, missing="imported, and no rule here gives it again") for name in rest)]
