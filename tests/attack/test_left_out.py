@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,10 @@ from click.testing import CliRunner
 from perpend.cli.group import group
 from perpend.measure.run import Run
 from perpend.proof.audit import Options, audit, check_claims
+from perpend.proof.audit.runner import READABLE
 from perpend.report.derive import derive
 from tests.attack.ledger import run_sql
+from tests.test_compat_simulation import simulation
 
 
 @pytest.fixture
@@ -61,3 +65,20 @@ def test_claims_rest_on_scores_that_are_derived_anew(forged: Path, tmp_path: Pat
     )
     assert done.exception is not None
     assert json.loads(done.stdout)["claims"]["passed"] == 0
+
+
+def test_what_an_import_for_an_audit_did_not_read_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    path = simulation(folder / "simulation.db")
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript("CREATE TABLE headline(accuracy); INSERT INTO headline VALUES (0.99)")
+    (folder / "report.md").write_text("Accuracy: 0.99\n")
+    (outcome,) = audit([folder])
+    checks = {one.name: one for one in outcome.checks}
+    assert checks["other files"].missing == "report.md: not read"
+    assert "1: rows of table headline, which a run has no place for" in checks[READABLE].note
+    assert "other files" in outcome.verdict
+    (folder / "report.md").unlink()
+    (outcome,) = audit([folder])
+    assert "other files" not in outcome.not_recomputed

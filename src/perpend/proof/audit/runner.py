@@ -41,7 +41,7 @@ from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_for
 from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order, planned_trials
 from perpend.proof.audit.judged import judged_answers
 from perpend.proof.audit.labels import Judged, judged
-from perpend.proof.audit.places import AuditPlace, places, restored_place, scored_copy, unscored
+from perpend.proof.audit.places import AuditPlace, imported_how, places, restored_place, scored_copy, unread, unscored
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.stops import stops
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
@@ -270,10 +270,11 @@ class _Ledger:
         place, options = self.place, self.options
         with restored_place(place, metadata=options.metadata, quiet=options.quiet) as opened:
             directory, self.verbatim = opened.directory, opened.verbatim
-            if place.published or place.format is not None:
-                note = f"{place.format.name}, imported for this audit" if place.format is not None else ""
-                yield Check(READABLE, checked=1, note=note)
             run = Run(directory, trust_code=options.trust_code)
+            if place.published or place.format is not None:
+                yield Check(READABLE, 1, note=imported_how(place, run.manifest))
+            if others := unread(place, run.manifest):
+                yield Check("other files", missing=others)
             self.is_open = True
             yield from self._checks(run, place.path if place.format is None else directory)
 
@@ -366,15 +367,15 @@ def _stated(later: _Deferred, *, imported: bool) -> list[Check]:
     study = run.code.study
     checks = judged_answers(run, later.stored, later.others)
     brought = [name for name in run.table.scorers if name.endswith(f"@{IMPORTED}")] if imported else []
-    if brought:
-        checks += _labels(run, brought, study)
+    checks += _labels(run, brought, study) if brought else []
     extra: Callable[[Run], Iterable[Check | tuple[str, int, int, str]]] | None = getattr(study, "extra_checks", None)
     with well_formed("what the study checks"):
         given = [] if extra is None else extra(run)
         checks += [entry if isinstance(entry, Check) else Check(*entry) for entry in given]
     compared = {check.name.partition(" ")[0] for check in checks}
-    rest = [name for name in brought if name not in compared]
-    return [*checks, *(Check(name, missing="imported, and no rule here gives it again") for name in rest)]
+    why, rest = "imported, and no rule here gives it again", [name for name in brought if name not in compared]
+    # Numbers may rest on what has values.
+    return [*checks, *(Check(name, missing=why) if run[name].defined.any() else Check(name, note=why) for name in rest)]
 
 
 def _labels(run: Run, brought: Sequence[str], study: Study | None) -> list[Check]:
