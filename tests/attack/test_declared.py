@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import perpend as pp
 from tests.attack.forge import Body, edit, seal
 from tests.attack.ledger import run_sql
 from tests.attack.test_cli import perpend
@@ -72,3 +73,23 @@ def test_a_trial_with_a_number_beyond_all_others_ends_soon_with_a_difference(sou
     done = perpend("audit", run, "--workers", "1", limit=LIMIT)
     assert done.returncode == 6, done.stderr
     assert "trials are numbered 1, 2, 3" in done.stdout
+    done = perpend("score", run, limit=LIMIT)
+    assert done.returncode == 5
+    assert "trials are not numbered 1, 2, 3" in done.stderr
+
+
+def test_a_run_with_a_stopping_rule_is_exported_up_to_its_end_whatever_its_manifest_declares(tmp_path: Path) -> None:
+    items = [{"id": f"q{n}", "prompt": f"{n} + {n}?", "target": str(2 * n), "decoy": str(n)} for n in range(1, 41)]
+    run = pp.evaluate(
+        pp.task("questions", items=items),
+        pp.model("mock/subject", accuracy=0.65),
+        stop_when="width(correct) < 0.6",
+        look_every=10,
+        name="stopped",
+        out=tmp_path,
+        quiet=True,
+    )
+    edit("manifest.json", lambda body: body.update(repeats=10**15))(run.directory)
+    done = perpend("export", run.directory, "--out", tmp_path / "trials.csv", limit=LIMIT)
+    assert done.returncode in {0, 5}, done.stderr
+    assert "Traceback" not in done.stderr
