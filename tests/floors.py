@@ -18,7 +18,7 @@ FLOORS = (
     "report",
     "proof importers engines",
     "studies inside view",
-    "_convert _compare _make _view _claims _audit api demo cli pytest __init__",
+    "_convert _compare _make _view _claims _audit api demo cli pytest __init__ __main__",
 )
 """From the ground up. Rooms of one floor do not import each other; ground floor and roof are single files, each of
 which imports only those to its left."""

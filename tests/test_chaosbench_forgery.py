@@ -17,7 +17,7 @@ from perpend.canon import compress, digest, digest_file
 from perpend.proof.audit import audit
 from perpend.studies.logic.chaosbench.checks import examine, protocol_of
 from perpend.studies.logic.chaosbench.imported import reading_of
-from perpend.studies.logic.chaosbench.predictions import ParsedReply, read_rows
+from perpend.studies.logic.chaosbench.predictions import ParsedReply, as_stated, read_rows
 from perpend.studies.logic.chaosbench.publish import acceptance, index
 from perpend.studies.logic.chaosbench.rundir import summary_page
 from perpend.studies.logic.metrics import SUMMARY
@@ -253,7 +253,8 @@ def forge_all(folder: Path, change: Callable[[Body], None]) -> None:
     write_lines(folder, rows)
     reading = reading_of(manifest)
     path = next(entry for entry in folder.iterdir() if entry.name.startswith("predictions"))
-    believed = [row.prediction for row in read_rows(path, ParsedReply(reading.read, ours=True, cut=0))]
+    read_again = read_rows(path, ParsedReply(reading.read))
+    believed = [as_stated(row.stated, row.prediction, row.place) for row in read_again]
     body = protocol_of(believed, str(manifest["parser"]), 128)
     metrics = {**read(folder / "metrics.json"), **body}
     manifest["metrics_summary"] = {name: body[name] for name in SUMMARY}

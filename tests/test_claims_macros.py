@@ -35,7 +35,7 @@ by = "topic"
 expect = { parity = 80, numbers = 80 }
 [[claim]]
 name = "order"
-order = "1 > 0"
+order = "trials() > 0"
 """
 
 

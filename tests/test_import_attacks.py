@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,3 +118,27 @@ def test_numbers_of_events_may_be_far_apart_and_out_of_order(tmp_path: Path) -> 
     [outcome] = pp.audit(path).sources
     [missing] = [count for note, count in outcome.notes.items() if note.startswith("events whose numbers")]
     assert missing > 10**14
+
+
+def test_members_of_an_archive_that_are_not_read_are_named(tmp_path: Path) -> None:
+    """They may state other numbers than the samples give, and a reader of the log sees them."""
+    header = {
+        "version": 2,
+        "status": "success",
+        "eval": {"task": "t", "model": "m/x", "created": "2026-01-01T00:00:00+00:00"},
+    }
+    sample = {
+        "id": 1,
+        "epoch": 1,
+        "input": "q",
+        "target": "a",
+        "output": {"choices": [{"message": {"role": "assistant", "content": "a"}, "stop_reason": "stop"}]},
+        "scores": {"match": {"value": "C", "answer": "a"}},
+    }
+    members = {"header.json": header, "samples/1_epoch_1.json": sample, "summaries.json": [], "\x1b[2Jx": [], "a/b": {}}
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        for name, body in members.items():
+            archive.writestr(name, json.dumps(body))
+    (outcome,) = pp.audit(tmp_path / "log.eval").sources
+    (unread,) = [(words, count) for words, count in outcome.notes.items() if "not read" in words]
+    assert unread == (r"members of the archive that are not read: 'summaries.json', '\x1b[2Jx', 'a/b'", 3)

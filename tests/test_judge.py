@@ -21,7 +21,7 @@ from perpend.measure.judged import judged_rows
 from perpend.measure.judging import Selection, draw, eligible, judge_items
 from perpend.measure.verdicts import unanimous
 from perpend.models.callable import Callable as CallableModel
-from perpend.proof.audit.judged import JUDGED, NOT_HERE
+from perpend.proof.audit.judged import DRAWN, JUDGED, NOT_HERE
 from tests import judges
 from tests.servers import Received, Reply, openai_chat, serve
 
@@ -224,7 +224,7 @@ def test_the_audit_compares_every_judged_text_with_the_run_beside_it(first: pp.R
     alone = tmp_path / "alone" / "judge"
     shutil.copytree(run.directory, alone)
     check = _check(alone)
-    assert (check.checked, check.differ, check.note) == (0, 0, NOT_HERE)  # type: ignore[attr-defined]
+    assert (check.checked, check.differ, check.missing) == (0, 0, NOT_HERE)  # type: ignore[attr-defined]
     check = _check([alone, first.directory])
     assert (check.checked, check.differ) == (10, 0)  # type: ignore[attr-defined]
 
@@ -273,7 +273,8 @@ def test_answers_that_came_later_change_nothing_for_those_that_were_judged(
     first = pp.evaluate(task, model, **options)  # type: ignore[arg-type]
     check = _check(run.directory)
     assert (check.checked, check.differ) == (5, 0)  # type: ignore[attr-defined]
-    assert "how these were drawn is not checked" in check.note  # type: ignore[attr-defined]
+    (outcome,) = pp.audit(run.directory).runs
+    assert outcome.not_recomputed == [DRAWN]
     assert first.with_judge(run)["judged:endorsed@callable/mention"].defined.sum() == 5
 
 

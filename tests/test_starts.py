@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -180,3 +182,9 @@ def test_the_audit_checks_what_is_said_of_runs_without_an_answer(
     forge(body["attempts"])
     assert body["attempts"] != stated
     assert stated_attempts(read_manifest(folder), body, metrics).differ > 0
+
+
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "perpend", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout[:8]) == (0, "perpend,"), done.stderr

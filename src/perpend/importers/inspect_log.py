@@ -46,7 +46,7 @@ _ATTACHMENT = "attachment://"
 _FINISH = {"max_tokens": "length", "model_length": "length", "unknown": None}
 _TOKEN_LIMITS = ("token", "context")
 _MOST_EPOCHS = 1 << 31
-_SMALL, _HEAD = 1 << 20, 1 << 12
+_SMALL, _HEAD, _NAMED = 1 << 20, 1 << 12, 5
 # What is read of a log and of a sample. The rest, such as the events of a sample, is passed over: it may be large.
 _LOG: Shape = dict.fromkeys(("version", "status", "eval", "plan", "results"))
 _BODY: Shape = {
@@ -182,12 +182,20 @@ def _opened(source: Path, notes: Counter[str]) -> Iterator[tuple[Mapping[str, JS
             if archive.replaced():
                 notes["members of the archive that a later one of the same name replaces"] += archive.replaced()
             header = _HEADER if _HEADER in names else _START
+            _note_unread([name for name in names if name != header and not _SAMPLE.match(name)], notes)
             yield (
                 _body(archive, header, _LOG),
                 (_sample(_body(archive, name, _BODY), f"{source}: {name!r}") for name in names if _SAMPLE.match(name)),
             )
     else:
         yield _json_header(source), _json_samples(source)
+
+
+def _note_unread(names: Sequence[str], notes: Counter[str]) -> None:
+    """Say which members of an archive nobody looks at: they may state other numbers than the samples give."""
+    if names:
+        shown = ", ".join(f"{name!r:.60}" for name in names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+        notes[f"members of the archive that are not read: {shown}"] += len(names)
 
 
 def _body(archive: Archive, name: str, shape: Shape) -> Mapping[str, JSON]:

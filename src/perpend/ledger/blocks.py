@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TypeAlias
 
+from perpend.errors import StoreError
 from perpend.ledger.plan import whole
 from perpend.ledger.store import Store
 
@@ -21,13 +22,16 @@ def item_blocks(store: Store, total: int, size: int) -> Iterator[Ranges]:
     """The numbers from 1 to `total`, each once, in parts of `size` trials or fewer; fewer where answers are long.
 
     A plan lists all its items once for each model and sampling, so an item's trials are a stretch in each of these
-    lists. Where a plan is another one, as an import's may be, the parts follow its order.
+    lists. Where a plan is another one, as an import's may be, the parts follow its order. More numbers than the plan
+    has trials are a StoreError: somebody gave a trial a number beyond all others.
     """
-    items, second, letters = store.query(
-        "SELECT (SELECT count(*) FROM item),"
+    planned, items, second, letters = store.query(
+        "SELECT (SELECT count(*) FROM trial), (SELECT count(*) FROM item),"
         " (SELECT min(trial) FROM trial WHERE item = (SELECT min(item) FROM item) + 1),"
         " (SELECT sum(length(text)) FROM (SELECT text FROM response LIMIT 1000))"
     )[0]
+    if total > whole(planned):
+        raise StoreError(f"{store.path.parent}: trials are not numbered 1, 2, 3, …; 'perpend audit' says more")
     each = whole(second) - 1 if second is not None else 0
     fitting = _LETTERS * 1000 // max(whole(letters or 0), 1)
     return blocks(total, whole(items), each, min(size, max(fitting, _LEAST)))

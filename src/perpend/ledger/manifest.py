@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -151,6 +151,27 @@ class Manifest:
         if model.max_tokens is None:
             return self.samplings
         return tuple(replace(sampling, max_tokens=model.max_tokens) for sampling in self.samplings)
+
+    def declared_samplings(self) -> Iterator[Sampling]:
+        """Every sampling that some model is asked with, each once, in the order of the models; made as it is wanted."""
+        seen: set[Sampling] = set()
+        without = self._unlimited()
+        for limit in dict.fromkeys(model.max_tokens for model in self.models):
+            for one in self.samplings if limit is None else without:
+                sampling = one if limit is None else replace(one, max_tokens=limit)
+                if sampling not in seen:
+                    seen.add(sampling)
+                    yield sampling
+
+    def declared_cells(self) -> int:
+        """How many cells models, samplings and conditions make; counted and not listed: a forger may state millions."""
+        own = sum(model.max_tokens is not None for model in self.models)
+        pairs = own * len(self._unlimited()) + (len(self.models) - own) * len(self.samplings)
+        return pairs * len(self.conditions)
+
+    def _unlimited(self) -> tuple[Sampling, ...]:
+        """The samplings that are left where a model has its own token limit."""
+        return tuple(dict.fromkeys(replace(sampling, max_tokens=1) for sampling in self.samplings))
 
     def as_json(self) -> dict[str, JSON]:
         """The body of manifest.json."""

@@ -131,13 +131,15 @@ class Snapshot:
 
     def counts(self) -> Counts:
         """How complete the run is."""
-        planned, last = next(self._rows("SELECT count(*), coalesce(max(trial), 0) FROM trial"))
+        planned, *ends = next(
+            self._rows("SELECT count(*), coalesce(min(trial), 1), coalesce(max(trial), 0) FROM trial")
+        )
         asked, answered = next(
             self._rows(
                 "SELECT count(DISTINCT trial), count(DISTINCT CASE WHEN text IS NOT NULL THEN trial END) FROM response"
             )
         )
-        return Counts(whole(planned), whole(asked), whole(answered), planned == last)
+        return Counts(whole(planned), whole(asked), whole(answered), ends == [1, planned])
 
     def has_answer(self) -> bool:
         """Whether any trial was answered; failures are no answers."""

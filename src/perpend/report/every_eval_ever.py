@@ -21,7 +21,7 @@ from perpend.ledger.manifest import Manifest
 from perpend.measure.column import Column
 from perpend.measure.run import Run
 from perpend.measure.samplings import TEMPERATURE, parameter_text, setting_words, settings_in
-from perpend.measure.study import Numbers
+from perpend.measure.study import Metric, Numbers
 from perpend.report.export import TrialRow, rows
 from perpend.types import Estimate, Sampling
 
@@ -50,31 +50,48 @@ def records(manifest: Manifest, numbers: Numbers) -> dict[str, dict[str, JSON]]:
     A result is a column at a condition and a temperature. An undefined number is no result.
     """
     bodies, several = {}, len({one.temperature for one in manifest.samplings}) > 1
+    stated: dict[str, list[Metric]] = {}
+    for metric in (one for name in ("rate", "mean") for one in numbers.find(name)):
+        if metric.estimate.value is not None and not metric.scorer.startswith(_NOT_SCORED):
+            stated.setdefault(metric.where.get("model", ""), []).append(metric)
+    arguments: dict[tuple[int | None, tuple[tuple[str, str], ...]], dict[str, JSON]] = {}
+    record = record_names(manifest)
     for model in manifest.models:
         results = []
-        for metric in (one for name in ("rate", "mean") for one in numbers.find(name, model=model.label)):
-            if metric.estimate.value is not None and not metric.scorer.startswith(_NOT_SCORED):
-                condition = metric.where.get("condition", "")
-                setting = {key: metric.where[key] for key in settings_in([metric.where])}
-                same = [
-                    one
-                    for one in manifest.samplings_of(model)
-                    if all(parameter_text(key, one) == value for key, value in setting.items())
-                ]
-                result = _result(manifest, metric.scorer, condition, metric.estimate, is_binary=metric.name == "rate")
-                result["generation_config"] = {"generation_args": _arguments(same)}
-                named = [key for key in setting if key != TEMPERATURE or several]
-                for words in setting_words(setting, named):
-                    result["evaluation_result_id"] = f"{result['evaluation_result_id']}/{words}"
-                results.append(result)
-        bodies[record_name(manifest, model.label)] = _aggregate(manifest, model.label, model.name, results)
+        for metric in stated.get(model.label, ()):
+            setting = {key: metric.where[key] for key in settings_in([metric.where])}
+            known = model.max_tokens, tuple(setting.items())
+            if known not in arguments:
+                arguments[known] = _arguments(
+                    [
+                        one
+                        for one in manifest.samplings_of(model)
+                        if all(parameter_text(key, one) == value for key, value in setting.items())
+                    ]
+                )
+            condition = metric.where.get("condition", "")
+            result = _result(manifest, metric.scorer, condition, metric.estimate, is_binary=metric.name == "rate")
+            result["generation_config"] = {"generation_args": arguments[known]}
+            named = [key for key in setting if key != TEMPERATURE or several]
+            for words in setting_words(setting, named):
+                result["evaluation_result_id"] = f"{result['evaluation_result_id']}/{words}"
+            results.append(result)
+        bodies[record[model.label]] = _aggregate(manifest, model.label, model.name, results)
     return bodies
 
 
-def record_name(manifest: Manifest, label: str) -> str:
-    """The name of the aggregate of a model: an id from the content, so that the same run gives the same record."""
-    facts = dumps([manifest.as_json(), label])
-    return f"{uuid.UUID(bytes=hashlib.sha256(facts.encode()).digest()[:16], version=4)}.json"
+def record_names(manifest: Manifest) -> dict[str, str]:
+    """The name of each model's aggregate by its label: an id from the content, the digest of [manifest, label].
+
+    The same run gives the same record. The manifest, which names every model, is digested once for all of them.
+    """
+    digested = hashlib.sha256(f"[{dumps(manifest.as_json())},".encode())
+    named = {}
+    for model in manifest.models:
+        one = digested.copy()
+        one.update(f"{dumps(model.label)}]".encode())
+        named[model.label] = f"{uuid.UUID(bytes=one.digest()[:16], version=4)}.json"
+    return named
 
 
 def begun(manifest: Manifest) -> datetime | None:
@@ -90,7 +107,7 @@ def _write(run: Run, folder: Path, label: str, model: str) -> Path:
     task = portable_name(run.manifest.task)
     developer, _, name = model.rpartition("/")
     place = Path("data", task, portable_name(developer or "unknown"), portable_name(name))
-    code = record_name(run.manifest, label).removesuffix(".json")
+    code = record_names(run.manifest)[label].removesuffix(".json")
     aggregate, samples = folder / place / f"{code}.json", folder / place / f"{code}{SAMPLES}.jsonl"
     for path in (aggregate, samples):
         if path.exists():

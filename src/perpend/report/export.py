@@ -83,7 +83,7 @@ def rows(run: Run, where: Mapping[str, str] | None = None) -> Iterator[TrialRow]
     with Store.open(run.directory / "run.db") as store:
         due, manifest = due_items(run.manifest, store), run.manifest
         planned = sum(cell.planned for cell in store.cells())
-        total = planned if due is None else due * len(manifest.conditions) * manifest.repeats
+        total = planned if due is None else min(planned, due * len(manifest.conditions) * manifest.repeats)
         # 'yield from' ends the reading before the file is closed, also when nobody wants the rest.
         yield from _matching(store, total, wanted)
 

@@ -19,11 +19,13 @@ MOST = 5000
 
 
 def claims_json(path: Path, runs: Sequence[ViewedRun]) -> list[list[JSON]]:
-    """For each run the claims about it, recomputed from the stored scores; claims about all runs come with the first.
+    """For each run the claims about it, recomputed from its answers; claims about all runs come with the first.
 
-    `trials` are rows of the page: the first MOST of them; `n` counts them all.
+    Where a run brought scorers of its own, which a page never runs, stored scores are taken. `trials` are rows of the
+    page: the first MOST of them; `n` counts them all.
     """
-    verdicts = check(path, [run.run for run in runs], rescore=False)
+    own = any(name.startswith("scorer ") for run in runs for name in run.run.code.missing)
+    verdicts = check(path, [run.run for run in runs], rescore=not own)
     claims: list[list[JSON]] = [[] for _ in runs]
     names = [run.run.name for run in runs]
     firsts = np.cumsum([0, *(len(run.trials) for run in runs)])

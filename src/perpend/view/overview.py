@@ -36,6 +36,8 @@ _DPI, _MOST = 120, 24
 _ONE, _TWO = "_single", "_double"
 _LOOKS, _SEQUENTIAL = "looks", ("sequential_rate", "sequential_difference")
 """What metrics.json of a run with a stopping rule states: how far it looked, and the numbers that are valid there."""
+_AUDIT = "Audit"
+_AS_STORED = "As stored, not audited: what the folder says of its answer, numbers and gates 'perpend audit' recomputes."
 _NOT_SCORED = "This run is not scored yet: 'perpend score' states its numbers."
 
 
@@ -56,6 +58,11 @@ class Stated:
     """(name, text) of further facts, as what an audit came to."""
     is_inside: bool = False
     """Whether the page is one of the files of a published folder: then a later version must find the same words."""
+
+    @property
+    def is_unaudited(self) -> bool:
+        """Whether what is shown is only read: nobody audited it for this page, nor was it derived for it."""
+        return not self.is_inside and self.kind != "imported" and _AUDIT not in dict(self.notes)
 
     @cached_property
     def numbers(self) -> Numbers | None:
@@ -86,8 +93,9 @@ class Stated:
 
     def cautions(self, pending: int) -> list[str]:
         """What a reader must know of the numbers."""
+        unaudited = [_AS_STORED] if self.is_unaudited and self.kind == "published" else []
         if self.numbers is None:
-            return [_NOT_SCORED]
+            return [*unaudited, _NOT_SCORED]
         shown = [metric for metric in self.metrics if metric.name != NO_ANSWER]
         first = [metric.estimate for metric in shown if metric.scorer == shown[0].scorer]
         growing = [
@@ -97,7 +105,7 @@ class Stated:
         warned = (
             answer.caution_sentences(first, shown[0].scorer.partition("@")[0]) if report is None else report.cautions
         )
-        return [*(growing if pending else ()), *map(_sentence, warned)]
+        return [*unaudited, *(growing if pending else ()), *map(_sentence, warned)]
 
     def headline(self) -> list[JSON]:
         """The numbers of the page; the readers' agreement comes last."""
@@ -255,6 +263,8 @@ def facts_of(stated: Stated, counts: TrialCounts) -> Iterator[tuple[str, str]]:
     yield "Begun", manifest.created or "not stated"
     yield "Items, SHA-256", manifest.items.sha256
     yield from stated.notes
+    if stated.is_unaudited:
+        yield _AUDIT, "no; answer, numbers and figures are as stored"
     root = stated.facts.get("root_sha256")
     if isinstance(root, str):
         yield "Published folder, root SHA-256", root

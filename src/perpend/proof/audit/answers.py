@@ -85,7 +85,7 @@ Questions: TypeAlias = dict[tuple[object, ...], tuple[Item, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some trials of the plan, and the ranges of trials whose responses belong with them: what no plan holds, too."""
+    """Some trials of the plan, and the ranges whose responses and scores belong with them: what no plan holds, too."""
 
     ranges: Ranges
     asked: Ranges
@@ -105,6 +105,16 @@ def job(run: Run, store: Store, rules: str, *, trust_code: bool) -> Job:
         if version != IMPORTED and rules in ("both", f"v{version}")
     ]
     return Job(run.directory, tuple(wanted), trust_code)
+
+
+def left_out(store: Store, rules: str) -> list[Check]:
+    """A check for every scorer that `job` leaves out by these rules; labels of an import are looked at with 'v1'."""
+    why = f"left out by --rules {rules}"
+    return [
+        Check(f"{name}@{IMPORTED}" if version == IMPORTED else f"scores of {name}@{version}", missing=why)
+        for name, version in store.scorers()
+        if rules not in ("both", "v1" if version == IMPORTED else f"v{version}")
+    ]
 
 
 def drawn(total: int, sample: int | None, seed: int) -> Sample | None:
@@ -217,8 +227,8 @@ def compare(one: Job, part: _Part) -> ComparedPart:
     left, again = part.responses(one.database), ScoredAgain(instruments.scorers, scores, unscored)
     questions: Questions = {}
     with Store.open(one.database) as store:
-        for first, last in part.ranges:
-            stored = raw_scores(store, first, last)
+        for (first, last), asked in zip(part.ranges, part.asked, strict=True):
+            stored = raw_scores(store, *asked)
             compared: list[tuple[Trial, Response | None]] = []
             for trial in store.trials(first, last):
                 answered = AnsweredTrial.read(trial, left.pop(trial.trial, ()), responses)

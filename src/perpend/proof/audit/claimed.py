@@ -11,24 +11,17 @@ from perpend.canon import JSON
 from perpend.measure.run import Run
 from perpend.proof.audit.checks import Audit
 from perpend.proof.audit.places import run_directory, scored_copy, unscored
-from perpend.report.derive import REPORT
 
 if TYPE_CHECKING:
     from perpend.proof.claims import Verdict
 
 
 def check_claims(claims: Path, audits: Sequence[Audit], *, quiet: bool = True) -> list[Verdict]:
-    """Recompute each claim from the runs of these audits.
-
-    Stored scores are taken where every audit derived all of them again and none differed; otherwise the answers are
-    scored anew.
-    """
+    """Recompute each claim from the raw answers of these audits' runs, whatever is stored beside them."""
     from perpend.proof.claims import check as recompute
 
-    unverified = [check for outcome in audits for check in outcome.checks if check.missing and check.name != REPORT]
-    verified = not unverified and all(outcome.ok and outcome.sample is None for outcome in audits)
     with _runs(audits, quiet=quiet) as runs:
-        return recompute(claims, runs, rescore=not verified, quiet=quiet)
+        return recompute(claims, runs, quiet=quiet)
 
 
 def seed_numbers(audits: Sequence[Audit], rules: str) -> dict[str, JSON]:

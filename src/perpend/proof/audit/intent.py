@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -205,7 +205,8 @@ def _parts(run: Run, store: Store) -> Check:
     check.compare(stated, models, "models, their names and options")
     files = [[*dataset.as_json().values()] for dataset in manifest.datasets]
     check.compare(files, [list(row) for row in parts["datasets"]], "item files")
-    declared = dict.fromkeys(sampling for model in manifest.models for sampling in manifest.samplings_of(model))
+    # One more than are planned is a difference already; a forger may declare any number.
+    declared = islice(manifest.declared_samplings(), len(samplings) + 1)
     stated_samplings, planned = ([dumps(one.as_json()) for one in some] for some in (declared, samplings))
     if manifest.is_imported:  # a source states its samplings in an order of its own
         stated_samplings, planned = sorted(stated_samplings), sorted(planned)
@@ -235,12 +236,31 @@ def _scored(manifest: Manifest, store: Store, *, published: bool) -> Check:
     return check
 
 
+def planned_trials(store: Store, manifest: Manifest) -> tuple[int, bool]:
+    """How many trials the plan holds, and whether it is as large as the manifest declares, numbered 1, 2, 3, …"""
+    cells = store.cells()
+    planned = sum(cell.planned for cell in cells)
+    declared = len(cells) if manifest.is_imported else manifest.declared_cells()
+    with snapshot(store.path) as db:
+        is_gapless = db.counts().gapless
+    return planned, is_gapless and (planned, len(cells)) == (manifest.trials, declared)
+
+
+_LISTED = 100_000
+"""How many cells are named one by one where the plan has fewer: a manifest may declare any number."""
+
+
 def _plan(store: Store, manifest: Manifest) -> Iterator[Check]:
     """Every trial is there and was asked. Trials that only failed are stated: a failed call is no missing one."""
     check = Check("plan is complete")
     cells = store.cells()
-    check.compare(manifest.trials, sum(cell.planned for cell in cells), "number of trials")
-    if not manifest.is_imported:
+    planned = sum(cell.planned for cell in cells)
+    check.compare(manifest.trials, planned, "number of trials")
+    with snapshot(store.path) as db:
+        check.compare(db.counts().gapless, True, "trials are numbered 1, 2, 3, …")
+    declared = len(cells) if manifest.is_imported else manifest.declared_cells()
+    check.compare(declared, len(cells), "number of cells that models, samplings and conditions make")
+    if not manifest.is_imported and declared <= max(len(cells), _LISTED):
         size = manifest.items.n * manifest.repeats
         stated = {
             f"{model.label}, {condition.name}, {dumps(sampling.as_json())}": size

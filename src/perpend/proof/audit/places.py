@@ -11,11 +11,11 @@ from functools import cache
 from pathlib import Path
 
 from perpend.ask.task import CODE
-from perpend.canon import portable_name
+from perpend.canon import as_list, as_object, portable_name
 from perpend.disk import temporary_folder
 from perpend.errors import StoreError, near_file
 from perpend.ledger.database import LOCK, copy_ledger
-from perpend.ledger.manifest import MANIFEST, read_manifest
+from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
 from perpend.ledger.shards import SHARDS
 from perpend.ledger.store import Store
 from perpend.measure.labels import LABELS
@@ -25,6 +25,9 @@ from perpend.proof.archive import PLAN
 from perpend.proof.receipt import RECEIPT
 from perpend.proof.restoring import Restored, restored
 from perpend.spec.resolve import module_of, names
+
+_NAMED = 5
+"""How many files a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,29 @@ def restored_place(place: AuditPlace, *, metadata: Path | None = None, quiet: bo
         directory = read(place.path, to, metadata=metadata) if takes else read(place.path, to)
         _link(place.path, directory)
         yield Restored(directory, {})
+
+
+def imported_how(place: AuditPlace, manifest: Manifest) -> str:
+    """For files that were imported for an audit, as what, and what the import says of them; '' for other places."""
+    if place.format is None:
+        return ""
+    notes = as_object((manifest.source_of_import or {}).get("notes"))
+    return "; ".join(
+        (f"{place.format.name}, imported for this audit", *(f"{notes[words]}: {words}" for words in notes))
+    )
+
+
+def unread(place: AuditPlace, manifest: Manifest) -> str:
+    """Which files of a folder nobody read that was imported for an audit; '' where its format does not list its own."""
+    listed = as_list((manifest.source_of_import or {}).get("files"))
+    if place.format is None or not listed or not place.path.is_dir():
+        return ""
+    own = {str(as_object(one).get("name")) for one in listed}
+    if not all((place.path / name).is_file() for name in own):  # a sweep, whose files are in folders of their own
+        return ""
+    others = sorted(path.name for path in place.path.iterdir() if path.name not in own and not path.is_dir())
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    return f"{', '.join(others[:_NAMED])}{more}: not read" if others else ""
 
 
 def unscored(run: Run, store: Store) -> bool:

@@ -36,13 +36,13 @@ from perpend.measure.study import (
 )
 from perpend.measure.table import IMPORTED
 from perpend.proof.audit import format_1
-from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job
+from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, left_out
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
 from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed, where
-from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order
+from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order, planned_trials
 from perpend.proof.audit.judged import judged_answers
 from perpend.proof.audit.labels import Judged, judged
-from perpend.proof.audit.places import AuditPlace, places, restored_place, scored_copy, unscored
+from perpend.proof.audit.places import AuditPlace, imported_how, places, restored_place, scored_copy, unread, unscored
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.stops import stops
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
@@ -271,10 +271,11 @@ class _Ledger:
         place, options = self.place, self.options
         with restored_place(place, metadata=options.metadata, quiet=options.quiet) as opened:
             directory, self.verbatim = opened.directory, opened.verbatim
-            if place.published or place.format is not None:
-                note = f"{place.format.name}, imported for this audit" if place.format is not None else ""
-                yield Check(READABLE, checked=1, note=note)
             run = Run(directory, trust_code=options.trust_code)
+            if place.published or place.format is not None:
+                yield Check(READABLE, 1, note=imported_how(place, run.manifest))
+            if others := unread(place, run.manifest):
+                yield Check("other files", missing=others)
             self.is_open = True
             yield from self._checks(run, place.path if place.format is None else directory)
 
@@ -284,19 +285,17 @@ class _Ledger:
         with run.open() as store:
             refuse_shard(store)
             yield from intent(run, store, stored, published=published)
-            planned = sum(cell.planned for cell in store.cells())
+            planned, whole = planned_trials(store, run.manifest)  # from a plan with gaps nothing can be derived
             work = job(run, store, options.rules, trust_code=options.trust_code)
             imported = options.rules in ("v1", "both") and any(version == IMPORTED for _, version in store.scorers())
+            unlooked_at = left_out(store, options.rules)
             never_scored = not published and unscored(run, store)
         for source in run.manifest.sources if options.trust_code else ():
             options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
-        total = max(planned, run.manifest.trials)
-        self.sample = drawn(total, options.sample, options.seed)
-        looked_at = total if self.sample is None else self.sample.trials
+        self.sample = drawn(planned, options.sample, options.seed)
+        looked_at = planned if self.sample is None else self.sample.trials
         pool = processes(options.workers, looked_at, ALONE)
         progress = Progress(f"auditing {self.place.path.resolve().name}", looked_at, quiet=options.quiet)
-        # Columns are read by the position in the plan, so nothing can be derived from one that has gaps.
-        whole = planned == run.manifest.trials
         with ExitStack() as stack, pool or nullcontext(), progress:
             if never_scored and whole:
                 run = stack.enter_context(scored_copy(run, trust_code=options.trust_code))
@@ -312,8 +311,8 @@ class _Ledger:
             again = _Later(pool, partial(rewritten, run.directory, stored, self.verbatim), published and whole)
             with suppress(StoreError):  # what cannot be read is a difference of the checks below
                 self.content = content_digest(run.directory) if content is None else outcome(content)
-            compared, rendered = answers(work, total, self.sample, (pool, progress))
-            yield from compared
+            compared, rendered = answers(work, planned, self.sample, (pool, progress))
+            yield from (*compared, *unlooked_at)
             gated = partial(recomputed_gates, run.directory, seals or {}, rendered)
             gates = _Later(pool, gated, published and self.sample is None)
             for part in (again, gates):
@@ -323,7 +322,7 @@ class _Ledger:
             for part in (stated, derived):
                 yield from part.result()
             if not whole:
-                yield Check("metrics.json, report.md, tables", note="not recomputed: the plan has lost trials")
+                yield Check("metrics.json, report.md, tables", missing="the plan is another one")
             elif (run.directory / LABELS).is_file():
                 self.labels = judged(run, run.directory / LABELS)
                 yield Check(f"scorers against {LABELS}", checked=sum(one.n for one in self.labels))
@@ -369,14 +368,15 @@ def _stated(later: _Deferred, *, imported: bool) -> list[Check]:
     study = run.code.study
     checks = judged_answers(run, later.stored, later.others)
     brought = [name for name in run.table.scorers if name.endswith(f"@{IMPORTED}")] if imported else []
-    if brought:
-        checks += _labels(run, brought, study)
-    extra: Callable[[Run], Iterable[tuple[str, int, int, str]]] | None = getattr(study, "extra_checks", None)
+    checks += _labels(run, brought, study) if brought else []
+    extra: Callable[[Run], Iterable[Check | tuple[str, int, int, str]]] | None = getattr(study, "extra_checks", None)
     with well_formed("what the study checks"):
-        checks += [Check(*entry) for entry in (() if extra is None else extra(run))]
+        given = [] if extra is None else extra(run)
+        checks += [entry if isinstance(entry, Check) else Check(*entry) for entry in given]
     compared = {check.name.partition(" ")[0] for check in checks}
-    rest = [name for name in brought if name not in compared]
-    return [*checks, *(Check(name, note="imported: no rule here gives it again") for name in rest)]
+    why, rest = "imported, and no rule here gives it again", [name for name in brought if name not in compared]
+    # Numbers may rest on what has values.
+    return [*checks, *(Check(name, missing=why) if run[name].defined.any() else Check(name, note=why) for name in rest)]
 
 
 def _labels(run: Run, brought: Sequence[str], study: Study | None) -> list[Check]:

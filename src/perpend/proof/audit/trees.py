@@ -182,7 +182,8 @@ def _cells(check: Check, stored: Path, now: Path, name: str) -> None:
             check.checked += 1
             if one != other:
                 head = heads[column] if column < len(heads) else str(column + 1)
-                difference = first_difference(_number(one), _number(other), f"{name}:{number}, column {head!r}")
+                place = f"{name}:{number}, column {head!r}"
+                difference = first_difference(_number(one), _number(other), place, of=head)
                 if difference is not None:
                     check.miss(difference)
     layouts = {_NUMBER.sub("#", path.read_bytes().decode("utf-8")) for path in (stored, now)}

@@ -17,7 +17,7 @@ from perpend.inert import one_line
 from perpend.measure.run import Run, table_of
 from perpend.measure.table import Table
 from perpend.proof.claims.evaluate import UnpairedError, evaluate
-from perpend.proof.claims.file import UNDEFINED, WHOLE, Claim, read_claims
+from perpend.proof.claims.file import UNDEFINED, WHOLE, Claim, half_unit, read_claims
 from perpend.proof.claims.language import Order, Relation
 from perpend.proof.claims.turns import with_turns
 from perpend.stats.families import AdjustedTest, family
@@ -59,6 +59,12 @@ class Verdict:
         """The claim's name, with its slice."""
         return self.claim.name if self.slice == WHOLE else f"{self.claim.name}: {self.slice}"
 
+    @property
+    def tolerance(self) -> float | None:
+        """How far the recomputed number may be from the stated one; None where none is stated."""
+        expected = self.claim.expect.get(self.slice)
+        return None if expected is None else self.claim.tolerance(expected)
+
     def as_json(self) -> dict[str, JSON]:
         """The verdict as JSON."""
         return {
@@ -69,6 +75,7 @@ class Verdict:
             "slice": self.slice or None,
             "recomputes": self.claim.text,
             "expected": self.expected,
+            "tolerance": self.tolerance,
             "found": [one.as_json() for one in self.estimates],
             "verdict": self.status,
             "why": self.why,
@@ -305,15 +312,27 @@ def as_table(verdicts: Sequence[Verdict]) -> str:
 
 
 def compared(verdict: Verdict) -> str:
-    """A verdict in one line: its slice, what is stated, what follows, and why it does not hold."""
+    """A verdict in one line: its slice, what is stated and to what tolerance, what follows, and from which expression.
+
+    Also why it does not hold.
+    """
     slice_name = f"{one_line(verdict.slice)}: " if verdict.slice != WHOLE else ""
     why = one_line(verdict.why)
-    expected = one_line(verdict.expected)
+    expected, formula = one_line(verdict.expected) + _tolerated(verdict), one_line(verdict.claim.text)
     if verdict.status == "not checkable" and verdict.estimate.value is None:
-        return f"{slice_name}{expected} | not checkable: {why}"
+        return f"{slice_name}{expected} | {formula} | not checkable: {why}"
     now = " ; ".join(map(estimated, verdict.estimates))
     ending = f" (not checkable: {why})" if verdict.status == "not checkable" else f" ({why})" if why else ""
-    return f"{slice_name}{expected} | recomputed {now}{ending}"
+    return f"{slice_name}{expected} | {formula} | recomputed {now}{ending}"
+
+
+def _tolerated(verdict: Verdict) -> str:
+    """The tolerance beside a stated number, with a word where it takes in more than twice the number."""
+    within, expected = verdict.tolerance, verdict.claim.expect.get(verdict.slice)
+    if within is None or expected is None:
+        return ""
+    size = abs(float(expected)) or half_unit(expected)
+    return f" (± {within:.3g}{', MORE THAN THE NUMBER' if within > size else ''})"
 
 
 def estimated(one: Estimate) -> str:

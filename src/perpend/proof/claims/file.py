@@ -14,11 +14,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from perpend.canon import read_text
 from perpend.errors import SpecError, did_you_mean
+from perpend.proof.claims.constant import is_constant, is_same
 from perpend.proof.claims.evaluate import Scope, Value
 from perpend.proof.claims.language import Expression, Order, columns_of, parse, parse_order
 from perpend.toml import LONGEST_TOML, parse_toml
@@ -183,10 +185,25 @@ def _consistent(claim: Claim) -> None:
         raise SpecError(f"{where}: 'order' compares values; 'expect' and 'significant' go with 'number'")
     if not is_order and not claim.expect and not claim.significant:
         raise SpecError(f"{where}: nothing is claimed of the number; give 'expect' or 'significant'")
+    _depends(claim)
     if claim.alpha >= 1.0:
         raise SpecError(f"{where}: alpha is between 0 and 1, as in 0.05")
     if claim.by is not None and claim.by in claim.scope.where:
         raise SpecError(f"{where}: {claim.by!r} is in 'by' and in 'where'; keep one")
+
+
+def _depends(claim: Claim) -> None:
+    """A claim that holds on any data is none, so it is an error."""
+    where, formula = claim.where_from, claim.formula
+    if isinstance(formula, Order):
+        for one, other in pairwise(formula.terms):
+            if is_same(one, other):
+                raise SpecError(f"{where}: {claim.text!r} compares what is the same on any data; {_NAME_DATA}")
+    elif is_constant(formula):
+        raise SpecError(f"{where}: {claim.text!r} is the same on any data; {_NAME_DATA}")
+
+
+_NAME_DATA = "write it with a column or a count that it depends on, as rate(correct) or trials()"
 
 
 class _Fields:
@@ -267,6 +284,8 @@ class _Fields:
         number = _number(value)
         if number is None:
             raise self.error(key, f"must be a number or {UNDEFINED!r}, not {_shown(value)}")
+        if number.is_zero() and half_unit(number) > 0.5:
+            raise self.error(key, f"is zero to the nearest {2 * half_unit(number):g}; write it as 0, or as 0.0")
         return number
 
     def truth(self, key: str, value: object) -> bool:

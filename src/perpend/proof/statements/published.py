@@ -26,7 +26,7 @@ from perpend.proof.statements.croissant import CROISSANT, croissant
 from perpend.proof.statements.facts import StatedRun
 from perpend.proof.statements.in_toto import statement
 from perpend.proof.statements.ro_crate import RO_CRATE, ro_crate
-from perpend.report.every_eval_ever import record_name, records
+from perpend.report.every_eval_ever import record_names, records
 
 RECORDS = "every_eval_ever"
 FIRST_FORMAT = 2
@@ -39,7 +39,7 @@ def names(manifest: Manifest, receipt_format: JSON) -> set[str]:
     """The files that state something of a run, as a folder has them whose receipt is of that format; none before 2."""
     if receipt_format != FIRST_FORMAT:
         return set()
-    own = {f"{RECORDS}/{record_name(manifest, model.label)}" for model in manifest.models}
+    own = {f"{RECORDS}/{name}" for name in record_names(manifest).values()}
     return {CITATION, CROISSANT, RO_CRATE, STATEMENT, *own}
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from perpend.measure.run import Run
     from perpend.measure.study import Metric, Numbers, Report
     from perpend.measure.table import Table
+    from perpend.proof.audit.checks import Check
 
 
 def is_run_folder(source: Path) -> bool:
@@ -53,8 +54,8 @@ class LogicStudy:
 
         return report(numbers)
 
-    def extra_checks(self, run: Run) -> Iterator[tuple[str, int, int, str]]:
-        """The benchmark's own files beside a ledger, against it: (name, checked, differing, the first difference)."""
+    def extra_checks(self, run: Run) -> Iterator[Check]:
+        """The benchmark's own files beside a ledger, against it."""
         from perpend.studies.logic.chaosbench.checks import extra_checks
 
         return extra_checks(run)

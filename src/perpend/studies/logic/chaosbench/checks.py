@@ -6,10 +6,9 @@ predictions are the facts. Nothing that a folder names is imported: rules of rea
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -18,10 +17,6 @@ from pathlib import Path
 from perpend.canon import (
     JSON,
     as_list,
-    as_object,
-    digest,
-    digest_file,
-    dumps,
     number_of,
     object_of,
     parse,
@@ -33,15 +28,16 @@ from perpend.errors import DataError, PerpendError, StoreError
 from perpend.ledger.staging import IMPORTED
 from perpend.measure.missing import no_answer_metrics
 from perpend.measure.run import Run, table_of
-from perpend.measure.study import Numbers, body_of, plain_metrics
+from perpend.measure.study import Metric, Numbers, body_of, numbers_of, plain_metrics
 from perpend.proof.audit.checks import Check, first_difference
 from perpend.proof.gates import Gate
 from perpend.stats.edition import first_edition
-from perpend.studies.logic.chaosbench.hashes import ids_hash
 from perpend.studies.logic.chaosbench.imported import SOURCE_METRICS, STORED, read_run_folder, reading_of
 from perpend.studies.logic.chaosbench.items import text_of
 from perpend.studies.logic.chaosbench.predictions import (
+    NAMES,
     as_lines,
+    longest_text,
     predictions_path,
     read_rows,
     repeated,
@@ -50,29 +46,28 @@ from perpend.studies.logic.chaosbench.predictions import (
 )
 from perpend.studies.logic.chaosbench.reference import rounded_metrics, rounded_page
 from perpend.studies.logic.chaosbench.rundir import (
+    FILES,
     METRICS,
     RECEIPT,
     RUN_MANIFEST,
     SUMMARY_PAGE,
     cut_stated,
-    index_row,
-    is_older,
     is_ours,
     parser_named,
     parser_stated,
     read_json,
     run_predictions,
     summary_page,
-    tokens,
 )
-from perpend.studies.logic.chaosbench.settings import settings_from
-from perpend.studies.logic.design import OLDER, PARSERS
-from perpend.studies.logic.metrics import SUMMARY, MetricCell, protocol, seed_names, study_metrics
+from perpend.studies.logic.chaosbench.stated import leaves, manifest_check, receipt_check
+from perpend.studies.logic.design import PARSERS
+from perpend.studies.logic.metrics import MetricCell, protocol, seed_names, study_metrics
 from perpend.studies.logic.replies import Prediction, predictions_of
-from perpend.types import Item
 
-INVALID_LIMIT = 0.05
 _FURTHER = 1 << 16
+_SHORTENED = "texts were shortened"
+_KNOWN = frozenset((*FILES, *NAMES, SOURCE_METRICS, "README.md"))
+"""The files of a folder without a ledger that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +93,12 @@ class Examined:
     @property
     def gates(self) -> list[Gate]:
         """The checks as lines of the acceptance table."""
-        return [Gate(check.name, not check.differ, check.first or check.note) for check in self.checks]
+        return [
+            Gate(
+                one.name, not one.differ, one.first or "; not recomputed: ".join(filter(None, (one.note, one.missing)))
+            )
+            for one in self.checks
+        ]
 
 
 def examine(folder: Path) -> Examined:
@@ -133,7 +133,9 @@ def examine(folder: Path) -> Examined:
             body, rest = _numbers(examined, ledger)
     except PerpendError as error:
         return replace(examined, checks=(*checks, _failed("metrics recompute", str(error).replace(f"{folder}/", ""))))
-    return replace(examined, body=body, checks=(*checks, *rest))
+    checks += rest
+    receipt = receipt_check(folder, manifest, body, checks)
+    return replace(examined, body=body, checks=(*checks, *receipt, *_others(folder, ledger)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +199,9 @@ def _rows_differ(stored: str, now: str) -> str:
 def _from_rows(manifest: Mapping[str, JSON], path: Path) -> _Texts:
     rows = read_rows(path, reading_of(manifest))
     shortened = sum(row.shortened for row in rows)
-    left = f"; {shortened} not recomputed: texts were shortened" if shortened else ""
-    note = f"{len(rows) - shortened} rows read again by {parser_stated(manifest)}{left}"
-    check = Check("predictions recompute", len(rows), note=note)
+    note = f"{len(rows) - shortened} rows read again by {parser_stated(manifest)}"
+    left = f"{shortened} of {len(rows)} labels: {_SHORTENED}" if shortened else ""
+    check = Check("predictions recompute", len(rows), note=note, missing=left)
     for row in rows:
         if row.differs:
             check.miss(f"{path.name}:{row.place.rpartition(':')[2]}: {row.differs}")
@@ -217,12 +219,9 @@ def _numbers(examined: Examined, ledger: Run | None) -> tuple[Mapping[str, JSON]
         body = protocol_of(examined.predictions, parser_stated(manifest))
         page = examined.folder / SUMMARY_PAGE
         lines = read_text(page).split("\n") if page.is_file() else []
-        stated = [rounded_metrics(examined.stored, body), rounded_page(manifest, lines, body)]
-        return body, [*stated, *_receipt(examined, body)]
+        return body, [rounded_metrics(examined.stored, body), rounded_page(manifest, lines, body)]
     if ledger is None and examined.shortened:
-        body = protocol_of(examined.predictions, parser_stated(manifest), _whole(manifest.get("max_tokens")))
-        stored = {key: value for key, value in examined.stored.items() if key in body}
-        metrics = _compared("metrics recompute", METRICS, stored, body)
+        body, metrics = _of_labels(examined)
     elif ledger is None:
         with temporary_folder("run") as scratch:
             run = Run(read_run_folder(examined.folder, scratch / "run"))
@@ -230,11 +229,44 @@ def _numbers(examined: Examined, ledger: Run | None) -> tuple[Mapping[str, JSON]
             body, metrics = _derived(run, examined, rescore=False)
     else:
         body, metrics = _derived(ledger, examined, rescore=True)
-    return body, [metrics, _manifest(examined, body, ledger), _page(examined, body), *_receipt(examined, body)]
+    return body, [metrics, manifest_check(manifest, examined.predictions, body, ledger), _page(examined, body)]
 
 
-def _whole(value: JSON) -> int | None:
-    return value if isinstance(value, int) else None
+def _of_labels(examined: Examined) -> tuple[Mapping[str, JSON], Check]:
+    """The numbers by the rule that the run was read by, from the labels that rows with shortened texts state.
+
+    What another rule would read in a whole text nobody can know.
+    """
+    manifest, stored = examined.manifest, examined.stored
+    parser, most = parser_stated(manifest), manifest.get("max_tokens")
+    where = {"model": str(manifest.get("provider")), "temperature": f"{number_of(manifest, 'temperature', ''):g}"}
+    cell = MetricCell(parser, where, most if isinstance(most, int) else None)
+    metrics = tuple(cell.metrics(examined.predictions))
+    body = protocol(Numbers(metrics), parser, **where)
+    known = {*body, "by_parser", *body_of([""], (), {})}
+    stated = [
+        one
+        for one in numbers_of(stored, ()).metrics
+        if one.scorer == parser and one.where.items() >= where.items() and "part" in one.where
+    ]
+    then: dict[str, JSON] = {**{key: stored.get(key) for key in body}, "metrics": _by_name(stated)}
+    now: dict[str, JSON] = {**body, "metrics": _by_name(metrics)}
+    check = _compared("metrics recompute", METRICS, then, json.loads(pretty(now)))
+    for key in sorted(stored.keys() ^ known):
+        check.miss(f"{METRICS}, {key}: {'missing' if key in known else 'nothing gives such a key'}")
+    check.missing = f"{len(as_list(stored.get('metrics'))) - len(stated)} numbers by other rules: {_SHORTENED}"
+    return body, check
+
+
+def _by_name(metrics: Iterable[Metric]) -> dict[str, JSON]:
+    """Metrics by what they are of, without the digest of their columns, which a folder without a ledger has not."""
+    return {
+        " ".join((one.name, *(f"{key} {one.where[key]}" for key in sorted(one.where)))): {
+            **one.as_json(),
+            "columns_sha256": "",
+        }
+        for one in metrics
+    }
 
 
 def protocol_of(predictions: Sequence[Prediction], parser: str, max_tokens: int | None = None) -> dict[str, JSON]:
@@ -258,59 +290,11 @@ def _derived(run: Run, examined: Examined, *, rescore: bool) -> tuple[Mapping[st
 
 
 def _compared(name: str, where: str, stored: JSON, now: JSON) -> Check:
-    check = Check(name, _leaves(now), note=f"{_leaves(now)} numbers agree")
+    check = Check(name, leaves(now), note=f"{leaves(now)} numbers agree")
     difference = first_difference(stored, now, where)
     if difference is not None:
         check.miss(difference)
     return check
-
-
-def _leaves(value: JSON) -> int:
-    if isinstance(value, Mapping):
-        return sum(map(_leaves, value.values()))
-    if isinstance(value, list):
-        return sum(map(_leaves, value))
-    return int(isinstance(value, int | float))
-
-
-def _manifest(examined: Examined, body: Mapping[str, JSON], ledger: Run | None) -> Check:
-    """What run_manifest.json states twice, and what follows from the predictions or the ledger."""
-    manifest, predictions = examined.manifest, examined.predictions
-    settings = settings_from(object_of(manifest, "settings", RUN_MANIFEST), RUN_MANIFEST)
-    # 'careful' is whatever our newest rule was when the run was begun.
-    is_older_rule = settings.parsing == "careful" and manifest.get("parser") in OLDER
-    parser: dict[str, JSON] = {"parser": manifest.get("parser")} if is_older_rule else {}
-    now: dict[str, JSON] = {
-        **settings.stated(),
-        **parser,
-        **({"strict_parsing": settings.parsing != "lenient"} if is_older(manifest) else {}),
-        "settings": settings.as_json(),
-        "total_items_evaluated": len(predictions),
-        "metrics_summary": {name: body[name] for name in SUMMARY},
-    }
-    items = object_of(manifest, "items", RUN_MANIFEST)
-    if manifest.get("total_items_planned") == len(predictions):
-        lines = "".join(dumps(item_of(one).as_json()) + "\n" for one in predictions)
-        ids = ids_hash(one.id for one in predictions)
-        now["items"] = {**items, "sha256": hashlib.sha256(lines.encode()).hexdigest(), "ids_hash": ids}
-    if ledger is not None:
-        facts, (asked,) = ledger.manifest, settings.spec(Path()).samplings
-        now |= {
-            "run_id": facts.run,
-            "provider": facts.models[0].label,
-            "total_items_planned": facts.trials,
-            "tokens": tokens(ledger.table.replies()),
-            "model": dict(facts.models[0].fingerprint),
-        }
-        now["parser"] = facts.options.get("parser")
-        if facts.samplings != (asked,) or dict(facts.options) != settings.task_options() | parser:
-            return _failed("manifest agrees", f"{RUN_MANIFEST}: another sampling or parser than in manifest.json")
-    return _compared("manifest agrees", RUN_MANIFEST, {key: manifest.get(key) for key in now}, json.loads(pretty(now)))
-
-
-def item_of(one: Prediction) -> Item:
-    """The item that a prediction is about."""
-    return Item(one.id, one.question, one.truth, tags=one.tags)
 
 
 def _page(examined: Examined, body: Mapping[str, JSON]) -> Check:
@@ -331,57 +315,33 @@ def _first_line(stored: Sequence[str], now: Sequence[str]) -> tuple[int, str, st
     return next(((n, one, other) for n, (one, other) in pairs if one != other), (len(now), "", ""))
 
 
-def limits(numbers: Mapping[str, JSON]) -> list[Gate]:
-    """The two lines of the acceptance table about replies without a label."""
-    rate, share = (number_of(numbers, key, METRICS) for key in ("invalid_rate", "coverage"))
-    most, least = INVALID_LIMIT, 1.0 - INVALID_LIMIT
-    lost = {key: numbers.get(key) for key in ("invalid", "unfinished", "errors") if numbers.get(key)}
-    detail = "missing" if share is None else f"{share:.4f}" + (f" ({lost})" if lost else "")
-    # 1 - 0.05 is not 0.95 in binary; a coverage of exactly 0.95 passes.
-    is_covered = share is not None and share >= least - 1e-9
-    shown = "missing" if rate is None else f"{rate:.4f}"
-    return [
-        Gate(f"invalid rate at most {most}", rate is not None and rate <= most, shown),
-        Gate(f"coverage present and at least {least}", is_covered, detail),
-    ]
-
-
-def _receipt(examined: Examined, body: Mapping[str, JSON]) -> list[Check]:
-    """Of a published copy: its receipt's digests, the figures of its acceptance table, and its line in the index."""
-    path = examined.folder / RECEIPT
-    if not path.is_file():
+def _others(folder: Path, ledger: Run | None) -> list[Check]:
+    """What lies beside the files that are compared, where no ledger could give it again; nothing, if there is none."""
+    # An import links what it does not read, and so does a copy of it: the source is the one that has no ledger.
+    homes = {folder, *(entry.resolve().parent for entry in folder.iterdir() if entry.is_symlink())}
+    sources = [home for home in homes if not (home / "run.db").is_file() and not (home / RECEIPT).is_file()]
+    others = sorted({entry.name for home in sources for entry in home.iterdir() if entry.name not in _KNOWN})
+    if ledger is not None or not others:
         return []
-    folder = path.resolve().parent
-    receipt, check = read_json(path), Check("receipt holds", note="every digest agrees")
-    entries = [entry for entry in sorted(folder.iterdir()) if entry.name != RECEIPT]
-    files: dict[str, JSON] = {entry.name: digest_file(entry) for entry in entries if entry.is_file()}
-    now = {"run_id": examined.manifest.get("run_id"), "files_sha256": files, "artifacts_copied": list(files)}
-    for key, value in {**now, "root_sha256": digest(files)}.items():
-        check.compare(receipt.get(key), value, f"{RECEIPT}, {key}")
-    figures = {gate.gate: gate.detail for gate in limits(body)}
-    for entry in map(as_object, as_list(receipt.get("checks"))):
-        name = str(entry.get("check"))
-        check.compare(entry.get("passed"), True, f"{RECEIPT}, {name}")
-        if name in figures:
-            check.compare(entry.get("found"), figures[name], f"{RECEIPT}, {name}")
-    readme = folder.parent / "README.md"
-    if readme.is_file():
-        lines = [line for line in read_text(readme).split("\n") if f"]({folder.name})" in line]
-        check.compare(lines, [index_row(folder.name, examined.manifest, body)], readme.name)
-    return [check]
+    more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+    return [Check("other files", missing=f"{', '.join(others[:5])}{more}: nothing here gives them")]
 
 
-def extra_checks(run: Run) -> Iterator[tuple[str, int, int, str]]:
+def extra_checks(run: Run) -> Iterator[Check]:
     """For `perpend audit`: the benchmark's own files beside a ledger; and the labels that an import brought along."""
     stated = f"{STORED}@{IMPORTED}"
     if run.manifest.is_imported and run.table.has(stated):
         parser = str(run.manifest.options.get("parser", PARSERS[0]))
         check = Check(f"{stated} against {parser}")
+        cut = cut_stated(object_of(run.manifest.source_of_import or {}, "run_manifest", RUN_MANIFEST))
         for row, one in predictions_of(run.table, list(run.table.replies()), parser):
+            if cut is not None and longest_text(one) == cut:
+                check.missing = f"labels of replies whose {_SHORTENED}"
+                continue
             then = float(run[stated].all_values[row])
             now = None if one.correct is None else float(one.correct)
             check.compare(None if math.isnan(then) else then, now, run.table.place(row))
-        yield check.name, check.checked, check.differ, check.first
+        yield check
     if (run.directory / RUN_MANIFEST).is_file():
         for check in examine(run.directory).checks:
-            yield f"chaosbench: {check.name}", check.checked, check.differ, check.first
+            yield replace(check, name=f"chaosbench: {check.name}", note="" if check.differ else check.note)

@@ -30,7 +30,7 @@ ORDER = (
 )
 
 
-_KEYS = (
+KEYS = (
     "run_id", "created_utc", "provider", "prompt_version", "prompt_hash", "dataset_global_sha256",
     "canonical_selector", "total_items_evaluated", "max_items", "seed", "retries", "strict_parsing", "workers",
     "order_mode", "shuffle_seed", "git_commit", "python_version", "metrics_summary", "resumed_from", "budget",
@@ -84,7 +84,7 @@ def _new_folder(out: Path, name: str) -> Path:
 
 def _intent(source: ItemSource, settings: Settings, directory: Path, records: Sequence[Record]) -> dict[str, JSON]:
     code = code_version()
-    return dict.fromkeys(_KEYS) | {
+    return dict.fromkeys(KEYS) | {
         **settings.stated(),
         "run_id": directory.name,
         "prompt_version": PROMPT_VERSION,

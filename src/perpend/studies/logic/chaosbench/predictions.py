@@ -144,15 +144,26 @@ def _row(row: Mapping[str, JSON], place: str, reading: ParsedReply) -> Predictio
         raise DataError(f"{place}: a prediction needs an 'id' and a 'ground_truth' that is TRUE or FALSE")
     item = Item(text_of(row, "id"), text_of(row, "question"), truth, tags={key: text_of(tags, key) for key in tags})
     texts = [_text(row, key) for key in ("pred_text", "retry_pred_text", "first_pred_text")]
-    shortened = reading.cut is not None and any(text is not None and len(text) >= reading.cut for text in texts)
+    longest = _longest(texts)
+    shortened = reading.cut is not None and longest == reading.cut
     one = _ours(row, item, place, reading.read) if reading.ours else _reference(row, item, place, reading.read)
     if shortened:
-        one = _as_stated(row, one, place)
+        one = as_stated(row, one, place)
     facts = as_json(one)
     compared = {*facts, *row} if reading.ours else {*STATED}
-    return PredictionRow(
-        place, row, one, _difference(row, facts, compared - {"meta"} if shortened else compared), shortened
-    )
+    differs = _difference(row, facts, compared - {"meta"} if shortened else compared)
+    if reading.cut is not None and longest > reading.cut:
+        differs = f"a text of {longest} characters, where texts were cut to {reading.cut}"
+    return PredictionRow(place, row, one, differs, shortened)
+
+
+def longest_text(one: Prediction) -> int:
+    """The number of characters of the longest text of a prediction."""
+    return _longest((one.text, one.retry_text, one.first_text))
+
+
+def _longest(texts: Iterable[str | None]) -> int:
+    return max((len(text) for text in texts if text is not None), default=0)
 
 
 def _difference(row: Mapping[str, JSON], facts: Mapping[str, JSON], keys: Iterable[str]) -> str:
@@ -207,7 +218,7 @@ def _reference(row: Mapping[str, JSON], item: Item, place: str, read: Reader) ->
     )
 
 
-def _as_stated(row: Mapping[str, JSON], one: Prediction, place: str) -> Prediction:
+def as_stated(row: Mapping[str, JSON], one: Prediction, place: str) -> Prediction:
     """The row with the outcomes that it states itself."""
     stated = [_outcome(row.get(key), place) for key in ("outcome", "retry_outcome", "first_outcome")]
     if stated[0] is None:

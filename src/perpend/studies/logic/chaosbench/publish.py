@@ -16,12 +16,21 @@ from perpend.inert import one_line
 from perpend.proof.gates import Gate
 from perpend.proof.leaks import search_file, this_machine
 from perpend.spec.keys import noted_variables
-from perpend.studies.logic.chaosbench.checks import Examined, examine, item_of, limits
+from perpend.studies.logic.chaosbench.checks import Examined, examine
 from perpend.studies.logic.chaosbench.evaluate import chosen
 from perpend.studies.logic.chaosbench.hashes import FileDigest, global_sha256, legacy_global_sha256
 from perpend.studies.logic.chaosbench.items import Record, load_records, text_of, to_item
 from perpend.studies.logic.chaosbench.predictions import predictions_path
-from perpend.studies.logic.chaosbench.rundir import METRICS, RECEIPT, RUN_MANIFEST, SUMMARY_PAGE, index_row, read_json
+from perpend.studies.logic.chaosbench.rundir import (
+    FILES,
+    METRICS,
+    PREDICTIONS,
+    RECEIPT,
+    RUN_MANIFEST,
+    SUMMARY_PAGE,
+    index,
+    read_json,
+)
 from perpend.studies.logic.chaosbench.settings import TASK, prompt_hash, settings_from
 from perpend.studies.logic.chaosbench.sources import (
     CANONICAL,
@@ -31,11 +40,8 @@ from perpend.studies.logic.chaosbench.sources import (
     older_selector,
     read_selector,
 )
+from perpend.studies.logic.chaosbench.stated import ITEMS_GATE, item_of, limits
 from perpend.types import Item
-
-PREDICTIONS = "predictions.jsonl.gz"
-_FILES = frozenset((RUN_MANIFEST, METRICS, SUMMARY_PAGE, PREDICTIONS, RECEIPT))
-"""All that a published run holds."""
 
 
 def gate_json(gate: Gate) -> dict[str, JSON]:
@@ -142,7 +148,7 @@ def _prompt(manifest: Mapping[str, JSON]) -> Gate:
 
 def _items(run: Examined, freeze: Freeze) -> Gate:
     """Every question and true label is that of the canonical item, and the items are those that the settings draw."""
-    name = "items are the canonical ones"
+    name = ITEMS_GATE
     for one in run.predictions:
         known = freeze.items.get(one.id)
         item = item_of(one)
@@ -189,7 +195,7 @@ def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False)
     if to.exists():
         if not force:
             raise StoreError(f"{to} is published already; --force replaces it")
-        strange = sorted({entry.name for entry in to.iterdir()} - _FILES)
+        strange = sorted({entry.name for entry in to.iterdir()} - FILES)
         if strange or to.is_symlink():
             raise StoreError(f"{to}: holds {', '.join(strange[:3])}, which publish-run did not write; move it away")
         for name in (METRICS, SUMMARY_PAGE):  # of an earlier copy; this run may have none
@@ -221,11 +227,3 @@ def _refuse_keys(run: Path, files: Sequence[Path]) -> None:
     leaks = [leak for file in files for leak in search_file(file, file.name, own) if leak.is_key]
     if leaks:
         raise AuditFailure(f"{run}: not published; keys would be:", *leaks, "Take them out where they come from.")
-
-
-def index(out: Path) -> str:
-    """The table of everything published in a folder."""
-    folders = sorted(path.parent for path in out.glob(f"*/{RUN_MANIFEST}"))
-    rows = [index_row(one.name, read_json(one / RUN_MANIFEST), read_json(one / METRICS)) for one in folders]
-    head = ["# Published runs", "", "| run | provider | N | Acc_valid | Bal_acc | MCC | date |"]
-    return "\n".join([*head, "|---|---|---:|---:|---:|---:|---|", *rows]) + "\n"

@@ -28,6 +28,9 @@ RUN_MANIFEST = "run_manifest.json"
 METRICS = "metrics.json"
 SUMMARY_PAGE = "summary.md"
 RECEIPT = "publish_receipt.json"
+PREDICTIONS = "predictions.jsonl.gz"
+FILES = frozenset((RUN_MANIFEST, METRICS, SUMMARY_PAGE, PREDICTIONS, RECEIPT))
+"""All that a published run holds."""
 _COUNTS = ("total", "valid", "invalid", "unfinished", "errors", "reprompted")
 _RATES = (
     ("Balanced accuracy", "balanced_accuracy"),
@@ -81,9 +84,11 @@ def parser_stated(manifest: Mapping[str, JSON]) -> str:
 
 
 def cut_stated(manifest: Mapping[str, JSON]) -> int | None:
-    """The number of characters that texts in the predictions were cut to; None where they are whole."""
+    """The number of characters that texts in the predictions were cut to, 1 or more; None where they are whole."""
     cut = object_of(manifest, "budget", RUN_MANIFEST).get("truncate_pred_text")
-    return cut if isinstance(cut, int) else None
+    if cut is not None and (not isinstance(cut, int) or isinstance(cut, bool) or cut < 1):
+        raise DataError(f"{RUN_MANIFEST}: truncate_pred_text is 1 or more, or null, not {cut!r:.80}")
+    return cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,3 +240,17 @@ def index_row(name: str, manifest: Mapping[str, JSON], metrics: Mapping[str, JSO
     run, provider = f"[{markdown(name)}]({name})", markdown(str(manifest.get("provider")))
     row = (run, provider, str(metrics.get("total")), *numbers, str(manifest.get("created_utc"))[:10])
     return markdown_row(row)
+
+
+def index(out: Path, derived: Mapping[str, str] | None = None) -> str:
+    """The table of everything published in a folder; `derived` has the lines of some runs, by the names of folders."""
+    known = derived or {}
+    folders = sorted(path.parent for path in out.glob(f"*/{RUN_MANIFEST}"))
+    rows = [
+        known[one.name]
+        if one.name in known
+        else index_row(one.name, read_json(one / RUN_MANIFEST), read_json(one / METRICS))
+        for one in folders
+    ]
+    head = ["# Published runs", "", "| run | provider | N | Acc_valid | Bal_acc | MCC | date |"]
+    return "\n".join([*head, "|---|---|---:|---:|---:|---:|---|", *rows]) + "\n"

@@ -53,6 +53,7 @@ BATCHED = frozenset(("hf", "mock", "ngram"))
 """Providers that have no workers: one process answers many requests at a time."""
 # OpenAI's reasoning models refuse 'max_tokens' and name the limit otherwise.
 _REASONING = re.compile(r"(?:o\d|gpt-5)")
+_LEAST = {"max_items": 1, "workers": 1, "retries": 0, "max_tokens": 1, "truncate_pred_text": 1}
 # What may change when a run is resumed: how fast and for how much, not what is asked.
 RESUMABLE = frozenset(("workers", "base_url", "max_usd", "usd_per_million_input", "usd_per_million_output"))
 
@@ -86,7 +87,7 @@ class Settings:
             raise SpecError(f"--provider {self.provider} needs --model; for example --model qwen2.5:14b")
         if self.parsing not in PARSERS:
             raise SpecError(f"unknown parsing {self.parsing!r}; {did_you_mean(self.parsing, PARSERS)}")
-        for name, least in (("max_items", 1), ("workers", 1), ("retries", 0), ("max_tokens", 1)):
+        for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and value < least:
                 raise SpecError(f"--{name.replace('_', '-')} must be {least} or more, not {value}")
