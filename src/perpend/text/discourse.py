@@ -1,4 +1,7 @@
-"""A completion read by its discourse: the answer segment, and in it the claim with which the model ends. Version 3."""
+"""A completion read by its discourse: the answer segment, and in it the claim with which the model ends.
+
+Versions 3 and 4: what only the newer one does is marked by `version`.
+"""
 
 from __future__ import annotations
 
@@ -69,16 +72,16 @@ ROLE: Final = re.compile(r"\b(?:which|what) [a-z ]{2,30}? (?:is|are|was|were) (?
 LEADING: Final = re.compile(r"(?:(?:[a-z]+ing|in|at|on|by|to|the|an?|from) )*")
 
 
-def read_answer(text: str, finish: str | None, asked: AskedItem) -> Reading:
+def read_answer(text: str, finish: str | None, asked: AskedItem, version: int = 3) -> Reading:
     """Read a completion for what it answers, in the segment that is its answer.
 
     `unfinished` where there is none, where it is stopped before it commits, or where it is not English.
     """
-    part = answered(text, finish)
+    part = answered(text, finish, version)
     if part.missing is not None:
         return Reading(part.missing)
     folded = part.folded
-    answer = _read(folded, part.own, asked)
+    answer = _read(folded, part.own, asked, version)
     is_empty = answer.decided is None and answer.refusal is None and _breaks_off(folded.text)
     if is_empty or (part.cut and not _commits(folded.text, answer, is_opinion=not asked.target)):
         return Reading(NONE)
@@ -108,7 +111,7 @@ class Sought(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 13)
-def _sought(asked: AskedItem) -> Sought:
+def _sought(asked: AskedItem, version: int) -> Sought:  # noqa: ARG001
     wanted = _focused(asked)
     other = None if asked.target or asked.choices else _alternative(asked.prompt, asked.decoy)
     sides: tuple[tuple[Side, match.Answer], ...] = wanted.sides
@@ -145,10 +148,10 @@ def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
     return match.answer((other.strip(),), decoy, ())
 
 
-def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
-    (wanted, sides, speeds), body = _sought(asked), folded.text
+def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Reading:
+    (wanted, sides, speeds), body = _sought(asked, version), folded.text
     if wanted.is_polar:
-        decided, blocked, of_decoy = _polar(folded, wanted), None, None
+        decided, blocked, of_decoy = _polar(folded, wanted, version), None, None
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
         elif asked.decoy is not None:
@@ -156,7 +159,7 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
     else:
         mentions = _mentions(folded, original, sides)
         of_decoy = _first_decoy(mentions)
-        claims, blocked = _claims(_units_closed(body), mentions, wanted, asked) if mentions else ([], None)
+        claims, blocked = _claims(_units_closed(body), mentions, wanted, asked, version) if mentions else ([], None)
         if wanted.about is not None:
             claims += near_target(body, wanted.about)
         if speeds:
@@ -221,7 +224,9 @@ def _last(claims: list[Assertion]) -> Assertion | None:
     return max(named, key=lambda claim: (claim.level, claim.span[0]), default=None)
 
 
-def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem) -> tuple[list[Assertion], str | None]:
+def _claims(
+    body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem, version: int
+) -> tuple[list[Assertion], str | None]:
     """The claims among the mentions, from the last to the first, and why the decoy's last mention is none.
 
     It stops at the first that is stated: what comes before it does not count.
@@ -279,7 +284,7 @@ def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:
     return why
 
 
-def _polar(folded: Folded, wanted: Wanted) -> Assertion | None:
+def _polar(folded: Folded, wanted: Wanted, version: int) -> Assertion | None:  # noqa: ARG001
     """As version 2, but a bare yes or no is outweighed by what its own sentence, or the next, says to the contrary."""
     body, worded = folded.text, bare_word(folded, wanted.question)
     answer = polar(body, wanted.question, worded)

@@ -119,7 +119,7 @@ NOTHING: Final = Folded("")
 
 
 @lru_cache(maxsize=2)
-def answered(text: str, finish: str | None) -> Answered:
+def answered(text: str, finish: str | None, version: int = 3) -> Answered:  # noqa: ARG001
     """The answer segment of a completion, folded once for all scorers. Missing too where it is not English.
 
     The last two are kept: the scorers of a response ask one after the other.
