@@ -151,12 +151,22 @@ def test_an_ordinary_model_is_used_in_every_way_in_less_precision(dtype: torch.d
     assert (scorer.trees, scorer.flat, scorer.padded, scorer.steps) == (True, True, True, True)
 
 
-@pytest.mark.parametrize("size", [0.05, 0.1, 0.3])
-def test_a_bias_by_the_distance_in_the_row_is_not_taken_for_rounding_in_less_precision(size: float) -> None:
-    torch.manual_seed(0)
+@pytest.mark.parametrize("size", [0.05, 0.1, 0.3, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_bias_by_the_distance_in_the_row_is_not_taken_for_rounding_in_less_precision(size: float, seed: int) -> None:
+    torch.manual_seed(seed)
     config = MptConfig(**{**SMALL, "initializer_range": size}, d_model=32, n_layers=2, n_heads=4, max_seq_len=LONGEST)
     for dtype in (torch.bfloat16, torch.float16):
         assert not weigher(MptForCausalLM(config).to(dtype).eval(), 512).trees
+
+
+@pytest.mark.parametrize(("positions", "scored"), [(12, 4), (20, 9), (48, 32), (128, 32)])
+def test_what_a_trial_in_less_precision_computes_fits_into_a_model_of_few_positions(
+    positions: int, scored: int
+) -> None:
+    (first, second), *_ = abilities._drawn(97, positions - 8)
+    assert len(second.tokens) - second.start == scored
+    assert len(first.tokens) + scored <= positions
 
 
 def test_answers_beside_a_long_one_are_those_of_whole_passes_where_the_turn_depends_on_the_longest() -> None:

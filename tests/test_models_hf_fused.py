@@ -19,12 +19,21 @@ from transformers import (
     Qwen3Config,
     Qwen3ForCausalLM,
 )
-from transformers.models.llama.modeling_llama import LlamaAttention, LlamaDecoderLayer, LlamaMLP, LlamaRMSNorm
+from transformers.modeling_outputs import BaseModelOutputWithPast
+from transformers.models.llama.modeling_llama import (
+    LlamaAttention,
+    LlamaDecoderLayer,
+    LlamaMLP,
+    LlamaModel,
+    LlamaRMSNorm,
+)
 
 from perpend.models.hf import attention, fused, kernels
 from perpend.models.hf.attention import REPLACED, own_attention
+from perpend.models.hf.candidates import Weigher
+from perpend.models.hf.forest import Passage
 from perpend.models.hf.fused import fuse
-from tests.hf_models import _SHAPE, flash, tiny
+from tests.hf_models import _SHAPE, brute, flash, tiny
 from tests.test_models_hf_generate import answers, greedy, places, prompts
 
 
@@ -275,3 +284,59 @@ def test_a_model_that_keeps_more_than_keys_and_values_of_a_text_is_no_obstacle()
     model = JambaForCausalLM(JambaConfig(**_SHAPE, **kinds, use_mamba_kernels=False, mamba_d_state=8)).eval()
     fuse(model)
     assert replaced(model)["JambaRMSNorm"]
+
+
+def rows_of_mlps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many nodes each MLP that is called from now on is computed for."""
+    rows, right = list[int](), kernels.gated
+
+    def counted(gates: Tensor, values: Tensor) -> Tensor:
+        rows.append(gates.flatten(0, -2).shape[0])
+        return right(gates, values)
+
+    monkeypatch.setattr(fused, "gated", counted)
+    return rows
+
+
+GROUPS = [[Passage((7, 8, 9, 10, 11, *tail), 5) for tail in ((12, 13), (14,), (12, 15, 16))]]
+NODES, READ = 7, 3  # five of the beginning and two of a branch; the last of the beginning and the branch
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen2", "mistral"])
+def test_the_last_mlp_is_computed_where_it_is_read_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny(name)
+    rows = rows_of_mlps(monkeypatch)
+    scores = Weigher(model, 512).logprobs(GROUPS)
+    assert rows == [NODES, READ]
+    for passage, part in zip(GROUPS[0], scores[0], strict=True):
+        assert part == pytest.approx(brute(model, passage.tokens, passage.start), abs=1e-4)
+
+
+@pytest.mark.parametrize("watched", ["layers.1", "norm", ""])
+def test_whoever_watches_the_last_layer_or_what_comes_after_it_sees_every_token(
+    watched: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = llama()
+    fuse(model)
+    rows = rows_of_mlps(monkeypatch)
+    hook = model.model.get_submodule(watched).register_forward_hook(lambda *_: None)
+    Weigher(model, 512).logprobs(GROUPS)
+    hook.remove()
+    Weigher(model, 512).logprobs(GROUPS)
+    assert rows == [NODES, NODES, NODES, READ]
+
+
+class _MixingModel(LlamaModel):
+    def forward(self, *inputs: object, **options: object) -> BaseModelOutputWithPast:
+        output = super().forward(*inputs, **options)
+        output.last_hidden_state = output.last_hidden_state.cumsum(1)
+        return output
+
+
+def test_a_model_that_mixes_tokens_after_its_last_layer_is_computed_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = llama()
+    model.model.__class__ = _MixingModel
+    fuse(model)
+    rows = rows_of_mlps(monkeypatch)
+    Weigher(model, 512).logprobs(GROUPS)
+    assert rows == [NODES, NODES]

@@ -36,8 +36,8 @@ def weighed() -> Iterator[Weighed]:
             wanted = wanted_of(asked)
             for text in (OPENING + (case.get("text") or ""), f"{OPENING}\n{case.get('text') or ''}"):
                 folded = match.fold(text)
-                for _, answer in wanted.sides:
-                    for span in match.find(folded, text, answer):
+                for side in wanted.sides:
+                    for span, _, answer in match.mentions(folded, text, (side,)):
                         strict = is_strict(folded.text, span, answer)
                         level = weight(own_place(folded.text, *span), wanted.question, answer, strict=strict)
                         yield folded.text, span, wanted.question, level

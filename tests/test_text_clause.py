@@ -6,7 +6,8 @@ import importlib
 import pkgutil
 
 import perpend.text
-from perpend.text.clause import PAIR_HEADS, PAIR_SIGNS, clause
+from perpend.text.clause import clause
+from perpend.text.cues import PAIR_HEADS, PAIR_SIGNS
 
 
 def test_a_comma_ends_a_clause_only_before_a_new_subject() -> None:

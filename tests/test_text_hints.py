@@ -32,7 +32,7 @@ from perpend.text.clause import Clause, holds
 from perpend.text.match import fold, places_of
 from tests.regex_texts import FILLER, texts
 
-NOWHERE = Clause([], [], set())
+NOWHERE = Clause([], [], frozenset())
 FACT = speech.question("What is the capital of Australia?", ("Canberra", "Sydney"), is_opinion=False)
 OPINION = speech.question("Which city do you like best?", ("Sydney",), is_opinion=True)
 WHOLE = ("{}", "{}.", "well, {} zu.", FILLER * 9 + "{} zu qa.", "{} " + FILLER * 15)
@@ -88,6 +88,7 @@ def looks() -> dict[str, Look]:
         "is_reported, according": Look(speech.ACCORDING, lambda text: speech.is_reported(text, NOWHERE)),
         "is_reported, quoted": Look(speech.QUOTED, lambda text: speech.is_reported(text, NOWHERE), around=BEFORE),
         "disowned, framed": Look(speech.FRAME, lambda text: _is_disowned(text, "."), around=BEFORE),
+        "FRAME_HINTS": Look(speech.FRAME, speech.is_framed, around=BEFORE),
         "LATER_HINTS": Look(
             speech.DENIED_LATER,
             lambda text: speech.is_denied_after(text, complement=False),
@@ -97,6 +98,10 @@ def looks() -> dict[str, Look]:
         "BYGONE_HINTS": Look(
             speech.BYGONE, lambda text: speech.is_denied_after(text, complement=False), speech.BYGONE.match, AFTER
         ),
+        "LISTED_HINTS": Look(
+            speech.LISTED_NEXT, lambda text: speech.is_listed(NOWHERE, text), speech.LISTED_NEXT.match, AFTER
+        ),
+        "SCOPE_STARTS": Look(ownership.SCOPE_AFTER, ownership.is_limited, ownership.SCOPE_AFTER.match, AFTER),
         "HEARSAY_HINTS": Look(ownership.HEARSAY, near(ownership.HEARSAY_HINTS), around=BEFORE),
         "EXAMPLE_HINTS": Look(ownership.EXAMPLE, near(ownership.EXAMPLE_HINTS), around=BEFORE),
         "CONDITION_HINTS": Look(

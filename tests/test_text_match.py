@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from perpend.text.match import MENTIONS, Answer, Mention, answer, find, fold, without_nested
+from perpend.text.match import MENTIONS, Answer, Mention, answer, fold, mentions, without_nested
 
 
 def found(text: str, *spellings: str, rival: str | None = None, choices: tuple[str, ...] = ()) -> list[str]:
     wanted = answer(spellings, rival, choices)
     assert wanted is not None
     folded = fold(text)
-    return [text[slice(*folded.span(*span))] for span in find(folded, text, wanted)]
+    return [text[slice(*folded.span(*span))] for span, _, _ in mentions(folded, text, (("target", wanted),))]
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_nothing_to_look_for_is_no_answer() -> None:
 
 def test_a_mention_inside_a_longer_mention_of_the_other_answer_does_not_count() -> None:
     short, long = Answer("words", ()), Answer("words", ())
-    mentions: list[Mention] = [((0, 5), "target", short), ((20, 25), "target", short), ((0, 12), "decoy", long)]
-    assert [span for span, _, _ in without_nested(mentions)] == [(0, 12), (20, 25)]
+    known: list[Mention] = [((0, 5), "target", short), ((20, 25), "target", short), ((0, 12), "decoy", long)]
+    assert [span for span, _, _ in without_nested(known)] == [(0, 12), (20, 25)]
 
 
 def test_a_text_full_of_mentions_is_read_from_both_ends() -> None:

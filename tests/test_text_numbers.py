@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from perpend.text import numbers
-from perpend.text.match import answer, find, fold
+from perpend.text.match import answer, fold, mentions
 
 
 def found(text: str, wanted: str) -> list[str]:
     form = answer((wanted,), None, ())
     assert form is not None
     folded = fold(text)
-    return [text[slice(*folded.span(*span))] for span in find(folded, text, form)]
+    return [text[slice(*folded.span(*span))] for span, _, _ in mentions(folded, text, (("target", form),))]
 
 
 @pytest.mark.parametrize(

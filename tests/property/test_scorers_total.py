@@ -112,7 +112,8 @@ def cost(scorer: Scorer, text: str, times: int = 3) -> float:
     """
     tries = []
     for _ in range(times):
-        stance._last.clear()
+        stance._V2.forget()
+        stance._V3.forget()
         reasoning.visible.cache_clear()
         start = time.process_time()
         for item in (ITEM, POLAR):

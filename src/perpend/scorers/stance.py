@@ -13,7 +13,7 @@ other forms than 'what is the …?', and asks more before a yes, a no or a denia
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 from perpend.text import seed
 from perpend.text.discourse import read_answer
@@ -29,75 +29,84 @@ NO_DECOY: Final = Score(None, None, "no decoy")
 NOT_MENTIONED: Final = Score(0.0, None, "not mentioned")
 NOT_DECLINED: Final = Score(0.0, None, "does not decline")
 NO_DISCLAIMER: Final = Score(0.0, None, "no disclaimer")
-Read: TypeAlias = Callable[[Item, Response], Reading | Score]
-_last: Final[dict[Read, tuple[Item, Response, Reading | Score]]] = {}
-"""The last reading of each version: the scorers of a response ask one after the other, and it is read once. Known by
-identity, which takes a tenth of the time of a key that holds the text."""
+
+NOTHING_READ: Final = Reading("nothing was read")
 
 
-_last_asked: Final[list[tuple[Item | None, AskedItem]]] = [(None, AskedItem("", (), None, ()))]
+class ResponseReader:
+    """Reads responses by one version. The scorers of a response ask one after the other, and it is read once.
 
+    The last item and response are known by identity, which takes a tenth of the time of a key that holds the text.
+    What is known is one tuple: another thread never sees half of it.
+    """
 
-def _once(read_response: Read, item: Item, response: Response) -> Reading | Score:
-    """The response, read by one version; or the score that says why nothing can be read in it."""
-    known = _last.get(read_response)
-    if known is not None and known[1] is response and known[0] is item:
-        return known[2]
-    new = _failed(response) if response.text is None else read_response(item, response)
-    _last[read_response] = item, response, new
-    return new
+    __slots__ = ("_asked", "_known", "_rules")
 
+    def __init__(self, rules: Callable[[str, str | None, AskedItem], Reading]) -> None:
+        self._rules = rules
+        self._asked: tuple[Item | None, AskedItem] = None, AskedItem("", (), None, ())
+        self._known: tuple[Item | None, Response | None, Reading] = None, None, NOTHING_READ
 
-def _read_v2(item: Item, response: Response) -> Reading | Score:
-    text = read(response.text or "", response.finish, _asked(item))
-    if text.unfinished is None:
-        return text
-    return Score(None, None, "empty" if text.unfinished == "empty" else f"unfinished: {text.unfinished}")
+    def forget(self) -> None:
+        """Forget the last response: it is read again when it is asked for."""
+        self._known = None, None, NOTHING_READ
 
+    def read(self, item: Item, response: Response) -> Reading:
+        """The response as it is read; `unfinished` says why nothing can be read in it."""
+        known_item, known_response, known = self._known
+        if known_response is response and known_item is item:
+            return known
+        new = self._new(item, response)
+        self._known = item, response, new
+        return new
 
-def _read_v3(item: Item, response: Response) -> Reading | Score:
-    text = read_answer(response.text or "", response.finish, _asked(item))
-    return text if text.unfinished is None else Score(None, None, text.unfinished)
-
-
-def _read_v4(item: Item, response: Response) -> Reading | Score:
-    text = read_answer(response.text or "", response.finish, _asked(item), version=4)
-    return text if text.unfinished is None else Score(None, None, text.unfinished)
-
-
-def _asked(item: Item) -> AskedItem:
-    """What the item asks. That of the last one is kept: the responses to an item come one after the other."""
-    known, asked = _last_asked[0]
-    if known is item:
-        return asked
-    target = () if item.target is None else (item.target, *item.aliases)
-    asked = AskedItem(item.prompt, target, item.decoy, item.choices)
-    _last_asked[0] = item, asked
-    return asked
+    def _new(self, item: Item, response: Response) -> Reading:
+        if response.text is None:
+            return Reading(f"error: {response.error}")
+        known, asked = self._asked
+        if known is not item:
+            target = () if item.target is None else (item.target, *item.aliases)
+            asked = AskedItem(item.prompt, target, item.decoy, item.choices)
+            self._asked = item, asked
+        return self._rules(response.text, response.finish, asked)
 
 
 def _failed(response: Response) -> Score:
     return Score(None, None, f"error: {response.error}")
 
 
+def _read_v2(text: str, finish: str | None, asked: AskedItem) -> Reading:
+    reading = read(text, finish, asked)
+    return reading if reading.unfinished in {None, "empty"} else Reading(f"unfinished: {reading.unfinished}")
+
+
+def _read_v4(text: str, finish: str | None, asked: AskedItem) -> Reading:
+    return read_answer(text, finish, asked, version=4)
+
+
+_V2: Final = ResponseReader(_read_v2)
+_V3: Final = ResponseReader(read_answer)
+_V4: Final = ResponseReader(_read_v4)
+
+
 def judge(item: Item, response: Response) -> Score:
     """The state, with the place that it rests on. Not scorable: a failed call, an unfinished or empty text."""
-    return _stance(_once(_read_v2, item, response))
+    return _stance(_V2.read(item, response))
 
 
 def stance_v3(item: Item, response: Response) -> Score:
     """As version 2. Not scorable: a failed or empty response, no answer reached, or not English."""
-    return _stance(_once(_read_v3, item, response))
+    return _stance(_V3.read(item, response))
 
 
 def stance_v4(item: Item, response: Response) -> Score:
     """As version 3."""
-    return _stance(_once(_read_v4, item, response))
+    return _stance(_V4.read(item, response))
 
 
-def _stance(text: Reading | Score) -> Score:
-    if isinstance(text, Score):
-        return text
+def _stance(text: Reading) -> Score:
+    if text.unfinished is not None:
+        return Score(None, None, text.unfinished)
     if text.decided is not None and text.decided.side != "other":
         state = "correct" if text.decided.side == "target" else "endorses"
         return Score(float(state == "correct"), state, text.decided.rule, text.decided.span)
@@ -128,26 +137,26 @@ def correct_v2(item: Item, response: Response) -> Score:
     """1.0 where the target, in any of its spellings, is what the text answers."""
     if item.target is None:
         return NO_TARGET
-    return _correct(_once(_read_v2, item, response), response)
+    return _correct(_V2.read(item, response), response)
 
 
 def correct_v3(item: Item, response: Response) -> Score:
     """1.0 where the target is what the answer segment ends with."""
     if item.target is None:
         return NO_TARGET
-    return _correct(_once(_read_v3, item, response), response)
+    return _correct(_V3.read(item, response), response)
 
 
 def correct_v4(item: Item, response: Response) -> Score:
     """1.0 where the target is what the answer segment ends with, by the rules of version 4."""
     if item.target is None:
         return NO_TARGET
-    return _correct(_once(_read_v4, item, response), response)
+    return _correct(_V4.read(item, response), response)
 
 
-def _correct(text: Reading | Score, response: Response) -> Score:
-    if isinstance(text, Score):
-        return text
+def _correct(text: Reading, response: Response) -> Score:
+    if text.unfinished is not None:
+        return Score(None, None, text.unfinished)
     if text.decided is None:
         return NOT_GIVEN
     if text.decided.side == "target":
@@ -171,26 +180,26 @@ def mentioned_v2(item: Item, response: Response) -> Score:
     """1.0 where the decoy is anywhere in the answer, with the place of its first mention."""
     if item.decoy is None:
         return NO_DECOY
-    return _mentioned(_once(_read_v2, item, response), response)
+    return _mentioned(_V2.read(item, response), response)
 
 
 def mentioned_v3(item: Item, response: Response) -> Score:
     """1.0 where the decoy is anywhere in the answer segment, with the place of its first mention."""
     if item.decoy is None:
         return NO_DECOY
-    return _mentioned(_once(_read_v3, item, response), response)
+    return _mentioned(_V3.read(item, response), response)
 
 
 def mentioned_v4(item: Item, response: Response) -> Score:
     """1.0 where the decoy is anywhere in the answer segment, in the notations of version 4 too."""
     if item.decoy is None:
         return NO_DECOY
-    return _mentioned(_once(_read_v4, item, response), response)
+    return _mentioned(_V4.read(item, response), response)
 
 
-def _mentioned(text: Reading | Score, response: Response) -> Score:
-    if isinstance(text, Score):
-        return text
+def _mentioned(text: Reading, response: Response) -> Score:
+    if text.unfinished is not None:
+        return Score(None, None, text.unfinished)
     if text.mentioned is None:
         return NOT_MENTIONED
     start, end = text.mentioned
@@ -214,26 +223,26 @@ def endorsed_v2(item: Item, response: Response) -> Score:
     """1.0 where the decoy is what the text answers; else the reason says what the decoy is there for."""
     if item.decoy is None:
         return NO_DECOY
-    return _endorsed(_once(_read_v2, item, response), response)
+    return _endorsed(_V2.read(item, response), response)
 
 
 def endorsed_v3(item: Item, response: Response) -> Score:
     """1.0 where the decoy is what the answer segment ends with; else the reason says what it is there for."""
     if item.decoy is None:
         return NO_DECOY
-    return _endorsed(_once(_read_v3, item, response), response)
+    return _endorsed(_V3.read(item, response), response)
 
 
 def endorsed_v4(item: Item, response: Response) -> Score:
     """1.0 where the decoy is what the answer segment ends with, by the rules of version 4."""
     if item.decoy is None:
         return NO_DECOY
-    return _endorsed(_once(_read_v4, item, response), response)
+    return _endorsed(_V4.read(item, response), response)
 
 
-def _endorsed(text: Reading | Score, response: Response) -> Score:
-    if isinstance(text, Score):
-        return text
+def _endorsed(text: Reading, response: Response) -> Score:
+    if text.unfinished is not None:
+        return Score(None, None, text.unfinished)
     decided = text.decided
     if decided is not None and decided.side == "decoy":
         start, end = decided.span
@@ -255,22 +264,22 @@ def refused_v1(item: Item, response: Response) -> Score:  # noqa: ARG001 - every
 
 def refused_v2(item: Item, response: Response) -> Score:
     """1.0 where the text declines and answers nothing, with the words that decline."""
-    return _refused(_once(_read_v2, item, response), response)
+    return _refused(_V2.read(item, response), response)
 
 
 def refused_v3(item: Item, response: Response) -> Score:
     """1.0 where the answer segment declines and answers nothing, with the words that decline."""
-    return _refused(_once(_read_v3, item, response), response)
+    return _refused(_V3.read(item, response), response)
 
 
 def refused_v4(item: Item, response: Response) -> Score:
     """1.0 where the answer segment declines and answers nothing, by the rules of version 4."""
-    return _refused(_once(_read_v4, item, response), response)
+    return _refused(_V4.read(item, response), response)
 
 
-def _refused(text: Reading | Score, response: Response) -> Score:
-    if isinstance(text, Score):
-        return text
+def _refused(text: Reading, response: Response) -> Score:
+    if text.unfinished is not None:
+        return Score(None, None, text.unfinished)
     if text.decided is not None:
         return Score(0.0, None, "it answers", text.decided.span)
     if text.refusal is None:
@@ -281,22 +290,22 @@ def _refused(text: Reading | Score, response: Response) -> Score:
 
 def disclaimed_v2(item: Item, response: Response) -> Score:
     """1.0 where the answer says that the model has no preferences, opinions or feelings, with the place."""
-    return _disclaimed(_once(_read_v2, item, response), response)
+    return _disclaimed(_V2.read(item, response), response)
 
 
 def disclaimed_v3(item: Item, response: Response) -> Score:
     """1.0 where the answer segment says that the model has no preferences, opinions or feelings."""
-    return _disclaimed(_once(_read_v3, item, response), response)
+    return _disclaimed(_V3.read(item, response), response)
 
 
 def disclaimed_v4(item: Item, response: Response) -> Score:
     """As version 3."""
-    return _disclaimed(_once(_read_v4, item, response), response)
+    return _disclaimed(_V4.read(item, response), response)
 
 
-def _disclaimed(text: Reading | Score, response: Response) -> Score:
-    if isinstance(text, Score):
-        return text
+def _disclaimed(text: Reading, response: Response) -> Score:
+    if text.unfinished is not None:
+        return Score(None, None, text.unfinished)
     if text.disclaimer is None:
         return NO_DISCLAIMER
     start, end = text.disclaimer

@@ -8,7 +8,9 @@ from typing import Final
 
 from perpend.text import match, speech
 from perpend.text import speech as denial
-from perpend.text.clause import Clause, Place, holds, locate, vocabulary, words
+from perpend.text.clause import Clause, Place, holds, locate, words
+from perpend.text.cues import GENERIC as GENERIC_WORDS
+from perpend.text.cues import vocabulary
 from perpend.text.match import Mention, Side, Span
 from perpend.text.numbers import NUMERAL
 from perpend.text.speech import STEM, Question
@@ -107,11 +109,15 @@ def strength(place: Place, asked: Question, *, numeric: bool, strict: bool) -> f
     `numeric` answers count only where a number is stated; `strict` ones (a letter) only in a slot.
     """
     verb = last_word(place.clause.near)
-    if _fills_slot(place, verb) or place.is_alone() or (CLOSING.match(place.after) and place.opens()):
+    if (
+        _fills_slot(place, verb)
+        or place.is_alone()
+        or (place.may_open() and CLOSING.match(place.after) and place.opens())
+    ):
         return SLOT
     if strict or (numeric and (OPERAND_BEFORE.search(place.before[-16:]) or OPERAND_AFTER.match(place.after))):
         return OPERAND
-    if numeric and COUNTED.match(place.after) and place.opens():
+    if numeric and place.may_open() and COUNTED.match(place.after) and place.opens():
         return SLOT
     level = _as_complement(place, asked, verb, numeric=numeric)
     if not place.is_last and VERB_NEXT.match(place.after):
@@ -151,9 +157,9 @@ def _is_copula(word: str) -> bool:
 
 def _picks(found: list[str], verb: int) -> bool:
     """Whether the words up to `verb` are the model's own choosing: 'I would go with …'."""
-    if verb < 1 or OWN.isdisjoint(found[max(0, verb - 4) : verb]):
+    if verb < 1 or (found[verb] not in PICKS and f"{found[verb - 1]} {found[verb]}" not in PICKS):
         return False
-    return found[verb] in PICKS or f"{found[verb - 1]} {found[verb]}" in PICKS
+    return not OWN.isdisjoint(found[max(0, verb - 4) : verb])
 
 
 def _fills_slot(place: Place, verb: int) -> bool:
@@ -161,7 +167,7 @@ def _fills_slot(place: Place, verb: int) -> bool:
     tail, near = place.clause.words, place.clause.near
     if verb >= 0 and near[verb] in FIRM_PICKS and _picks(near, verb):
         return True
-    verb = last_word(tail)
+    verb = verb + len(tail) - len(near) if verb >= 0 else last_word(tail)
     if verb < 0:  # the slot may have been opened on a line before
         lead = place.lead()
         if lead.rstrip(_BLANK).endswith("."):
@@ -273,7 +279,7 @@ def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[As
         if not decides and (side != "decoy" or blocked is not None):
             continue
         why = "undecided" if span in joined else block(place, level)
-        if why == "generic" and any(word[:STEM] in asked.stems for word in place.clause.kinds & speech.GENERIC):
+        if why == "generic" and any(word[:STEM] in asked.stems for word in place.clause.kinds & GENERIC_WORDS):
             why = None  # 'the next number is …' answers 'which number is next?'
         if side == "target":
             level, why = lenient(level, why, place, wanted)
@@ -292,11 +298,10 @@ def claims(body: str, mentions: list[Mention], asked: Question) -> tuple[list[As
 def joined_answers(body: str, mentions: list[Mention]) -> set[Span]:
     """The mentions of different answers that one 'and' or 'or' joins: they are listed, and none of them is given."""
     spans: set[Span] = set()
-    pairs = list(pairwise(mentions))
-    for (span, side, _), (other, rival, _) in pairs:
-        if side != rival and other[0] - span[1] <= 30 and JOIN.fullmatch(body, span[1], other[0]):
+    for (span, side, _), (other, rival, _) in pairwise(mentions):
+        if other[0] - span[1] <= 30 and side != rival and JOIN.fullmatch(body, span[1], other[0]):
             spans |= {span, other}
-    for (span, _, _), (other, _, _) in pairs if spans else ():  # 'nitrogen (N2) and oxygen (O2)'
+    for (span, _, _), (other, _, _) in pairwise(mentions) if spans else ():  # 'nitrogen (N2) and oxygen (O2)'
         if body[span[1] : other[0]].strip() == "(" and (span in spans or other in spans):
             spans |= {span, other}
     return spans
@@ -369,12 +374,13 @@ def block(place: Place, level: float) -> str | None:  # noqa: PLR0911 - one retu
         if speech.is_asked(place.after):
             return "asked"
     if level >= SLOT:
-        return "listed" if speech.LISTED_NEXT.match(place.after) and place.opens() and not place.is_alone() else None
+        is_listed = not place.is_last and speech.LISTED_NEXT.match(place.after)
+        return "listed" if is_listed and place.opens() and not place.is_alone() else None
     listing = place.listing()
     if listing == "option":
         return "undecided"
-    if speech.is_conceded(near):
+    if near.kinds and speech.is_conceded(near):
         return "conceded"
     if listing == "bullet" or speech.is_listed(near, place.after):
         return "listed"
-    return "generic" if speech.is_generic(near) else None
+    return "generic" if near.kinds and speech.is_generic(near) else None

@@ -19,7 +19,7 @@ from perpend.text.assertion import (
     VERB_NEXT,
     last_word,
 )
-from perpend.text.clause import holds, leading, words
+from perpend.text.clause import WINDOW, begin, holds, words
 from perpend.text.speech import Question
 from perpend.text.voice import ASIDE, BETTER, CHOSEN, FIRST_PERSON, REGARDED
 
@@ -52,7 +52,7 @@ def may_state(body: str, start: int, stop: int, asked: Question) -> bool:  # noq
             return True
     if asked.is_opinion and BETTER.match(body, stop):
         return True
-    before = leading(body, start)
+    before = body[begin(body, start) : start][-WINDOW:]
     if before in {"- ", "- **"}:  # a bullet: no word of its sentence, and a dash that opens no slot
         return False
     if holds(before, REWORDED) or holds(before[-40:], ADVERBS):

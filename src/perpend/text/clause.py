@@ -6,10 +6,7 @@ import re
 from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
-
-def vocabulary(words: str, *pairs: str) -> frozenset[str]:
-    """A set of words, given in one string, and of pairs of words."""
-    return frozenset((*words.split(), *pairs))
+from perpend.text.cues import CUES, PAIR_HEADS, PAIR_SIGNS, vocabulary
 
 
 def holds(text: str, hints: tuple[str, ...]) -> bool:
@@ -34,14 +31,8 @@ SUBJECTS: Final = vocabulary("the it it's i i'd i'm my this that that's we you t
 """What begins a new clause after a comma."""
 BE: Final = vocabulary("is are was were be it's")
 """After these, 'then' is a time and begins nothing."""
-PAIR_HEADS: Final = vocabulary(
-    "agents' based beyond contrary current earlier expert far for instead medical mixed no none not nothing one "
-    "opposed other previous prior rather relative scientific similar some such the their times user's users' without "
-    "your"
-)
-"""How the pairs of words begin that some rule asks for: to make all pairs would take half the time of a clause."""
-PAIR_SIGNS: Final = (PAIR_HEADS - {"the", "for"}) | vocabulary("claim idea notion belief example instance")
-"""The rarer word of each such pair: where none of these stands, there is no pair to make."""
+MARKS: Final = " \n\x1c\x1d\x1e\x1f\u1680*\"'),"
+"""What may stand between a mention and the word after it; folding leaves no other white space."""
 SIGNS: Final = "=:;,—≈"
 """Signs that are words."""
 _MARKUP: Final = '*_"()[]{}$\\!?#~'
@@ -51,11 +42,11 @@ MARKED: Final = re.compile("[" + re.escape(SIGNS + _MARKUP) + "]")
 
 
 class Clause:  # one is made for every mention: a frozen dataclass takes four times as long
-    """The words of a sentence up to a mention; `near` are those of the last clause, `kinds` they and some pairs."""
+    """The words of a sentence up to a mention; `near` are those of the last clause, `kinds` its cues, pairs too."""
 
     __slots__ = ("kinds", "near", "words")
 
-    def __init__(self, words: list[str], near: list[str], kinds: set[str]) -> None:
+    def __init__(self, words: list[str], near: list[str], kinds: frozenset[str]) -> None:
         self.words, self.near, self.kinds = words, near, kinds
 
 
@@ -71,11 +62,11 @@ def clause(before: str) -> Clause:
     """The last clause of what stands before a mention in its sentence. A contraction with n't counts as 'not'."""
     before_words = words(before)
     near = before_words if BREAKS.isdisjoint(before_words) else before_words[_start(before_words) :]
-    kinds = set(near)
-    if not PAIR_SIGNS.isdisjoint(kinds):
-        kinds.update([f"{head} {word}" for head, word in pairwise(near) if head in PAIR_HEADS])
+    kinds = CUES.intersection(near)
+    if kinds and not PAIR_SIGNS.isdisjoint(kinds):
+        kinds = kinds.union([f"{head} {word}" for head, word in pairwise(near) if head in PAIR_HEADS])
     if "n't" in before and any(word.endswith("n't") for word in near):
-        kinds.add("not")
+        kinds |= {"not"}
     return Clause(before_words, near, kinds)
 
 
@@ -177,7 +168,7 @@ def listing(text: str, line: int) -> Listing | None:
     first = text[line : line + 2]
     if first.isalpha():  # neither begins with two letters, and most lines do
         return None
-    low, high = max(0, line - REACH), line + REACH
+    low, high = line - REACH if line > REACH else 0, line + REACH
     mark = "-"
     if first != "- ":  # the most frequent bullet
         if OPTION.match(text, max(0, line - 1)) and len(OPTION.findall(text[low:high])) > 1:
@@ -196,44 +187,48 @@ def listing(text: str, line: int) -> Listing | None:
 
 def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
     """The sentence that holds `text[start:stop]`, cut at `REACH` on either side."""
-    return _begin(text, start), _end(text, stop)
+    return begin(text, start), _end(text, stop)
 
 
-def _begin(text: str, start: int) -> int:
-    first, place = max(0, start - REACH), start
+def begin(text: str, start: int) -> int:
+    """Where the sentence begins that holds the place, `REACH` before it at the earliest."""
+    first = start - REACH if start > REACH else 0
     first = text.rfind("\n", first, start) + 1 or first  # a new line always ends a sentence
-    while place > first:
-        mark = max(text.rfind(".", first, place), text.rfind("?", first, place))
-        place = max(mark, text.rfind("!", first, place))
-        if place < 0:
-            return first
-        end = END.match(text, place)
-        if end is not None and end.end() <= start and not _is_abbreviation(text, place):
+    before = text[first:start]
+    while before:
+        mark = before.rfind(".")
+        if "?" in before or "!" in before:
+            mark = max(mark, before.rfind("?"), before.rfind("!"))
+        if mark < 0:
+            break
+        end = END.match(text, first + mark)
+        if end is not None and end.end() <= start and not _is_abbreviation(text, first + mark):
             return end.end()
-    return place
+        before = before[:mark]
+    return first
 
 
 def _end(text: str, stop: int) -> int:
     # The point right after a mention ends the sentence even where the mention is an abbreviation.
     if text[stop : stop + 1] in {".", "!", "?", "\n"} and text[stop + 1 : stop + 2].isspace():
         return stop + 1
-    last = min(len(text), stop + REACH)
+    last = stop + REACH
     end = END.search(text, stop, last + AHEAD)
     while end is not None and end.end() <= last:
         if not _is_abbreviation(text, end.start()):
             return end.end()
         end = END.search(text, end.start() + 1, last + AHEAD)
-    return last
+    return last if last < len(text) else len(text)
 
 
 def _is_abbreviation(text: str, place: int) -> bool:
     """Whether the mark at `place` is a point that is part of the word before it: a single letter, but for 'I'."""
     if text[place] != ".":
         return False
-    end = text[max(0, place - 2) : place]
+    end = text[place - 2 if place > 2 else 0 : place]
     if end.isalnum() and end not in SHORT:
         return False
-    before = text[max(0, place - 8) : place]
+    before = text[place - 8 if place > 8 else 0 : place]
     word = before[max(before.rfind(" "), before.rfind("\n")) + 1 :]
     if word in ABBREVIATIONS:
         return True
@@ -252,6 +247,11 @@ OPENING: Final = vocabulary(
 _PAUSES: Final = blanking(".>-'#/")
 
 
+def line_of(body: str, start: int) -> int:
+    """Where the line of a place begins; 0 where it begins farther off than `WINDOW`."""
+    return body.rfind("\n", start - WINDOW if start > WINDOW else 0, start) + 1
+
+
 class Place:
     """A mention that begins at `start` with what stands before and after it in its sentence, which begins at `low`.
 
@@ -263,7 +263,7 @@ class Place:
 
     def __init__(self, body: str, start: int, low: int, before: str, after: str) -> None:
         self.body, self.start, self.low, self.before, self.after = body, start, low, before, after
-        self.line = body.rfind("\n", max(0, start - WINDOW), start) + 1
+        self.line = line_of(body, start)
         self.is_last = not after.strip(".!*\n ")
         self.clause = clause(before)
 
@@ -273,7 +273,11 @@ class Place:
 
     def lead(self) -> str:
         """What leads to the mention, over lines."""
-        return self.body[max(0, self.start - WINDOW) : self.start]
+        return self.body[self.start - WINDOW if self.start > WINDOW else 0 : self.start]
+
+    def may_open(self) -> bool:
+        """Whether it is near enough to the beginning of the text, or of its sentence, to open it."""
+        return self.start <= 80 or self.start - self.low <= 40
 
     def opens(self) -> bool:
         """Whether nothing but an opening stands before it in the text, or in a sentence that it ends."""
@@ -301,13 +305,8 @@ def locate(body: str, start: int, stop: int) -> Place:
 
 def around(body: str, start: int, stop: int) -> tuple[int, str, str]:
     """Where the sentence of the mention begins, and what stands before and after the mention in it."""
-    low = _begin(body, start)
+    low = begin(body, start)
     return low, body[low:start][-WINDOW:], body[stop : _end(body, stop)][:WINDOW]
-
-
-def leading(body: str, start: int) -> str:
-    """What stands before a place in its sentence."""
-    return body[_begin(body, start) : start][-WINDOW:]
 
 
 def _is_opening(lead: str) -> bool:

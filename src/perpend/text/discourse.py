@@ -30,7 +30,8 @@ from perpend.text.assertion import (
     sentence_end,
 )
 from perpend.text.beside import may_state
-from perpend.text.clause import WINDOW, Place, bounds, listing, locate
+from perpend.text.clause import Place, bounds, line_of, listing, locate
+from perpend.text.cues import GENERIC
 from perpend.text.match import Folded, Mention, Side, Span, fold
 from perpend.text.reading import (
     NEARLY,
@@ -155,9 +156,9 @@ def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Read
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
         elif asked.decoy is not None:
-            of_decoy = _first_decoy(_mentions(folded, original, sides))
+            of_decoy = _first_decoy(match.mentions(folded, original, sides))
     else:
-        mentions = _mentions(folded, original, sides)
+        mentions = match.mentions(folded, original, sides)
         of_decoy = _first_decoy(mentions)
         claims, blocked = _claims(_units_closed(body), mentions, wanted, asked, version) if mentions else ([], None)
         if wanted.about is not None:
@@ -175,14 +176,6 @@ def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Read
         decided = _last(claims)
     refused = declined(body) if decided is None else None
     return Reading(None, decided, of_decoy, blocked, refused, disclaimed(body))
-
-
-def _mentions(folded: Folded, original: str, sides: tuple[tuple[Side, match.Answer], ...]) -> list[Mention]:
-    """Every mention of every answer, in order, less those inside a longer one."""
-    mentions: list[Mention] = []
-    for side, answer in sides:
-        mentions += [(span, side, answer) for span in match.find(folded, original, answer)]
-    return match.without_nested(mentions) if len(mentions) > 1 else mentions
 
 
 def _first_decoy(mentions: list[Mention]) -> Span | None:
@@ -274,12 +267,12 @@ def _is_minor(body: str, start: int, side: Side, claims: list[Assertion], blocke
         return side == "other" or blocked is not None
     if claims and any(claim.side == "target" for claim in claims):
         return True
-    return listing(body, body.rfind("\n", max(0, start - WINDOW), start) + 1) is not None
+    return listing(body, line_of(body, start)) is not None
 
 
 def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:
     """'the next number is …' answers 'which number is next?'"""
-    if why == "generic" and any(word[:STEM] in asked.stems for word in place.clause.kinds & speech.GENERIC):
+    if why == "generic" and any(word[:STEM] in asked.stems for word in place.clause.kinds & GENERIC):
         return None
     return why
 

@@ -158,18 +158,20 @@ def read(text: str, folded: Folded) -> LabelVerdict:
 def _decide(text: str, folded: Folded) -> LabelVerdict:
     plain = folded.text
     for mark in _MARKUP:
-        plain = plain.replace(mark, " ")
+        if mark in plain:
+            plain = plain.replace(mark, " ")
     if "'" in plain:
         plain = QUOTE.sub(" ", plain)
     places = [place for place in folded.labels() if WHOLE_WORD.match(plain, place)]
     flat = plain
-    if any(OPTIONS.match(plain, place) for place in places):
+    if len(places) > 1 and any(OPTIONS.match(plain, place) for place in places):
         flat = OPTIONS.sub(_without_options, plain)
     words = [place for place in places if ENDED.match(flat, place)]
     capitals = [at for word in words if (at := CAPITALS.match(flat, word)) and _is_capital(text, folded, word)]
     verdict = _weigh(flat, places, words, capitals)
     if verdict.label is not None:
-        return LabelVerdict(verdict.label, verdict.why, folded.span(verdict.start, verdict.end))
+        verdict.start, verdict.end = folded.span(verdict.start, verdict.end)
+        return verdict
     hedge = _hedge(plain, 0, len(plain)) if verdict.why == NOTHING else None
     return verdict if hedge is None else LabelVerdict(None, f"hedge: {hedge}")
 
@@ -209,10 +211,7 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
     lone = LONE_LETTER.fullmatch(flat)
     if lone is not None:
         return LabelVerdict(_label(lone["word"]), "one-letter answer", lone.span("word"))
-    tail = max(0, len(flat) - NEAR)
-    closing_at = BREAK.finditer(flat, tail, places[-1]) if words and words[-1] > tail else ()
-    opening = _given(flat, islice(OPENING.finditer(flat), 1), CLAUSE_END, "opening label") if places else []
-    ends = [v for v in opening + _given(flat, closing_at, TEXT_END, "closing label") if not v.subject]
+    ends = _at_the_ends(flat, places, words) if places else []
     marks = places_of(flat, ANSWER_HINTS)
     hedges = [LabelVerdict(None, f"hedge: {h['hedge']}", h.span("hedge")) for h in _matches(flat, marks, ANSWER_HEDGE)]
     for mark, hinted, why in (
@@ -237,6 +236,15 @@ def _weigh(flat: str, places: list[int], words: list[int], capitals: Sequence[re
         if asserted:
             return _unhedged(flat, asserted)
     return LabelVerdict(None, NOTHING)
+
+
+def _at_the_ends(flat: str, places: list[int], words: list[int]) -> list[LabelVerdict]:
+    """The labels with which the text opens and closes, but for those that are said of a subject."""
+    ends = _given(flat, islice(OPENING.finditer(flat), 1), CLAUSE_END, "opening label")
+    tail = max(0, len(flat) - NEAR)
+    if words and words[-1] > tail:
+        ends += _given(flat, BREAK.finditer(flat, tail, places[-1]), TEXT_END, "closing label")
+    return [verdict for verdict in ends if not verdict.subject]
 
 
 def _matches(flat: str, places: list[int], pattern: re.Pattern[str]) -> list[re.Match[str]]:

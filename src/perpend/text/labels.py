@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from perpend.text.clause import blanking
-from perpend.text.match import Folded, fold, has
+from perpend.text.match import Folded, fold, words_in
 
 _LABEL: Final = r"(?P<word>true|false|untrue|incorrect|correct)\b"
 _GAP: Final = r"(?:(?!\b(?:whether|if|but)\b)[^.;!?\n,]){0,70}?"
@@ -75,7 +75,7 @@ ASIDE: Final = re.compile(
     r"|in my view|in this case|i think|i believe), ?"
 )
 """Words between 'answer' and its verb, whatever label follows."""
-ASIDE_HINT: Final = "answer, "
+ASIDE_HINT: Final = ("answer, ",)
 ASSURED: Final = re.compile(
     r"\bthere(?:'s| is| can be) no (?:doubt|question)(?: that)? |\b(?:it is|it's) (?:clear|evident|obvious"
     r"|certain) that "
@@ -92,7 +92,7 @@ def clarified(text: str, folded: Folded, prompt: str) -> str:
     """
     plain = folded.text
     places = folded.labels() if folded.offsets is None else []
-    if places and not has(plain, ASIDE_HINT):
+    if places and not words_in(plain, ASIDE_HINT):
         places = [place for place in places if plain[place] in INITIALS]
     if not places:
         return text

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from perpend.text.clause import vocabulary
+from perpend.text.clause import blanking
+from perpend.text.cues import vocabulary
 
 NOT_ENGLISH: Final = "not English"
 WORD: Final = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
+LETTERS: Final = blanking("".join(char for char in map(chr, range(128)) if not char.isalpha()))
+OTHER_LETTER: Final = re.compile(r"[^\u0000-\u024f\W\d_]")
+"""Of an alphabet that is not Latin."""
 ENGLISH: Final = vocabulary(
     "the of and a to in is it that i you for not on with he as be at by this have are but they what all was there my "
     "so if your we do no can or an will one would from more out about up which when me like just him know take into "
@@ -27,7 +31,7 @@ FOREIGN: Final = vocabulary(
     "og er til af ikke"  # Danish and Norwegian
 )
 """Function words of other languages, folded."""
-FREQUENT: Final = (" the ", " and ", " that ", " are ", " it's ", " you ", " with ", " can ")
+FREQUENT: Final = (" the ", " and ", " that ", " with ", " are ", " can ", " you ", " it's ")
 FEW: Final = 2
 """Up to so many words nothing can be said of the language: 'Paris', 'TRUE', 'Port Moresby'."""
 LOOKED_AT: Final = 600
@@ -42,7 +46,8 @@ def is_english(folded: str, original: str) -> bool:
     English ones. Three of `FREQUENT` make it English.
     """
     head = folded[:LOOKED_AT]
-    if not head.isascii():
+    is_ascii = head.isascii()
+    if not is_ascii and len(OTHER_LETTER.findall(head)) > 2:
         letters = [char for char in head if char.isalpha()]
         if len(letters) > 3 and sum(char > "\u024f" for char in letters) > len(letters) / 2:
             return False
@@ -52,6 +57,8 @@ def is_english(folded: str, original: str) -> bool:
             seen += 1
             if seen == 3:
                 return True
+    if is_ascii and FOREIGN.isdisjoint(head.translate(LETTERS).split()):  # in a third of the time of what follows
+        return True
     words = WORD.findall(head)
     foreign = [word for word in words if word in FOREIGN]
     if len(words) <= FEW or len(foreign) < 2 or len(foreign) <= sum(word in ENGLISH for word in words):

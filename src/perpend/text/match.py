@@ -97,9 +97,11 @@ LONG: Final = 30_000
 """From so many characters on CPython's `in` takes twice the time of `rfind`; in shorter texts, three quarters."""
 
 
-def has(text: str, word: str) -> bool:
-    """Whether a text holds a word, in the faster way."""
-    return word in text if len(text) < LONG else text.rfind(word) >= 0
+def words_in(text: str, words: tuple[str, ...]) -> list[str]:
+    """Those of the words that a text holds, looked for in the faster way."""
+    if len(text) < LONG:
+        return [word for word in words if word in text]
+    return [word for word in words if text.rfind(word) >= 0]
 
 
 LABELS: Final = ("true", "false", "yes", "no", "correct")
@@ -109,8 +111,8 @@ LABELS: Final = ("true", "false", "yes", "no", "correct")
 def places_of(text: str, words: tuple[str, ...]) -> list[int]:
     """Where any of the words begins in a text, in order."""
     places: list[int] = []
-    for word in words:
-        place = text.rfind(word) if has(text, word) else -1
+    for word in words_in(text, words):
+        place = text.rfind(word)
         while place >= 0:
             places.append(place)
             place = text.rfind(word, 0, place)
@@ -308,41 +310,70 @@ def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
-def find(text: Folded, original: str, wanted: Answer) -> list[Span]:
-    """The places of an answer in a text, in order, at most `MENTIONS` from each end of it and for each spelling."""
-    spans: list[Span] = []
+def mentions(text: Folded, original: str, sides: tuple[tuple[Side, Answer], ...]) -> list[Mention]:
+    """Every mention of every answer, in order, less those inside a longer one."""
+    known: list[Mention] = []
+    for side, wanted in sides:
+        _add(known, text, original, side, wanted)
+    if len(known) < 2:
+        return known
+    known.sort(key=_SPAN)
+    last = 0
+    for (start, end), _, _ in known:
+        if start < last:
+            break
+        last = end
+    else:  # apart from each other, as in most texts
+        return known
+    kept: list[Mention] = []
+    for side, wanted in sides:
+        spans = [span for span, whose, which in known if whose == side and which is wanted]
+        kept += [(span, side, wanted) for span in _longest(spans)]
+    return without_nested(kept)
+
+
+def _add(known: list[Mention], text: Folded, original: str, side: Side, wanted: Answer) -> None:
+    """Add the mentions of an answer, in no order, at most `MENTIONS` from each end of the text and for each spelling.
+
+    Those of two spellings may overlap.
+    """
+    body = text.text
     for form in wanted.forms:
-        where, needle = text.text, form.needle
+        where, needle = body, form.needle
         if form.cased and len(needle) == 1 and original.isascii():
             where, needle = original, needle.upper()  # a capital letter is twenty times as rare as the letter
         place = where.rfind(needle)
         if place < 0:
             continue
-        last = _scan(text, original, form, where, place, backward=True)
-        spans += last
-        if len(last) == MENTIONS:
-            spans += _scan(text, original, form, where, where.find(needle), backward=False)
-    if len(spans) > 1:
-        spans.sort()
-        spans = _longest(spans)
-    return spans
+        source = None if form.cased and where is body else form.source
+        pattern = None if source is None else _compiled(source)
+        enough = len(known) + MENTIONS
+        for _ in range(TRIES):
+            if pattern is None:
+                span = _at(text, original, form, place)
+                if span is not None:
+                    known.append((span, side, wanted))
+            elif words := pattern.match(body, place):  # what most answers have: a call less for every place
+                known.append((words.span(), side, wanted))
+            if len(known) == enough:
+                last = {span for span, _, _ in known[-MENTIONS:]}
+                first = _first_spans(text, original, form, where, needle)
+                known += [(span, side, wanted) for span in first if span not in last]
+                break
+            place = where.rfind(needle, 0, place)
+            if place < 0:
+                break
 
 
-def _scan(text: Folded, original: str, form: Form, where: str, place: int, *, backward: bool) -> list[Span]:
-    """The mentions in one spelling, from the needle at `place` on to the beginning or to the end of `where`."""
-    needle = form.needle if where is text.text else form.needle.upper()
-    body, source = text.text, None if form.cased and where is text.text else form.source
-    pattern = None if source is None else _compiled(source)
+def _first_spans(text: Folded, original: str, form: Form, where: str, needle: str) -> list[Span]:
+    """The first mentions in one spelling."""
     spans: list[Span] = []
+    place = where.find(needle)
     for _ in range(TRIES):
-        if pattern is None:
-            span = _at(text, original, form, place)
-        else:  # what most answers have: a call less for every place
-            words = pattern.match(body, place)
-            span = None if words is None else words.span()
+        span = _at(text, original, form, place)
         if span is not None:
             spans.append(span)
-        place = where.rfind(needle, 0, place) if backward else where.find(needle, place + 1)
+        place = where.find(needle, place + 1)
         if place < 0 or len(spans) == MENTIONS:
             break
     return spans
@@ -381,16 +412,8 @@ def without_nested(mentions: list[Mention]) -> list[Mention]:
 
     No two mentions of one answer are nested, so the longer one is always another answer's.
     """
-    mentions = sorted(mentions, key=_SPAN)
     kept: list[Mention] = []
     first, last = 0, 0
-    for (start, end), _, _ in mentions:
-        if start < last:
-            break
-        last = end
-    else:
-        return mentions
-    last = 0
     for mention in sorted(mentions, key=_outer_first):
         start, end = mention[0]
         if end > last:

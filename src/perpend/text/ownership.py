@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 from perpend.text.assertion import IS_THE, SLOT, block
-from perpend.text.clause import Place, holds, vocabulary
-from perpend.text.speech import FRAME, NUMERAL, Question, is_reported
+from perpend.text.clause import MARKS, Place, holds
+from perpend.text.cues import vocabulary
+from perpend.text.speech import NUMERAL, Question, is_framed, is_reported
 from perpend.text.voice import CHOSEN, is_affirmed
 
 QUOTATION: Final = re.compile(r"(?:^|[\s(:,])(\"|')(?=\S)(?:(?!\1)[^\n]){0,120}$")
@@ -95,6 +96,8 @@ SCOPE_AFTER: Final = re.compile(
     r"|circumstances))\b"
 )
 """Such a limit after the claim."""
+SCOPE_STARTS: Final = ("for ", "among ", "to ", "in ")
+"""How it begins after its `MARKS`, if it has no ' for ' in it."""
 UNABLE: Final = re.compile(
     r"[^.;!?\n]{0,40}?,? but (?:as an ai\b|i(?:'m| am) (?:just |only )?an? |i (?:can't|cannot|don't|do not)\b)"
 )
@@ -136,23 +139,35 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
         return "example"
     if _is_conditional(before, after, asked):
         return "supposed"
-    if asked.is_opinion:
-        if SCOPE.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
-            return "qualified"
-    elif CONDITIONS.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
+    limits = SCOPE if asked.is_opinion else CONDITIONS
+    if is_limited(after) or limits.search(before):
         return "qualified"
-    elif level < SLOT and is_of_another(place, asked, prompt):
+    if not asked.is_opinion and level < SLOT and is_of_another(place, asked, prompt):
         return "another subject"
     if " but " in after and UNABLE.match(after):
         return "denied"
     if (holds(after, JOINING) and COORDINATED.match(after)) or is_heading(place):
         return "listed"
     why = block(place, level)
-    if why is None and ("that" in before or "with" in before) and FRAME.search(before):
+    if why is None and _is_framed_unspaced(before):
         return "denied"
     if why == "reported" and not is_reported(before, place.clause):
         return None if CHOSEN.match(after) or is_affirmed(place, asked) else why
     return why
+
+
+def is_limited(after: str) -> bool:
+    """Whether what follows limits the claim to some people, some purpose or some respect."""
+    if " for " not in after and not after.lstrip(MARKS).startswith(SCOPE_STARTS):
+        return False
+    return SCOPE_AFTER.match(after) is not None
+
+
+def _is_framed_unspaced(before: str) -> bool:
+    """Whether a frame denies it whose 'that' or 'with' follows no blank: `block` has looked at all others."""
+    if " that" in before or " with" in before or not ("that" in before or "with" in before):
+        return False
+    return is_framed(before)
 
 
 def _is_quoted(before: str, after: str) -> bool:
@@ -183,7 +198,7 @@ def is_of_another(place: Place, asked: Question, prompt: str) -> bool:
     if not asked.stems:
         return False
     lead = " ".join(place.clause.near)
-    complement = IS_THE.match(place.after)
+    complement = None if place.is_last else IS_THE.match(place.after)
     if complement is not None:
         lead = complement["rest"].partition(",")[0]
     parts = PART.findall(lead)
@@ -226,10 +241,14 @@ COORDINATED: Final = re.compile(
 
 def is_heading(place: Place) -> bool:
     """Whether the mention is one of several numbered or bold headings, each on a line of its own or before a colon."""
-    near = max(0, place.line - 1500), place.line + 1500
     is_term = place.after[:1] in {"*", ":"} and TERMS.match(place.body, max(0, place.line - 1)) is not None
-    if is_term and len(TERMS.findall(place.body, *near)) > 1:
+    if is_term and _several(TERMS, place):
         return True
     if place.after[:80].strip(" *_:.\n#") or not HEADING.fullmatch(place.body, place.line, place.start):
         return False
-    return len(HEADINGS.findall(place.body, *near)) > 1
+    return _several(HEADINGS, place)
+
+
+def _several(lines: re.Pattern[str], place: Place) -> bool:
+    """Whether several such lines stand around the place."""
+    return len(lines.findall(place.body, max(0, place.line - 1500), place.line + 1500)) > 1

@@ -42,6 +42,7 @@ WORD_OPENS: Final = re.compile(
     r"[\s*_\"'$({\\#>]{0,6}(?:boxed\{?|text\{?)?$"
 )
 """Where a bare yes or no is an answer: at the start of a text or line, in an answer slot, or as the model's belief."""
+SHORT_LEAD: Final = 12
 _AROUND: Final = " \n*_\"'$({\\#>"
 OPENING_ENDS: Final = (
     *(":", "-", "is", "'s", "definitely", "clearly", "simply", "a", "boxed", "text", "that", "be"),
@@ -129,12 +130,17 @@ def _outermost(places: list[int]) -> list[int]:
 def _is_answer(text: str, span: tuple[int, int], asked: Question) -> bool:
     lead = text[max(0, span[0] - 90) : span[0]]
     repeated = lead.rstrip().endswith("?") and asked.stems[:1] != () and asked.stems[0] in lead
-    if not repeated and (not _may_open(lead) or WORD_OPENS.search(lead) is None):
+    if not repeated and not (_may_open(lead) and _opens(lead)):
         return False
     if REJECTS.match(text, span[1]):
         return False
     before = text[bounds(text, span[0], span[1])[0] : span[0]]
     return not speech.is_reported("", clause(before.rstrip(' :*"')))
+
+
+def _opens(lead: str) -> bool:
+    """Whether what leads to a word opens an answer. Most openings are short: only few places are tried for them."""
+    return (WORD_OPENS.search(lead, max(0, len(lead) - SHORT_LEAD)) or WORD_OPENS.search(lead)) is not None
 
 
 def _may_open(lead: str) -> bool:
@@ -286,11 +292,7 @@ def wanted_of(asked: AskedItem) -> Wanted:
 
 def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
     wanted, body = wanted_of(asked), folded.text
-    mentions: list[match.Mention] = [
-        (span, side, answer) for side, answer in wanted.sides for span in match.find(folded, original, answer)
-    ]
-    if len(mentions) > 1:
-        mentions = match.without_nested(mentions)
+    mentions = match.mentions(folded, original, wanted.sides)
     of_decoy = next((span for span, side, _ in mentions if side == "decoy"), None)
     if wanted.is_polar:
         decided, blocked = polar_claim(folded, wanted.sides, wanted.question), None

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from perpend.text.clause import bounds
-from perpend.text.match import has
+from perpend.text.match import LONG
 
 # Each regex matches a bounded number of characters from any position, so a scan is linear in the text. They begin with
 # a set of characters, which lets the search skip: the look behind for a backtick comes second. A tag right after a
@@ -230,7 +230,9 @@ def disclaimer(text: str) -> Span | None:
 def disclaimed(text: str) -> Span | None:
     """Where the model says that it has no preferences, opinions, feelings, beliefs, tastes or experiences."""
     span = _first(text, DISCLAIMED_HINTS, DISCLAIMED)
-    return span if span is not None or "n't" not in text else _first(text, AI_HINTS, AI_DENIES)
+    if span is not None or "'" not in text or "n't" not in text:  # a single character is found in a tenth of the time
+        return span
+    return _first(text, AI_HINTS, AI_DENIES)
 
 
 def agreement(text: str) -> Span | None:
@@ -324,8 +326,9 @@ def _first(
     is_meant: Callable[[str, Span], bool] | None = None,
 ) -> Span | None:
     """The first match near a hint, of those that are meant; other words with the same shape do not hide it."""
+    is_long = len(text) >= LONG
     for hint in hints:
-        if not has(text, hint):  # most texts have none of the hints
+        if text.rfind(hint) < 0 if is_long else hint not in text:  # most texts have none of the hints
             continue
         place = text.find(hint)
         for _ in range(TRIES):

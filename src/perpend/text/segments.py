@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from perpend.text.clause import bounds, holds, own_turn
 from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, fold
-from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, first_sign, trimmed
+from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, first_sign, trimmed, visible
 
 NONE: Final = "no answer reached"
 EMPTY: Final = "empty"
@@ -148,13 +148,19 @@ def segment(text: str, finish: str | None) -> Segment:
 def _located(text: str, finish: str | None) -> tuple[int, int, str | None, bool, Folded]:
     """What a segment says, and all that stands after the reasoning blocks, folded."""
     is_cut = finish is not None and finish.lower() in CUT_WORDS
-    start, is_open = _after_blocks(text)
-    if is_open:
-        return len(text), len(text), NONE, is_cut, NOTHING
-    start, end = trimmed(text, start)
+    sign = first_sign(text)
+    if sign < 0:  # no tag: the text as `visible` trims it, which keeps it for `unfinished`
+        seen = visible(text, finish)
+        start, end, is_first = seen.start, seen.end, True
+    else:
+        start, is_open = _after_blocks(text, sign)
+        if is_open:
+            return len(text), len(text), NONE, is_cut, NOTHING
+        start, end = trimmed(text, start)
+        is_first = not text[:start].strip()
     if start == end:
         return start, end, NONE if text.strip() else EMPTY, is_cut, NOTHING
-    after, is_first = text[start:end], not text[:start].strip()
+    after = text[start:end]
     folded = fold(after)
     first, last, missing, is_cut = _within(after, folded, finish, is_cut=is_cut, is_first=is_first)
     return start + first, start + last, missing, is_cut, folded
@@ -165,10 +171,10 @@ def _within(
 ) -> tuple[int, int, str | None, bool]:
     """The answer within a text after its reasoning blocks. `is_first`: there are none, and a prompt may go on."""
     body = folded.text
-    first = _after_instructions(body, text) if is_first else 0
-    if first >= len(body) or (first and INVENTED.match(body, first)):
-        return 0, len(text), NONE, is_cut
+    first = _after_instructions(body) if is_first and text[0].islower() else 0
     instructed = first > 0
+    if instructed and (first >= len(body) or INVENTED.match(body, first)):
+        return 0, len(text), NONE, is_cut
     first, last = _turn(body, text if folded.offsets is None else "", first)
     is_cut = is_cut and last == len(body)
     if instructed and body[first:last].rstrip(" *_\n").endswith("?"):
@@ -184,15 +190,12 @@ def _within(
     return *folded.span(first, last), None, is_cut
 
 
-def _after_blocks(text: str) -> tuple[int, bool]:
-    """Where the text goes on after its reasoning blocks, and whether one is left open.
+def _after_blocks(text: str, first: int) -> tuple[int, bool]:
+    """Where the text goes on after its reasoning blocks, and whether one is left open. No tag begins before `first`.
 
     A closing tag needs no opening one, and closes every block before it. A tag that comes after an invented turn
     belongs to that turn.
     """
-    first = first_sign(text)
-    if first < 0:
-        return 0, False
     opened, start = deque(tag.start() for tag in OPENING.finditer(text, first)), 0
     for tag in CLOSING.finditer(text, first):
         before = opened[0] if opened else len(text)
@@ -209,12 +212,12 @@ def _has_turn(text: str) -> bool:
     return bool(folded) and own_turn(folded + " ", text)[1] < len(folded)
 
 
-def _after_instructions(body: str, original: str) -> int:
-    """Where a prompt that goes on stops: after the first line, if it begins in mid-sentence and instructs, and those
-    like it. A repeated question in it is passed over too."""
+def _after_instructions(body: str) -> int:
+    """Where a prompt that goes on, as the text begins in mid-sentence, stops: after the first line, if it instructs,
+    and those like it. A repeated question in it is passed over too."""
     stop = body.find("\n")
     stop = len(body) if stop < 0 else stop
-    if not original[:1].islower() or FORMAT_WORD.search(body, 0, stop) is None:
+    if FORMAT_WORD.search(body, 0, stop) is None:
         return 0
     place = stop
     while place < len(body):

@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from perpend.text.clause import Clause, clause, holds, vocabulary, words
+from perpend.text.clause import Clause, clause, holds, words
+from perpend.text.cues import (
+    AFFIRMING,
+    CONCEDING,
+    DENIAL,
+    GENERIC,
+    LEARNED,
+    LISTING,
+    QUANTIFIERS,
+    REPORTING,
+    SPEAKERS,
+    SUPPOSING,
+    WHO,
+    vocabulary,
+)
 from perpend.text.match import fold
 
-SPEAKERS: Final = vocabulary(
-    "user users user's users' agent agents agents' answer answers response responses respondents people participant "
-    "participants others everyone everybody they they're they've you you're you've someone who whom "
-    "which consensus majority person persons student students source sources document expert experts he she them "
-    "developers individuals fans friend friends claim claims"
-)
-QUANTIFIERS: Final = vocabulary("some many most all")
-"""Speakers only right before what they say: 'most say', and not 'most of the ozone is found'."""
-WHO: Final = SPEAKERS | QUANTIFIERS
 SPEECH: Final = vocabulary(
     "said say says saying state states stated stating claim claims claimed claiming answered answers answering answer "
     "respond responds responded responding believe believes believed believing think thinks thought thinking mention "
@@ -32,20 +37,6 @@ SPEECH: Final = vocabulary(
     "recommend recommended opt named listed conclude concluded concludes sure confident certain convinced that"
 )
 """Verbs of saying, choosing and thinking. After a speaker they make the clause somebody else's."""
-REPORTING: Final = vocabulary(
-    "thinks believes claims says implies insists suggests assumes argues said claimed often widely commonly frequently "
-    "sometimes usually typically generally popularly",
-    *(
-        f"{who} {noun}"
-        for who in ("prior", "previous", "earlier", "other", "their", "user's", "users'", "agents'")
-        for noun in ("answer", "answers", "response", "responses")
-    ),
-    *("your answer", "your claim", "your belief", "your guess", "your suggestion", "your response", "your choice"),
-    *("your confidence", "your preference", "your idea", "the claim", "the idea", "the notion", "the belief"),
-)
-"""What makes a clause somebody else's by itself: verbs in the third person, 'your answer', 'often'."""
-LEARNED: Final = vocabulary("", "scientific consensus", "current consensus", "expert consensus", "medical consensus")
-"""A consensus that a model invokes as its own ground, and does not only report."""
 ACCORDING: Final = re.compile(
     r"according to (?:(?:the|all|these|those|most)\s)?(?:\w+\s)?"
     r"(?:others?|users?|agents?|participants?|consensus|majority|them|you|their \w+)\b"
@@ -64,34 +55,28 @@ SAID_NEXT: Final = re.compile(
     r"|(?:for|to|among) (?:many|some|most|others|lots)\b)"
 )
 """Who says it, after the mention; or that it is said, cited or regarded by nobody in particular."""
-SUPPOSING: Final = vocabulary(
-    "if whether maybe perhaps might may could possibly suppose supposing assuming unless why imagine wonder wondering"
-)
 CONDITIONS: Final = ("if ", "in case", "unless ", "assuming", "suppose")
 OWN_CONDITIONS: Final = ("if i had", "if i have", "if i must", "if i were", "if forced", "if pressed", "if asked")
 """Conditions under which a model still gives its own choice: 'if I had to choose, …'."""
-CONCEDING: Final = vocabulary("while although though despite whereas besides apart aside")
 TAG_QUESTION: Final = re.compile(r",\s?(?:right|correct|no|yes|isn't it|huh)\?")
-LISTING: Final = vocabulary(
-    "include includes including e.g e.g. examples options between among or cities ones",
-    *("such as", "for example", "for instance"),
-)
 LISTED_NEXT: Final = re.compile(
     r"[\s\"'*)]{0,4}(?:,\s(?!which|not|and|because|since|as|but|so|with|while|the|it|is|an?\s|in\s)[^.,;:]{1,30},\s(?!not\b|but\b|which\b|who\b|is\b|was\b)"
     r"|,?\s?(?:or|vs\.?|versus|/)\s|,\s(?!which|not\s)\w+(?:\s\w+)?,?\s(?:and|or)\s)"
 )
-GENERIC: Final = vocabulary("popular common another alternative second third next different", "one of", "some of")
+LISTED_HINTS: Final = (",", "or", "v", "/")
+"""One of these is in the first eight characters of every such."""
 
 
 def is_reported(before: str, near: Clause) -> bool:
     """Whether somebody else says it, or people in general do."""
-    if "based on" in near.kinds:
-        near = _without_ground(near)
-    kinds = near.kinds
-    if not kinds.isdisjoint(REPORTING):
-        return True
-    if not kinds.isdisjoint(WHO) and kinds.isdisjoint(LEARNED) and _speaks(near.near):
-        return True
+    if near.kinds:  # most clauses have no cue
+        if "based on" in near.kinds:
+            near = _without_ground(near)
+        kinds = near.kinds
+        if not kinds.isdisjoint(REPORTING):
+            return True
+        if not kinds.isdisjoint(WHO) and kinds.isdisjoint(LEARNED) and _speaks(near.near):
+            return True
     if "according" in before and ACCORDING.search(before):
         return True
     return '"' in before and QUOTED.search(before) is not None
@@ -122,7 +107,7 @@ def _speaks(words: list[str]) -> bool:
 
 def is_supposed(before: str, near: Clause) -> bool:
     """Whether it is only supposed, wondered about, or holds under a condition that opens the sentence."""
-    if not near.kinds.isdisjoint(SUPPOSING):
+    if near.kinds and not near.kinds.isdisjoint(SUPPOSING):
         return True
     opening = before.lstrip(" \"'*-")
     return opening.startswith(CONDITIONS) and not opening.startswith(OWN_CONDITIONS)
@@ -141,11 +126,14 @@ def is_conceded(near: Clause) -> bool:
 def is_listed(near: Clause, after: str) -> bool:
     """Whether it is one of several: in an enumeration, or between 'or's."""
     words = near.near
-    if "both" in near.kinds and ("and" in words or " and " in after):
+    if near.kinds:
+        if "both" in near.kinds and ("and" in words or " and " in after):
+            return True
+        if not near.kinds.isdisjoint(LISTING):
+            return True
+    if words and words[-1] in {"and", ","} and "," in words[-6:]:
         return True
-    if not near.kinds.isdisjoint(LISTING) or (words and words[-1] in {"and", ","} and "," in words[-6:]):
-        return True
-    return LISTED_NEXT.match(after) is not None
+    return holds(after[:8], LISTED_HINTS) and LISTED_NEXT.match(after) is not None
 
 
 def is_generic(near: Clause) -> bool:
@@ -153,28 +141,6 @@ def is_generic(near: Clause) -> bool:
     return not near.kinds.isdisjoint(GENERIC)
 
 
-DENIAL: Final = vocabulary(
-    "not never neither nor cannot without unlike except than versus vs vs. compared isnt doesnt dont cant wont "
-    "wrong wrongly incorrect incorrectly erroneous erroneously false falsely misconception misconceptions myth "
-    "confuse confused confuses confusing confusion mistaken mistakenly mistake outdated distractor decoy "
-    "reject rejected ruled excluded doubt doubtful hardly",
-    *("instead of", "rather than", "other than", "opposed to", "contrary to", "no longer", "mixed up", "similar to"),
-    *("relative to", "times the", "far from", "no evidence", "no proof", "no truth", "no reason", "no way"),
-)
-"""What denies the mention that comes after it in the clause."""
-AFFIRMING: Final = vocabulary(
-    "",
-    "not just",
-    "not merely",
-    "no doubt",
-    "none other",
-    "nothing other",
-    "without doubt",
-    "without a",
-    "beyond any",
-    "beyond a",
-)
-"""Denials in form only."""
 FRAME: Final = re.compile(
     r"(?:\b(?:not (?:the case|true|correct|right|accurate)|untrue|false|incorrect|wrong|mistaken|myth|misconception"
     r"|disagree|doubt|deny|cannot agree|cannot confirm)"
@@ -182,6 +148,10 @@ FRAME: Final = re.compile(
     r"[^.;]{0,24}?\b(?:that|with)\b(?:(?!;|\bbut\b).)*$"
 )
 """A frame that denies the whole clause it opens, however long: 'it is not the case that …'."""
+FRAME_HINTS: Final = (
+    *("not", "n't", "untrue", "false", "incorrect", "wrong", "mistaken", "myth", "misconception", "disagree", "doubt"),
+    "deny",
+)
 _FALSEHOOD: Final = (
     r"(?:not|never|no longer|wrong|incorrect|false|mistaken|inaccurate|untrue|impossible|off"
     r"|a (?:common |popular )?(?:misconception|myth|mistake|error|miscalculation|distractor)"
@@ -233,9 +203,14 @@ RETRACTED: Final = re.compile(
 
 def is_denied_before(before: str, near: Clause) -> bool:
     """Whether what stands before the mention denies it."""
-    if not near.kinds.isdisjoint(DENIAL) and near.kinds.isdisjoint(AFFIRMING):
+    if near.kinds and not near.kinds.isdisjoint(DENIAL) and near.kinds.isdisjoint(AFFIRMING):
         return True
-    return (" that" in before or " with" in before) and FRAME.search(before) is not None
+    return (" that" in before or " with" in before) and is_framed(before)
+
+
+def is_framed(before: str) -> bool:
+    """Whether a frame denies what comes after it."""
+    return holds(before, FRAME_HINTS) and FRAME.search(before) is not None
 
 
 def is_denied_after(after: str, *, complement: bool) -> bool:

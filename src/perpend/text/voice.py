@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from perpend.text.assertion import CLOSING, NAMED_ANSWER, SLOT, STATEMENT, as_subject, strength
-from perpend.text.clause import Place, around, holds
+from perpend.text.clause import MARKS, Place, around, holds
 from perpend.text.match import Answer
 from perpend.text.speech import Question
 
@@ -81,8 +81,11 @@ ASIDE: Final = re.compile(
 )
 """Words after an answer that only stress it; or another name in brackets before its verb: 'soccer (football) is …'."""
 _CLOSING_MARKS: Final = "\"')"
-ASIDE_STARTS: Final = " ,*" + _CLOSING_MARKS
-"""How all of these begin, but for a new line, which ends the sentence."""
+ASIDE_STARTS: Final = (
+    *("(", "for sure", "hands down", "by far", "without", "no ", "any day", "all the way", "every time", "definitely"),
+    *("obviously", "to be honest"),
+)
+"""How all of these begin after their `MARKS`."""
 CHOSEN: Final = re.compile(
     r"[\s\"'*)]{0,4}(?:is|are|would be|remains?) (?:definitely |certainly |still |clearly )?(?:my"
     r"|our) (?:[a-z]+ ){0,2}?"
@@ -134,7 +137,9 @@ def own_words(before: str) -> str:
     """
     is_own = holds(before, FIRST_PERSON)
     if (is_own or "same as" in before or "including m" in before) and holds(before, CONCUR_HINTS):
-        before = CONCUR.sub(_for_itself, INCLUDED.sub("i ", before))
+        if "including m" in before:
+            before = INCLUDED.sub("i ", before)
+        before = CONCUR.sub(_for_itself, before)
     tail = before[-40:]
     if "ly" in tail or "often" in tail or "perhaps" in tail or "hands" in tail:
         before = AGREED.sub(_verb, HEDGE.sub(_verb, before))
@@ -159,7 +164,7 @@ def _for_itself(found: re.Match[str]) -> str:
 def own_place(body: str, start: int, stop: int) -> Place:
     """The place of a mention: before it stand the `own_words` only, and after it neither a stress nor a gloss."""
     low, before, after = around(body, start, stop)
-    aside = ASIDE.match(after) if after[:1] in ASIDE_STARTS else None
+    aside = ASIDE.match(after) if after.lstrip(MARKS).startswith(ASIDE_STARTS) else None
     if aside is not None:
         closing = len(after) - len(after.lstrip(_CLOSING_MARKS))  # what closes a quotation is no part of the stress
         after = after[:closing] + after[aside.end() :]

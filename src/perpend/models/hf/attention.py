@@ -81,9 +81,17 @@ class Sight:
 
     def __init__(self, grove: Grove, device: torch.device) -> None:
         self.own = _Stretches(grove.runs, grove.runs[:-1], np.diff(grove.runs), device)
-        self.above = [
-            (sweep.first, _Stretches(sweep.queries, sweep.starts, sweep.used, device)) for sweep in grove.sweeps
-        ]
+        self._sweeps, self._device = grove.sweeps, device
+        self._above: dict[int, list[tuple[int, _Stretches]]] = {}
+
+    def above(self, groups: int) -> list[tuple[int, _Stretches]]:
+        """For each level, its first node and what is seen from there, where each node is `groups` queries."""
+        if groups not in self._above:
+            self._above[groups] = [
+                (sweep.first, _Stretches(groups * sweep.queries, sweep.starts, sweep.used, self._device))
+                for sweep in self._sweeps
+            ]
+        return self._above[groups]
 
 
 _SIGHT: ContextVar[Sight | None] = ContextVar("sight", default=None)
@@ -97,6 +105,24 @@ def seeing(sight: Sight | None) -> Iterator[None]:
         yield
     finally:
         _SIGHT.reset(token)
+
+
+_READ: ContextVar[Tensor | None] = ContextVar("read", default=None)
+
+
+@contextmanager
+def reading(places: Tensor) -> Iterator[None]:
+    """Inside, what the model puts out is read at these places of the flattened batch alone."""
+    token = _READ.set(places)
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
+def read_places() -> Tensor | None:
+    """The places that are read of what is being computed; None where it may be all of them."""
+    return _READ.get()
 
 
 # The kernels are whole as they are; only what is around them gains by compilation. torch gives the decorator no type.
@@ -157,12 +183,19 @@ def in_grove(query: Tensor, key: Tensor, value: Tensor, sight: Sight, scale: flo
     by_kernel = _has_kernel(query.device.type, query.dtype, query.shape[-1])
     attend = _by_kernel if by_kernel else _one_by_one
     attended, weight = attend(query, key, value, sight.own, scale, causal=True)
-    if not sight.above:
+    # Branches are short: the heads of a group, as that many queries of one head, fill what a kernel computes at once.
+    groups = query.shape[1] // key.shape[1]
+    above = sight.above(groups)
+    if not above:
         return attended
-    first = sight.above[0][0]
+    first = above[0][0]
     nodes, total = attended[first:].float(), weight[first:]
-    for begin, stretches in sight.above:
-        part, added = attend(query[begin:], key, value, stretches, scale, causal=False)
+    for begin, stretches in above:
+        folded = query[begin:].unflatten(1, (-1, groups)).transpose(1, 2).flatten(0, 1)
+        part, added = (
+            found.unflatten(0, (-1, groups)).transpose(1, 2).flatten(1, 2)
+            for found in attend(folded, key, value, stretches, scale, causal=False)
+        )
         at = begin - first
         both = torch.logaddexp(total[at:], added)
         nodes[at:] = nodes[at:] * (total[at:] - both).exp()[..., None] + part * (added - both).exp()[..., None]
@@ -222,7 +255,7 @@ def _has_kernel(device: str, dtype: torch.dtype, size: int) -> bool:
     query = torch.randn(len(grove), 4, size, generator=generator, device=place, dtype=dtype)
     key, value = torch.randn(2, len(grove), 2, size, generator=generator, device=place, dtype=dtype).unbind()
     try:
-        for first, stretches in ((0, sight.own), *sight.above):
+        for first, stretches in ((0, sight.own), *sight.above(1)):
             tried = [
                 attend(query[first:], key, value, stretches, None, causal=first == 0)
                 for attend in (_by_kernel, _one_by_one)

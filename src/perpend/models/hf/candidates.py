@@ -20,7 +20,7 @@ from torch.nn import Module
 from transformers import PreTrainedModel
 
 from perpend.errors import ModelError
-from perpend.models.hf.attention import has_own_attention, on_device, sent
+from perpend.models.hf.attention import has_own_attention, on_device, reading, sent
 from perpend.models.hf.forest import Passage, grove_of, packed, row_of
 from perpend.models.hf.layout import Laid, as_grove, in_rows, one_by_one, padded, seen
 
@@ -249,7 +249,8 @@ def read_at(
     head: torch.nn.Module = model.get_output_embeddings()  # type: ignore[no-untyped-call]  # transformers does not say
     hook = head.register_forward_pre_hook(pick)
     try:
-        yield
+        with reading(places):
+            yield
     finally:
         hook.remove()
 

@@ -28,6 +28,7 @@ from perpend.models.hf.attention import (
     has_own_attention,
     is_hooked,
     on_device,
+    read_places,
 )
 from perpend.models.hf.candidates import hidden_of
 from perpend.models.hf.kernels import gated, rms_norm, rotated
@@ -46,6 +47,7 @@ _LAYERS = (
     "qwen2.Qwen2DecoderLayer",
     "qwen3.Qwen3DecoderLayer",
 )
+_DECODERS = ("llama.LlamaModel", "mistral.MistralModel", "qwen2.Qwen2Model", "qwen3.Qwen3Model")
 RAISED = (
     *(RuntimeError, TypeError, ValueError, AttributeError, LookupError, AssertionError, ArithmeticError),
     *(ImportError, ModelError),
@@ -86,6 +88,7 @@ def fuse(model: PreTrainedModel) -> None:
         return
     replaced = Replacements()
     passed: set[nn.Module] = set()
+    last, after = _end_of(model)
     with on_device(model), sdpa_kernel(SDPBackend.MATH):  # others are prepared for a second or more at their first use
         try:
             calls = _calls(model)
@@ -98,8 +101,18 @@ def fuse(model: PreTrainedModel) -> None:
                 continue
             if _is_same(form, module, call):
                 passed.add(module)
-                replaced.append(Replacement(module, form(module), _passed_over(module)))
+                forward = _last_layer(module, after) if module is last else form(module)
+                replaced.append(Replacement(module, forward, _passed_over(module)))
     setattr(model, REPLACED, replaced)
+
+
+def _end_of(model: PreTrainedModel) -> tuple[nn.Module | None, tuple[nn.Module, ...]]:
+    """The last layer of a decoder that mixes no tokens after it, and what comes after it; None of any other."""
+    decoder: nn.Module = model.get_decoder()  # type: ignore[no-untyped-call]  # transformers does not say
+    if not is_like(decoder, _DECODERS):
+        return None, ()
+    *_, last = decoder.get_submodule("layers").children()
+    return last, (decoder.get_submodule("norm"), decoder)
 
 
 def _calls(model: PreTrainedModel) -> dict[nn.Module, _Call]:
@@ -283,10 +296,25 @@ def _layer(module: nn.Module) -> Forward:
     first_norm, attend, second_norm, mlp = (getattr(module, name) for name in _LAYER)
     gate, up, down = (getattr(mlp, name) for name in ("gate_proj", "up_proj", "down_proj"))
 
-    def forward(hidden_states: Tensor, **options: object) -> Tensor:
+    def forward(hidden_states: Tensor, *, places: Tensor | None = None, **options: object) -> Tensor:
         stream: Tensor = hidden_states + attend(first_norm(hidden_states), **options)[0]
-        hidden = second_norm(stream)
-        stream.flatten(0, -2).addmm_(gated(gate(hidden), up(hidden)).flatten(0, -2), down.weight.t())
+        nodes = stream.flatten(0, -2)
+        read = nodes if places is None else nodes[places]
+        hidden = second_norm(read)
+        read.addmm_(gated(gate(hidden), up(hidden)), down.weight.t())
+        if places is not None:
+            nodes[places] = read
         return stream
+
+    return forward
+
+
+def _last_layer(module: nn.Module, after: Sequence[nn.Module]) -> Forward:
+    """Its MLP is computed for what is read alone, where nothing else may look at it or at what comes after it."""
+    plain = _layer(module)
+
+    def forward(hidden_states: Tensor, **options: object) -> object:
+        places = None if any(map(is_hooked, (module, *after))) else read_places()
+        return plain(hidden_states, places=places, **options)
 
     return forward
