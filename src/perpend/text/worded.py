@@ -1,0 +1,214 @@
+"""Yes, no, TRUE and FALSE in other words: a text reworded, place by place, so that the rules for labels read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from perpend.text.clause import blanking, bounds, holds, vocabulary
+from perpend.text.given_label import LabelVerdict, read
+from perpend.text.labels import clarified
+from perpend.text.match import Folded, fold
+from perpend.text.proposition import FUNCTION, MARKS, PRONOUNS, Proposition, proposition, stem, tokens
+
+_BLANKED: Final = blanking('*_#~$\\{}[]"')
+_LABEL: Final = r"(?P<word>true|false|yes|no)\b"
+_ENDS: Final = r"(?= ?(?:[.!,;:—\n]|$| - ))"
+_STARTS: Final = r"(?:(?<=[.!?\n] )|(?<=[.!?\n])|\A) {0,3}"
+SERVES: Final = r"(?![.!]\s{0,3}(?:i'd|i would|i can|i'll|i will|let me|let's|here|please|happy|thank)\b)"
+CASUAL: Final = re.compile(rf"\b(?P<yes>yep|yup|yeah)\b{_ENDS}|\b(?P<no>nope|nah)\b{_ENDS}")
+STRESSED: Final = re.compile(
+    rf"{_STARTS}(?:(?P<no>(?:absolutely|definitely|certainly|of course|surely|clearly|most certainly) not|not at all"
+    rf"|by no means|not really|no way){_ENDS}"
+    rf"|(?P<yes>absolutely|definitely|certainly|of course|undoubtedly|without a doubt|most certainly){SERVES}(?=[.!]))"
+)
+"""A sentence that is only an assurance, or opens with its denial. One before an offer of help answers nothing."""
+STRESSED_HINTS: Final = (
+    "tely",
+    "tainly",
+    "course",
+    "doubt",
+    "surely",
+    "clearly",
+    "not at all",
+    "no means",
+    "really",
+    "no way",
+)
+_SUBJECT: Final = r"(?:it|this|that|(?:the|this|that|your) (?:statement|claim|assertion|answer|conclusion))"
+MERIT: Final = re.compile(
+    rf"(?:{_STARTS}|\b{_SUBJECT}(?: is|'s)(?: \w+ly)? )"
+    r"(?:(?P<false>wrong|an? (?:\w+ )?(?:myth|misconception|fallacy))|(?P<true>right))(?=[.!]|[,;] (?!but|if|when))"
+)
+"""'Wrong.', 'That's right.': a verdict on what was said."""
+DISAGREES: Final = re.compile(
+    rf"\bi(?: \w+ly| must| have to| would|'d)? (?:disagree|do not agree|don't agree|cannot agree|can't agree) with "
+    rf"(?:an? |the |your )?(?:answer |label |verdict )?(?:of )?{_LABEL}"
+)
+QUOTED: Final = re.compile(r'\b(?:answer|reply|response) to (?P<quote>"[^"\n]{1,120}")')
+"""A question that is quoted between 'the answer to' and its verb."""
+ASSURED: Final = re.compile(r"\b(?:there(?:'s| is| can be) )?no (?:doubt|question)(?: about (?:it|that|this))?[:,—] ?")
+COUNTERFACTUAL: Final = re.compile(
+    rf"\b{_LABEL} if [^.;!?\n]{{1,60}}?\b(?:were|had been|was not|wasn't)\b[^;!?\n]{{1,60}}?, but "
+    r"(?=(?:true|false|yes|no)\b)"
+)
+"""A label under a condition that does not hold, before the one that does."""
+CONTRASTED: Final = re.compile(r"(?:true|false|yes|no)(?P<gap> )(?=at|in|for|with|here|when|under)")
+ROW: Final = re.compile(r"^[ \t]*\|[^\n]*\|(?= {0,8}(?:true|false|yes|no) {0,8}\|? *$)", re.MULTILINE)
+"""A row of a table up to its last cell, which holds a label."""
+FOLLOWS: Final = re.compile(
+    r"\b(?:it|this|that|(?:the|this|that) (?:conclusion|inference|statement|claim|argument)) "
+    r"(?:(?P<no>does not|doesn't|cannot|can't)(?: \w+ly)? follow|(?:\w+ly )?(?P<yes>follows))"
+    r"(?: from [^.;!?\n,]{1,60})?(?=[.!,;]|\Z)"
+)
+CONCEDES: Final = re.compile(
+    r"\A\W*(?P<word>true|yes|right|correct|granted|sure), [^.!?\n]{3,200}[.,;] ?(?:but|however|yet)\b"
+    r"[^\n]{3,300}?\b(?:so|therefore|thus|hence),? (?:(?:the answer|it|that)(?: is|'s) )?(?:not? |true|false|yes|no\b)"
+)
+"""An opening that concedes something before a contrast and a conclusion: 'True, it looks so. But …, so no.'"""
+OPENED: Final = re.compile(
+    rf"{_STARTS}(?P<opener>[a-z][a-z ]{{1,30}}?)(?P<mark>,) (?:yes|no|true|false)(?P<end>{_ENDS})"
+)
+"""A label after an opening: 'Well, yes.'"""
+OPENING: Final = vocabulary(
+    "well wait hmm okay ok in short conclusion summary sum so then actually but and again oh sorry"
+)
+ANSWERED: Final = re.compile(r"\?[\s*_\"')]{1,6}(?P<word>yes|no|true|false)\b")
+"""A label right after a question."""
+OWN_QUESTION: Final = vocabulary("answer verdict conclusion result short long so then final")
+
+
+RUN_ON: Final = re.compile(r"\n[^\n]{3,300}\banswer (?:with )?(?:true or false|yes or no)[.:]?[ \t]*(?=\n|\Z)")
+"""A further question that a model invents, with the instruction of its own."""
+
+
+def given(own: str, folded: Folded, prompt: str) -> LabelVerdict:
+    """The label that an answer segment gives, by the rules of version 4: reworded, clarified, then read.
+
+    What follows a further question with its own instruction ('… Answer TRUE or FALSE.') counts only if nothing else
+    does.
+    """
+    further = RUN_ON.search(folded.text) if " or " in folded.text and folded.offsets is None else None
+    if further is not None:
+        before = own[: further.start()]
+        verdict = _given(before, fold(before), prompt)
+        if verdict.label is not None:
+            return verdict
+    return _given(own, folded, prompt)
+
+
+def _given(own: str, folded: Folded, prompt: str) -> LabelVerdict:
+    text = reworded(own, folded, prompt)
+    new = folded if text is own else fold(text)
+    clear = clarified(text, new, prompt)
+    return read(clear, new if clear is text else fold(clear))
+
+
+def reworded(own: str, folded: Folded, prompt: str) -> str:
+    """The text, of the same length, with plain labels for other words that say as much.
+
+    'Nope' and 'absolutely not' are no, 'That's wrong' is false, 'I disagree with TRUE' is FALSE, 'it does not follow'
+    is false where the question asks what follows. A label after 'well,' or the question's own opening begins a line,
+    and so does the last cell of a table's row. Blanked: a question quoted after 'the answer to', a label under a
+    condition that does not hold, what the text concedes before it concludes, and the answer to a question of the
+    text's own. Returned as it is where an invisible character makes offsets uncertain.
+    """
+    if folded.offsets is not None:
+        return own
+    text, plain = own, folded.text
+    for hints, pattern, rule in _RULES:
+        if not holds(plain, hints):
+            continue
+        for found in list(pattern.finditer(plain.translate(_BLANKED) if pattern is not QUOTED else plain)):
+            text = rule(text, found, prompt)
+    if "?" in plain:
+        asked = proposition(prompt)
+        for found in ANSWERED.finditer(plain):
+            if not _repeats(plain[bounds(plain, found.start(), found.start())[0] : found.start()], asked):
+                text = _put(text, *found.span("word"), "")
+    return own if text == own else text
+
+
+def _repeats(question: str, asked: Proposition | None) -> bool:
+    """Whether a question in the text is the one that was asked: it has no other content words."""
+    words = [token for token in tokens(question) if token not in MARKS and token not in FUNCTION | PRONOUNS]
+    if asked is None or not OWN_QUESTION.isdisjoint(words):
+        return True
+    return {*asked.stems, *asked.openers}.issuperset(stem(word) for word in words if word not in asked.verbs)
+
+
+def _put(text: str, start: int, end: int, word: str) -> str:
+    """The text with a word, and blanks after it, in place of a span."""
+    return text[:start] + word.ljust(end - start) + text[end:]
+
+
+def _casual(text: str, found: re.Match[str], _prompt: str) -> str:
+    kind = "yes" if found["yes"] else "no"
+    return _put(text, *found.span(kind), kind)
+
+
+def _merit(text: str, found: re.Match[str], prompt: str) -> str:
+    kind = "false" if found["false"] else "true"
+    return text if found[kind] in prompt.lower() else _put(text, *found.span(kind), kind)
+
+
+def _disagrees(text: str, found: re.Match[str], _prompt: str) -> str:
+    label = "FALSE" if found["word"] in {"true", "yes"} else "TRUE"
+    return text[: found.start()] + ("\n" + label).rjust(found.end() - found.start()) + text[found.end() :]
+
+
+def _unquoted(text: str, found: re.Match[str], _prompt: str) -> str:
+    start, end = found.span("quote")
+    return _put(text, start, end, "it")
+
+
+def _apart(text: str, found: re.Match[str], _prompt: str) -> str:
+    return text[: found.start()] + "\n".rjust(found.end() - found.start()) + text[found.end() :]
+
+
+def _counterfactual(text: str, found: re.Match[str], prompt: str) -> str:
+    text = _apart(text, found, prompt)
+    contrasted = CONTRASTED.match(fold(text).text, found.end())
+    return text if contrasted is None else _put(text, *contrasted.span("gap"), ",")
+
+
+def _row(text: str, found: re.Match[str], prompt: str) -> str:
+    end = text.find("\n", found.end())
+    bar = text.rfind("|", found.end(), len(text) if end < 0 else end)
+    return _apart(text if bar < 0 else _put(text, bar, bar + 1, ""), found, prompt)
+
+
+def _follows(text: str, found: re.Match[str], prompt: str) -> str:
+    if "follow" not in prompt.lower() and "conclu" not in prompt.lower():
+        return text
+    return _put(text, *found.span(), "it is false" if found["no"] else "it is true")
+
+
+def _opened(text: str, found: re.Match[str], prompt: str) -> str:
+    asked = proposition(prompt)
+    words = found["opener"].split()
+    if OPENING.issuperset(words) or (asked is not None and asked.openers.issuperset(map(stem, words))):
+        end = found.end("end")
+        text = _put(text, end, end + 1, "\n") if text[end : end + 1] in {".", "!"} else text
+        return _put(text, *found.span("mark"), "\n")
+    return text
+
+
+def _conceded(text: str, found: re.Match[str], _prompt: str) -> str:
+    return _put(text, *found.span("word"), "")
+
+
+_RULES: Final[tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[str, re.Match[str], str], str]], ...]] = (
+    (("yep", "yup", "yeah", "nope", "nah"), CASUAL, _casual),
+    (STRESSED_HINTS, STRESSED, _casual),
+    (("wrong", "right", "myth", "misconception", "fallacy"), MERIT, _merit),
+    (("agree with",), DISAGREES, _disagrees),
+    (('to "',), QUOTED, _unquoted),
+    (("no doubt", "no question"), ASSURED, _apart),
+    ((", but ",), COUNTERFACTUAL, _counterfactual),
+    (("|",), ROW, _row),
+    (("follow",), FOLLOWS, _follows),
+    ((", yes", ", no", ", true", ", false"), OPENED, _opened),
+    (("but", "however", "yet"), CONCEDES, _conceded),
+)

@@ -1,0 +1,141 @@
+"""What a text answers to a question that yes or no, or TRUE or FALSE, answers: version 4."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final
+
+from perpend.text.affirming import affirmed
+from perpend.text.assertion import AGREEMENT, SLOT, Assertion
+from perpend.text.clause import bounds, vocabulary
+from perpend.text.match import Answer, Folded, Side, Span, fold
+from perpend.text.proposition import Proposition, proposition
+from perpend.text.reading import CONCLUDES, CORRECTS, Answered, AskedItem, Wanted, bare_word
+from perpend.text.siding import agreed
+from perpend.text.worded import given
+
+REASON: Final = re.compile(r"[\s.!*_,—-]*(?:since|because|as|given|if|when|although|while|for)\b")
+"""How a reason opens: what it says is not what the yes or no stands for."""
+MERITS: Final = vocabulary("true false correct incorrect untrue wrong right")
+"""Words that judge a claim: of a yes/no question they may judge what others said."""
+JUDGES: Final = re.compile(
+    r"[\s*_\"',.!]{0,4}(?:that|this|you|they|your answer|the (?:claim|answer|others))(?:'s|'re| is| are| was| were)\s"
+    r"(?:\w+\s)?(?:not\s)?(?:incorrect|wrong|false|mistaken|correct|right|true|accurate)\b"
+)
+STATED: Final = ("statement", "only label in capitals")
+"""How the reading of a label calls one that is no answer by its place."""
+SENTENCES: Final = 400
+"""How many sentences are looked at for a statement."""
+
+
+def polar_claim(folded: Folded, own: str, asked: AskedItem, wanted: Wanted) -> Assertion | None:
+    """The side that the text answers, and where; None where it answers neither.
+
+    The reading of `label` decides where the item wants TRUE or FALSE. Of a yes/no item, the yes or no that is given as
+    the answer decides, unless its own sentence, the next one if it stands alone, or a later correction or conclusion
+    says the contrary of it and exactly what was asked (`affirming.affirmed`): 'No, 11 is a prime number' is yes.
+    'True', 'correct' and the like count there only if the decoy is yes or missing, because they may judge what others
+    said. Without such a word a sentence that says or denies exactly what was asked decides; without one, agreement with
+    whoever spoke before is agreement with the decoy.
+    """
+    answer = _answered(folded, own, asked, wanted)
+    if answer is not None:
+        value, span, rule = answer
+        for side, side_is in wanted.sides:
+            if side_is.polar == value:
+                return Assertion(side, SLOT, span, rule)
+        return None
+    sided = None if asked.decoy is None else agreed(folded.text)
+    return None if sided is None else Assertion("decoy", AGREEMENT, sided, "agrees")
+
+
+def _answered(folded: Folded, own: str, asked: AskedItem, wanted: Wanted) -> Answered | None:
+    body, put = folded.text, proposition(asked.prompt)
+    verdict = given(own, folded, asked.prompt)
+    labelled: Answered | None = None
+    if verdict.label is not None:
+        labelled = verdict.label == "TRUE", _placed(folded, verdict.start, verdict.end), verdict.why
+    if labelled is not None and _wants_label(asked):
+        return labelled
+    is_plain = verdict.why not in STATED and verdict.why.partition(",")[0] not in STATED
+    worded = labelled if is_plain else None
+    if worded is None and not verdict.why.startswith("contradictory"):
+        worded = bare_word(folded, wanted.question)
+    if worded is not None and not _judges(body, worded[1]):
+        return worded if put is None else _outweighed(body, put, worded)
+    stated = None if put is None else _stated(body, put)
+    if stated is not None:
+        return stated
+    return (worded or labelled) if _counts(wanted.sides) else None
+
+
+def _wants_label(asked: AskedItem) -> bool:
+    """Whether the item asks for TRUE or FALSE, and not for yes or no."""
+    wanted = asked.target[0] if asked.target else asked.decoy or ""
+    return fold(wanted).text.strip(" .!") in {"true", "false"}
+
+
+def _placed(folded: Folded, start: int, end: int) -> Span:
+    """The span of the answer segment as one of its folded text."""
+    if folded.offsets is None:
+        return start, end
+    return bisect_left(folded.offsets, start), bisect_left(folded.offsets, end)
+
+
+def _judges(body: str, span: Span) -> bool:
+    """Whether the word judges a claim, or a judgement of one follows it: 'No, that's wrong.'"""
+    return body[slice(*span)].strip(" *_.!") in MERITS or JUDGES.match(body, span[1]) is not None
+
+
+def _counts(sides: tuple[tuple[Side, Answer], ...]) -> bool:
+    """Whether a word that judges a claim means the same of the question and of what others may have said."""
+    return all(answer.polar for side, answer in sides if side == "decoy")
+
+
+def _sentences(body: str, start: int) -> Iterator[Span]:
+    """The sentences from a place on."""
+    for _ in range(SENTENCES):
+        while start < len(body) and body[start].isspace():
+            start += 1
+        if start >= len(body):
+            return
+        end = max(bounds(body, start, start)[1], start + 1)
+        yield start, end
+        start = end
+
+
+def _stated(body: str, put: Proposition) -> Answered | None:
+    """What the sentences say that affirm or deny just what was asked: a conclusion or correction, else all alike."""
+    answers: list[Answered] = []
+    final: Answered | None = None
+    for start, end in _sentences(body, 0):
+        sentence = body[start:end]
+        value = affirmed(sentence, put)
+        if value is not None:
+            answers.append((value, (start, start + len(sentence.rstrip())), "stated"))
+            if CONCLUDES.search(sentence) or CORRECTS.search(sentence):
+                final = answers[-1]
+    if final is not None:
+        return final
+    return answers[-1] if len({value for value, _, _ in answers}) == 1 else None
+
+
+def _outweighed(body: str, put: Proposition, worded: Answered) -> Answered:
+    """The yes or no, or what outweighs it."""
+    value, (_, place), _ = worded
+    if REASON.match(body, place):
+        return worded
+    answer, is_next = worded, True
+    for start, end in _sentences(body, place):
+        sentence = body[start:end]
+        if not sentence.strip(" .!*_,;:)\"'"):
+            continue
+        if is_next or CORRECTS.search(sentence) or CONCLUDES.search(sentence):
+            stated = affirmed(sentence, put)
+            if stated is not None:
+                span = start, start + len(sentence.rstrip())
+                answer = worded if stated == value else (stated, span, "stated")
+        is_next = False
+    return answer
