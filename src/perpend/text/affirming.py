@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
 from perpend.text.clause import vocabulary
@@ -30,28 +30,32 @@ BYGONE: Final = vocabulary("was were did had wasn't weren't didn't hadn't")
 _BASES: Final = {"couldn't": "could", "wouldn't": "would", "shouldn't": "should", "won't": "will"}
 NAMED_PRONOUNS: Final = PRONOUNS - vocabulary("this that these those")
 """Of 'that is' and 'this is' alone nothing is said."""
-ADVERBS: Final = vocabulary(
-    "indeed actually really definitely certainly clearly simply truly also still therefore thus obviously fact "
-    "officially undoubtedly surely very absolutely generally normally now yet at all either itself themselves "
-    "scientifically mathematically"
+ALLOWED: Final = (
+    DENIALS
+    | FUNCTION
+    | vocabulary(
+        "indeed actually really definitely certainly clearly simply truly also still therefore thus obviously fact "
+        "officially undoubtedly surely very absolutely generally normally now yet at all either itself themselves "
+        "scientifically mathematically"
+    )
 )
-"""Words that only stress or date a claim."""
-ALLOWED: Final = DENIALS | FUNCTION | ADVERBS
+"""Words that may stand beside the question's: denials, function words, and those that only stress or date a claim."""
 JOINS: Final = vocabulary("and as")
 LINKS: Final = vocabulary("because since so but though although while whereas however therefore thus hence")
 """What opens a clause without a mark before it; 'and' and 'as' only after a whole one."""
 LIMITS: Final = vocabulary(
-    "only just merely necessarily always entirely exactly quite simply all every really strictly"
+    "simply really very absolutely generally normally officially clearly obviously certainly definitely truly "
+    "scientifically mathematically"
 )
-"""After a 'not' these make it deny less than the whole; what is asked with one of them is denied with it."""
+"""Words that, after a 'not', make it deny less than the whole, unless they are asked for too."""
 REJECTING: Final = vocabulary("false wrong incorrect untrue no nope")
 """What, after a mark, judges the statement before it."""
 TAKING_BACK: Final = vocabulary("if unless only provided assuming depending when except until according")
 """What, after a comma, limits a statement or gives it to somebody else."""
 OPENERS: Final = vocabulary(
     "so thus therefore hence and but yes no yep nope actually indeed well right correct however sure true false okay "
-    "ok clearly then absolutely exactly certainly definitely consequently overall technically obviously wrong incorrect "
-    "sorry oh agreed nonetheless nevertheless still again instead"
+    "ok clearly then absolutely exactly certainly definitely consequently overall technically obviously wrong "
+    "incorrect sorry oh agreed nonetheless nevertheless still again instead"
 )
 """Words that may stand before a statement in its clause."""
 SUBORDINATE: Final = vocabulary(
@@ -65,15 +69,18 @@ QUALIFYING: Final = vocabulary("in at for to from under by with on among accordi
 """What opens a phrase that limits the statement after its comma: 'in the kitchen, …'."""
 QUOTING: Final = vocabulary("claim statement question hypothesis assumption premise myth assertion proposition belief")
 """Before a colon: what follows is put forward only, as after a speaker."""
-ANSWERS: Final = vocabulary("answer answers response responses you")
+OTHERS: Final = SPEAKERS - vocabulary("answer answers response responses")
+"""Speakers that are persons, or stand for some."""
 SUMMING: Final = re.compile(
-    r"\W*(?:in (?:fact|short|conclusion|summary|truth|reality|other words)|to be (?:clear|sure))\b"
+    r"\W*(?:in (?:fact|short|conclusion|summary|truth|reality|other words)|to be (?:clear|sure)|by definition"
+    r"|without (?:a |any )?doubt)\b"
 )
 """Such phrases that limit nothing."""
 FRAME: Final = re.compile(
     r"(?:(?:i(?:'d| would| do| must| can)?|we)(?: \w+ly| also| still)? (?:think|believe|say|agree|conclude|know|confirm"
     r"|maintain|am (?:sure|certain|confident))(?: with (?:you|them|the others|everyone|the other \w+))?(?: that)?"
-    r"|(?:it|this|that) is (?:\w+ly )?(?:true|clear|certain|correct|right|known|a fact|obvious|the case) that"
+    r"|(?:it|this|that) (?:is|would be) (?:\w+ly )?(?:true|clear|certain|correct|right|known|a fact|obvious|the case) "
+    r"(?:that|to say that)"
     r"|(?:this|that|which|it) (?:means|shows|implies|follows|proves) that"
     r"|there is no (?:doubt|question)(?: that)?|(?:the )?(?:fact|truth|answer) is(?: that)?) "
 )
@@ -82,8 +89,8 @@ DENYING_FRAME: Final = re.compile(
     r"(?:i(?: really| honestly)? (?:don't|do not|can't|cannot|wouldn't|would not) (?:think|believe|say|agree)(?: that)?"
     r"|i(?: \w+ly| must)? (?:disagree|deny|doubt|dispute) that"
     r"|(?:it|this|that) (?:is not|isn't) (?:\w+ly )?(?:true|correct|right|accurate|the case|a fact) that"
-    r"|(?:it|this|that) is (?:\w+ly )?(?:false|wrong|incorrect|untrue|(?:a|just a|only a) (?:common |popular )?"
-    r"(?:myth|misconception|mistake|fallacy)) (?:that|to (?:say|think) that)"
+    r"|(?:it|this|that) (?:is|would be) (?:\w+ly )?(?:false|wrong|incorrect|untrue|(?:a|just a|only a) "
+    r"(?:common |popular )?(?:myth|misconception|mistake|fallacy)) (?:that|to (?:say|think) that)"
     r"|(?:it|this) (?:does not|doesn't)(?: \w+ly)? follow that|there is no (?:evidence|proof) that) "
 )
 """A frame of the model's own that denies the clause after it."""
@@ -110,7 +117,7 @@ def affirmed(sentence: str, asked: Proposition) -> bool | None:
         part = found[start:place]
         if part:
             is_free = is_free or part[0] in {"but", "however"}
-            read = _read(part, found[place : place + 3], asked) if is_free else None
+            read = _read(part, found[place : place + 7], asked) if is_free else None
             value = value if read is None else read
             is_free = is_free and (not is_mark or _is_free(part, asked, "".join(found[place : place + 1])))
         start = place + 1 if is_mark else place
@@ -121,7 +128,7 @@ def _is_free(part: list[str], asked: Proposition, mark: str) -> bool:
     """Whether the clause after this one, and after the mark between them, is the model's, and holds in general."""
     words = [token for token in part if token not in OPENERS] or part
     first = words[0]
-    if mark == ":" and not (QUOTING.isdisjoint(words) and (SPEAKERS - ANSWERS).isdisjoint(words)):
+    if mark == ":" and not (QUOTING.isdisjoint(words) and (OTHERS - {"you"}).isdisjoint(words)):
         return False
     if first in CONDITIONAL:
         return words[:2] == ["if", "i"]
@@ -129,7 +136,7 @@ def _is_free(part: list[str], asked: Proposition, mark: str) -> bool:
         known = {*asked.stems, *asked.openers}
         is_known = known.issuperset(stem(token) for token in words if token not in FUNCTION)
         return is_known or SUMMING.match(" ".join(words)) is not None
-    return first in SUBORDINATE or words[-1] not in SPEECH or SPEAKERS.isdisjoint(words)
+    return first in SUBORDINATE or first == "based" or words[-1] not in SPEECH or OTHERS.isdisjoint(words)
 
 
 def _read(part: list[str], following: list[str], asked: Proposition) -> bool | None:
@@ -150,12 +157,13 @@ def _read(part: list[str], following: list[str], asked: Proposition) -> bool | N
 def _takes_back(following: list[str]) -> bool:
     """Whether what follows a clause limits it, gives it to somebody else, or judges it: ', they say', ': false'."""
     mark, *words = following or [""]
+    words = list(takewhile(lambda word: word not in MARKS, words))
     if words and words[0] in REJECTING and mark != ".":
         return True
     if mark != ",":
         return False
     is_said = len(words) > 1 and words[0] in WHO and words[1] in SPEECH
-    return is_said or "or" in words or words == ["at", "least"] or (words != [] and words[0] in TAKING_BACK)
+    return is_said or "or" in words or words[:2] == ["at", "least"] or (words != [] and words[0] in TAKING_BACK)
 
 
 class Clause(NamedTuple):
@@ -200,7 +208,7 @@ def _scanned(words: list[str], asked: Proposition) -> Clause | None:
 
 
 def _denies(token: str, verb: str, after: list[str], asked: Proposition) -> bool:
-    """Whether a denial is one of the whole: after the verb, or of 'all', and not of 'only' or 'always' alone."""
+    """Whether a denial is one of the whole: after the verb, or of 'all', and not of 'really' or 'officially' alone."""
     if after and after[0] in LIMITS and stem(after[0]) not in asked.stems:
         return False
     return bool(verb) or (token == "not" and after[:1] in (["all"], ["every"]))  # noqa: S105 - no password

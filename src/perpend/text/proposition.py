@@ -43,7 +43,6 @@ INSTRUCTION: Final = re.compile(
 )
 PREFIX: Final = re.compile(r"^\W*(?:true or false|yes or no|question|q|statement|claim)\W*[:?]\s*")
 SENTENCES: Final = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|\Z)[^.!?\n]+)*[.!?]*")
-WANDERING: Final = vocabulary("what which who whom whose where when why how")
 LONGEST: Final = 14
 """Up to so many content words a question is compared word by word."""
 
@@ -90,7 +89,7 @@ def proposition(prompt: str) -> Proposition | None:
     """What the last sentence of a prompt that asks, or else states, puts forward; None where that is not plain.
 
     Instructions ('Answer TRUE or FALSE.') are passed over, and an opening up to a comma is none of its words. Not
-    plain: a question with 'or', with 'not' inside, with another question word, or without content words.
+    plain: a question with 'or', with 'not' inside, or without content words.
     """
     sentences = [PREFIX.sub("", sentence.strip()) for sentence in SENTENCES.findall(fold(prompt[-600:]).text)]
     sentences = [sentence for sentence in sentences if tokens(sentence) and not INSTRUCTION.search(sentence)]
@@ -125,7 +124,7 @@ def _asking(sentence: str) -> tuple[str, str]:
 
 def _put_forward(opening: str, auxiliary: str, clause: str, *, is_denied: bool) -> Proposition | None:
     found = [token for token in tokens(clause) if token not in {"?", ".", "!"}]
-    if "or" in found or not WANDERING.isdisjoint(found) or MARKS & set(found):
+    if "or" in found or MARKS & set(found):
         return None
     stems: list[str] = []
     phrased: set[int] = set()

@@ -89,7 +89,19 @@ REFUSES: Final = re.compile(
 REFUSES_HINTS: Final = (
     *("can't", "cannot", "can not", "won't", "will not", "couldn't", "shouldn't", "should not", "unable", "not able"),
     *("not going", "not allowed", "not permitted", "don't", "do not", "appropriate", "for me to", "not something"),
-    *("isn't something", "not a ", "isn't a ", "allow me", "let me", "permit me", "s me", "neutral", "impartial"),
+    *(
+        "isn't something",
+        "not a ",
+        "isn't a ",
+        "allow me",
+        "let me",
+        "permit me",
+        "prevent",
+        "prohibit",
+        "forbid",
+        "neutral",
+        "impartial",
+    ),
 )
 PRAISES: Final = re.compile(r"[^.!?\n]{0,40}\b(?:enough|highly|but|better|anything else)\b")
 """What makes 'I can't recommend' and the like no refusal: 'I can't recommend it enough'."""

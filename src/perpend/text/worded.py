@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from perpend.text.clause import blanking, bounds, holds, vocabulary
 from perpend.text.given_label import LabelVerdict, read
@@ -68,12 +68,19 @@ CONCEDES: Final = re.compile(
 )
 """An opening that concedes something before a contrast and a conclusion: 'True, it looks so. But …, so no.'"""
 OPENED: Final = re.compile(
-    rf"{_STARTS}(?P<opener>[a-z][a-z ]{{1,30}}?)(?P<mark>,) (?:yes|no|true|false)(?P<end>{_ENDS})"
+    rf"{_STARTS}(?P<opener>[a-z][a-z ]{{1,30}}?)(?P<mark>,(?: but| and| so)?) (?:yes|no|true|false)(?P<end>{_ENDS})"
 )
 """A label after an opening: 'Well, yes.'"""
+OPENED_HINTS: Final = tuple(
+    f",{link} {word}" for link in ("", " but", " and", " so") for word in ("yes", "no", "true", "false")
+)
 OPENING: Final = vocabulary(
     "well wait hmm okay ok in short conclusion summary sum so then actually but and again oh sorry"
 )
+HAVE_TO: Final = re.compile(
+    r"\bi(?:'d| would|'ll| will)? (?:have to|need to|want to|tend to|am inclined to|must) (?=(?:say|answer|go with)\b)"
+)
+"""A choice that the model says it must make."""
 ANSWERED: Final = re.compile(r"\?[\s*_\"')]{1,6}(?P<word>yes|no|true|false)\b")
 """A label right after a question."""
 OWN_QUESTION: Final = vocabulary("answer verdict conclusion result short long so then final")
@@ -117,7 +124,7 @@ def reworded(own: str, folded: Folded, prompt: str) -> str:
     if folded.offsets is not None:
         return own
     text, plain = own, folded.text
-    for hints, pattern, rule in _RULES:
+    for hints, pattern, rule in _rules():
         if not holds(plain, hints):
             continue
         for found in list(pattern.finditer(plain.translate(_BLANKED) if pattern is not QUOTED else plain)):
@@ -163,6 +170,10 @@ def _unquoted(text: str, found: re.Match[str], _prompt: str) -> str:
     return _put(text, start, end, "it")
 
 
+def _chosen(text: str, found: re.Match[str], _prompt: str) -> str:
+    return text[: found.start()] + "i ".rjust(found.end() - found.start()) + text[found.end() :]
+
+
 def _apart(text: str, found: re.Match[str], _prompt: str) -> str:
     return text[: found.start()] + "\n".rjust(found.end() - found.start()) + text[found.end() :]
 
@@ -199,16 +210,23 @@ def _conceded(text: str, found: re.Match[str], _prompt: str) -> str:
     return _put(text, *found.span("word"), "")
 
 
-_RULES: Final[tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[str, re.Match[str], str], str]], ...]] = (
-    (("yep", "yup", "yeah", "nope", "nah"), CASUAL, _casual),
-    (STRESSED_HINTS, STRESSED, _casual),
-    (("wrong", "right", "myth", "misconception", "fallacy"), MERIT, _merit),
-    (("agree with",), DISAGREES, _disagrees),
-    (('to "',), QUOTED, _unquoted),
-    (("no doubt", "no question"), ASSURED, _apart),
-    ((", but ",), COUNTERFACTUAL, _counterfactual),
-    (("|",), ROW, _row),
-    (("follow",), FOLLOWS, _follows),
-    ((", yes", ", no", ", true", ", false"), OPENED, _opened),
-    (("but", "however", "yet"), CONCEDES, _conceded),
-)
+Rule: TypeAlias = Callable[[str, re.Match[str], str], str]
+"""How a text is reworded at a match, for a prompt."""
+
+
+def _rules() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Rule], ...]:
+    """Every pattern, after the hints of which one is in all that it matches, and with what it does."""
+    return (
+        (("yep", "yup", "yeah", "nope", "nah"), CASUAL, _casual),
+        (STRESSED_HINTS, STRESSED, _casual),
+        (("wrong", "right", "myth", "misconception", "fallacy"), MERIT, _merit),
+        (("agree with",), DISAGREES, _disagrees),
+        ((" to say", " to answer", " to go with", "must "), HAVE_TO, _chosen),
+        (('to "',), QUOTED, _unquoted),
+        (("no doubt", "no question"), ASSURED, _apart),
+        ((", but ",), COUNTERFACTUAL, _counterfactual),
+        (("|",), ROW, _row),
+        (("follow",), FOLLOWS, _follows),
+        (OPENED_HINTS, OPENED, _opened),
+        (("but", "however", "yet"), CONCEDES, _conceded),
+    )
