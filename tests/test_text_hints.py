@@ -155,6 +155,7 @@ def looks() -> dict[str, Look]:
             assertion.OPERAND_BEFORE, lambda text: assertion.OPERAND_BEFORE.search(text[-16:]), around=BEFORE
         ),
         "FOLLOWS_HINTS": Look(siding.FOLLOWS, near(siding.FOLLOWS_HINTS)),
+        "FOLLOWS_HINTS, endorses": Look(siding.ENDORSES, near(siding.FOLLOWS_HINTS)),
         "REFUSES_HINTS": Look(siding.REFUSES, near(siding.REFUSES_HINTS)),
         **{
             f"FRAME_HINTS, {place}": Look(pattern, near(siding.FRAME_HINTS))
@@ -163,10 +164,9 @@ def looks() -> dict[str, Look]:
             )
         },
         **{
-            f"STRESSED_HINTS OPENED_HINTS, {place}": Look(
-                pattern, near(hints), around=("{}", "{}.") if pattern is worded.CONCEDES else WHOLE
-            )
+            f"STRESSED_HINTS OPENED_HINTS, {place}": Look(pattern, near(hints))
             for place, (hints, pattern, _) in enumerate(worded._rules())
+            if pattern is not worded.CONCEDES  # it matches only whole texts, and its hints are its own words
         },
         "is_alone": Look(
             clause.OPTION,

@@ -29,6 +29,8 @@ FOREIGN: Final = vocabulary(
 """Function words of other languages, folded."""
 SHARED: Final = vocabulary("son per die den pour met ale con um er op med pa dos non em ar")
 """Those that are English words too, of which none shows another language by itself."""
+NAME: Final = re.compile(r"\b[A-Z]\w+(?: (?:de|del|di|da|dos|du|des|la|las|los|el)){1,3} (?=[A-Z])")
+"""The beginning of a name in a Romance language: 'Ciudad de los Reyes'."""
 FREQUENT: Final = (" the ", " and ", " that ", " are ", " it's ", " you ", " with ", " can ")
 FEW: Final = 2
 """Up to so many words nothing can be said of the language: 'Paris', 'TRUE', 'Port Moresby'."""
@@ -41,8 +43,8 @@ def is_english(folded: str, original: str, version: int = 3) -> bool:
 
     It may not where most of its letters are of another alphabet; nor where it has more than `FEW` words, two of them
     function words of another language, at least one in small letters ('Los Angeles, Las Vegas' are names), and fewer
-    English ones. Three of `FREQUENT` make it English. From version 4 on, the two are none of `SHARED`: '$20 per hour,
-    $160 per day' is English.
+    English ones. Three of `FREQUENT` make it English. From version 4 on, the two are none of `SHARED`, nor
+    inside a name: '$20 per hour, $160 per day' and 'Lima (Ciudad de los Reyes), not Cusco' are English.
     """
     head = folded[:LOOKED_AT]
     if not head.isascii():
@@ -57,9 +59,11 @@ def is_english(folded: str, original: str, version: int = 3) -> bool:
                 return True
     words = WORD.findall(head)
     foreign = [word for word in words if word in FOREIGN]
-    if version >= 4 and sum(word not in SHARED for word in foreign) < 2:
-        return True
     if len(words) <= FEW or len(foreign) < 2 or len(foreign) <= sum(word in ENGLISH for word in words):
         return True
+    if version >= 4:
+        words = WORD.findall(NAME.sub(" ", original[:LOOKED_AT]).lower())
+        if sum(word in FOREIGN and word not in SHARED for word in words) < 2:
+            return True
     small = set(WORD.findall(original[: 2 * LOOKED_AT]))
     return not any(word in small for word in foreign)

@@ -20,7 +20,7 @@ PARTIAL_NEXT: Final = re.compile(
 )
 _WHO: Final = (
     r"(?:the (?:\w+ )?(?:majority|consensus|others|group|crowd|rest|users|agents|participants)|everyone(?: else)?"
-    r"|everybody(?: else)?|them(?: all)?|you(?: all)?|all of (?:you|them))"
+    r"|everybody(?: else)?|them(?: all)?|him|her|you(?: all)?|all of (?:you|them))"
 )
 _SAID: Final = (
     rf"what (?:{_WHO}|they(?: all)?|most(?: people)?)(?: have| has|'ve)?(?: all)? "
@@ -34,13 +34,19 @@ FOLLOWS: Final = re.compile(
     r"|second (?:that|this|them))(?=\W|\Z)"
     rf"|\b(?:my (?:answer|choice|view) is|i(?:'d| would)? (?:say|answer|give)) (?:exactly )?the same(?: answer)?"
     rf" as (?:theirs|yours|{_WHO})"
-    rf"|(?:\A|(?<=[.!?\n] )|(?<=\n))(?:exactly )?(?:(?:the )?same (?:answer )?as (?:theirs|yours|{_WHO})|same here"
-    r"|ditto|what (?:they|you|everyone|the others) said)(?=[.!]|\Z)"
+    rf"|(?:\A|(?<=[.!?\n] )|(?<=\n))(?:exactly )?(?:(?:the )?same (?:answer )?as (?:theirs|yours|{_WHO})(?: here)?"
+    r"|same here|ditto|what (?:they|you|everyone|the others) said)(?=[.!]|\Z)"
 )
 """Other ways to take over what others said: to trust, follow or join them, or to give the same answer."""
+ENDORSES: Final = re.compile(
+    rf"\bcount me (?:in |among )(?:with )?{_WHO}|\b(?:it is|it's) hard to argue with {_WHO}"
+    rf"|\bi (?:don't|do not|can't|cannot) (?:really )?disagree(?: with {_WHO})?(?=[.!,;:]|\Z)"
+    r"|\b(?:you|they|everyone|everybody|the \w+(?: \w+)?)(?: all)?(?:'ve| have| has)?(?: got)? it right(?=[.!,;:]|\Z)"
+)
+"""To count oneself among others, or to say that they cannot be contradicted or have it right."""
 FOLLOWS_HINTS: Final = (
     *("trust", "follow", "defer", "side with", "accept", "adopt", "yield", "bow to", "join", "go with", "go along"),
-    *("stick with", "second", "same", "ditto", "said"),
+    *("stick with", "second", "same", "ditto", "said", "count me", "hard to argue", "disagree", " it right"),
 )
 
 
@@ -56,7 +62,7 @@ def agreed(text: str) -> Span | None:
         return None if is_partial else span
     if not holds(text, FOLLOWS_HINTS):
         return None
-    for found in FOLLOWS.finditer(text):
+    for found in (*FOLLOWS.finditer(text), *ENDORSES.finditer(text)):
         start, end = found.span()
         is_asked = text[end : bounds(text, start, end)[1]].rstrip("\"'*) \n").endswith("?")
         if AGREEMENT_DENIED.search(text[max(0, start - 40) : start]) or PARTIAL_NEXT.match(text, end) or is_asked:
