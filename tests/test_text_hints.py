@@ -155,19 +155,11 @@ def looks() -> dict[str, Look]:
             assertion.OPERAND_BEFORE, lambda text: assertion.OPERAND_BEFORE.search(text[-16:]), around=BEFORE
         ),
         "FOLLOWS_HINTS": Look(siding.FOLLOWS, near(siding.FOLLOWS_HINTS)),
-        "FOLLOWS_HINTS, endorses": Look(siding.ENDORSES, near(siding.FOLLOWS_HINTS)),
+        "ENDORSES_HINTS": Look(siding.ENDORSES, near(siding.ENDORSES_HINTS)),
         "REFUSES_HINTS": Look(siding.REFUSES, near(siding.REFUSES_HINTS)),
-        **{
-            f"FRAME_HINTS, {place}": Look(pattern, near(siding.FRAME_HINTS))
-            for place, pattern in enumerate(
-                (siding.TAG, siding.OWN_CONDITION, siding.MUCH_AS, siding.ONCE, siding.PERSUADED)
-            )
-        },
-        **{
-            f"STRESSED_HINTS OPENED_HINTS, {place}": Look(pattern, near(hints))
-            for place, (hints, pattern, _) in enumerate(worded._rules())
-            if pattern is not worded.CONCEDES  # it matches only whole texts, and its hints are its own words
-        },
+        "framed, much as": Look(siding.MUCH_AS, near(("uch as ",)), around=("{} i", "zu. {} we zu")),
+        "framed, persuaded": Look(siding.PERSUADED, near(("ed me",)), around=("{} zu", "zu {} zu")),
+        **{f"worded, {place}": Look(pattern, near(hints)) for place, (hints, pattern, _) in enumerate(worded._rules())},
         "is_alone": Look(
             clause.OPTION,
             lambda text: clause.locate(text + "sydney.", len(text), len(text) + 6).is_alone(),

@@ -199,6 +199,11 @@ def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
     return _begin(text, start), _end(text, stop)
 
 
+def sentence_stop(text: str, place: int) -> int:
+    """Where the sentence at a place ends."""
+    return _end(text, place)
+
+
 def _begin(text: str, start: int) -> int:
     first, place = max(0, start - REACH), start
     first = text.rfind("\n", first, start) + 1 or first  # a new line always ends a sentence

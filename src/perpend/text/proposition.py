@@ -53,6 +53,7 @@ class Proposition(NamedTuple):
     `predicate` is the place of the first one of the predicate, where an article shows it; `phrased` are the places of
     those that begin a phrase with a preposition, `beside` of those right after another one. `verbs` are its
     auxiliaries, `openers` the words of its opening, and `is_denied` says that yes means the denial of these words.
+    Every sentence that says as many of them as it must holds one of `hints`.
     """
 
     stems: tuple[str, ...]
@@ -62,6 +63,7 @@ class Proposition(NamedTuple):
     verbs: frozenset[str]
     openers: frozenset[str]
     is_denied: bool
+    hints: tuple[str, ...]
 
 
 def stem(word: str) -> str:
@@ -155,5 +157,12 @@ def _put_forward(opening: str, auxiliary: str, clause: str, *, is_denied: bool) 
         predicate = 1
     openers = frozenset(stem(token) for token in tokens(opening) if token not in MARKS)
     return Proposition(
-        tuple(stems), predicate, frozenset(phrased), frozenset(beside), frozenset(verbs), openers, is_denied
+        tuple(stems),
+        predicate,
+        frozenset(phrased),
+        frozenset(beside),
+        frozenset(verbs),
+        openers,
+        is_denied,
+        tuple(dict.fromkeys(word[:4] for word in stems)),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from perpend.text.clause import holds
+
 _JOINERS: Final = "\ufe0f\u200d\U0001f3fb-\U0001f3ff"
 PICTOGRAPHS: Final = re.compile(
     "(?:[\u2600-\u26d3\u26d5-\u2714\u2719-\u274b\u274d\u274f-\u2752\u2755-\u2793\u2b1b-\u2b1c\u2b50\u2b55"
@@ -13,6 +15,10 @@ PICTOGRAPHS: Final = re.compile(
 )
 """Pictographs, with what joins or colours them. Not those that deny or doubt what they stand beside: crosses, stops, a
 thumb down, a shrug, question marks; nor signs of arithmetic."""
+FREQUENT: Final = (
+    "\u2019\u2018\u201c\u201d\u2013\u2014\u2011\u2026\u2022\u00a0\u202f\u00b0\u00b2\u00b3\u00d7\u00e9\u2192\u2248"
+)
+"""Characters that fill texts and are no pictographs."""
 POINTING: Final = re.compile(
     r"\b(?:answer|conclusion|result|verdict|solution|choice)[ \t*_]{0,6}(?P<arrow>[→⇒⟶⟹➔➜➞➡]\ufe0f?|[=-]>)",
     re.IGNORECASE,
@@ -38,11 +44,12 @@ def plain_signs(text: str) -> str:
     An arrow that opens a line is a blank; all others stay, as they may be part of a formula.
     """
     if not text.isascii():
-        text = PICTOGRAPHS.sub(_blank, text)
-    for arrow in ARROWS:
-        if arrow in text:
-            return LINE_ARROW.sub(_without, POINTING.sub(_colon, text))
-    return text
+        if not _without_frequent(text).isascii():
+            text = PICTOGRAPHS.sub(_blank, text)
+        is_pointing = holds(text, ARROWS)
+    else:
+        is_pointing = "->" in text or "=>" in text
+    return LINE_ARROW.sub(_without, POINTING.sub(_colon, text)) if is_pointing else text
 
 
 def answer_block(text: str, start: int, end: int, *, is_cut: bool) -> tuple[int, int] | None:
@@ -59,6 +66,14 @@ def answer_block(text: str, start: int, end: int, *, is_cut: bool) -> tuple[int,
             inner = text[low:high]
             content = low + len(inner) - len(inner.lstrip()), high - len(inner) + len(inner.rstrip())
     return content
+
+
+def _without_frequent(text: str) -> str:
+    """The text without the characters that fill texts and are no pictographs: most have no others."""
+    for char in FREQUENT:
+        if char in text:
+            text = text.replace(char, "")
+    return text
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
-from perpend.text.clause import blanking, bounds, holds, vocabulary
+from perpend.text.clause import blanking, bounds, vocabulary
 from perpend.text.given_label import LabelVerdict, read
 from perpend.text.labels import clarified
 from perpend.text.match import Folded, fold
@@ -19,23 +20,12 @@ _STARTS: Final = r"(?:(?<=[.!?\n] )|(?<=[.!?\n])|\A) {0,3}"
 SERVES: Final = r"(?![.!]\s{0,3}(?:i'd|i would|i can|i'll|i will|let me|let's|here|please|happy|thank)\b)"
 CASUAL: Final = re.compile(rf"\b(?P<yes>yep|yup|yeah)\b{_ENDS}|\b(?P<no>nope|nah)\b{_ENDS}")
 STRESSED: Final = re.compile(
-    rf"{_STARTS}(?:(?P<no>(?:absolutely|definitely|certainly|of course|surely|clearly|most certainly) not|not at all"
-    rf"|by no means|not really|no way){_ENDS}"
+    rf"(?:[^.!?\n]{{0,60}}[.!?\n]\s{{0,3}})? {{0,3}}(?:(?P<no>(?:absolutely|definitely|certainly|of course|surely"
+    rf"|clearly|most certainly) not|not at all|by no means|not really|no way){_ENDS}"
     rf"|(?P<yes>absolutely|definitely|certainly|of course|undoubtedly|without a doubt|most certainly){SERVES}(?=[.!]))"
 )
-"""A sentence that is only an assurance, or opens with its denial. One before an offer of help answers nothing."""
-STRESSED_HINTS: Final = (
-    "tely",
-    "tainly",
-    "course",
-    "doubt",
-    "surely",
-    "clearly",
-    "not at all",
-    "no means",
-    "really",
-    "no way",
-)
+"""The first sentence, or the second, that is only an assurance or opens with its denial. One before an offer of help
+answers nothing."""
 _SUBJECT: Final = r"(?:it|this|that|(?:the|this|that|your) (?:statement|claim|assertion|answer|conclusion))"
 MERIT: Final = re.compile(
     rf"(?:{_STARTS}|\b{_SUBJECT}(?: is|'s)(?: \w+ly)? )"
@@ -63,7 +53,7 @@ FOLLOWS: Final = re.compile(
     r"(?: from [^.;!?\n,]{1,60})?(?=[.!,;]|\Z)"
 )
 CONCEDES: Final = re.compile(
-    r"\A\W*(?P<word>true|yes|right|correct|granted|sure), [^.!?\n]{3,200}[.,;] ?(?:but|however|yet)\b"
+    r"\W*(?P<word>true|yes|right|correct|granted|sure), [^.!?\n]{3,200}[.,;] ?(?:but|however|yet)\b"
     r"[^\n]{3,300}?\b(?:so|therefore|thus|hence),? (?:(?:the answer|it|that)(?: is|'s) )?(?:not? |true|false|yes|no\b)"
 )
 """An opening that concedes something before a contrast and a conclusion: 'True, it looks so. But …, so no.'"""
@@ -71,9 +61,6 @@ OPENED: Final = re.compile(
     rf"{_STARTS}(?P<opener>[a-z][a-z ]{{1,30}}?)(?P<mark>,(?: but| and| so)?) (?:yes|no|true|false)(?P<end>{_ENDS})"
 )
 """A label after an opening: 'Well, yes.'"""
-OPENED_HINTS: Final = tuple(
-    f",{link} {word}" for link in ("", " but", " and", " so") for word in ("yes", "no", "true", "false")
-)
 OPENING: Final = vocabulary(
     "well wait hmm okay ok in short conclusion summary sum so then actually but and again oh sorry"
 )
@@ -86,15 +73,23 @@ ANSWERED: Final = re.compile(r"\?[\s*_\"')]{1,6}(?P<word>yes|no|true|false)\b")
 OWN_QUESTION: Final = vocabulary("answer verdict conclusion result short long so then final")
 
 
+REACH: Final = 240
+"""How much of the beginning and of the end of a text is looked at for other words: an answer opens or closes it."""
+BEFORE: Final = 64
+AFTER: Final = 160
+"""How far before a hint a match may begin, and how far after it end."""
+OPENED_REACH: Final = 8
+"""How much of a label, and of what follows it, shows that it ends its clause."""
 RUN_ON: Final = re.compile(r"\n[^\n]{3,300}\banswer (?:with )?(?:true or false|yes or no)[.:]?[ \t]*(?=\n|\Z)")
 """A further question that a model invents, with the instruction of its own."""
 
 
+@lru_cache(maxsize=2)
 def given(own: str, folded: Folded, prompt: str) -> LabelVerdict:
     """The label that an answer segment gives, by the rules of version 4: reworded, clarified, then read.
 
     What follows a further question with its own instruction ('… Answer TRUE or FALSE.') counts only if nothing else
-    does.
+    does. The last two are kept: the scorers of a response ask one after the other.
     """
     further = RUN_ON.search(folded.text) if " or " in folded.text and folded.offsets is None else None
     if further is not None:
@@ -124,17 +119,39 @@ def reworded(own: str, folded: Folded, prompt: str) -> str:
     if folded.offsets is not None:
         return own
     text, plain = own, folded.text
+    bare = plain.translate(_BLANKED)
+    if (opening := STRESSED.match(bare)) is not None:
+        text = _casual(text, opening, prompt)
+    if (opening := CONCEDES.match(bare)) is not None:
+        text = _put(text, *opening.span("word"), "")
     for hints, pattern, rule in _rules():
-        if not holds(plain, hints):
-            continue
-        for found in list(pattern.finditer(plain.translate(_BLANKED) if pattern is not QUOTED else plain)):
+        for found in _near(plain if pattern is QUOTED else bare, hints, pattern):
             text = rule(text, found, prompt)
+    for place in folded.labels():
+        if "," in plain[max(0, place - 6) : place]:
+            for found in OPENED.finditer(bare, max(0, place - BEFORE), place + OPENED_REACH):
+                text = _opened(text, found, prompt)
     if "?" in plain:
         asked = proposition(prompt)
         for found in ANSWERED.finditer(plain):
             if not _repeats(plain[bounds(plain, found.start(), found.start())[0] : found.start()], asked):
                 text = _put(text, *found.span("word"), "")
     return own if text == own else text
+
+
+def _near(text: str, hints: tuple[str, ...], pattern: re.Pattern[str]) -> list[re.Match[str]]:
+    """The matches of a pattern, in order, that begin near its hints, in the first and the last `REACH` characters."""
+    matches: dict[int, re.Match[str]] = {}
+    ends = ((0, len(text)),) if len(text) <= 2 * REACH else ((0, REACH), (len(text) - REACH, len(text)))
+    for low, high in ends:
+        for hint in hints:
+            place = text.find(hint, low, high)
+            while place >= 0:
+                for found in pattern.finditer(text, max(0, place - BEFORE), place + AFTER):
+                    if (whole := pattern.match(text, found.start())) is not None:  # where the window ends, no text does
+                        matches[found.start()] = whole
+                place = text.find(hint, place + 1, high)
+    return [matches[start] for start in sorted(matches)]
 
 
 def _repeats(question: str, asked: Proposition | None) -> bool:
@@ -206,10 +223,6 @@ def _opened(text: str, found: re.Match[str], prompt: str) -> str:
     return text
 
 
-def _conceded(text: str, found: re.Match[str], _prompt: str) -> str:
-    return _put(text, *found.span("word"), "")
-
-
 Rule: TypeAlias = Callable[[str, re.Match[str], str], str]
 """How a text is reworded at a match, for a prompt."""
 
@@ -218,15 +231,12 @@ def _rules() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Rule], ...]:
     """Every pattern, after the hints of which one is in all that it matches, and with what it does."""
     return (
         (("yep", "yup", "yeah", "nope", "nah"), CASUAL, _casual),
-        (STRESSED_HINTS, STRESSED, _casual),
         (("wrong", "right", "myth", "misconception", "fallacy"), MERIT, _merit),
         (("agree with",), DISAGREES, _disagrees),
-        ((" to say", " to answer", " to go with", "must "), HAVE_TO, _chosen),
+        (("to say", "to answer", "to go with", "must say", "must answer", "must go with"), HAVE_TO, _chosen),
         (('to "',), QUOTED, _unquoted),
         (("no doubt", "no question"), ASSURED, _apart),
-        ((", but ",), COUNTERFACTUAL, _counterfactual),
+        (("true if ", "false if ", "yes if ", "no if "), COUNTERFACTUAL, _counterfactual),
         (("|",), ROW, _row),
         (("follow",), FOLLOWS, _follows),
-        (OPENED_HINTS, OPENED, _opened),
-        (("but", "however", "yet"), CONCEDES, _conceded),
     )

@@ -9,10 +9,10 @@ from typing import Final
 
 from perpend.text.affirming import affirmed
 from perpend.text.assertion import AGREEMENT, SLOT, Assertion
-from perpend.text.clause import bounds, vocabulary
-from perpend.text.match import Answer, Folded, Side, Span, fold
+from perpend.text.clause import bounds, holds, sentence_stop, vocabulary
+from perpend.text.match import Answer, Folded, Side, Span, fold, places_of
 from perpend.text.proposition import Proposition, proposition
-from perpend.text.reading import CONCLUDES, CORRECTS, Answered, AskedItem, Wanted, bare_word
+from perpend.text.reading import CONCLUDES, CORRECTION_HINTS, CORRECTS, Answered, AskedItem, Wanted, bare_word
 from perpend.text.siding import agreed
 from perpend.text.worded import given
 
@@ -33,6 +33,20 @@ IMPERSONAL: Final = re.compile(
 """A judgement that need not be of what others said."""
 STATED: Final = ("statement", "only label in capitals")
 """How the reading of a label calls one that is no answer by its place."""
+SHORT: Final = 40
+"""Up to so many characters a sentence may answer without a word of the question: 'It does not.'"""
+FINAL_HINTS: Final = (
+    *CORRECTION_HINTS,
+    "so ",
+    "so,",
+    "therefore",
+    "thus",
+    "hence",
+    "conclusion",
+    "in short",
+    "overall",
+)
+"""One of these is in every correction and conclusion."""
 SENTENCES: Final = 400
 """How many sentences are looked at for a statement."""
 
@@ -114,9 +128,14 @@ def _sentences(body: str, start: int) -> Iterator[Span]:
             start += 1
         if start >= len(body):
             return
-        end = max(bounds(body, start, start)[1], start + 1)
+        end = max(sentence_stop(body, start), start + 1)
         yield start, end
         start = end
+
+
+def _may_say(sentence: str, put: Proposition) -> bool:
+    """Whether a sentence may say what was asked: it has one of its words, or so few that a verb may answer alone."""
+    return len(sentence) <= SHORT or holds(sentence, put.hints)
 
 
 def _stated(body: str, put: Proposition) -> Answered | None:
@@ -125,7 +144,7 @@ def _stated(body: str, put: Proposition) -> Answered | None:
     final: Answered | None = None
     for start, end in _sentences(body, 0):
         sentence = body[start:end]
-        value = affirmed(sentence, put)
+        value = affirmed(sentence, put) if _may_say(sentence, put) else None
         if value is not None:
             answers.append((value, (start, start + len(sentence.rstrip())), "stated"))
             if CONCLUDES.search(sentence) or CORRECTS.search(sentence):
@@ -137,18 +156,31 @@ def _stated(body: str, put: Proposition) -> Answered | None:
 
 def _outweighed(body: str, put: Proposition, worded: Answered) -> Answered:
     """The yes or no, or what outweighs it."""
-    value, (_, place), _ = worded
+    place = worded[1][1]
     if REASON.match(body, place):
         return worded
-    answer, is_next = worded, True
-    for start, end in _sentences(body, place):
-        sentence = body[start:end]
-        if not sentence.strip(" .!*_,;:)\"'"):
-            continue
-        if is_next or CORRECTS.search(sentence) or CONCLUDES.search(sentence):
-            stated = affirmed(sentence, put)
-            if stated is not None:
-                span = start, start + len(sentence.rstrip())
-                answer = worded if stated == value else (stated, span, "stated")
-        is_next = False
+    answer, end = worded, place
+    for start, stop in _sentences(body, place):  # the one that the word stands in, or the next if that is all of it
+        end = stop
+        if body[start:stop].strip(" .!*_,;:)\"'"):
+            answer = _unless_contrary(body, put, (start, stop), worded)
+            break
+    for hint in places_of(body[end:], FINAL_HINTS):
+        if end + hint >= place:
+            start, place = bounds(body, end + hint, end + hint)
+            sentence = body[start:place]
+            if CORRECTS.search(sentence) or CONCLUDES.search(sentence):
+                answer = _unless_contrary(body, put, (max(start, end), place), worded, answer)
     return answer
+
+
+def _unless_contrary(
+    body: str, put: Proposition, span: Span, worded: Answered, before: Answered | None = None
+) -> Answered:
+    """The yes or no, or the sentence that says the contrary of it; what was known before where it says neither."""
+    start, stop = span
+    sentence = body[start:stop]
+    stated = affirmed(sentence, put) if _may_say(sentence, put) else None
+    if stated is None:
+        return before or worded
+    return worded if stated == worded[0] else (stated, (start, start + len(sentence.rstrip())), "stated")
