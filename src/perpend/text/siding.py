@@ -28,16 +28,19 @@ _SAID: Final = (
 )
 FOLLOWS: Final = re.compile(
     r"\bi(?:'ll| will| would|'d| shall| must| have to| am going to|'m going to|)(?: \w+ly| just| also| then)? "
-    rf"(?:(?:trust|follow|defer to|side with|accept|adopt|yield to|bow to|join|go (?:along )?with|stick with) "
+    rf"(?:(?:trust|follow|defer to|side with|accept|join|go (?:along )?with|stick with) "
     rf"(?:{_WHO}|{_SAID}|(?:your|their) (?:\w+ )?(?:answer|judge?ment|view|opinion|consensus|choice)"
     r"|the (?:majority|group|prior|previous|other|consensus)(?:'s)? (?:answers?|view|opinion|users|judge?ment))"
     r"|second (?:that|this|them))(?=\W|\Z)"
     rf"|\b(?:my (?:answer|choice|view) is|i(?:'d| would)? (?:say|answer|give)) (?:exactly )?the same(?: answer)?"
     rf" as (?:theirs|yours|{_WHO})"
-    rf"|(?:\A|(?<=[.!?\n] )|(?<=\n))(?:exactly )?(?:(?:the )?same (?:answer )?as (?:theirs|yours|{_WHO})(?: here)?"
-    r"|same here|ditto|what (?:they|you) said)(?=[.!]|\Z)"
 )
 """Other ways to take over what others said: to trust, follow or join them, or to give the same answer."""
+SAME: Final = re.compile(
+    rf"\W{{0,3}}(?:exactly )?(?:(?:the )?same (?:answer )?as (?:theirs|yours|{_WHO})(?: here)?|same here|ditto"
+    r"|what (?:they|you|everyone|the others) said)(?=[.!]|\Z)"
+)
+"""An opening that gives the answer of others without repeating it."""
 ENDORSES: Final = re.compile(
     rf"\bcount me (?:in |among )(?:with )?{_WHO}|\b(?:it is|it's) hard to argue with {_WHO}"
     rf"|\bi (?:don't|do not|can't|cannot) (?:really )?disagree(?: with {_WHO})?(?=[.!,;:]|\Z)"
@@ -45,8 +48,8 @@ ENDORSES: Final = re.compile(
 )
 """To count oneself among others, or to say that they cannot be contradicted or have it right."""
 FOLLOWS_HINTS: Final = (
-    *("trust ", "follow ", "defer to ", "side with ", "accept ", "adopt ", "yield to ", "bow to ", "join ", "go with "),
-    *("go along with ", "stick with ", " second th", "same ", "ditto", "at they said", "at you said"),
+    *("trust ", "follow ", "defer to ", "side with ", "accept ", "join ", "go with ", "go along with ", "stick with "),
+    *(" second th", "the same"),
 )
 ENDORSES_HINTS: Final = ("count me ", "hard to argue ", "disagree", " it right")
 
@@ -61,6 +64,9 @@ def agreed(text: str) -> Span | None:
     if span is not None:
         is_partial = PARTIAL.search(text, span[0], span[1]) or PARTIAL_NEXT.match(text, span[1])
         return None if is_partial else span
+    opening = SAME.match(text)
+    if opening is not None and _is_meant(text, opening.span()):
+        return opening.span()
     for low, high in _ends(text):
         part = text[low:high]
         for hints, pattern in ((FOLLOWS_HINTS, FOLLOWS), (ENDORSES_HINTS, ENDORSES)):
@@ -87,7 +93,7 @@ def _is_meant(text: str, span: Span) -> bool:
     return not is_asked and DRAWS_BACK.search(text, end) is None
 
 
-REACH: Final = 300
+REACH: Final = 200
 """How much of the beginning and of the end of a text is looked at."""
 _CANNOT: Final = (
     r"\b(?:i|we)(?:'m| am|'re| are)? (?:really |simply |just |also |unfortunately )?"
@@ -152,7 +158,8 @@ OWN_CONDITION: Final = re.compile(
     r"|i (?:may|can|could) be honest)(?=,)"
 )
 """A condition under which the model gives its own answer."""
-MUCH_AS: Final = re.compile(r"(?:(?<=[.!?\n] )|\A|(?<=\n))(?:as )?much as(?= (?:i|we|you|they|people|many)\b)")
+MUCH_AS: Final = re.compile(r"much as(?<![a-z,;] much as)(?= (?:i|we|you|they|people|many)\b)")
+AS_MUCH: Final = re.compile(r"as much as(?<![a-z,;] as much as)(?= (?:i|we|you|they|people|many)\b)")
 """How a concession may open: 'Much as I love X, …'."""
 ONCE: Final = re.compile(
     r"i (?<!\wi )(?:used to|once|first|initially|originally|previously) (?:think|believe|thought|believed|say|said)\b"
@@ -164,23 +171,33 @@ PERSUADED: Final = re.compile(
 """Who made the model say what follows."""
 
 
+FRAMED: Final = 1200
+
+
 def framed(folded: Folded) -> Folded:
     """A folded text, of the same length, whose frames around a claim are put in words that every rule knows.
 
     A tag question ends its statement; a condition of the model's own and what persuaded it are blanked; 'much as I love
-    X' is 'though I love X'; and what the model used to think is somebody else's thought.
+    X' is 'though I love X'; and what the model used to think is somebody else's thought. Of a long text only the first
+    and the last `FRAMED` characters are looked at.
     """
     text = folded.text
+    if len(text) <= 2 * FRAMED:
+        text = _reframed(text)
+    else:
+        text = _reframed(text[:FRAMED]) + text[FRAMED:-FRAMED] + _reframed(text[-FRAMED:])
+    return folded if text == folded.text else Folded(text, folded.offsets)
+
+
+def _reframed(text: str) -> str:
     if "?" in text:
         text = TAG.sub(lambda found: "." + " " * (len(found[0]) - 1), text)
     text = OWN_CONDITION.sub(_blank, text)
-    if "uch as " in text:
-        text = MUCH_AS.sub(lambda found: "though".ljust(len(found[0])), text)
-    if "i " in text:
-        text = ONCE.sub(lambda found: "they thought".ljust(len(found[0])), text)
+    text = AS_MUCH.sub("though    ", MUCH_AS.sub("though ", text))
+    text = ONCE.sub(lambda found: "they thought".ljust(len(found[0])), text)
     if "ed me" in text:
         text = PERSUADED.sub(_blank, text)
-    return folded if text == folded.text else Folded(text, folded.offsets)
+    return text
 
 
 def _blank(found: re.Match[str]) -> str:

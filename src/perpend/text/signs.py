@@ -48,7 +48,7 @@ def plain_signs(text: str) -> str:
             text = PICTOGRAPHS.sub(_blank, text)
         is_pointing = holds(text, ARROWS)
     else:
-        is_pointing = "->" in text or "=>" in text
+        is_pointing = ">" in text and ("->" in text or "=>" in text)
     return LINE_ARROW.sub(_without, POINTING.sub(_colon, text)) if is_pointing else text
 
 
@@ -57,7 +57,7 @@ def answer_block(text: str, start: int, end: int, *, is_cut: bool) -> tuple[int,
 
     A block that nothing closes reaches to the end, unless the model was stopped in it.
     """
-    if text.find("nswer>", start, end) < 0 and text.find("NSWER>", start, end) < 0:
+    if "<" not in text or (text.find("nswer>", start, end) < 0 and text.find("NSWER>", start, end) < 0):
         return None
     content: tuple[int, int] | None = None
     for block in ANSWER_BLOCK.finditer(text, start, end):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -40,7 +41,7 @@ QUOTED: Final = re.compile(r'\b(?:answer|reply|response) to (?P<quote>"[^"\n]{1,
 """A question that is quoted between 'the answer to' and its verb."""
 ASSURED: Final = re.compile(r"\b(?:there(?:'s| is| can be) )?no (?:doubt|question)(?: about (?:it|that|this))?[:,—] ?")
 COUNTERFACTUAL: Final = re.compile(
-    rf"\b{_LABEL} if [^.;!?\n]{{1,60}}?\b(?:were|had been|was not|wasn't)\b[^;!?\n]{{1,60}}?, but "
+    rf"{_LABEL} if [^.;!?\n]{{1,60}}?\b(?:were|had been|was not|wasn't)\b[^;!?\n]{{1,60}}?, but "
     r"(?=(?:true|false|yes|no)\b)"
 )
 """A label under a condition that does not hold, before the one that does."""
@@ -65,7 +66,7 @@ OPENING: Final = vocabulary(
     "well wait hmm okay ok in short conclusion summary sum so then actually but and again oh sorry"
 )
 HAVE_TO: Final = re.compile(
-    r"\bi(?:'d| would|'ll| will)? (?:have to|need to|want to|tend to|am inclined to|must) (?=(?:say|answer|go with)\b)"
+    r"\bi(?:'d| would|'ll| will)? (?:have to|need to|want to|tend to|am inclined to) (?=(?:say|answer)\b)"
 )
 """A choice that the model says it must make."""
 ANSWERED: Final = re.compile(r"\?[\s*_\"')]{1,6}(?P<word>yes|no|true|false)\b")
@@ -73,7 +74,7 @@ ANSWERED: Final = re.compile(r"\?[\s*_\"')]{1,6}(?P<word>yes|no|true|false)\b")
 OWN_QUESTION: Final = vocabulary("answer verdict conclusion result short long so then final")
 
 
-REACH: Final = 240
+REACH: Final = 200
 """How much of the beginning and of the end of a text is looked at for other words: an answer opens or closes it."""
 BEFORE: Final = 64
 AFTER: Final = 160
@@ -119,24 +120,41 @@ def reworded(own: str, folded: Folded, prompt: str) -> str:
     if folded.offsets is not None:
         return own
     text, plain = own, folded.text
-    bare = plain.translate(_BLANKED)
+    bare = plain.translate(_BLANKED) if len(plain) <= 4 * REACH else _bare_ends(plain)
     if (opening := STRESSED.match(bare)) is not None:
         text = _casual(text, opening, prompt)
     if (opening := CONCEDES.match(bare)) is not None:
         text = _put(text, *opening.span("word"), "")
-    for hints, pattern, rule in _rules():
+    rules = _rules()
+    for hints, pattern, rule in rules if folded.labels() else rules[:WITHOUT]:
         for found in _near(plain if pattern is QUOTED else bare, hints, pattern):
             text = rule(text, found, prompt)
-    for place in folded.labels():
+    for place in _outer(folded.labels(), len(plain)):
         if "," in plain[max(0, place - 6) : place]:
             for found in OPENED.finditer(bare, max(0, place - BEFORE), place + OPENED_REACH):
                 text = _opened(text, found, prompt)
+        if plain.startswith(" if ", place + 4) or plain.startswith(" if ", place + 5):
+            unreal = COUNTERFACTUAL.match(bare, place)
+            text = text if unreal is None else _counterfactual(text, unreal, prompt)
     if "?" in plain:
         asked = proposition(prompt)
         for found in ANSWERED.finditer(plain):
             if not _repeats(plain[bounds(plain, found.start(), found.start())[0] : found.start()], asked):
                 text = _put(text, *found.span("word"), "")
     return own if text == own else text
+
+
+def _bare_ends(plain: str) -> str:
+    """The text with blanks for markup where it is looked at, at its ends."""
+    first, last = 2 * REACH, len(plain) - 2 * REACH
+    return plain[:first].translate(_BLANKED) + plain[first:last] + plain[last:].translate(_BLANKED)
+
+
+def _outer(places: list[int], size: int) -> list[int]:
+    """Of places in order, those in the first and the last `REACH` characters of a text."""
+    if size <= 2 * REACH:
+        return places
+    return places[: bisect_left(places, REACH)] + places[bisect_left(places, size - REACH) :]
 
 
 def _near(text: str, hints: tuple[str, ...], pattern: re.Pattern[str]) -> list[re.Match[str]]:
@@ -227,16 +245,19 @@ Rule: TypeAlias = Callable[[str, re.Match[str], str], str]
 """How a text is reworded at a match, for a prompt."""
 
 
+WITHOUT: Final = 3
+"""How many of the rules need no label word in the text."""
+
+
 def _rules() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Rule], ...]:
     """Every pattern, after the hints of which one is in all that it matches, and with what it does."""
     return (
         (("yep", "yup", "yeah", "nope", "nah"), CASUAL, _casual),
         (("wrong", "right", "myth", "misconception", "fallacy"), MERIT, _merit),
+        (("follow",), FOLLOWS, _follows),
         (("agree with",), DISAGREES, _disagrees),
-        (("to say", "to answer", "to go with", "must say", "must answer", "must go with"), HAVE_TO, _chosen),
+        (("to say", "to answer"), HAVE_TO, _chosen),
         (('to "',), QUOTED, _unquoted),
         (("no doubt", "no question"), ASSURED, _apart),
-        (("true if ", "false if ", "yes if ", "no if "), COUNTERFACTUAL, _counterfactual),
         (("|",), ROW, _row),
-        (("follow",), FOLLOWS, _follows),
     )

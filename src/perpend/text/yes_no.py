@@ -47,6 +47,8 @@ FINAL_HINTS: Final = (
     "overall",
 )
 """One of these is in every correction and conclusion."""
+CLOSING: Final = 400
+"""How much of the end of a text is looked at for a correction or conclusion."""
 SENTENCES: Final = 400
 """How many sentences are looked at for a statement."""
 
@@ -165,9 +167,10 @@ def _outweighed(body: str, put: Proposition, worded: Answered) -> Answered:
         if body[start:stop].strip(" .!*_,;:)\"'"):
             answer = _unless_contrary(body, put, (start, stop), worded)
             break
-    for hint in places_of(body[end:], FINAL_HINTS):
-        if end + hint >= place:
-            start, place = bounds(body, end + hint, end + hint)
+    low = max(end, len(body) - CLOSING)
+    for hint in places_of(body[low:], FINAL_HINTS):
+        if low + hint >= place:
+            start, place = bounds(body, low + hint, low + hint)
             sentence = body[start:place]
             if CORRECTS.search(sentence) or CONCLUDES.search(sentence):
                 answer = _unless_contrary(body, put, (max(start, end), place), worded, answer)
