@@ -18,6 +18,7 @@ from perpend.text.match import fold
 from perpend.text.reasoning import visible
 from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
 from perpend.text.segments import NONE, answered
+from perpend.text.worded import given
 from perpend.types import Item, Response, Score, Scorer
 
 TARGETS: Final = TRUE_WORDS | FALSE_WORDS
@@ -68,7 +69,7 @@ def judge_v3(item: Item, response: Response) -> Score:
 
 
 def judge_v4(item: Item, response: Response) -> Score:
-    """Version 4: as version 3."""
+    """Version 4: as version 3, also where other words give the label (`worded.reworded`)."""
     return _of_segment(item, response, version=4)
 
 
@@ -80,8 +81,11 @@ def _of_segment(item: Item, response: Response, version: int) -> Score:
     if part.missing is not None:
         return Score(None, "INVALID", part.missing)
     own = part.own
-    clear = clarified(own, part.folded, item.prompt)
-    verdict = read(clear, part.folded if clear is own else fold(clear))
+    if version >= 4:
+        verdict = given(own, part.folded, item.prompt)
+    else:
+        clear = clarified(own, part.folded, item.prompt)
+        verdict = read(clear, part.folded if clear is own else fold(clear))
     if part.cut and (verdict.label is None or bounds(own, verdict.start, verdict.end)[1] >= len(own)):
         return Score(None, "INVALID", NONE)
     word = LABEL_WORD.search(own, max(0, verdict.start - 1), verdict.end)

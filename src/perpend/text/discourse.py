@@ -47,7 +47,9 @@ from perpend.text.reading import (
 )
 from perpend.text.reasoning import declined, disclaimed, whole_agreement
 from perpend.text.segments import NONE, answered
+from perpend.text.siding import agreed, framed, refused
 from perpend.text.speech import STEM, Question, last_question
+from perpend.text.yes_no import REASON, polar_claim
 
 EITHER: Final = re.compile(
     r"\b(?:prefer|like|choose|favou?r|better|best|pick|enjoy|recommend|is|are|:)\b "
@@ -64,8 +66,6 @@ UNCHOSEN: Final = re.compile(
     r"|universally) )"
 )
 """What says that no answer is the right one."""
-REASON: Final = re.compile(r"[\s.!*_,—-]*(?:since|because|as|given|if|when|although|while|for)\b")
-"""How a reason opens: what it says is not what the yes or no stands for."""
 UNIT_END: Final = re.compile(r"[/°](?=[a-z]\.(?:\s|$))")
 """In a unit at the end of a sentence, as in '9 km/s.' and '90 °C.', what makes its last letter an abbreviation."""
 ROLE: Final = re.compile(r"\b(?:which|what) [a-z ]{2,30}? (?:is|are|was|were) (?:the|your) ([a-z]+)")
@@ -81,7 +81,7 @@ def read_answer(text: str, finish: str | None, asked: AskedItem, version: int = 
     part = answered(text, finish, version)
     if part.missing is not None:
         return Reading(part.missing)
-    folded = part.folded
+    folded = part.folded if version < 4 else framed(part.folded)
     answer = _read(folded, part.own, asked, version)
     is_empty = answer.decided is None and answer.refusal is None and _breaks_off(folded.text)
     if is_empty or (part.cut and not _commits(folded.text, answer, is_opinion=not asked.target)):
@@ -112,8 +112,8 @@ class Sought(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 13)
-def _sought(asked: AskedItem, version: int) -> Sought:  # noqa: ARG001
-    wanted = _focused(asked)
+def _sought(asked: AskedItem, version: int) -> Sought:
+    wanted = _focused(asked, version)
     other = None if asked.target or asked.choices else _alternative(asked.prompt, asked.decoy)
     sides: tuple[tuple[Side, match.Answer], ...] = wanted.sides
     if other is not None:
@@ -125,9 +125,9 @@ def _sought(asked: AskedItem, version: int) -> Sought:  # noqa: ARG001
     return Sought(wanted, sides, tuple((side, speed) for side, speed in speeds if speed))
 
 
-def _focused(asked: AskedItem) -> Wanted:
+def _focused(asked: AskedItem, version: int) -> Wanted:
     """What to look for. Of 'which city is the capital?' the focus is the capital: any city is a city."""
-    wanted = wanted_of(asked)
+    wanted = wanted_of(asked, version)
     role = ROLE.search(fold(last_question(asked.prompt)).text)
     stem = role[1][:STEM] if role else ""
     if stem not in wanted.question.stems:
@@ -152,7 +152,8 @@ def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
 def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Reading:
     (wanted, sides, speeds), body = _sought(asked, version), folded.text
     if wanted.is_polar:
-        decided, blocked, of_decoy = _polar(folded, wanted, version), None, None
+        decided = polar_claim(folded, original, asked, wanted) if version >= 4 else _polar(folded, wanted)
+        blocked, of_decoy = None, None
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
         elif asked.decoy is not None:
@@ -168,14 +169,16 @@ def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Read
                 claim for claim in _speeds(body, speeds) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
             ]
         if asked.decoy is not None and not [claim for claim in claims if claim.level >= AGREEMENT]:
-            agreed = whole_agreement(body)
-            if agreed is not None:
-                claims.append(Assertion("decoy", AGREEMENT, agreed, "agrees"))
+            sided = whole_agreement(body) if version < 4 else agreed(body)
+            if sided is not None:
+                claims.append(Assertion("decoy", AGREEMENT, sided, "agrees"))
         if wanted.is_number:
             claims += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in claims)])
         decided = _last(claims)
-    refused = declined(body) if decided is None else None
-    return Reading(None, decided, of_decoy, blocked, refused, disclaimed(body))
+    declines = None
+    if decided is None:
+        declines = declined(body) if version < 4 else refused(body)
+    return Reading(None, decided, of_decoy, blocked, declines, disclaimed(body))
 
 
 def _first_decoy(mentions: list[Mention]) -> Span | None:
@@ -277,8 +280,8 @@ def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:
     return why
 
 
-def _polar(folded: Folded, wanted: Wanted, version: int) -> Assertion | None:  # noqa: ARG001
-    """As version 2, but a bare yes or no is outweighed by what its own sentence, or the next, says to the contrary."""
+def _polar(folded: Folded, wanted: Wanted) -> Assertion | None:
+    """Version 3: a bare yes or no, as in version 2, but its own sentence or the next may outweigh it."""
     body, worded = folded.text, bare_word(folded, wanted.question)
     answer = polar(body, wanted.question, worded)
     if answer is None:

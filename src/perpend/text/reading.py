@@ -276,9 +276,17 @@ class Wanted(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 13)
-def wanted_of(asked: AskedItem) -> Wanted:
+def wanted_of(asked: AskedItem, version: int = 3) -> Wanted:
+    """What to look for. From version 4 on, yes and no are asked for only where both target and decoy are one of them.
+
+    Before, one side was enough: a decoy 'Yes', which is a band, made any question one of yes or no.
+    """
     sides = _sides(asked)
-    is_polar = any(wanted.kind == "polar" for _, wanted in sides)
+    if version < 4:
+        is_polar = any(wanted.kind == "polar" for _, wanted in sides)
+    else:
+        kinds = [wanted.kind for side, wanted in sides if side != "other"]
+        is_polar = kinds != [] and all(kind == "polar" for kind in kinds)
     prompt = last_question(asked.prompt) if is_polar else asked.prompt
     decoy = () if asked.decoy is None else (asked.decoy,)
     return Wanted(
