@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from perpend.text import match, numbers, ownership, speech, voice
+from perpend.text import blocking, match, numbers, ownership, speech, stating, voice
 from perpend.text.assertion import (
     AGREEMENT,
     MENTION,
@@ -31,6 +31,7 @@ from perpend.text.assertion import (
 )
 from perpend.text.beside import may_state
 from perpend.text.clause import WINDOW, Place, bounds, listing, locate
+from perpend.text.gap import gap_of
 from perpend.text.match import Folded, Mention, Side, Span, fold
 from perpend.text.reading import (
     NEARLY,
@@ -234,25 +235,44 @@ def _claims(
     claims: list[Assertion] = []
     blocked = None
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
+    gap = None if version < 4 else gap_of(asked.prompt, (*asked.target[:1], asked.decoy or ""))
+    question = wanted.question
+    if gap is not None and gap.is_past and not question.is_past:
+        question = replace(question, is_past=True)
     for span, side, answer in reversed(mentions):
         is_minor = not answer.is_sentence and _is_minor(body, span[0], side, claims, blocked)
-        if is_minor and not may_state(body, span[0], span[1], wanted.question):
+        if is_minor and not (
+            may_state(body, span[0], span[1], question) or stating.may_fill(body, span[0], span[1], gap)
+        ):
             continue
         place = voice.own_place(body, span[0], span[1])
-        level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
-        if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
-            level = STATEMENT
+        if version >= 4:
+            place = stating.reworded(place)
+        level = voice.weight(place, question, answer, strict=is_strict(body, span, answer))
+        if version >= 4:
+            if stating.is_echo(place, span[1], asked, side):
+                continue
+            level = stating.weight(place, level, question, answer, gap)
+        if answer.is_sentence and not question.is_opinion and level == MENTION:
+            if version < 4 or not stating.is_subject_of_more(place):
+                level = STATEMENT
         if level == RESULT and is_whole(body, span, place):
             level = STATEMENT
         why = "undecided" if span in joined else None
+        if why is None and version >= 4 and stating.is_former(place):
+            why = "denied"
         if side == "target":
             if why is None:
-                why = _unless_asked(block(place, level), place, wanted.question)
+                why = block(place, level) if version < 4 else blocking.block(place, level, question)
+                why = _unless_asked(why, place, question)
             level, why = lenient(level, why, place, answer)
+            if version >= 4 and level == STATEMENT and not question.is_opinion:
+                level = MENTION if ownership.is_of_another(place, question, asked.prompt, version) else level
         elif why is None:
             if level < NEEDED[side] and blocked is not None:
                 continue
-            why = _unless_asked(ownership.disowned(place, level, wanted.question, asked.prompt), place, wanted.question)
+            why = ownership.disowned(place, level, question, asked.prompt, version)
+            why = _unless_asked(why, place, question)
             if why is None and level >= STATEMENT and speech.RETRACTED.match(body, sentence_end(span, place)):
                 why = "denied"
         if why is not None:

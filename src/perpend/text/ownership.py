@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from perpend.text import blocking
 from perpend.text.assertion import IS_THE, SLOT, block
 from perpend.text.clause import Place, holds, vocabulary
-from perpend.text.speech import FRAME, NUMERAL, Question, is_reported
+from perpend.text.match import fold
+from perpend.text.speech import FRAME, NUMERAL, WORD, Question, is_reported
 from perpend.text.voice import CHOSEN, is_affirmed
 
 QUOTATION: Final = re.compile(r"(?:^|[\s(:,])(\"|')(?=\S)(?:(?!\1)[^\n]){0,120}$")
@@ -109,6 +111,12 @@ CONDITIONS: Final = re.compile(
 )
 """Another condition than the question's: 'at high altitude, …', 'in base 3, …'."""
 PART: Final = re.compile(r"\b(?:of|for|in) (?:the |an? |our |my |your )?([a-z][a-z-]+)")
+CONCLUDED: Final = re.compile(
+    r"^.*\b(?:so|therefore|thus|hence|altogether|in total|in all)\b,? "
+    r"(?=(?:it|that|this|the (?:final |correct |right )?(?:total|sum|answer|result|product|number|value))\b)",
+    re.DOTALL,
+)
+"""What leads to a conclusion."""
 PRONOUN: Final = re.compile(
     r"(?:,|\bso|\bbecause|\bsince|\bas|\bthus|\bhence|\bwhich means|—|;|\band)\s(?:that )?"
     r"(?:it|that|this|they|which)(?:'s| is| are|'re| has)\b[^,.;]{0,30}$"
@@ -125,8 +133,13 @@ UNSPECIFIC: Final = vocabulary(
 )
 
 
-def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | None:  # noqa: PLR0911 - one a rule
-    """Which rule of version 3 or 2 says that a mention is not the model's own, unqualified answer; None: none does."""
+def disowned(  # noqa: PLR0911 - one a rule
+    place: Place, level: float, asked: Question, prompt: str, version: int = 3
+) -> str | None:
+    """Which rule of version 3 or 2 says that a mention is not the model's own, unqualified answer; None: none does.
+
+    Version 4 asks its own blocks, and knows more of what the question is about.
+    """
     before, after = place.before, place.after
     if (('"' in before and '"' in after) or ("'" in before and "'" in after)) and _is_quoted(before, after):
         return "reported"
@@ -141,13 +154,13 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
             return "qualified"
     elif CONDITIONS.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
         return "qualified"
-    elif level < SLOT and is_of_another(place, asked, prompt):
+    elif level < SLOT and is_of_another(place, asked, prompt, version):
         return "another subject"
     if " but " in after and UNABLE.match(after):
         return "denied"
     if (holds(after, JOINING) and COORDINATED.match(after)) or is_heading(place):
         return "listed"
-    why = block(place, level)
+    why = block(place, level) if version < 4 else blocking.block(place, level, asked)
     if why is None and ("that" in before or "with" in before) and FRAME.search(before):
         return "denied"
     if why == "reported" and not is_reported(before, place.clause):
@@ -171,15 +184,20 @@ def _is_conditional(before: str, after: str, asked: Question) -> bool:
     return asked.is_opinion and "when" in before and WHEN.search(before) is not None
 
 
-def is_of_another(place: Place, asked: Question, prompt: str) -> bool:
+def is_of_another(place: Place, asked: Question, prompt: str, version: int = 3) -> bool:
     """Whether it is said of something else than what was asked.
 
-    'The formula for lye is …' where salt was asked; 'the root of 144 is …' where 64 was; 'lye has …, so it's …'.
+    'The formula for lye is …' where salt was asked; 'the root of 144 is …' where 64 was; 'lye has …, so it's …'. By
+    version 4 the numbers before a conclusion ('…, so the total is') are not its subject, an article is no part, and
+    every word of the question may be one.
     """
     before = place.before
     tail = before[-60:]
+    if version >= 4:
+        tail = CONCLUDED.sub("", tail)
     if asked.operators and asked.numerals and NUMERAL.search(tail) and not asked.computed_in(tail):
-        return True
+        if version < 4 or not any(asked.computed_in(part) for part in tail.split("=")[:-1]):
+            return True
     if not asked.stems:
         return False
     lead = " ".join(place.clause.near)
@@ -192,12 +210,19 @@ def is_of_another(place: Place, asked: Question, prompt: str) -> bool:
         and asked.named_in(lead)
         and PART.search(prompt.lower())
         and not any(_is_part(part, asked) for part in parts)
+        and (version < 4 or not _is_known_part(parts, prompt))
     ):
         return True
     if POINTING.match(before) or asked.named_in(" ".join(before.split()[:6])):
         return False
     pronoun = PRONOUN.search(before)
     return pronoun is not None and len(before[: pronoun.start()].split()) >= 3
+
+
+def _is_known_part(parts: list[str], prompt: str) -> bool:
+    """Whether no part is named but by its article, or one is a word of the question, however short."""
+    named = [part for part in parts if part not in {"the", "an", "our", "my", "your"}]
+    return not named or not set(named).isdisjoint(WORD.findall(fold(prompt[-600:]).text))
 
 
 def _is_part(part: str, asked: Question) -> bool:
