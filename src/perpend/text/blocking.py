@@ -35,7 +35,9 @@ PARENTHESIS: Final = re.compile(
     r"|however|therefore|naturally|actually|in fact|no doubt|without (?:a )?doubt|for sure|if you ask me),"
 )
 """Words between two commas that comment on what is said: no member of a list."""
-OPENERS: Final = vocabulary("yes no well fine okay ok sure right so then oh ah hmm hm alright great good thus therefore")
+OPENERS: Final = vocabulary(
+    "yes no well fine okay ok sure right so then oh ah hmm hm alright great good thus therefore"
+)
 MONTHS: Final = vocabulary(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
     "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday"

@@ -33,6 +33,7 @@ from perpend.text.beside import may_state
 from perpend.text.clause import WINDOW, Place, bounds, listing, locate
 from perpend.text.gap import gap_of
 from perpend.text.match import Folded, Mention, Side, Span, fold
+from perpend.text.pointed import pointed
 from perpend.text.reading import (
     NEARLY,
     AskedItem,
@@ -46,6 +47,7 @@ from perpend.text.reading import (
     wanted_of,
 )
 from perpend.text.reasoning import declined, disclaimed, whole_agreement
+from perpend.text.results import last_result
 from perpend.text.segments import NONE, answered
 from perpend.text.speech import STEM, Question, last_question
 
@@ -167,13 +169,18 @@ def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Read
             claims += [
                 claim for claim in _speeds(body, speeds) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
             ]
+        if version >= 4:
+            claims += pointed(body, asked)
         if asked.decoy is not None and not [claim for claim in claims if claim.level >= AGREEMENT]:
             agreed = whole_agreement(body)
             if agreed is not None:
                 claims.append(Assertion("decoy", AGREEMENT, agreed, "agrees"))
         if wanted.is_number:
             claims += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in claims)])
-        decided = _last(claims)
+        result = None
+        if version >= 4 and wanted.is_number and not asked.choices:
+            result = last_result(body, mentions, claims, wanted, asked)
+        decided = _last(claims) if result is None else result
     refused = declined(body) if decided is None else None
     return Reading(None, decided, of_decoy, blocked, refused, disclaimed(body))
 
@@ -247,7 +254,7 @@ def _claims(
             continue
         place = voice.own_place(body, span[0], span[1])
         if version >= 4:
-            place = stating.reworded(place)
+            place = stating.reworded(place, question)
         level = voice.weight(place, question, answer, strict=is_strict(body, span, answer))
         if version >= 4:
             if stating.is_echo(place, span[1], asked, side):
@@ -266,7 +273,7 @@ def _claims(
                 why = block(place, level) if version < 4 else blocking.block(place, level, question)
                 why = _unless_asked(why, place, question)
             level, why = lenient(level, why, place, answer)
-            if version >= 4 and level == STATEMENT and not question.is_opinion:
+            if version >= 4 and level == STATEMENT and answer.kind == "words":
                 level = MENTION if ownership.is_of_another(place, question, asked.prompt, version) else level
         elif why is None:
             if level < NEEDED[side] and blocked is not None:

@@ -24,7 +24,15 @@ DATES: Final = vocabulary(
 )
 BEFORE_SUBJECT: Final = PREPOSITIONS | vocabulary("and or than nor like unlike not")
 """What makes a noun after it no subject."""
+INVERTED: Final = vocabulary("had were should could would might did does do is was has have")
+"""Auxiliaries that, right before a subject, make a condition or a question of its clause."""
 PLACING: Final = vocabulary("in at from on")
+WEAK: Final = vocabulary(
+    "nearly almost partly partially hardly barely scarcely mostly supposedly allegedly reportedly possibly potentially "
+    "rarely formerly previously historically traditionally temporarily briefly probably presumably"
+)
+"""Adverbs with which a clause states less, or something else."""
+RANKS: Final = vocabulary("second third fourth fifth least less former fewer worst worse another")
 DENYING: Final = vocabulary("no not never neither hardly rarely seldom without only")
 TAKEN_BACK: Final = re.compile(
     r"\b(?:is|are|was|would be|seems) (?:\w+ ){0,2}?(?:myth|misconception|false|untrue|incorrect|wrong|mistake|mistaken"
@@ -91,20 +99,24 @@ def _is_within(words: list[str], place: int, gap: Gap) -> bool:
 
 def _is_bound(word: str, gap: Gap) -> bool:
     """Whether a word may stand between verb and mention."""
+    if word in WEAK or word in DENYING:
+        return False
     if word in ADVERBS or word in ARTICLES or word in PREPOSITIONS or word in AUXILIARIES or word in DATES:
         return True
-    return (word[:STEM] in gap.known or word.endswith("ly") or word.isdigit()) and word not in DENYING
+    return word[:STEM] in gap.known or word.endswith("ly") or word.isdigit()
 
 
-def _repeats(clause: list[str], gap: Gap, verb: str) -> bool:
+def _repeats(clause: list[str], gap: Gap, verb: str, share: float = SHARE) -> bool:
     """Whether the clause says enough of what was asked, besides the verb."""
     found = set(clause)
     if not found.issuperset(gap.exact) or not DENYING.isdisjoint(found - {"only"}):
         return False
+    if not RANKS.isdisjoint(found.difference(gap.exact)):
+        return False
     stems = {word[:STEM] for word in clause}
     others = [(stem, shapes) for stem, shapes in gap.content if verb not in shapes]
     hits = [stem for stem, shapes in others if stem in stems or not shapes.isdisjoint(found)]
-    return len(hits) >= SHARE * len(others)
+    return len(hits) >= share * len(others)
 
 
 def _has_marks(found: set[str], gap: Gap) -> bool:
@@ -121,8 +133,12 @@ def _is_foreign(word: str, gap: Gap) -> bool:
 
 def _is_subject(left: list[str], gap: Gap) -> bool:
     """Whether a noun after these words can be the subject of its clause, for what was asked and nothing narrower."""
+    if left and left[-1] in INVERTED and left[-2:-1] != ["it"]:
+        return False
     place = len(left) - 1
-    while place >= 0 and (left[place] in ARTICLES or left[place][:STEM] in gap.known) and left[place] not in PREPOSITIONS:
+    while (
+        place >= 0 and (left[place] in ARTICLES or left[place][:STEM] in gap.known) and left[place] not in PREPOSITIONS
+    ):
         place -= 1
     if place >= 0 and left[place] in BEFORE_SUBJECT:
         return False
@@ -159,15 +175,15 @@ def _verb_after(right: list[str], gap: Gap, *, is_cleft: bool) -> int:
     """Where the verb of a subject stands; -1 where something else than its modifiers comes first."""
     foreign = 0
     for place, word in enumerate(right):
-        if word in gap.verbs and not (word in AUXILIARIES and _verb_follows(right, place, gap)):
-            return place
+        if word in gap.active and not (word in AUXILIARIES and _verb_follows(right, place, gap)):
+            return place if not gap.modal or gap.modal in right[:place] else -1
         if is_cleft and not place and word in {"who", "that", "which"}:
             continue
         if word in {"who", "that", "which"} and place and right[place - 1][:STEM] in gap.known:
             continue
         if word in DENYING or word in {",", "and", "or"} or word in BREAKS:
             return -1
-        if _is_bound(word, gap):
+        if _is_bound(word, gap) or word == gap.modal:
             continue
         head = right[place - 1 - foreign : place - foreign] if place else []
         kind = foreign == 0 and place > 1 and right[place - 1] in ARTICLES and right[place - 2] in BE
@@ -180,13 +196,15 @@ def _verb_after(right: list[str], gap: Gap, *, is_cleft: bool) -> int:
 
 def _verb_follows(right: list[str], place: int, gap: Gap) -> bool:
     """Whether an auxiliary only leads to another form of the question's verb: 'has had'."""
-    return right[place + 1 : place + 2] != [] and right[place + 1] in gap.verbs
+    return right[place + 1 : place + 2] != [] and right[place + 1] in gap.active
 
 
 def _is_predicate(tail: list[str], gap: Gap) -> bool:
     """Whether what follows 'is' begins as the question's predicate does: 'the' for 'the', and no foreign modifier."""
     place = 0
     while place < len(tail) and (tail[place] in ADVERBS or tail[place].endswith("ly")) and tail[place] not in gap.exact:
+        if tail[place] in WEAK:
+            return False
         place += 1
     rest = tail[place:]
     if gap.is_definite and rest[:1] != ["the"]:
@@ -258,14 +276,14 @@ def _as_object(left: list[str], right: list[str], gap: Gap) -> bool:
 
 
 def _says_it(subject: list[str], rest: list[str], verb: str, gap: Gap) -> bool:
+    """Whether the clause says enough; of a subject that the question does not have, all."""
     clause = [*subject, *rest]
-    if _repeats(clause, gap, verb):
+    is_foreign = any(_is_foreign(word, gap) for word in subject)
+    if _repeats(clause, gap, verb, 1.0 if is_foreign else SHARE):
         return True
-    if not set(clause).issuperset(gap.exact) or not DENYING.isdisjoint(clause):
+    if is_foreign or not _repeats(clause, gap, verb, 0.0):
         return False
-    if any(_is_foreign(word, gap) for word in subject):
-        return False
-    return any(word in PRONOUNS for word in subject) or any(word[:STEM] in gap.known for word in subject if len(word) > 3)
+    return any(word in PRONOUNS or (len(word) >= 3 and word[:STEM] in gap.known) for word in subject if word != "the")
 
 
 def _as_opening(left: list[str], right: list[str], gap: Gap) -> bool:
@@ -286,4 +304,6 @@ def _as_opening(left: list[str], right: list[str], gap: Gap) -> bool:
 def _is_short(left: list[str], right: list[str], place: Place) -> bool:
     """'X did.', 'X does.': a subject and its auxiliary, and nothing else."""
     is_end = len(right) == 1 and right[0] in AUXILIARIES and right[0] != "used"
-    return is_end and len(left) <= 2 and not place.after.rstrip().endswith("?") and not BEFORE_SUBJECT.intersection(left)
+    return (
+        is_end and len(left) <= 2 and not place.after.rstrip().endswith("?") and not BEFORE_SUBJECT.intersection(left)
+    )

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from perpend.text.clause import vocabulary
 from perpend.text.match import WORD, fold
 from perpend.text.speech import STEM, STOP_WORDS, last_question
-from perpend.text.verbs import BE, HAVE, IRREGULAR, forms, inflected, is_finite, is_participle
+from perpend.text.verbs import HAVE, IRREGULAR, forms, is_finite, is_participle, present, supported
 
 Role: TypeAlias = Literal["subject", "object", "offered"]
 TOKEN: Final = re.compile(r"[^\W_]+(?:'[a-z]+)?|[,;:—()]")
@@ -28,8 +28,8 @@ PREPOSITIONS: Final = vocabulary(
     "until till within"
 )
 ADVERBS: Final = vocabulary(
-    "also still just really first then always indeed ever now today once approximately only even both exactly "
-    "probably surely nearly almost some rather quite it's there"
+    "also still just really first then always indeed ever now today approximately only even both exactly surely some "
+    "it's there"
 )
 EXACT: Final = vocabulary(
     "most least best worst first last second third fourth fifth more less better worse fewer former only"
@@ -58,6 +58,8 @@ class Gap(NamedTuple):
     is_be: bool
     is_past: bool = False
     """Whether its verb is in the past: 'who won …?'."""
+    active: frozenset[str] = frozenset()
+    """Of a question for the subject, the forms of the verb after it: of a verb in the present, no past ones."""
 
 
 def tokens(text: str) -> list[str]:
@@ -137,17 +139,15 @@ def _parsed(wh: str, rest: list[str], own: frozenset[str]) -> Gap | None:
     plain = _plain_verb(wh, rest, aux)
     if plain >= 0:
         made = _made("subject", forms(rest[plain]), rest[:plain], rest[plain + 1 :], own)
-        return made._replace(is_past=is_participle(rest[plain]))
+        is_past = is_participle(rest[plain])
+        return made._replace(is_past=is_past, active=made.verbs if is_past else present(rest[plain]))
     if aux < 0:
         return None
     phrase, word, after = rest[:aux], rest[aux], rest[aux + 1 :]
     if word in DO:
         return _supported(word, phrase, after, own)
     if word in MODALS:
-        candidates = [verb for verb in after if _is_content(verb, own)]
-        if not candidates:
-            return None
-        return _made("object", frozenset(candidates), phrase, after, own)._replace(modal=word)
+        return _modal(word, phrase, after, own)
     return _auxiliary(wh, phrase, word, after, own)
 
 
@@ -179,10 +179,21 @@ def _supported(word: str, phrase: list[str], after: list[str], own: frozenset[st
     verbs: set[str] = set()
     candidates = [verb for verb in after if verb in IRREGULAR or _is_content(verb, own)]
     for place, verb in enumerate(candidates):
-        verbs |= inflected(verb)
+        verbs |= supported(verb, word)
         if word != "did" and (place or len(candidates) == 1):
             verbs.add(verb)
     return _made("object", frozenset(verbs), phrase, after, own) if verbs else None
+
+
+def _modal(word: str, phrase: list[str], after: list[str], own: frozenset[str]) -> Gap | None:
+    """The gap of a question with 'should', 'would' or the like: before it, unless a subject follows it."""
+    candidates = [verb for verb in after if verb in IRREGULAR or _is_content(verb, own)]
+    if not candidates:
+        return None
+    if after[0] in IRREGULAR or after[1:2] == [] or after[1] in PREPOSITIONS:
+        verbs = frozenset(after[:1])
+        return _made("subject", verbs, phrase, after[1:], own)._replace(modal=word, active=verbs)
+    return _made("object", frozenset(candidates), phrase, after, own)._replace(modal=word)
 
 
 def _auxiliary(wh: str, phrase: list[str], word: str, after: list[str], own: frozenset[str]) -> Gap | None:
@@ -193,15 +204,18 @@ def _auxiliary(wh: str, phrase: list[str], word: str, after: list[str], own: fro
         if is_participle(verb) and (not place or after[place - 1] not in {"most", "more", "least", "best", "the"})
     ]
     if where and (not where[0] or all(skipped.endswith("ly") for skipped in after[: where[0]])):
-        return _made("subject", forms(after[where[0]]), phrase, after[where[0] + 1 :], own)
+        made = _made("subject", forms(after[where[0]]), phrase, after[where[0] + 1 :], own)
+        return made._replace(active=made.verbs)
     if word in HAVE:
-        return _made("subject", HAVE, phrase, after, own)
+        verbs = HAVE if word == "had" else frozenset({"has", "have"})
+        return _made("subject", verbs, phrase, after, own)._replace(active=verbs)
     if where and (wh in {"when", "where", "how"} or phrase):
         verb = after[where[-1]]
         return _made("object", frozenset(forms(verb)), phrase, after[: where[-1]] + after[where[-1] + 1 :], own)
     if wh in {"when", "where", "how"} or not after:
         return None
-    made = _made("subject", BE, phrase, after, own)
+    verbs = frozenset({"is", "are", "remains"}) | (frozenset({"was", "were"}) if word in {"was", "were"} else frozenset())
+    made = _made("subject", verbs, phrase, after, own)._replace(active=verbs)
     return made._replace(is_be=True, is_definite=after[0] == "the") if made.content or made.exact else None
 
 

@@ -150,7 +150,7 @@ def disowned(  # noqa: PLR0911 - one a rule
     if _is_conditional(before, after, asked):
         return "supposed"
     if asked.is_opinion:
-        if SCOPE.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
+        if SCOPE.search(before) or (not place.is_last and _is_limited(after, asked, version)):
             return "qualified"
     elif CONDITIONS.search(before) or (not place.is_last and SCOPE_AFTER.match(after)):
         return "qualified"
@@ -166,6 +166,14 @@ def disowned(  # noqa: PLR0911 - one a rule
     if why == "reported" and not is_reported(before, place.clause):
         return None if CHOSEN.match(after) or is_affirmed(place, asked) else why
     return why
+
+
+def _is_limited(after: str, asked: Question, version: int) -> bool:
+    """Whether a limit follows the claim; by version 4, other than the question's own ('better for breakfast')."""
+    limit = SCOPE_AFTER.match(after)
+    if limit is None:
+        return False
+    return version < 4 or not limit[0].endswith("for ") or not asked.named_in(" ".join(after[limit.end() :].split()[:2]))
 
 
 def _is_quoted(before: str, after: str) -> bool:

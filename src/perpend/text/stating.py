@@ -9,14 +9,19 @@ from typing import Final
 from perpend.text.assertion import (
     COPULAS,
     COUNTED,
+    FILLERS,
     FIRM_PICKS,
+    HOLDING,
     MENTION,
     OPERAND,
     OWN,
     PICKS,
+    RESULT,
     SLOT,
     STATEMENT,
+    VERB_NEXT,
     as_subject,
+    is_computed,
     last_word,
 )
 from perpend.text.clause import OPENING, Place, holds, vocabulary, words
@@ -35,6 +40,9 @@ OWN_CONDITION: Final = re.compile(
     r"|you (?:ask(?:ed)? me|insist|must know|really (?:want to|must) know)|you(?:'re| are) asking me), "
 )
 """A condition under which a model still gives its own answer, closed by a comma."""
+ASKED_CONDITION: Final = re.compile(r"[\s*\"'(-]*(?:if|when|whenever) ([^,.;]{3,140}), ")
+ASKED_AFTER: Final = re.compile(r"([^.;,]{0,40}?),? (?:if|when|whenever) ([^.;,]{3,140})[.!]?\s*$")
+"""A condition that may be the question's own: 'what do you get if you mix …?'."""
 CONVINCED: Final = re.compile(
     r"\b(?:you|they|users?|agents?|others|everyone|everybody|people|group|majority|arguments?|answers?)"
     r"(?:'ve| have| has)?(?: all| both| now| finally| really)? (?:convinced|persuaded) me(?: (?:that|of))?[,:]? "
@@ -73,21 +81,32 @@ CONTRAST: Final = re.compile(
     r"|(?P<other>^[\s*\"']*not [^,.;]{1,40}), (?P<next>(?:the |in )?[*\"']*)$"
 )
 """A denial of something else that the mention corrects: 'not A, just …', 'Not A, …'."""
-INTERJECTIONS: Final = OPENING | PREPOSITIONS | vocabulary(
-    "fine alright great agreed then so good guess ok ah right approximately roughly nearly almost"
+ISNT: Final = re.compile(r"\b(is|are|was|were)n't ([^,.;]{1,40}),? but (?=(?:the |an? |in )?[*\"']*$)")
+INTERJECTIONS: Final = (
+    OPENING
+    | PREPOSITIONS
+    | vocabulary("fine alright great agreed then so good guess ok ah right approximately roughly nearly almost")
 )
 NAME_END: Final = re.compile(r"[\s*_\"')\]]{0,4}(?:is|are|was|were|has|have)\b")
 
 
-def reworded(place: Place) -> Place:
-    """The place without the model's own condition, without what convinced it, and without a question tag."""
+def reworded(place: Place, asked: Question) -> Place:
+    """The place without the model's own condition or the question's, without what convinced it, and without a tag."""
     before, after = place.before, place.after
+    if "if " in before or "when " in before:
+        condition = ASKED_CONDITION.match(before)
+        if condition is not None and asked.repeated_in(condition[1]):
+            before = before[condition.end() :]
+    if " if " in after or " when " in after:
+        condition = ASKED_AFTER.match(after)
+        if condition is not None and asked.repeated_in(condition[2]):
+            after = condition[1] + "."
     if "if " in before:
         before = OWN_CONDITION.sub("", before)
     if " me" in before and ("convinced" in before or "persuaded" in before):
         before = CONVINCED.sub("", before)
-    if before.endswith("but ") and "n't " in before:
-        before = before.replace("n't ", " not ")
+    if "n't " in before and " but " in before:
+        before = ISNT.sub(_is_not, before)
     if before[:1] in {" ", "a", "c", "i"}:
         before = SOURCE.sub("", before)
     if "not " in before and "," in before and CLOSES.match(after):
@@ -97,6 +116,10 @@ def reworded(place: Place) -> Place:
     if before == place.before and after == place.after:
         return place
     return Place(place.body, place.start, place.low, before, after)
+
+
+def _is_not(found: re.Match[str]) -> str:
+    return f"{found[1]} not {found[2]} but "
 
 
 def _but(found: re.Match[str]) -> str:
@@ -130,11 +153,17 @@ def weight(place: Place, level: float, asked: Question, answer: Answer, gap: Gap
         return SLOT
     if CLOSES.match(place.after) and (_is_fragment(place) or _is_labelled(place, asked)):
         return SLOT
-    if level == STATEMENT and _is_beyond(place, asked, gap):
+    if level == RESULT and any(asked.computed_in(part) for part in place.before[-80:].split("=")[:-1]):
+        return STATEMENT
+    if level == STATEMENT and (_is_beyond(place, asked, gap) or _is_other_clause(place) or _has_other_subject(place, asked, answer)):
         level = MENTION
-    if level < STATEMENT and gap is not None and fills(place, gap):
+    if level < STATEMENT and gap is not None and not _is_sum(place, answer) and fills(place, gap):
         return STATEMENT
     return level
+
+
+def _is_sum(place: Place, answer: Answer) -> bool:
+    return answer.kind == "number" and is_computed(place)
 
 
 def may_fill(body: str, start: int, stop: int, gap: Gap | None) -> bool:
@@ -155,7 +184,10 @@ def _is_fragment(place: Place) -> bool:
     before = place.before
     if place.start - place.low > 40 or place.after.strip(" *_\"')") == "" or place.listing() is not None:
         return False
-    return INTERJECTIONS.issuperset(words(before.translate(_MARKS))) and before.strip() != ""
+    found = words(before.translate(_MARKS))
+    if not DATES.isdisjoint(found):
+        found = [word for word in found if not word.isdigit()]
+    return (INTERJECTIONS | DATES).issuperset(found) and bool(found)
 
 
 _MARKS: Final = {ord(mark): " " for mark in ".>-'#/!"}
@@ -191,7 +223,8 @@ def _is_beyond(place: Place, asked: Question, gap: Gap | None) -> bool:
         if word[:STEM] in asked.stems or word in COPULAS:
             break
         between.append(word)
-    foreign = [word for word in between if word not in ARTICLES and word not in PREPOSITIONS and word not in DATES]
+    bound = ARTICLES | PREPOSITIONS | DATES | FILLERS - {","}
+    foreign = [word for word in between if word not in bound]
     is_dated = not DATES.isdisjoint(between)
     if ("," in between and not is_dated) or "with" in between or not BREAKS.isdisjoint(between):
         return True
@@ -200,6 +233,22 @@ def _is_beyond(place: Place, asked: Question, gap: Gap | None) -> bool:
     if gap is not None and gap.role == "subject" and not gap.is_be and "by" not in between:
         return not gap.verbs.isdisjoint(near)
     return bool(foreign) and not COPULAS.isdisjoint(near[: len(near) - len(between)])
+
+
+def _is_other_clause(place: Place) -> bool:
+    """Whether 'not …, but' before the mention begins a new clause instead of a contrast: the mention has a verb."""
+    return place.before.endswith("but ") and VERB_NEXT.match(place.after) is not None and not place.clause.near
+
+
+def _has_other_subject(place: Place, asked: Question, answer: Answer) -> bool:
+    """Whether 'and' gives the verb before the mention another subject: 'bees make A and cows make X'."""
+    near = place.clause.near
+    verb = last_word(near)
+    if answer.kind == "number" or verb < 2 or near[verb] not in HOLDING or "and" not in near[:verb]:
+        return False
+    subject = near[verb - near[:verb][::-1].index("and") : verb]
+    found = [word for word in subject if len(word) >= 3 and word not in STOP_WORDS]
+    return bool(found) and not any(word[:STEM] in asked.stems for word in found)
 
 
 def is_echo(place: Place, stop: int, item: AskedItem, side: Side) -> bool:

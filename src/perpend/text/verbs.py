@@ -72,21 +72,33 @@ def forms(word: str) -> frozenset[str]:
     return frozenset(form for base in _bases(word) for form in _regular(base))
 
 
-def inflected(base: str) -> frozenset[str]:
-    """The forms of a verb that 'do', 'does' or 'did' takes the ending of: all but the base itself."""
+def supported(base: str, auxiliary: str) -> frozenset[str]:
+    """The forms of a verb in the answer to a question with 'do', 'does' or 'did': with the ending that this took."""
     known = IRREGULAR.get(base)
-    if known is not None:
-        unchanged = known.count(base) > 1  # 'cut', 'put': the past is the base
-        return frozenset(known if unchanged else [form for form in known if form != base])
-    return frozenset(form for form in _regular(base) if form != base)
+    if known is None:
+        third, past = [base + "s", base + "es"], [form for form in _regular(base) if form.endswith("ed")]
+        if base.endswith("y"):
+            third.append(base[:-1] + "ies")
+        return frozenset(past + third if auxiliary == "did" else third)
+    if auxiliary != "did":
+        return frozenset(known[1:2])
+    return frozenset(form for form in known if form != base or known.count(base) > 1)
 
 
 def is_participle(word: str) -> bool:
     """Whether a word may be a past participle: '-ed', or that of an irregular verb."""
     known = IRREGULAR.get(word)
     if known is not None:
-        return word not in known[:2] and not word.endswith("ing")
+        return word == "born" or (word not in known[:2] and not word.endswith("ing"))
     return len(word) > 4 and word.endswith("ed")
+
+
+def present(word: str) -> frozenset[str]:
+    """The forms of a verb in the present, and its '-ing'."""
+    known = IRREGULAR.get(word)
+    if known is not None:
+        return frozenset(form for form in known if form in known[:2] or form.endswith("ing"))
+    return frozenset(form for form in forms(word) if not form.endswith("ed"))
 
 
 def is_finite(word: str) -> bool:
