@@ -22,7 +22,6 @@ SAID: Final = vocabulary(
     "reported said seen stated suggested taken thought viewed"
 )
 """Participles of saying and thinking, which make a tendency a report."""
-OTHER_REPORTS: Final = speech.REPORTING - TENDENCIES
 USED_TO: Final = re.compile(r"[\s\"'*)\],]{0,5}(?:\w+ly |also |once |both |all )?used to\b")
 """What was so before: without a form of 'be' ('is used to measure') and without a noun ('the tool used to …')."""
 RANKED: Final = re.compile(
@@ -42,6 +41,8 @@ MONTHS: Final = vocabulary(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
     "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday"
 )
+DATING: Final = vocabulary("in on of since until from during early late mid last next its")
+"""What makes a 'may' after it the month."""
 ITEM: Final = 3
 """How many words a member of a list has at most."""
 JOINED_NEXT: Final = re.compile(r"[\s\"'*)]{0,4},? (?:and|or|&) (?!(?:it|that|this|is|was|has|so|the answer|i|we)\b)")
@@ -56,7 +57,7 @@ def block(place: Place, level: float, asked: Question) -> str | None:  # noqa: P
         return "reported"
     if "either" in near.kinds:
         return "undecided"
-    if speech.is_supposed(place.before, near):
+    if speech.is_supposed(place.before, near) and not _is_month(near):
         return "supposed"
     if not place.is_last:
         if _is_denied_after(place.after, asked, complement=level >= SLOT or is_complement(near)):
@@ -71,7 +72,7 @@ def block(place: Place, level: float, asked: Question) -> str | None:  # noqa: P
     listing = place.listing()
     if listing == "option":
         return "undecided"
-    if speech.is_conceded(near) or CONCEDED.match(place.before):
+    if speech.is_conceded(near) or ("much as" in place.before and CONCEDED.match(place.before)):
         return "conceded"
     if listing == "bullet" or is_listed(near, place.after):
         return "listed"
@@ -98,8 +99,16 @@ def _is_reported(before: str, near: Clause, asked: Question) -> bool:
     return speech.is_reported(before, clause(" ".join([word for word in found if word not in TENDENCIES])))
 
 
+def _is_month(near: Clause) -> bool:
+    """Whether the only word that supposes is a 'may' that names the month."""
+    if near.kinds & speech.SUPPOSING != {"may"}:
+        return False
+    place = near.near.index("may")
+    return near.near[place + 1 : place + 2] == [] or near.near[place + 1].isdigit() or near.near[place - 1] in DATING
+
+
 def _is_denied_after(after: str, asked: Question, *, complement: bool) -> bool:
-    """As `speech.is_denied_after`, but 'used to' denies only as a past habit, and a rank that was asked for does not."""
+    """As `speech.is_denied_after`, but 'used to' denies only as a past habit, and a rank that was asked for never."""
     if speech.DENIED_NEXT.match(after):
         return True
     if complement:

@@ -31,7 +31,7 @@ from perpend.text.assertion import (
 )
 from perpend.text.beside import may_state
 from perpend.text.clause import WINDOW, Place, bounds, listing, locate
-from perpend.text.gap import gap_of
+from perpend.text.gap import Gap, gap_of
 from perpend.text.match import Folded, Mention, Side, Span, fold
 from perpend.text.pointed import pointed
 from perpend.text.reading import (
@@ -232,6 +232,22 @@ def _last(claims: list[Assertion]) -> Assertion | None:
     return max(named, key=lambda claim: (claim.level, claim.span[0]), default=None)
 
 
+class Asking(NamedTuple):
+    """What every mention is weighed against: the item, its question and, from version 4 on, the question's gap."""
+
+    item: AskedItem
+    question: Question
+    gap: Gap | None
+    version: int
+
+
+def _asking(wanted: Wanted, asked: AskedItem, version: int) -> Asking:
+    gap = None if version < 4 else gap_of(asked.prompt, (*asked.target[:1], asked.decoy or ""))
+    if gap is None or not gap.is_past or wanted.question.is_past:
+        return Asking(asked, wanted.question, gap, version)
+    return Asking(asked, replace(wanted.question, is_past=True), gap, version)
+
+
 def _claims(
     body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem, version: int
 ) -> tuple[list[Assertion], str | None]:
@@ -242,44 +258,25 @@ def _claims(
     claims: list[Assertion] = []
     blocked = None
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
-    gap = None if version < 4 else gap_of(asked.prompt, (*asked.target[:1], asked.decoy or ""))
-    question = wanted.question
-    if gap is not None and gap.is_past and not question.is_past:
-        question = replace(question, is_past=True)
+    asking = _asking(wanted, asked, version)
     for span, side, answer in reversed(mentions):
         is_minor = not answer.is_sentence and _is_minor(body, span[0], side, claims, blocked)
         if is_minor and not (
-            may_state(body, span[0], span[1], question) or stating.may_fill(body, span[0], span[1], gap)
+            may_state(body, span[0], span[1], asking.question) or stating.may_fill(body, span[0], span[1], asking.gap)
         ):
             continue
-        place = voice.own_place(body, span[0], span[1])
-        if version >= 4:
-            place = stating.reworded(place, question)
-        level = voice.weight(place, question, answer, strict=is_strict(body, span, answer))
-        if version >= 4:
-            if stating.is_echo(place, span[1], asked, side):
-                continue
-            level = stating.weight(place, level, question, answer, gap)
-        if answer.is_sentence and not question.is_opinion and level == MENTION:
-            if version < 4 or not stating.is_subject_of_more(place):
-                level = STATEMENT
-        if level == RESULT and is_whole(body, span, place):
-            level = STATEMENT
+        if version >= 4 and stating.is_echo(body, span, asked, side):
+            continue
+        place, level = _weighed(body, span, answer, asking)
         why = "undecided" if span in joined else None
-        if why is None and version >= 4 and stating.is_former(place):
-            why = "denied"
         if side == "target":
-            if why is None:
-                why = block(place, level) if version < 4 else blocking.block(place, level, question)
-                why = _unless_asked(why, place, question)
-            level, why = lenient(level, why, place, answer)
-            if version >= 4 and level == STATEMENT and answer.kind == "words":
-                level = MENTION if ownership.is_of_another(place, question, asked.prompt, version) else level
+            level, why = lenient(level, why or _target_blocked(place, level, asking), place, answer)
+            if version >= 4 and level == STATEMENT and answer.kind == "words" and len(mentions) > 1:
+                level = MENTION if ownership.is_of_another(place, asking.question, asked.prompt, version) else level
         elif why is None:
             if level < NEEDED[side] and blocked is not None:
                 continue
-            why = ownership.disowned(place, level, question, asked.prompt, version)
-            why = _unless_asked(why, place, question)
+            why = _disowned(place, level, asking)
             if why is None and level >= STATEMENT and speech.RETRACTED.match(body, sentence_end(span, place)):
                 why = "denied"
         if why is not None:
@@ -290,6 +287,36 @@ def _claims(
             if level >= STATEMENT and rule != NAMES[RESULT]:
                 break
     return claims, blocked
+
+
+def _weighed(body: str, span: Span, answer: match.Answer, asking: Asking) -> tuple[Place, float]:
+    """The place of a mention, and how strongly it is given there."""
+    place, question = voice.own_place(body, span[0], span[1]), asking.question
+    is_part = False
+    if asking.version >= 4:
+        place = stating.reworded(place, question)
+    level = voice.weight(place, question, answer, strict=is_strict(body, span, answer))
+    if asking.version >= 4:
+        level = stating.weight(place, level, question, answer, asking.gap)
+        is_part = stating.is_subject_of_more(place)
+    if answer.is_sentence and not question.is_opinion and level == MENTION and not is_part:
+        level = STATEMENT
+    return place, STATEMENT if level == RESULT and is_whole(body, span, place) else level
+
+
+def _target_blocked(place: Place, level: float, asking: Asking) -> str | None:
+    if asking.version < 4:
+        return _unless_asked(block(place, level), place, asking.question)
+    if stating.is_former(place):
+        return "denied"
+    return _unless_asked(blocking.block(place, level, asking.question), place, asking.question)
+
+
+def _disowned(place: Place, level: float, asking: Asking) -> str | None:
+    if asking.version >= 4 and stating.is_former(place):
+        return "denied"
+    why = ownership.disowned(place, level, asking.question, asking.item.prompt, asking.version)
+    return _unless_asked(why, place, asking.question)
 
 
 def _is_minor(body: str, start: int, side: Side, claims: list[Assertion], blocked: str | None) -> bool:

@@ -133,7 +133,7 @@ def _is_foreign(word: str, gap: Gap) -> bool:
 
 def _is_subject(left: list[str], gap: Gap) -> bool:
     """Whether a noun after these words can be the subject of its clause, for what was asked and nothing narrower."""
-    if left and left[-1] in INVERTED and left[-2:-1] != ["it"]:
+    if left and left[-1] in INVERTED:
         return False
     place = len(left) - 1
     while (
@@ -151,7 +151,7 @@ def _as_subject(left: list[str], right: list[str], gap: Gap) -> bool:
     if not _is_subject(left, gap):
         return False
     right = _without_aside(right)
-    verb = _verb_after(right, gap, is_cleft=bool(left) and left[-1] in BE | {"it's"})
+    verb = _verb_after(right, gap)
     if verb < 0:
         return False
     tail = _first_clause(right[verb + 1 :], gap)
@@ -159,8 +159,9 @@ def _as_subject(left: list[str], right: list[str], gap: Gap) -> bool:
         return False
     if _repeats([*left, *right[:verb], *tail], gap, right[verb]):
         return True
-    is_pronoun = tail[:1] and tail[0] in PRONOUNS and (len(tail) == 1 or tail[1] in PREPOSITIONS)
-    return bool(is_pronoun) and not gap.is_be
+    if not tail:
+        return gap.modal != ""
+    return tail[0] in PRONOUNS and (len(tail) == 1 or tail[1] in PREPOSITIONS) and not gap.is_be
 
 
 def _without_aside(right: list[str]) -> list[str]:
@@ -171,27 +172,31 @@ def _without_aside(right: list[str]) -> list[str]:
     return right
 
 
-def _verb_after(right: list[str], gap: Gap, *, is_cleft: bool) -> int:
+def _verb_after(right: list[str], gap: Gap) -> int:
     """Where the verb of a subject stands; -1 where something else than its modifiers comes first."""
     foreign = 0
     for place, word in enumerate(right):
         if word in gap.active and not (word in AUXILIARIES and _verb_follows(right, place, gap)):
             return place if not gap.modal or gap.modal in right[:place] else -1
-        if is_cleft and not place and word in {"who", "that", "which"}:
-            continue
         if word in {"who", "that", "which"} and place and right[place - 1][:STEM] in gap.known:
             continue
         if word in DENYING or word in {",", "and", "or"} or word in BREAKS:
             return -1
         if _is_bound(word, gap) or word == gap.modal:
             continue
-        head = right[place - 1 - foreign : place - foreign] if place else []
-        kind = foreign == 0 and place > 1 and right[place - 1] in ARTICLES and right[place - 2] in BE
-        if foreign < FOREIGN and place and (foreign or kind or PLACING.issuperset(head) or right[place - 1] in PLACING):
+        if foreign < FOREIGN and (foreign or _opens_phrase(right, place)):
             foreign += 1
             continue
         return -1
     return -1
+
+
+def _opens_phrase(right: list[str], place: int) -> bool:
+    """Whether a word names the place or the kind of the subject: 'X in our galaxy …', 'X is a device …'."""
+    head = place - 1
+    while head >= 0 and right[head] in ARTICLES:
+        head -= 1
+    return head >= 0 and (right[head] in PLACING or (head < place - 1 and right[head] in BE))
 
 
 def _verb_follows(right: list[str], place: int, gap: Gap) -> bool:

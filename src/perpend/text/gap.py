@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from perpend.text.clause import vocabulary
 from perpend.text.match import WORD, fold
 from perpend.text.speech import STEM, STOP_WORDS, last_question
-from perpend.text.verbs import HAVE, IRREGULAR, forms, is_finite, is_participle, present, supported
+from perpend.text.verbs import IRREGULAR, forms, is_finite, is_participle, present, supported
 
 Role: TypeAlias = Literal["subject", "object", "offered"]
 TOKEN: Final = re.compile(r"[^\W_]+(?:'[a-z]+)?|[,;:—()]")
@@ -35,6 +35,8 @@ EXACT: Final = vocabulary(
     "most least best worst first last second third fourth fifth more less better worse fewer former only"
 )
 """Words of rank and degree: a statement that leaves them out states something else."""
+NOUN_NEXT: Final = (PREPOSITIONS - {"to"}) | vocabulary("the a an his her their its your our my this that")
+"""What makes the next word a noun, and no verb."""
 SHORT: Final = vocabulary("is of in on at to by do an as it be he we or if my no so us me am up go a i s t")
 """Words of one or two letters that name nothing."""
 
@@ -58,6 +60,8 @@ class Gap(NamedTuple):
     is_be: bool
     is_past: bool = False
     """Whether its verb is in the past: 'who won …?'."""
+    hints: tuple[str, ...] = ()
+    """One of these is in every form of the verb; of 'be', in every statement: its content words and words of degree."""
     active: frozenset[str] = frozenset()
     """Of a question for the subject, the forms of the verb after it: of a verb in the present, no past ones."""
 
@@ -93,7 +97,19 @@ def gap_of(prompt: str, answers: tuple[str, ...]) -> Gap | None:
             return None
         if "," not in lead and len(lead) > 2:
             return None
-    return _parsed(found[start], found[start + 1 :], own)
+    gap = _parsed(found[start], found[start + 1 :], own)
+    return None if gap is None else gap._replace(hints=_hints(gap))
+
+
+def _hints(gap: Gap) -> tuple[str, ...]:
+    """The beginnings of the verb's forms, each once."""
+    if gap.is_be:
+        return tuple(stem for stem, _ in gap.content) or gap.exact
+    shortest: list[str] = []
+    for form in sorted(gap.verbs, key=len):
+        if not any(form.startswith(known) for known in shortest):
+            shortest.append(form)
+    return tuple(shortest)
 
 
 TITLE: Final = re.compile(r"\b[Tt]he ((?:[a-z]+ ){1,3})(?=[\"'\u201c\u2018*_]?[A-Z])")
@@ -135,7 +151,7 @@ def _parsed(wh: str, rest: list[str], own: frozenset[str]) -> Gap | None:
         if not rest or rest[0] not in QUANTITIES | MEASURES:
             return None
         rest = rest[1:]
-    aux = next((place for place, word in enumerate(rest[:9]) if word in DO | BE_NOW | HAVE | MODALS), -1)
+    aux = next((place for place, word in enumerate(rest[:9]) if word in DO | BE_NOW | MODALS), -1)
     plain = _plain_verb(wh, rest, aux)
     if plain >= 0:
         made = _made("subject", forms(rest[plain]), rest[:plain], rest[plain + 1 :], own)
@@ -177,7 +193,11 @@ def _plain_verb(wh: str, rest: list[str], aux: int) -> int:
 def _supported(word: str, phrase: list[str], after: list[str], own: frozenset[str]) -> Gap | None:
     """The gap of a question with 'do': in the answer its verb has the ending that 'do' took."""
     verbs: set[str] = set()
-    candidates = [verb for verb in after if verb in IRREGULAR or _is_content(verb, own)]
+    candidates = [
+        verb
+        for place, verb in enumerate(after)
+        if (verb in IRREGULAR or _is_content(verb, own)) and (not place or after[place - 1] not in NOUN_NEXT)
+    ]
     for place, verb in enumerate(candidates):
         verbs |= supported(verb, word)
         if word != "did" and (place or len(candidates) == 1):
@@ -197,7 +217,7 @@ def _modal(word: str, phrase: list[str], after: list[str], own: frozenset[str]) 
 
 
 def _auxiliary(wh: str, phrase: list[str], word: str, after: list[str], own: frozenset[str]) -> Gap | None:
-    """The gap of a question with 'be' or 'have': before a participle, after one, or before 'be' itself."""
+    """The gap of a question with 'be': before a participle, after one, or before 'be' itself."""
     where = [
         place
         for place, verb in enumerate(after)
@@ -206,15 +226,14 @@ def _auxiliary(wh: str, phrase: list[str], word: str, after: list[str], own: fro
     if where and (not where[0] or all(skipped.endswith("ly") for skipped in after[: where[0]])):
         made = _made("subject", forms(after[where[0]]), phrase, after[where[0] + 1 :], own)
         return made._replace(active=made.verbs)
-    if word in HAVE:
-        verbs = HAVE if word == "had" else frozenset({"has", "have"})
-        return _made("subject", verbs, phrase, after, own)._replace(active=verbs)
     if where and (wh in {"when", "where", "how"} or phrase):
         verb = after[where[-1]]
         return _made("object", frozenset(forms(verb)), phrase, after[: where[-1]] + after[where[-1] + 1 :], own)
     if wh in {"when", "where", "how"} or not after:
         return None
-    verbs = frozenset({"is", "are", "remains"}) | (frozenset({"was", "were"}) if word in {"was", "were"} else frozenset())
+    verbs = frozenset({"is", "are", "remains"}) | (
+        frozenset({"was", "were"}) if word in {"was", "were"} else frozenset()
+    )
     made = _made("subject", verbs, phrase, after, own)._replace(active=verbs)
     return made._replace(is_be=True, is_definite=after[0] == "the") if made.content or made.exact else None
 
@@ -226,7 +245,7 @@ def _made(role: Role, verbs: frozenset[str], phrase: list[str], rest: list[str],
         role,
         verbs,
         tuple((word[:STEM], forms(word)) for word in words),
-        tuple(dict.fromkeys(word for word in rest if _is_exact(word))),
+        tuple(dict.fromkeys(word for word in rest if _is_exact(word) and word not in verbs)),
         frozenset(word[:STEM] for word in (*phrase, *rest)),
         frozenset(marks) - own,
         "",

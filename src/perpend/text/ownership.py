@@ -173,7 +173,9 @@ def _is_limited(after: str, asked: Question, version: int) -> bool:
     limit = SCOPE_AFTER.match(after)
     if limit is None:
         return False
-    return version < 4 or not limit[0].endswith("for ") or not asked.named_in(" ".join(after[limit.end() :].split()[:2]))
+    return (
+        version < 4 or not limit[0].endswith("for ") or not asked.named_in(" ".join(after[limit.end() :].split()[:2]))
+    )
 
 
 def _is_quoted(before: str, after: str) -> bool:
@@ -201,11 +203,8 @@ def is_of_another(place: Place, asked: Question, prompt: str, version: int = 3) 
     """
     before = place.before
     tail = before[-60:]
-    if version >= 4:
-        tail = CONCLUDED.sub("", tail)
     if asked.operators and asked.numerals and NUMERAL.search(tail) and not asked.computed_in(tail):
-        if version < 4 or not any(asked.computed_in(part) for part in tail.split("=")[:-1]):
-            return True
+        return version < 4 or not _is_concluded(tail, asked)
     if not asked.stems:
         return False
     lead = " ".join(place.clause.near)
@@ -225,6 +224,12 @@ def is_of_another(place: Place, asked: Question, prompt: str, version: int = 3) 
         return False
     pronoun = PRONOUN.search(before)
     return pronoun is not None and len(before[: pronoun.start()].split()) >= 3
+
+
+def _is_concluded(tail: str, asked: Question) -> bool:
+    """Whether a conclusion without numbers of its own leads to the number, or an equation of what was asked."""
+    tail = CONCLUDED.sub("", tail)
+    return NUMERAL.search(tail) is None or any(asked.computed_in(part) for part in tail.split("=")[:-1])
 
 
 def _is_known_part(parts: list[str], prompt: str) -> bool:

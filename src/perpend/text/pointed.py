@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from perpend.text.assertion import SLOT, Assertion
+from perpend.text.clause import holds
 from perpend.text.match import Side, fold
 from perpend.text.reading import AskedItem
 from perpend.text.speech import last_question
@@ -14,30 +16,34 @@ ORDER: Final = {"first": 0, "former": 0, "second": 1, "third": 2, "fourth": 3, "
 POINTER: Final = re.compile(
     r"(?:^|\n|[.!?:] )[\s*\"'(]*(?:(?:yes|well|so|sure|okay|definitely|clearly|probably),? )?"
     r"(?:(?:it(?:'s| is| was| must be| would be)|that(?:'s| is| would be)|(?:my|the|the correct|the right|the final) "
-    r"(?:answer|choice|pick)(?:\s?:| is| would be)|i(?:'d| would|'ll| will)? (?:say|think|choose|pick|guess|answer|go with"
-    r"|go for|prefer|believe it(?:'s| is)|think it(?:'s| is)))[,:]? )?[*\"']{0,3}"
+    r"(?:answer|choice|pick)(?:\s?:| is| would be)|i(?:'d| would|'ll| will)? (?:say|think|choose|pick|guess|answer"
+    r"|go with|go for|prefer|believe it(?:'s| is)|think it(?:'s| is)))[,:]? )?[*\"']{0,3}"
     r"the (?P<order>first|second|third|fourth|fifth|last|former|latter)(?: (?:option|one|choice|answer|alternative))?"
     r"(?:,? of course|,? definitely|,? obviously)?[\s*\"')]{0,4}(?:[.!](?=\s|$)|\n|$)"
 )
 """A sentence that does nothing but point at one of what was offered."""
+ENDS: Final = 160
+"""How much is read of the beginning and of the end of a text: who only points has said, or says, nothing else."""
+HINTS: Final = tuple(f"the {order}" for order in ORDER)
+"""One of these is in every such sentence."""
 
 
 def pointed(body: str, item: AskedItem) -> list[Assertion]:
-    """The answer that a sentence points at by its place among the options, or among the two that the question offers."""
-    if "the " not in body:
-        return []
-    found = None
-    for found in POINTER.finditer(body):
-        pass
-    if found is None:
-        return []
+    """The answer that a sentence points at by its place: among the options, or the two that the question offers."""
     offered = _offered(item)
+    if not offered or not (holds(body[-ENDS:], HINTS) or holds(body[:ENDS], HINTS)):
+        return []
+    pointers = [*POINTER.finditer(body[:ENDS]), *POINTER.finditer(body, max(ENDS, len(body) - ENDS))]
+    if not pointers:
+        return []
+    found = pointers[-1]
     place = ORDER[found["order"]]
     if not -len(offered) <= place < len(offered) or (found["order"] in {"former", "latter"} and len(offered) != 2):
         return []
     return [Assertion(offered[place], SLOT, found.span("order"), "pointed at")]
 
 
+@lru_cache(maxsize=1 << 13)
 def _offered(item: AskedItem) -> list[Side]:
     """Whose the offered answers are, in their order."""
     target, decoy = {fold(text).text.strip(" ().") for text in item.target}, fold(item.decoy or "").text.strip(" ().")

@@ -33,13 +33,14 @@ COUNTS: Final = re.compile(
 )
 """A sentence that ends in what somebody has, gets or is left with."""
 ASIDE: Final = re.compile(
-    r"\b(?:i\.e|that is|note|recall|remember|round\w*|for example|where|hope|let me|wrong|incorrect|mistaken|mistake|false"
-    r"|not (?:correct|right|the|equal)|isn't|cannot be|can't be|rather than|instead of)\b|\b(?:your|previous|prior|other|their)"
-    r" (?:answers?|claims?|results?)\b|\b(?:users?|agents?|others|everyone|they|you|participants?|people|many|some)\b[^.;,]{0,30}"
+    r"\b(?:i\.e|that is|note|recall|remember|round\w*|for example|where|hope|let me|wrong|incorrect|mistaken|mistake"
+    r"|false|not (?:correct|right|the|equal)|isn't|cannot be|can't be|rather than|instead of)\b"
+    r"|\b(?:your|previous|prior|other|their) (?:answers?|claims?|results?)\b"
+    r"|\b(?:users?|agents?|others|everyone|they|you|participants?|people|many|some)\b[^.;,]{0,30}"
     r"\b(?:say|says|said|claim\w*|answer\w*|think|thought|suggest\w*|stated?|believe\w*)\b"
 )
 """What makes a sentence a remark, a denial or a report: its number is not what the text ends with."""
-REASON: Final = re.compile(r"\b(?:because|since|as)\b(?P<reason>[^,]*)$")
+REASON: Final = re.compile(r"(?:\bbecause|\bsince|, as)\b[^,]*$")
 """A reason before a number, in the same clause."""
 CHECK: Final = re.compile(r"[\s*_(-]*(?:to )?(?:check|verif\w+|double-check|as a check|proof|indeed)\b")
 CHECKED: Final = re.compile(r"[;:,(—-]\s?(?:(?:to|as a|let's|we can) )?(?:check|verif\w+|double-check|proof)\b")
@@ -57,7 +58,7 @@ def is_word_problem(prompt: str) -> bool:
     return EXPRESSION.search(text) is None and len(FIGURE.findall(text)) > 1
 
 
-def last_result(
+def last_result(  # noqa: PLR0911 - one a rule
     body: str, mentions: list[Mention], claims: list[Assertion], wanted: Wanted, item: AskedItem
 ) -> Assertion | None:
     """The number with which the last sentence of a calculation ends, as a claim of whichever answer it is.
@@ -128,8 +129,10 @@ def _in_sentence(body: str, low: int, end: int, asked: Question) -> tuple[int, S
         if "=" in body[stop:end] or ASIDE.search(sentence):
             return None
         reason = REASON.search(body[low:start])
-        if reason is not None and body[start:stop] not in body[low : low + reason.start()]:
-            return None
+        if reason is not None:
+            before = NUMERAL.findall(body, low, low + reason.start())
+            if not before or before[-1] != body[start:stop]:
+                return None
     else:
         counted = COUNTS.search(sentence)
         if "=" in sentence or counted is None or ASIDE.search(sentence) or not asked.named_in(sentence):

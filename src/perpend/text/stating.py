@@ -27,7 +27,7 @@ from perpend.text.assertion import (
 from perpend.text.clause import OPENING, Place, holds, vocabulary, words
 from perpend.text.filling import ARTICLES, BREAKS, DATES, REACH, fills
 from perpend.text.gap import PREPOSITIONS, Gap, tokens
-from perpend.text.match import Answer, Side, fold
+from perpend.text.match import Answer, Side, Span, fold
 from perpend.text.reading import AskedItem
 from perpend.text.speech import STEM, STOP_WORDS, Question, last_question
 from perpend.text.voice import CHOSEN
@@ -53,6 +53,8 @@ SOURCE: Final = re.compile(
     r"(?:others?|users?|agents?|participants?|people|consensus|majority|group|them|you|their)\b))[^,.;:]{2,80}, (?=\S)"
 )
 """An opening that names what the statement goes against, or a source that is none of the others."""
+SOURCES: Final = ("contrary to", "in contrast", "according to")
+"""How all of these begin."""
 FORMER_VIEW: Final = re.compile(
     r"\bi(?:'d| had)? (?:used to (?:think|believe|say|assume)|(?:once|initially|originally|previously|first|at first"
     r"|always|formerly) (?:thought|believed|said|assumed)|thought at first)\b(?:(?!\bbut\b|\bnow\b)[^.;]){0,60}$"
@@ -76,17 +78,20 @@ LEAVES: Final = re.compile(
 )
 """What is left over when the others are ruled out."""
 CONTRAST: Final = re.compile(
-    r"(?P<denied>(?:^|[.;] |\b(?:is|was|are|were|it's) )[\s*\"']*not [^,.;]{1,40}), (?:just|rather|instead|simply|merely)"
-    r"(?P<lead>(?: in| the| an?)? [*\"']*)$"
+    r"(?P<denied>(?:^|[.;] |\b(?:is|was|are|were|it's) )[\s*\"']*not [^,.;]{1,40}), "
+    r"(?:just|rather|instead|simply|merely)(?P<lead>(?: in| the| an?)? [*\"']*)$"
     r"|(?P<other>^[\s*\"']*not [^,.;]{1,40}), (?P<next>(?:the |in )?[*\"']*)$"
 )
 """A denial of something else that the mention corrects: 'not A, just …', 'Not A, …'."""
 ISNT: Final = re.compile(r"\b(is|are|was|were)n't ([^,.;]{1,40}),? but (?=(?:the |an? |in )?[*\"']*$)")
+SHORT: Final = 12
+"""How much may follow a subject that only an auxiliary follows: 'X did.'."""
 INTERJECTIONS: Final = (
     OPENING
     | PREPOSITIONS
     | vocabulary("fine alright great agreed then so good guess ok ah right approximately roughly nearly almost")
 )
+BE_NEXT: Final = re.compile(r" (?:is|are|was|were|remains) ")
 NAME_END: Final = re.compile(r"[\s*_\"')\]]{0,4}(?:is|are|was|were|has|have)\b")
 
 
@@ -107,7 +112,7 @@ def reworded(place: Place, asked: Question) -> Place:
         before = CONVINCED.sub("", before)
     if "n't " in before and " but " in before:
         before = ISNT.sub(_is_not, before)
-    if before[:1] in {" ", "a", "c", "i"}:
+    if "," in before and before.lstrip(" *\"'").startswith(SOURCES):
         before = SOURCE.sub("", before)
     if "not " in before and "," in before and CLOSES.match(after):
         before = CONTRAST.sub(_but, before)
@@ -136,7 +141,9 @@ def is_former(place: Place) -> bool:
     )
 
 
-def weight(place: Place, level: float, asked: Question, answer: Answer, gap: Gap | None) -> float:
+def weight(  # noqa: PLR0911 - one a rule
+    place: Place, level: float, asked: Question, answer: Answer, gap: Gap | None
+) -> float:
     """The level of a mention, given what `voice.weight` says of it.
 
     SLOT: a sentence of a preposition and the mention ('In 1944.'), an interjection and the mention ('Fine, X then.'),
@@ -145,20 +152,20 @@ def weight(place: Place, level: float, asked: Question, answer: Answer, gap: Gap
     """
     if level >= SLOT:
         return level
-    if answer.kind != "number" and LEAVES.search(place.before) and CLOSES.match(place.after):
+    before, after = place.before, place.after
+    if len(after) < 24 and CLOSES.match(after) is not None:
+        if answer.kind != "number" and " leaves " in before and LEAVES.search(before):
+            return SLOT
+        if answer.kind != "letter" and level > OPERAND and (_is_fragment(place) or _is_labelled(place, asked)):
+            return SLOT
+    elif answer.kind == "number" and level > OPERAND and COUNTED.match(after) and _is_fragment(place):
         return SLOT
-    if answer.kind == "letter" or level == OPERAND:
-        return level
-    if answer.kind == "number" and COUNTED.match(place.after) and _is_fragment(place):
-        return SLOT
-    if CLOSES.match(place.after) and (_is_fragment(place) or _is_labelled(place, asked)):
-        return SLOT
-    if level == RESULT and any(asked.computed_in(part) for part in place.before[-80:].split("=")[:-1]):
+    if level == RESULT and any(asked.computed_in(part) for part in before[-80:].split("=")[:-1]):
         return STATEMENT
-    if level == STATEMENT and (_is_beyond(place, asked, gap) or _is_other_clause(place) or _has_other_subject(place, asked, answer)):
+    if level == STATEMENT and (_is_beyond(place, asked, gap) or _is_other_clause(place, asked, answer)):
         level = MENTION
-    if level < STATEMENT and gap is not None and not _is_sum(place, answer) and fills(place, gap):
-        return STATEMENT
+    if OPERAND < level < STATEMENT and gap is not None and answer.kind != "letter" and not _is_sum(place, answer):
+        return STATEMENT if _may_fill(before, after, gap) and fills(place, gap) else level
     return level
 
 
@@ -168,10 +175,17 @@ def _is_sum(place: Place, answer: Answer) -> bool:
 
 def may_fill(body: str, start: int, stop: int, gap: Gap | None) -> bool:
     """Whether the question's verb stands near `body[start:stop]`: without it, nothing fills the gap."""
-    if gap is None:
-        return False
-    near = body[max(0, start - REACH) : stop + REACH]
-    return gap.role == "offered" or not gap.verbs.isdisjoint(tokens(near))
+    return gap is not None and _may_fill(body[max(0, start - REACH) : start], body[stop : stop + REACH], gap)
+
+
+def _may_fill(before: str, after: str, gap: Gap) -> bool:
+    if gap.role == "offered":
+        return True
+    if gap.role == "object":
+        return holds(before, gap.hints) or holds(after, gap.hints)
+    if holds(after, gap.hints):
+        return not gap.is_be or BE_NEXT.search(after, 0, 60) is not None
+    return len(after) < SHORT or (" by " in before and holds(before, gap.hints))
 
 
 def is_subject_of_more(place: Place) -> bool:
@@ -202,7 +216,7 @@ def _is_labelled(place: Place, asked: Question) -> bool:
     return bool(named) and all(word[:STEM] in asked.stems for word in named)
 
 
-def _is_beyond(place: Place, asked: Question, gap: Gap | None) -> bool:
+def _is_beyond(place: Place, asked: Question, gap: Gap | None) -> bool:  # noqa: PLR0911 - one a rule
     """Whether the mention is stated only because the question is repeated before it, and is not its complement.
 
     Between the question's words and the mention stands a comma, a participle, 'with' or the complement of the verb: '…
@@ -228,16 +242,21 @@ def _is_beyond(place: Place, asked: Question, gap: Gap | None) -> bool:
     is_dated = not DATES.isdisjoint(between)
     if ("," in between and not is_dated) or "with" in between or not BREAKS.isdisjoint(between):
         return True
-    if any(word.endswith(("ing", "ed")) for word in foreign):
+    if "and" in between or any(word.endswith(("ing", "ed")) for word in foreign):
         return True
     if gap is not None and gap.role == "subject" and not gap.is_be and "by" not in between:
         return not gap.verbs.isdisjoint(near)
     return bool(foreign) and not COPULAS.isdisjoint(near[: len(near) - len(between)])
 
 
-def _is_other_clause(place: Place) -> bool:
-    """Whether 'not …, but' before the mention begins a new clause instead of a contrast: the mention has a verb."""
-    return place.before.endswith("but ") and VERB_NEXT.match(place.after) is not None and not place.clause.near
+def _is_other_clause(place: Place, asked: Question, answer: Answer) -> bool:
+    """Whether the mention is stated in a clause of its own subject.
+
+    'not …, but X is …' begins a new clause and is no contrast; 'bees make A and cows make X' has a new subject.
+    """
+    if place.before.endswith("but ") and not place.clause.near:
+        return VERB_NEXT.match(place.after) is not None
+    return "and" in place.clause.kinds and _has_other_subject(place, asked, answer)
 
 
 def _has_other_subject(place: Place, asked: Question, answer: Answer) -> bool:
@@ -251,18 +270,18 @@ def _has_other_subject(place: Place, asked: Question, answer: Answer) -> bool:
     return bool(found) and not any(word[:STEM] in asked.stems for word in found)
 
 
-def is_echo(place: Place, stop: int, item: AskedItem, side: Side) -> bool:
+def is_echo(body: str, span: Span, item: AskedItem, side: Side) -> bool:
     """Whether the mention is a part of what the question itself names: of 'the October Revolution' the month.
 
     That is, the word before or after it is the same as in the question, which offers no choice of both answers.
     """
-    mention, prompt = place.body[place.start : stop], _folded(item.prompt)
+    mention, prompt = body[span[0] : span[1]], _folded(item.prompt)
     found = prompt.find(mention)
     if found < 0 or side == "other" or item.choices or not item.target or not item.decoy:
         return False
     if fold(item.decoy if side == "target" else item.target[0]).text in prompt:
         return False
-    before, after = _neighbours(place.body, place.start, stop)
+    before, after = _neighbours(body, span[0], span[1])
     while found >= 0:
         asked_before, asked_after = _neighbours(prompt, found, found + len(mention))
         if (before and before == asked_before) or (after and after == asked_after):

@@ -7,7 +7,7 @@ from typing import Final
 from perpend.text.clause import vocabulary
 
 _IRREGULAR: Final = (
-    "be is are was were been being;have has had having;do does did done doing;beat beats beat beaten;"
+    "be is are was were been being;born born;have has had having;do does did done doing;beat beats beat beaten;"
     "become becomes became become;begin begins began begun beginning;bend bends bent;bite bites bit bitten biting;"
     "bind binds bound;blow blows blew blown;break breaks broke broken breaking;breed breeds bred;"
     "bring brings brought;build builds built;burn burns burnt burned;buy buys bought;catch catches caught;"
@@ -32,10 +32,9 @@ _IRREGULAR: Final = (
     "win wins won winning;write writes wrote written writing"
 )
 _GROUPS: Final = tuple(tuple(group.split()) for group in _IRREGULAR.split(";"))
-IRREGULAR: Final = {form: group for group in _GROUPS for form in group} | {"born": ("born",), "bore": ("bore",)}
+IRREGULAR: Final = {form: group for group in _GROUPS for form in group} | {group[0]: group for group in _GROUPS}
 """Every form of an irregular verb, with all forms of it."""
 BE: Final = vocabulary("is are was were be been being remains")
-HAVE: Final = vocabulary("has have had having")
 _VOWELS: Final = "aeiou"
 
 
