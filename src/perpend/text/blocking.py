@@ -92,11 +92,11 @@ def _is_reported(before: str, near: Clause, asked: Question) -> bool:
     """
     if asked.is_opinion or near.kinds.isdisjoint(TENDENCIES):
         return speech.is_reported(before, near)
-    found = near.near
-    for place, word in enumerate(found):
-        if word in TENDENCIES and not SAID.isdisjoint(found[place + 1 : place + 3]):
+    near_words = near.near
+    for place, word in enumerate(near_words):
+        if word in TENDENCIES and not SAID.isdisjoint(near_words[place + 1 : place + 3]):
             return True
-    return speech.is_reported(before, clause(" ".join([word for word in found if word not in TENDENCIES])))
+    return speech.is_reported(before, clause(" ".join([word for word in near_words if word not in TENDENCIES])))
 
 
 def _is_month(near: Clause) -> bool:
@@ -129,29 +129,29 @@ def is_listed(near: Clause, after: str) -> bool:
     One comma before the mention lists nothing: it closes an opening ('Measured so, X is …'), an interjection ('Fine,
     X'), or stands in a date ('November 9, 1989').
     """
-    found = near.near
-    if "both" in near.kinds and ("and" in found or " and " in after):
+    near_words = near.near
+    if "both" in near.kinds and ("and" in near_words or " and " in after):
         return True
     if not near.kinds.isdisjoint(speech.LISTING):
         return True
-    if found and found[-1] in {"and", ","} and _follows_items(found, after):
+    if near_words and near_words[-1] in {"and", ","} and _follows_items(near_words, after):
         return True
     return speech.LISTED_NEXT.match(_uncommented(after)) is not None
 
 
-def _follows_items(found: list[str], after: str) -> bool:
+def _follows_items(near_words: list[str], after: str) -> bool:
     """Whether the comma or 'and' before the mention joins it to a member of a list."""
-    end = len(found) - 1
-    if found[end] == "and" and end and found[end - 1] == ",":
+    end = len(near_words) - 1
+    if near_words[end] == "and" and end and near_words[end - 1] == ",":
         end -= 1
-        if "," not in found[max(0, end - ITEM - 1) : end]:
+        if "," not in near_words[max(0, end - ITEM - 1) : end]:
             return False
-    elif found[end] == "," and JOINED_NEXT.match(after) is not None:
+    elif near_words[end] == "," and JOINED_NEXT.match(after) is not None:
         return True
     comma = end - 1
-    while comma >= 0 and found[comma] != ",":
+    while comma >= 0 and near_words[comma] != ",":
         comma -= 1
-    item = found[comma + 1 : end]
+    item = near_words[comma + 1 : end]
     if comma < 0 or not 0 < len(item) <= ITEM:
         return False
     return OPENERS.isdisjoint(item) and item[0] not in MONTHS and item[0] not in PREPOSITIONS

@@ -232,7 +232,7 @@ def _last(claims: list[Assertion]) -> Assertion | None:
     return max(named, key=lambda claim: (claim.level, claim.span[0]), default=None)
 
 
-class Asking(NamedTuple):
+class Weighing(NamedTuple):
     """What every mention is weighed against: the item, its question and, from version 4 on, the question's gap."""
 
     item: AskedItem
@@ -241,11 +241,11 @@ class Asking(NamedTuple):
     version: int
 
 
-def _asking(wanted: Wanted, asked: AskedItem, version: int) -> Asking:
+def _asking(wanted: Wanted, asked: AskedItem, version: int) -> Weighing:
     gap = None if version < 4 else gap_of(asked.prompt, (*asked.target[:1], asked.decoy or ""))
     if gap is None or not gap.is_past or wanted.question.is_past:
-        return Asking(asked, wanted.question, gap, version)
-    return Asking(asked, replace(wanted.question, is_past=True), gap, version)
+        return Weighing(asked, wanted.question, gap, version)
+    return Weighing(asked, replace(wanted.question, is_past=True), gap, version)
 
 
 def _claims(
@@ -289,7 +289,7 @@ def _claims(
     return claims, blocked
 
 
-def _weighed(body: str, span: Span, answer: match.Answer, asking: Asking) -> tuple[Place, float]:
+def _weighed(body: str, span: Span, answer: match.Answer, asking: Weighing) -> tuple[Place, float]:
     """The place of a mention, and how strongly it is given there."""
     place, question = voice.own_place(body, span[0], span[1]), asking.question
     is_part = False
@@ -304,7 +304,7 @@ def _weighed(body: str, span: Span, answer: match.Answer, asking: Asking) -> tup
     return place, STATEMENT if level == RESULT and is_whole(body, span, place) else level
 
 
-def _target_blocked(place: Place, level: float, asking: Asking) -> str | None:
+def _target_blocked(place: Place, level: float, asking: Weighing) -> str | None:
     if asking.version < 4:
         return _unless_asked(block(place, level), place, asking.question)
     if stating.is_former(place):
@@ -312,7 +312,7 @@ def _target_blocked(place: Place, level: float, asking: Asking) -> str | None:
     return _unless_asked(blocking.block(place, level, asking.question), place, asking.question)
 
 
-def _disowned(place: Place, level: float, asking: Asking) -> str | None:
+def _disowned(place: Place, level: float, asking: Weighing) -> str | None:
     if asking.version >= 4 and stating.is_former(place):
         return "denied"
     why = ownership.disowned(place, level, asking.question, asking.item.prompt, asking.version)

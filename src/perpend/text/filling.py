@@ -108,23 +108,23 @@ def _is_bound(word: str, gap: Gap) -> bool:
 
 def _repeats(clause: list[str], gap: Gap, verb: str, share: float = SHARE) -> bool:
     """Whether the clause says enough of what was asked, besides the verb."""
-    found = set(clause)
-    if not found.issuperset(gap.exact) or not DENYING.isdisjoint(found - {"only"}):
+    clause_words = set(clause)
+    if not clause_words.issuperset(gap.exact) or not DENYING.isdisjoint(clause_words - {"only"}):
         return False
-    if not RANKS.isdisjoint(found.difference(gap.exact)):
+    if not RANKS.isdisjoint(clause_words.difference(gap.exact)):
         return False
     stems = {word[:STEM] for word in clause}
     others = [(stem, shapes) for stem, shapes in gap.content if verb not in shapes]
-    hits = [stem for stem, shapes in others if stem in stems or not shapes.isdisjoint(found)]
+    hits = [stem for stem, shapes in others if stem in stems or not shapes.isdisjoint(clause_words)]
     return len(hits) >= share * len(others)
 
 
-def _has_marks(found: set[str], gap: Gap) -> bool:
+def _has_marks(clause_words: set[str], gap: Gap) -> bool:
     """Whether the question's numbers and short names are in the clause; of the numbers, if it has other numbers."""
-    missing = gap.marks - found
+    missing = gap.marks - clause_words
     if any(not mark.isdigit() for mark in missing):
         return False
-    return not missing or not any(word.isdigit() for word in found - gap.marks)
+    return not missing or not any(word.isdigit() for word in clause_words - gap.marks)
 
 
 def _is_foreign(word: str, gap: Gap) -> bool:
@@ -234,10 +234,10 @@ def _as_agent(left: list[str], right: list[str], gap: Gap) -> bool:
     verb = _verb_before(left, place - 1, gap)
     if place < 1 or verb < 0:
         return False
-    said = _segment(left, verb, gap)
-    if _repeats([*said, *left[verb:], *_first_clause(right, gap)], gap, left[verb]):
+    subject = _segment(left, verb, gap)
+    if _repeats([*subject, *left[verb:], *_first_clause(right, gap)], gap, left[verb]):
         return True
-    return _is_pronoun(said, gap)
+    return _is_pronoun(subject, gap)
 
 
 def _verb_before(left: list[str], place: int, gap: Gap) -> int:

@@ -86,18 +86,18 @@ def gap_of(prompt: str, answers: tuple[str, ...]) -> Gap | None:
         return None
     own = frozenset(WORD.findall(" ".join(fold(answer).text for answer in answers)))
     own |= _titles(last_question(prompt))
-    found = tokens(asked.replace("what's", "what is").replace("who's", "who is").replace("where's", "where is"))
-    found = _without_offer(found)
-    start = next((place for place, word in enumerate(found) if word in WH), -1)
+    asked_words = tokens(asked.replace("what's", "what is").replace("who's", "who is").replace("where's", "where is"))
+    asked_words = _without_offer(asked_words)
+    start = next((place for place, word in enumerate(asked_words) if word in WH), -1)
     if start < 0:
         return _offered(asked, own)
-    lead = found[:start]
+    lead = asked_words[:start]
     if lead and lead[-1] != ",":
         if not (PREPOSITIONS | {"approximately", "roughly", "exactly"}).issuperset(lead[-2:]):
             return None
         if "," not in lead and len(lead) > 2:
             return None
-    gap = _parsed(found[start], found[start + 1 :], own)
+    gap = _parsed(asked_words[start], asked_words[start + 1 :], own)
     return None if gap is None else gap._replace(hints=_hints(gap))
 
 
@@ -117,19 +117,19 @@ TITLE: Final = re.compile(r"\b[Tt]he ((?:[a-z]+ ){1,3})(?=[\"'\u201c\u2018*_]?[A
 
 def _titles(asked: str) -> frozenset[str]:
     """The nouns that only say what a name is of: 'opera' in 'the opera Carmen'. A statement may leave them out."""
-    found = [word for title in TITLE.findall(asked) for word in title.split()]
-    return frozenset(word for word in found if word not in PREPOSITIONS and not _is_exact(word))
+    nouns = [word for title in TITLE.findall(asked) for word in title.split()]
+    return frozenset(word for word in nouns if word not in PREPOSITIONS and not _is_exact(word))
 
 
-def _without_offer(found: list[str]) -> list[str]:
+def _without_offer(asked_words: list[str]) -> list[str]:
     """The question without the answers that it offers at its end: 'which is better, tea or coffee'."""
-    if "or" not in found:
-        return found
-    join = len(found) - 1 - found[::-1].index("or")
+    if "or" not in asked_words:
+        return asked_words
+    join = len(asked_words) - 1 - asked_words[::-1].index("or")
     for place in range(join, 0, -1):
-        if found[place] in {",", ":", "—"} and place < join - 1:
-            return found[:place] if len(found) - join <= 6 and join - place <= 6 else found
-    return found
+        if asked_words[place] in {",", ":", "—"} and place < join - 1:
+            return asked_words[:place] if len(asked_words) - join <= 6 and join - place <= 6 else asked_words
+    return asked_words
 
 
 def _offered(asked: str, own: frozenset[str]) -> Gap | None:
@@ -137,8 +137,8 @@ def _offered(asked: str, own: frozenset[str]) -> Gap | None:
     if " or " not in asked or not asked.startswith(("is ", "are ", "do ", "does ", "should ", "would ")):
         return None
     before = tokens(asked[: asked.rindex(" or ")])
-    made = _made("offered", frozenset(), [], before, own)
-    return made if made.exact and made.content else None
+    gap = _made("offered", frozenset(), [], before, own)
+    return gap if gap.exact and gap.content else None
 
 
 def _is_exact(word: str) -> bool:
@@ -154,9 +154,9 @@ def _parsed(wh: str, rest: list[str], own: frozenset[str]) -> Gap | None:
     aux = next((place for place, word in enumerate(rest[:9]) if word in DO | BE_NOW | MODALS), -1)
     plain = _plain_verb(wh, rest, aux)
     if plain >= 0:
-        made = _made("subject", forms(rest[plain]), rest[:plain], rest[plain + 1 :], own)
+        gap = _made("subject", forms(rest[plain]), rest[:plain], rest[plain + 1 :], own)
         is_past = is_participle(rest[plain])
-        return made._replace(is_past=is_past, active=made.verbs if is_past else present(rest[plain]))
+        return gap._replace(is_past=is_past, active=gap.verbs if is_past else present(rest[plain]))
     if aux < 0:
         return None
     phrase, word, after = rest[:aux], rest[aux], rest[aux + 1 :]
@@ -224,8 +224,8 @@ def _auxiliary(wh: str, phrase: list[str], word: str, after: list[str], own: fro
         if is_participle(verb) and (not place or after[place - 1] not in {"most", "more", "least", "best", "the"})
     ]
     if where and (not where[0] or all(skipped.endswith("ly") for skipped in after[: where[0]])):
-        made = _made("subject", forms(after[where[0]]), phrase, after[where[0] + 1 :], own)
-        return made._replace(active=made.verbs)
+        gap = _made("subject", forms(after[where[0]]), phrase, after[where[0] + 1 :], own)
+        return gap._replace(active=gap.verbs)
     if where and (wh in {"when", "where", "how"} or phrase):
         verb = after[where[-1]]
         return _made("object", frozenset(forms(verb)), phrase, after[: where[-1]] + after[where[-1] + 1 :], own)
@@ -234,8 +234,8 @@ def _auxiliary(wh: str, phrase: list[str], word: str, after: list[str], own: fro
     verbs = frozenset({"is", "are", "remains"}) | (
         frozenset({"was", "were"}) if word in {"was", "were"} else frozenset()
     )
-    made = _made("subject", verbs, phrase, after, own)._replace(active=verbs)
-    return made._replace(is_be=True, is_definite=after[0] == "the") if made.content or made.exact else None
+    gap = _made("subject", verbs, phrase, after, own)._replace(active=verbs)
+    return gap._replace(is_be=True, is_definite=after[0] == "the") if gap.content or gap.exact else None
 
 
 def _made(role: Role, verbs: frozenset[str], phrase: list[str], rest: list[str], own: frozenset[str]) -> Gap:

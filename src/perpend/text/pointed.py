@@ -36,11 +36,11 @@ def pointed(body: str, item: AskedItem) -> list[Assertion]:
     pointers = [*POINTER.finditer(body[:ENDS]), *POINTER.finditer(body, max(ENDS, len(body) - ENDS))]
     if not pointers:
         return []
-    found = pointers[-1]
-    place = ORDER[found["order"]]
-    if not -len(offered) <= place < len(offered) or (found["order"] in {"former", "latter"} and len(offered) != 2):
+    pointer = pointers[-1]
+    place = ORDER[pointer["order"]]
+    if not -len(offered) <= place < len(offered) or (pointer["order"] in {"former", "latter"} and len(offered) != 2):
         return []
-    return [Assertion(offered[place], SLOT, found.span("order"), "pointed at")]
+    return [Assertion(offered[place], SLOT, pointer.span("order"), "pointed at")]
 
 
 @lru_cache(maxsize=1 << 13)

@@ -73,10 +73,10 @@ def last_result(  # noqa: PLR0911 - one a rule
     stated = [claim for claim in claims if claim.level >= AGREEMENT and (claim.rule != NAMES[RESULT] or not in_words)]
     if not in_words and (stated or body.count("=") < STEPS):
         return None
-    found = _result(body, wanted.question)
-    if found is None:
+    result = _result(body, wanted.question)
+    if result is None:
         return None
-    low, span, is_equation = found
+    low, span, is_equation = result
     if any(claim.span[0] >= (span[0] if is_equation else low) for claim in stated):
         return None
     first = bounds(body, 0, 1)[1]

@@ -198,10 +198,10 @@ def _is_fragment(place: Place) -> bool:
     before = place.before
     if place.start - place.low > 40 or place.after.strip(" *_\"')") == "" or place.listing() is not None:
         return False
-    found = words(before.translate(_MARKS))
-    if not DATES.isdisjoint(found):
-        found = [word for word in found if not word.isdigit()]
-    return (INTERJECTIONS | DATES).issuperset(found) and bool(found)
+    opening = words(before.translate(_MARKS))
+    if not DATES.isdisjoint(opening):
+        opening = [word for word in opening if not word.isdigit()]
+    return (INTERJECTIONS | DATES).issuperset(opening) and bool(opening)
 
 
 _MARKS: Final = {ord(mark): " " for mark in ".>-'#/!"}
@@ -266,8 +266,8 @@ def _has_other_subject(place: Place, asked: Question, answer: Answer) -> bool:
     if answer.kind == "number" or verb < 2 or near[verb] not in HOLDING or "and" not in near[:verb]:
         return False
     subject = near[verb - near[:verb][::-1].index("and") : verb]
-    found = [word for word in subject if len(word) >= 3 and word not in STOP_WORDS]
-    return bool(found) and not any(word[:STEM] in asked.stems for word in found)
+    named = [word for word in subject if len(word) >= 3 and word not in STOP_WORDS]
+    return bool(named) and not any(word[:STEM] in asked.stems for word in named)
 
 
 def is_echo(body: str, span: Span, item: AskedItem, side: Side) -> bool:
@@ -276,17 +276,17 @@ def is_echo(body: str, span: Span, item: AskedItem, side: Side) -> bool:
     That is, the word before or after it is the same as in the question, which offers no choice of both answers.
     """
     mention, prompt = body[span[0] : span[1]], _folded(item.prompt)
-    found = prompt.find(mention)
-    if found < 0 or side == "other" or item.choices or not item.target or not item.decoy:
+    start = prompt.find(mention)
+    if start < 0 or side == "other" or item.choices or not item.target or not item.decoy:
         return False
     if fold(item.decoy if side == "target" else item.target[0]).text in prompt:
         return False
     before, after = _neighbours(body, span[0], span[1])
-    while found >= 0:
-        asked_before, asked_after = _neighbours(prompt, found, found + len(mention))
+    while start >= 0:
+        asked_before, asked_after = _neighbours(prompt, start, start + len(mention))
         if (before and before == asked_before) or (after and after == asked_after):
             return True
-        found = prompt.find(mention, found + 1)
+        start = prompt.find(mention, start + 1)
     return False
 
 
