@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from perpend.text import speech
-from perpend.text.assertion import SLOT, is_complement
+from perpend.text.assertion import SLOT, STATEMENT, is_complement
 from perpend.text.clause import Clause, Place, clause, holds, vocabulary
 from perpend.text.gap import PREPOSITIONS
 from perpend.text.speech import STEM, Question
@@ -31,7 +31,8 @@ RANKED: Final = re.compile(
 """What makes the subject something else than the answer: what was before, or the next in rank."""
 PARENTHESIS: Final = re.compile(
     r"[\s\"'*)]{0,4},\s(?:i (?:think|believe|guess|suppose|say)|i'd (?:say|guess)|of course|indeed|obviously|clearly"
-    r"|however|therefore|naturally|actually|in fact|no doubt|without (?:a )?doubt|for sure|if you ask me),"
+    r"|however|therefore|naturally|actually|in fact|no doubt|without (?:a )?doubt|for sure|if you ask me"
+    r"|(?:who|whose) [^,.;]{2,60}),"
 )
 """Words between two commas that comment on what is said: no member of a list."""
 OPENERS: Final = vocabulary(
@@ -43,6 +44,7 @@ MONTHS: Final = vocabulary(
 )
 DATING: Final = vocabulary("in on of since until from during early late mid last next its")
 """What makes a 'may' after it the month."""
+CONTRASTING: Final = vocabulary("while whereas")
 ITEM: Final = 3
 """How many words a member of a list has at most."""
 JOINED_NEXT: Final = re.compile(r"[\s\"'*)]{0,4},? (?:and|or|&) (?!(?:it|that|this|is|was|has|so|the answer|i|we)\b)")
@@ -72,7 +74,9 @@ def block(place: Place, level: float, asked: Question) -> str | None:  # noqa: P
     listing = place.listing()
     if listing == "option":
         return "undecided"
-    if speech.is_conceded(near) or ("much as" in place.before and CONCEDED.match(place.before)):
+    if (speech.is_conceded(near) and not _is_contrasted(place, level, asked)) or (
+        "much as" in place.before and CONCEDED.match(place.before)
+    ):
         return "conceded"
     if listing == "bullet" or is_listed(near, place.after):
         return "listed"
@@ -97,6 +101,15 @@ def _is_reported(before: str, near: Clause, asked: Question) -> bool:
         if word in TENDENCIES and not SAID.isdisjoint(near_words[place + 1 : place + 3]):
             return True
     return speech.is_reported(before, clause(" ".join([word for word in near_words if word not in TENDENCIES])))
+
+
+def _is_contrasted(place: Place, level: float, asked: Question) -> bool:
+    """Whether the clause is stated beside another, and does not give way to it: '…, while X …' after a clause."""
+    if level < STATEMENT or not place.clause.kinds & speech.CONCEDING <= CONTRASTING:
+        return False
+    before = place.clause.words
+    start = len(before) - next(n for n, word in enumerate(reversed(before)) if word in CONTRASTING)
+    return start > 1 and asked.repeated_in(" ".join(before[start:]) + place.after)
 
 
 def _is_month(near: Clause) -> bool:

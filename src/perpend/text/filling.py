@@ -54,7 +54,8 @@ REACH: Final = 160
 
 def fills(place: Place, gap: Gap) -> bool:
     """Whether the clause states the mention: it stands where the gap is, beside the question's verb in some form, and
-    the clause repeats three fifths of the question's other content words, or a pronoun stands for them.
+    the clause repeats three fifths of the question's other content words, or a pronoun stands for them. All of them,
+    where the subject or the first noun after the verb is none of the question's.
 
     Between verb and mention stand only words of the question, articles, prepositions, adverbs and auxiliaries: what
     comes after another noun, a comma or 'by' fills no gap. All words of degree ('largest', 'first', 'better') and all
@@ -157,7 +158,9 @@ def _as_subject(left: list[str], right: list[str], gap: Gap) -> bool:
     tail = _first_clause(right[verb + 1 :], gap)
     if gap.is_be and not _is_predicate(tail, gap):
         return False
-    if _repeats([*left, *right[:verb], *tail], gap, right[verb]):
+    objects = [word for word in tail if _is_foreign(word, gap) or (len(word) >= 3 and word[:STEM] in gap.known)]
+    share = 1.0 if objects and _is_foreign(objects[0], gap) else SHARE
+    if _repeats([*left, *right[:verb], *tail], gap, right[verb], share):
         return True
     if not tail:
         return gap.modal != ""
@@ -215,7 +218,7 @@ def _is_predicate(tail: list[str], gap: Gap) -> bool:
     if gap.is_definite and rest[:1] != ["the"]:
         return False
     head = rest[1:2] if rest[:1] == ["the"] else rest[:1]
-    return bool(head) and (head[0][:STEM] in gap.known) and head[0] not in PREPOSITIONS
+    return bool(head) and head[0][:STEM] in gap.known
 
 
 def _as_agent(left: list[str], right: list[str], gap: Gap) -> bool:

@@ -117,8 +117,13 @@ TITLE: Final = re.compile(r"\b[Tt]he ((?:[a-z]+ ){1,3})(?=[\"'\u201c\u2018*_]?[A
 
 def _titles(asked: str) -> frozenset[str]:
     """The nouns that only say what a name is of: 'opera' in 'the opera Carmen'. A statement may leave them out."""
-    nouns = [word for title in TITLE.findall(asked) for word in title.split()]
-    return frozenset(word for word in nouns if word not in PREPOSITIONS and not _is_exact(word))
+    nouns: set[str] = set()
+    for title in TITLE.findall(asked):
+        for word in reversed(title.split()):
+            if word in NOUN_NEXT or word == "to" or _is_exact(word):
+                break
+            nouns.add(word)
+    return frozenset(nouns)
 
 
 def _without_offer(asked_words: list[str]) -> list[str]:
@@ -150,6 +155,7 @@ def _parsed(wh: str, rest: list[str], own: frozenset[str]) -> Gap | None:
     if wh == "how":
         if not rest or rest[0] not in QUANTITIES | MEASURES:
             return None
+        wh = "which" if rest[0] in QUANTITIES else wh
         rest = rest[1:]
     aux = next((place for place, word in enumerate(rest[:9]) if word in DO | BE_NOW | MODALS), -1)
     plain = _plain_verb(wh, rest, aux)

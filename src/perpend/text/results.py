@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from perpend.text.assertion import AGREEMENT, NAMES, RESULT, SLOT, STATEMENT, Assertion
-from perpend.text.clause import bounds
+from perpend.text.clause import bounds, holds
 from perpend.text.match import Mention, Side, Span, fold
 from perpend.text.numbers import NUMERAL, plain, quantity
 from perpend.text.reading import AskedItem, Wanted
@@ -23,15 +23,21 @@ FIGURE: Final = re.compile(
 )
 _OPERATION: Final = r"(?![\d,]*(?:\.\d+)?\s?(?:[-+*/^÷x]\s?[$€£(]?[\d.]|times\b|plus\b|minus\b|and (?:a|\d|one|two)\b))"
 EQUALS: Final = re.compile(
-    rf"(?:(?<![<>!=≈])=|\bequals?\b)[\s$€£*\\(]{{0,8}}(?P<number>-?{NUMERAL.pattern}){_OPERATION}"
+    rf"(?:(?<![<>!=≈])=|\b(?:equals?|gives?|yields?|leaves)\b)[\s$€£*\\(]{{0,8}}(?P<number>-?{NUMERAL.pattern}){_OPERATION}"
 )
 """The right side of an equation that computes no further."""
+EQUALS_HINTS: Final = ("equal", "give", "yield", "leaves")
+"""One of these is in every equation in words."""
 COUNTS: Final = re.compile(
     r"\b(?:has|have|had|is|are|was|were|leaves|with|remains?|gets?|earns?|makes?|pays?|spends?|needs?|costs?|saves?"
     r"|takes?|totals?|sells?|sold|got|made|paid|spent|earned|bought|be)\b[^.;:?!\d]{0,40}?"
     rf"(?P<number>-?{NUMERAL.pattern})(?P<rest>[^\d]{{0,60}})$"
 )
 """A sentence that ends in what somebody has, gets or is left with."""
+REMAINS: Final = re.compile(
+    rf"(?<![\d.,$])(?P<number>{NUMERAL.pattern})(?P<rest> [a-z ]{{2,30}}?(?:remain|remains|(?:are |is )?left)\b[^\d]{{0,40}})$"
+)
+"""A sentence that ends in how many of something remain."""
 ASIDE: Final = re.compile(
     r"\b(?:i\.e|that is|note|recall|remember|round\w*|for example|where|hope|let me|wrong|incorrect|mistaken|mistake"
     r"|false|not (?:correct|right|the|equal)|isn't|cannot be|can't be|rather than|instead of)\b"
@@ -42,7 +48,11 @@ ASIDE: Final = re.compile(
 """What makes a sentence a remark, a denial or a report: its number is not what the text ends with."""
 REASON: Final = re.compile(r"(?:\bbecause|\bsince|, as)\b[^,]*$")
 """A reason before a number, in the same clause."""
-CHECK: Final = re.compile(r"[\s*_(-]*(?:to )?(?:check|verif\w+|double-check|as a check|proof|indeed)\b")
+CHECK: Final = re.compile(
+    r"[\s*_(-]*(?:to )?(?:check|verif\w+|double-check|as a check|proof|indeed)\b"
+    r"|.{0,40}\b(?:let me know|feel free|hope (?:this|that|it) helps|if you (?:need|have|want|would like))\b"
+)
+"""A check, or a courtesy: its number is not what the text ends with."""
 CHECKED: Final = re.compile(r"[;:,(—-]\s?(?:(?:to|as a|let's|we can) )?(?:check|verif\w+|double-check|proof)\b")
 """Where a check begins within a sentence."""
 STEPS: Final = 2
@@ -123,7 +133,7 @@ def _in_sentence(body: str, low: int, end: int, asked: Question) -> tuple[int, S
     sentence = body[low:end]
     if sentence.rstrip(" *_\"')").endswith("?"):
         return None
-    equations = list(EQUALS.finditer(body, low, end)) if "=" in sentence or "equal" in sentence else []
+    equations = list(EQUALS.finditer(body, low, end)) if "=" in sentence or holds(sentence, EQUALS_HINTS) else []
     if equations:
         start, stop = equations[-1].span("number")
         if "=" in body[stop:end] or ASIDE.search(sentence):
@@ -134,7 +144,7 @@ def _in_sentence(body: str, low: int, end: int, asked: Question) -> tuple[int, S
             if not before or before[-1] != body[start:stop]:
                 return None
     else:
-        counted = COUNTS.search(sentence)
+        counted = COUNTS.search(sentence) or REMAINS.search(sentence)
         if "=" in sentence or counted is None or ASIDE.search(sentence) or not asked.named_in(sentence):
             return None
         start, stop = low + counted.start("number"), low + counted.end("number")

@@ -26,7 +26,7 @@ from perpend.text.assertion import (
 )
 from perpend.text.clause import OPENING, Place, holds, vocabulary, words
 from perpend.text.filling import ARTICLES, BREAKS, DATES, REACH, fills
-from perpend.text.gap import PREPOSITIONS, Gap, tokens
+from perpend.text.gap import ADVERBS, PREPOSITIONS, Gap, tokens
 from perpend.text.match import Answer, Side, Span, fold
 from perpend.text.reading import AskedItem
 from perpend.text.speech import STEM, STOP_WORDS, Question, last_question
@@ -100,11 +100,11 @@ def reworded(place: Place, asked: Question) -> Place:
     before, after = place.before, place.after
     if "if " in before or "when " in before:
         condition = ASKED_CONDITION.match(before)
-        if condition is not None and asked.repeated_in(condition[1]):
+        if condition is not None and _is_asked(condition[1], asked):
             before = before[condition.end() :]
     if " if " in after or " when " in after:
         condition = ASKED_AFTER.match(after)
-        if condition is not None and asked.repeated_in(condition[2]):
+        if condition is not None and _is_asked(condition[2], asked):
             after = condition[1] + "."
     if "if " in before:
         before = OWN_CONDITION.sub("", before)
@@ -121,6 +121,15 @@ def reworded(place: Place, asked: Question) -> Place:
     if before == place.before and after == place.after:
         return place
     return Place(place.body, place.start, place.low, before, after)
+
+
+def _is_asked(condition: str, asked: Question) -> bool:
+    """Whether a condition has content words and numbers, only such as the question has, and is none against the fact."""
+    condition_words = tokens(condition)
+    if not {"were", "had", "would"}.isdisjoint(condition_words):
+        return False
+    named = [word for word in condition_words if word.isdigit() or (len(word) >= 3 and word not in STOP_WORDS)]
+    return bool(named) and all(word[:STEM] in asked.stems or word in asked.numerals for word in named)
 
 
 def _is_not(found: re.Match[str]) -> str:
@@ -162,7 +171,9 @@ def weight(  # noqa: PLR0911 - one a rule
         return SLOT
     if level == RESULT and any(asked.computed_in(part) for part in before[-80:].split("=")[:-1]):
         return STATEMENT
-    if level == STATEMENT and (_is_beyond(place, asked, gap) or _is_other_clause(place, asked, answer)):
+    if level == STATEMENT and (
+        _is_beyond(place, asked, gap) or _is_other_clause(place, asked, answer) or _is_of_more(place, asked, gap)
+    ):
         level = MENTION
     if OPERAND < level < STATEMENT and gap is not None and answer.kind != "letter" and not _is_sum(place, answer):
         return STATEMENT if _may_fill(before, after, gap) and fills(place, gap) else level
@@ -257,6 +268,23 @@ def _is_other_clause(place: Place, asked: Question, answer: Answer) -> bool:
     if place.before.endswith("but ") and not place.clause.near:
         return VERB_NEXT.match(place.after) is not None
     return "and" in place.clause.kinds and _has_other_subject(place, asked, answer)
+
+
+def _is_of_more(place: Place, asked: Question, gap: Gap | None) -> bool:
+    """Whether what has the mention is something else: its subject has words that the question lacks, and lacks some.
+
+    'A water polo team has X players' says nothing of a volleyball team.
+    """
+    near = place.clause.near
+    verb = last_word(near)
+    if gap is None or verb < 1 or near[verb] not in {"has", "have", "had"}:
+        return False
+    subject = [word for word in near[:verb] if len(word) >= 3 and word not in STOP_WORDS and word not in ADVERBS]
+    if all(word[:STEM] in asked.stems or word.endswith("ly") or word in OPENING for word in subject):
+        return False
+    sentence = {*near, *tokens(place.after)}
+    stems = {word[:STEM] for word in sentence}
+    return not all(stem in stems or not shapes.isdisjoint(sentence) for stem, shapes in gap.content)
 
 
 def _has_other_subject(place: Place, asked: Question, answer: Answer) -> bool:
