@@ -6,7 +6,7 @@ import re
 from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
-from perpend.text.clause import vocabulary
+from perpend.text.cues import SPEAKERS, WHO, vocabulary
 from perpend.text.proposition import (
     AUXILIARIES,
     BE,
@@ -21,7 +21,7 @@ from perpend.text.proposition import (
     stem,
     tokens,
 )
-from perpend.text.speech import SPEAKERS, SPEECH, WHO
+from perpend.text.speech import SPEECH
 
 UNREAL: Final = vocabulary("could would should may might must couldn't wouldn't shouldn't will won't")
 """Auxiliaries that state nothing of a question that does not have them."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from perpend.text import match, numbers, ownership, speech, voice
+from perpend.text import blocking, match, numbers, ownership, speech, stating, voice
 from perpend.text.assertion import (
     AGREEMENT,
     MENTION,
@@ -32,7 +32,9 @@ from perpend.text.assertion import (
 from perpend.text.beside import may_state
 from perpend.text.clause import Place, bounds, line_of, listing, locate
 from perpend.text.cues import GENERIC
+from perpend.text.gap import Gap, gap_of
 from perpend.text.match import Folded, Mention, Side, Span, fold
+from perpend.text.pointed import pointed
 from perpend.text.reading import (
     NEARLY,
     AskedItem,
@@ -46,6 +48,7 @@ from perpend.text.reading import (
     wanted_of,
 )
 from perpend.text.reasoning import declined, disclaimed, whole_agreement
+from perpend.text.results import last_result
 from perpend.text.segments import NONE, answered
 from perpend.text.siding import agreed, framed, refused
 from perpend.text.speech import STEM, Question, last_question
@@ -168,13 +171,18 @@ def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Read
             claims += [
                 claim for claim in _speeds(body, speeds) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
             ]
+        if version >= 4:
+            claims += pointed(body, asked)
         if asked.decoy is not None and not [claim for claim in claims if claim.level >= AGREEMENT]:
             sided = whole_agreement(body) if version < 4 else agreed(body)
             if sided is not None:
                 claims.append(Assertion("decoy", AGREEMENT, sided, "agrees"))
         if wanted.is_number:
             claims += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in claims)])
-        decided = _last(claims)
+        result = None
+        if version >= 4 and wanted.is_number and not asked.choices:
+            result = last_result(body, mentions, claims, wanted, asked)
+        decided = _last(claims) if result is None else result
     declines = None
     if decided is None:
         declines = declined(body) if version < 4 else refused(body)
@@ -220,6 +228,22 @@ def _last(claims: list[Assertion]) -> Assertion | None:
     return max(named, key=lambda claim: (claim.level, claim.span[0]), default=None)
 
 
+class Weighing(NamedTuple):
+    """What every mention is weighed against: the item, its question and, from version 4 on, the question's gap."""
+
+    item: AskedItem
+    question: Question
+    gap: Gap | None
+    version: int
+
+
+def _asking(wanted: Wanted, asked: AskedItem, version: int) -> Weighing:
+    gap = None if version < 4 else gap_of(asked.prompt, (*asked.target[:1], asked.decoy or ""))
+    if gap is None or not gap.is_past or wanted.question.is_past:
+        return Weighing(asked, wanted.question, gap, version)
+    return Weighing(asked, replace(wanted.question, is_past=True), gap, version)
+
+
 def _claims(
     body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem, version: int
 ) -> tuple[list[Assertion], str | None]:
@@ -230,25 +254,25 @@ def _claims(
     claims: list[Assertion] = []
     blocked = None
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
+    asking = _asking(wanted, asked, version)
     for span, side, answer in reversed(mentions):
         is_minor = not answer.is_sentence and _is_minor(body, span[0], side, claims, blocked)
-        if is_minor and not may_state(body, span[0], span[1], wanted.question):
+        if is_minor and not (
+            may_state(body, span[0], span[1], asking.question) or stating.may_fill(body, span[0], span[1], asking.gap)
+        ):
             continue
-        place = voice.own_place(body, span[0], span[1])
-        level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
-        if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
-            level = STATEMENT
-        if level == RESULT and is_whole(body, span, place):
-            level = STATEMENT
+        if version >= 4 and stating.is_echo(body, span, asked, side):
+            continue
+        place, level = _weighed(body, span, answer, asking)
         why = "undecided" if span in joined else None
         if side == "target":
-            if why is None:
-                why = _unless_asked(block(place, level), place, wanted.question)
-            level, why = lenient(level, why, place, answer)
+            level, why = lenient(level, why or _target_blocked(place, level, asking), place, answer)
+            if version >= 4 and level == STATEMENT and answer.kind == "words" and len(mentions) > 1:
+                level = MENTION if ownership.is_of_another(place, asking.question, asked.prompt, version) else level
         elif why is None:
             if level < NEEDED[side] and blocked is not None:
                 continue
-            why = _unless_asked(ownership.disowned(place, level, wanted.question, asked.prompt), place, wanted.question)
+            why = _disowned(place, level, asking)
             if why is None and level >= STATEMENT and speech.RETRACTED.match(body, sentence_end(span, place)):
                 why = "denied"
         if why is not None:
@@ -259,6 +283,36 @@ def _claims(
             if level >= STATEMENT and rule != NAMES[RESULT]:
                 break
     return claims, blocked
+
+
+def _weighed(body: str, span: Span, answer: match.Answer, asking: Weighing) -> tuple[Place, float]:
+    """The place of a mention, and how strongly it is given there."""
+    place, question = voice.own_place(body, span[0], span[1]), asking.question
+    is_part = False
+    if asking.version >= 4:
+        place = stating.reworded(place, question)
+    level = voice.weight(place, question, answer, strict=is_strict(body, span, answer))
+    if asking.version >= 4:
+        level = stating.weight(place, level, question, answer, asking.gap)
+        is_part = stating.is_subject_of_more(place)
+    if answer.is_sentence and not question.is_opinion and level == MENTION and not is_part:
+        level = STATEMENT
+    return place, STATEMENT if level == RESULT and is_whole(body, span, place) else level
+
+
+def _target_blocked(place: Place, level: float, asking: Weighing) -> str | None:
+    if asking.version < 4:
+        return _unless_asked(block(place, level), place, asking.question)
+    if stating.is_former(place):
+        return "denied"
+    return _unless_asked(blocking.block(place, level, asking.question), place, asking.question)
+
+
+def _disowned(place: Place, level: float, asking: Weighing) -> str | None:
+    if asking.version >= 4 and stating.is_former(place):
+        return "denied"
+    why = ownership.disowned(place, level, asking.question, asking.item.prompt, asking.version)
+    return _unless_asked(why, place, asking.question)
 
 
 def _is_minor(body: str, start: int, side: Side, claims: list[Assertion], blocked: str | None) -> bool:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from perpend.text.clause import vocabulary
+from perpend.text.cues import vocabulary
 from perpend.text.match import fold
 
 TOKEN: Final = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[a-z]+)?|[^\W_]+|[=<>+/^%]|[,;:()—.!?\n]|--?(?=\s)")

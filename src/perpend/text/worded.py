@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from perpend.text.clause import blanking, bounds, vocabulary
+from perpend.text.clause import blanking, bounds
+from perpend.text.cues import vocabulary
 from perpend.text.given_label import LabelVerdict, read
 from perpend.text.labels import clarified
 from perpend.text.match import Folded, fold

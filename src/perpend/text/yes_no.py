@@ -9,7 +9,8 @@ from typing import Final
 
 from perpend.text.affirming import affirmed
 from perpend.text.assertion import AGREEMENT, SLOT, Assertion
-from perpend.text.clause import bounds, holds, sentence_stop, vocabulary
+from perpend.text.clause import bounds, holds, sentence_stop
+from perpend.text.cues import vocabulary
 from perpend.text.match import Answer, Folded, Side, Span, fold, places_of
 from perpend.text.proposition import Proposition, proposition
 from perpend.text.reading import CONCLUDES, CORRECTION_HINTS, CORRECTS, Answered, AskedItem, Wanted, bare_word
