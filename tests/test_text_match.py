@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perpend.text.match import MENTIONS, Answer, Mention, answer, find, fold, without_nested
+from perpend.text.match import MENTIONS, Answer, Mention, answer, find, fold
+from perpend.text.nested import without_nested
 
 
 def found(text: str, *spellings: str, rival: str | None = None, choices: tuple[str, ...] = ()) -> list[str]:

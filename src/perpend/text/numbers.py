@@ -73,6 +73,8 @@ class Quantity:
     value: float
     unit: str | None
     needles: tuple[str, ...]
+    has_bullets: bool = False
+    """Whether a dash and a blank that open a line are a bullet, and no minus."""
 
 
 def ordinal(answer: str) -> tuple[str, str] | None:
@@ -145,11 +147,25 @@ def find(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int
         return None
     lead = text[max(0, start - 24) : start]
     minus = MINUS.search(lead) if holds(lead, MINUS_HINTS) else None
-    if (minus is not None) != (wanted.value < 0):
+    negative = wanted.value < 0
+    is_bullet = minus is not None and wanted.has_bullets and _is_bullet(text, start, end, minus, negative=negative)
+    if (minus is not None and not is_bullet) != negative:
         return None
-    if minus is not None:
+    if minus is not None:  # a bullet belongs to the number too: '- 7' is alone in its line
         start -= minus.end() - minus.start(minus.lastgroup or 0)
     return start, end if unit is None else unit.end()
+
+
+def _is_bullet(text: str, start: int, end: int, minus: re.Match[str], *, negative: bool) -> bool:
+    """Whether the dash before the number `text[start:end]` is a bullet: it opens the line and a blank follows it.
+
+    Where a `negative` number is asked for and nothing else is in the line, it is the sign.
+    """
+    dash = start - (minus.end() - minus.start(minus.lastgroup or 0))
+    if minus["sign"] != "- " or text[text.rfind("\n", 0, dash) + 1 : dash].strip(" *"):
+        return False
+    stop = text.find("\n", end)
+    return not negative or bool(text[end : len(text) if stop < 0 else stop].strip(" .*!"))
 
 
 def _numeral(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int] | None:

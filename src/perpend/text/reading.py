@@ -13,6 +13,7 @@ from perpend.text import reasoning as refusal
 from perpend.text.assertion import Assertion, claims, decide, other_number
 from perpend.text.clause import bounds, clause
 from perpend.text.match import LABELS, Folded, Side, Span, fold
+from perpend.text.nested import without_nested
 from perpend.text.numbers import NUMERAL, plain, quantity
 from perpend.text.reasoning import visible
 from perpend.text.speech import Question, last_question, question
@@ -290,7 +291,7 @@ def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
         (span, side, answer) for side, answer in wanted.sides for span in match.find(folded, original, answer)
     ]
     if len(mentions) > 1:
-        mentions = match.without_nested(mentions)
+        mentions = without_nested(mentions)
     of_decoy = next((span for span, side, _ in mentions if side == "decoy"), None)
     if wanted.is_polar:
         decided, blocked = polar_claim(folded, wanted.sides, wanted.question), None
@@ -316,10 +317,10 @@ def _sides(asked: AskedItem) -> tuple[tuple[Side, match.Answer], ...]:
     decoy = () if asked.decoy is None else (asked.decoy,)
     sides: list[tuple[Side, match.Answer | None]] = []
     if asked.target:
-        sides.append(("target", match.answer(_spelled(asked.target, asked.prompt), asked.decoy, asked.choices)))
+        sides.append(("target", match.answer(spelled(asked.target, asked.prompt), asked.decoy, asked.choices)))
     if decoy:
         rival = asked.target[0] if asked.target else None
-        sides.append(("decoy", match.answer(_spelled(decoy, asked.prompt), rival, asked.choices)))
+        sides.append(("decoy", match.answer(spelled(decoy, asked.prompt), rival, asked.choices)))
     known = {fold(text).text for text in (*asked.target, *decoy)}
     for place, choice in enumerate(asked.choices[:26]):
         if fold(choice).text not in known and chr(ord("a") + place) not in known:
@@ -327,7 +328,7 @@ def _sides(asked: AskedItem) -> tuple[tuple[Side, match.Answer], ...]:
     return tuple((side, wanted) for side, wanted in sides if wanted is not None)
 
 
-def _spelled(answers: tuple[str, ...], prompt: str) -> tuple[str, ...]:
+def spelled(answers: tuple[str, ...], prompt: str) -> tuple[str, ...]:
     """The answers and, where the question asks for digits, each number digit by digit: '1 and 4' for 14."""
     if "digit" not in prompt.lower():
         return answers

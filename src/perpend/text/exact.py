@@ -1,0 +1,128 @@
+"""An answer segment that is nothing but an answer of the item: it always counts, whatever its letters or signs."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from perpend.text.match import Mention, Side, Span, fold
+
+LONGEST: Final = 60
+"""By so many characters a text may be longer than an answer that it consists of: marks, markup and a box."""
+WRAPPINGS: Final = (
+    ("***", "***"),
+    ("**", "**"),
+    ("__", "__"),
+    ("*", "*"),
+    ("_", "_"),
+    ("'''", "'''"),
+    ("'", "'"),
+    ('"', '"'),
+    ("$$", "$$"),
+    ("$", "$"),
+    ("\\(", "\\)"),
+    ("\\[", "\\]"),
+    ("\\boxed{", "}"),
+    ("\\text{", "}"),
+    ("\\mathrm{", "}"),
+    ("(", ")"),
+    ("[", "]"),
+    ("{", "}"),
+)
+"""Quotation marks, markup and brackets, as pairs and folded: a backtick folds to an apostrophe."""
+END_MARKS: Final = ".!?,;:\u3002\uff01"
+BULLET: Final = re.compile(r"(?:[-*+>](?!\s*[\d.])|#{1,6}|\d{1,2}[.)])\s+")
+"""What may open the line of an answer that stands alone. A dash before a number may be its sign."""
+AROUND: Final = re.compile(
+    r"(?:[\s*_\"'$#>()\[\]{}\\.,!:;+-]|(?<=\\)(?:boxed|text|mathrm|mathcal|mathbf|ce|displaystyle|[dt]))*"
+    r"(?:\d{1,2}[.)]\s+)?(?:(?:the|an?)\s)?[\s*_\"'$()\[\]{}\\]*"
+)
+"""What may stand before a mention that is the whole answer: markup, a bullet, an article."""
+
+
+def equals(text: str, target: tuple[str, ...], decoy: str | None, choices: tuple[str, ...]) -> tuple[Side, Span] | None:
+    """Which answer the text is, and where: letter for letter, then folded, then less what surrounds it.
+
+    What surrounds it are a bullet, quotation marks, markup and brackets in pairs, and marks at its end, of the text and
+    of the answer alike. Each step decides only if it finds one side: 'X' against 'x' is told apart by the first, and
+    what is both to the last is neither. With choices, a text that is a letter by itself, in any case, is the option of
+    that letter, unless the options are letters themselves.
+    """
+    own = text.strip()
+    known: list[tuple[Side, str]] = [("target", answer.strip()) for answer in target if answer.strip()]
+    if decoy is not None and decoy.strip():
+        known.append(("decoy", decoy.strip()))
+    if not own or not known or len(own) > LONGEST + max([len(answer) for _, answer in known]):
+        return None
+    start = text.find(own)
+    span = start, start + len(own)
+    folded, bare = fold(own).text.strip(), ""
+    for step in range(3):
+        if step == 2:
+            bare = _bare(folded)
+        sides: set[Side] = set()
+        for side, answer in known:
+            if step == 0:
+                is_same = own == answer
+            elif step == 1:
+                is_same = folded == fold(answer).text.strip()
+            else:
+                is_same = bare != "" and bare == _bare(fold(answer).text.strip())
+            if is_same:
+                sides.add(side)
+        if len(sides) == 1:
+            return sides.pop(), span
+    option = _option(bare, choices)
+    if option is None:
+        return None
+    return _side_of(option, chr(ord("a") + choices.index(option)), known), span
+
+
+def _bare(folded: str) -> str:
+    """The text less a bullet, marks at its end, and quotation marks, markup and brackets around it."""
+    bullet = BULLET.match(folded)
+    text = folded if bullet is None else folded[bullet.end() :]
+    for _ in range(8):
+        before = text
+        text = text.strip()
+        stripped = text.rstrip(END_MARKS).rstrip()
+        text = stripped or text
+        for opening, closing in WRAPPINGS:
+            inside = text[len(opening) : -len(closing)]
+            if inside.strip() and text.startswith(opening) and text.endswith(closing) and closing not in inside:
+                text = inside
+                break
+        if text == before:
+            break
+    return text
+
+
+def _option(bare: str, choices: tuple[str, ...]) -> str | None:
+    """The option whose letter the text is; None for any other text, and where the options are letters themselves."""
+    letter = bare.strip("().:")
+    if len(letter) != 1 or not "a" <= letter <= "z" or any(len(choice.strip(" ().")) == 1 for choice in choices):
+        return None
+    place = ord(letter) - ord("a")
+    return choices[place] if place < len(choices) else None
+
+
+def _side_of(option: str, letter: str, known: list[tuple[Side, str]]) -> Side:
+    """Whose answer an option is: its text decides, and its letter where an item names its answers by letters."""
+    wanted = fold(option).text.strip()
+    for side, answer in known:
+        if fold(answer).text.strip() == wanted:
+            return side
+    return next((side for side, answer in known if fold(answer).text.strip(" ().") == letter), "other")
+
+
+def covering(body: str, mentions: list[Mention]) -> Mention | None:
+    """The mention that is the whole text, but for markup, a bullet, an article before it and marks after it.
+
+    None where mentions of two sides are.
+    """
+    whole = [mention for mention in mentions if _covers(body, mention[0])]
+    return whole[0] if whole and len({side for _, side, _ in whole}) == 1 else None
+
+
+def _covers(body: str, span: Span) -> bool:
+    return not body[span[1] :].strip(" \n*_\"'$()[]{}\\.!,;:") and AROUND.fullmatch(body, 0, span[0]) is not None

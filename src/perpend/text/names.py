@@ -1,0 +1,164 @@
+"""Names in part: the surname of a person who is asked for, and a river, lake or mountain without its class."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from perpend.text.apart import COMMON
+from perpend.text.clause import vocabulary
+from perpend.text.match import END, GAP, WORD, Check, Folded, Form, Span, fold, whole
+from perpend.text.speech import last_question
+
+_ROLES: Final = (
+    "person|man|woman|author|writer|painter|artist|composer|scientist|inventor|president|king|queen|emperor|empress"
+    "|philosopher|poet|playwright|dramatist|novelist|director|actor|actress|physicist|chemist|mathematician|explorer"
+    "|astronaut|cosmonaut|leader|general|musician|singer|architect|sculptor|astronomer|biologist|economist|politician"
+    "|pharaoh|minister|chancellor|philanthropist|naturalist|engineer|player|athlete|pioneer|monarch|ruler|navigator"
+    "|founder|psychologist|historian|pilot|doctor|physician|nurse|saint|pope|dictator|chairman|statesman|designer"
+)
+ASKS_WHO: Final = re.compile(
+    rf"\b(?:who|whom|whose)\b|\b(?:which|what|name the|name an?) (?:[a-z-]+ ){{0,3}}(?:{_ROLES})\b"
+    rf"|\b(?:what|who) (?:is|was) the (?:full |last )?name of the (?:[a-z-]+ ){{0,2}}(?:{_ROLES})\b"
+)
+"""A question that asks for a person."""
+PARTICLES: Final = vocabulary("de da di du del della des der den van von la le ter ten ibn bin al el af av zu dos das")
+"""What stands inside a name in small letters."""
+TITLES: Final = vocabulary(
+    "mr mrs ms miss dr sir dame lord lady saint st prof professor king queen emperor president pope captain general "
+    "count duke prince princess minister chancellor senator admiral colonel"
+)
+ROLE: Final = re.compile(_ROLES)
+SUFFIX: Final = re.compile(r"(?:jr|sr|i{1,3}|iv|vi{0,3}|ix|x)\.?")
+"""What follows a surname and is none."""
+BEFORE: Final = re.compile(r"([^\W\d_][\w'’-]*)(\.?) $")
+AFTER: Final = re.compile(r" ([^\W\d_][\w'’-]*)|,? [A-Z]\.\s?[A-Z]\b")
+_LONGEST_FIRST: Final = "|".join(sorted(PARTICLES, key=len, reverse=True))
+GOES_ON: Final = re.compile(rf"(?: [A-Z][\w'’-]+)? (?:{_LONGEST_FIRST}|the)(?: (?:la|der|den|the))? [A-Z][\w'’-]+")
+"""How a name of one word goes on: 'Rembrandt van Rijn', 'Alexander the Great'."""
+_CLASSES: Final = {
+    "mount": ("mount", "peak", "summit", "volcano"), "mt": ("mount", "peak", "summit", "volcano"), "lake": ("lake",),
+    "river": ("river",), "cape": ("cape",), "sea": ("sea", "body of water"), "ocean": ("ocean", "body of water"),
+    "desert": ("desert",), "island": ("island",), "islands": ("island",), "mountains": ("mount", "range"),
+    "canal": ("canal", "waterway"), "strait": ("strait",), "peninsula": ("peninsula",), "city": ("city",),
+}  # fmt: skip
+"""The words of a name that say what kind of place it is, and those of a question that ask for the kind."""
+
+
+SHORTEST: Final = 3
+"""How many letters a name in part has at least."""
+
+
+def asks_who(prompt: str) -> bool:
+    """Whether the question asks for a person."""
+    return ASKS_WHO.search(fold(last_question(prompt)).text) is not None
+
+
+def name_forms(spelling: str, rival: str | None, prompt: str) -> list[Form]:
+    """Shorter names of a person or a place that is asked for.
+
+    Of a person with a name of two to four words, what it ends with: its last capitalised word, and that with the words
+    before it. Of a place, the name without its class, if the question has the class. Each only if its words are neither
+    in the other answer nor in the prompt, with a capital, and not as part of another name (`_own_name`).
+    """
+    names = spelling.replace(",", " ").split()
+    folded = [fold(name).text.strip(".") for name in names]
+    if not 2 <= len(names) <= 5 or any(not WORD.fullmatch(name.replace("-", "").replace("'", "")) for name in folded):
+        return []
+    taken = set(WORD.findall(fold(prompt).text)) | set(WORD.findall(fold(rival or "").text))
+    if names[0][0].isupper() and asks_who(prompt):
+        return _surnames(names, folded, taken)
+    return _places(names, folded, taken, fold(prompt).text)
+
+
+def _surnames(names: list[str], folded: list[str], taken: set[str]) -> list[Form]:
+    is_name = all(
+        name[0].isupper() or word in PARTICLES for name, word in zip(names, folded, strict=True)
+    ) and not SUFFIX.fullmatch(folded[-1])
+    last = folded[-1]
+    if not is_name or len(last) < SHORTEST or not names[-1][0].isupper() or taken.intersection(WORD.findall(last)):
+        return []
+    check = _own_name(frozenset(word[0] for word in folded[:-1] if word not in PARTICLES))
+    starts = [start for start in range(1, len(folded)) if not taken.intersection(folded[start:])]
+    return [_form(folded[start:], check) for start in starts]
+
+
+def _places(names: list[str], folded: list[str], taken: set[str], prompt: str) -> list[Form]:
+    for kind, rest, capital in ((folded[0], folded[1:], names[1]), (folded[-1], folded[:-1], names[0])):
+        classes = _CLASSES.get(kind, ())
+        is_asked = any(word in prompt for word in classes)
+        is_name = len(rest) <= 2 and capital[0].isupper() and len("".join(rest)) >= SHORTEST
+        if is_asked and is_name and not taken.intersection(rest):
+            return [_form(rest, _own_name(frozenset()))]
+    return []
+
+
+def _form(words: list[str], check: Check) -> Form:
+    parts = [GAP.join(map(re.escape, WORD.findall(word))) for word in words]
+    return Form(WORD.findall(words[0])[0], whole(r"[\s-]".join(parts) + END), check=check)
+
+
+def _own_name(initials: frozenset[str]) -> Check:
+    """The check of a name in part: it has a capital, and neither neighbour makes it the name of somebody else.
+
+    Of a person, who has `initials`, a title, a role or a first name with one of them before it belong to it, and so
+    does a particle between them. Any other capitalised word right before or after it makes it another name: 'Ian
+    Fleming', 'Victoria Falls'.
+    """
+
+    def check(text: Folded, original: str, span: Span) -> Span | None:
+        first, last = text.span(span[0], span[1])
+        if not any(char.isupper() for char in original[first:last]):
+            return None
+        following = AFTER.match(original, last)
+        if following is not None and (following[1] is None or following[1][0].isupper()):
+            return None
+        start = first
+        for _ in range(4):
+            before = BEFORE.search(original, max(0, start - 24), start)
+            if before is None:
+                break
+            word = fold(before[1]).text
+            is_particle = word in PARTICLES and start == first
+            if not is_particle and (not before[1][0].isupper() or word in COMMON or word.endswith("ly")):
+                break
+            is_title = bool(initials) and (word in TITLES or ROLE.fullmatch(word) is not None)
+            if not is_particle and not is_title and word[0] not in initials:
+                return None
+            start = before.start()
+        return _moved(text, span, first - start), span[1]
+
+    return check
+
+
+def _moved(text: Folded, span: Span, by: int) -> int:
+    """Where the span begins with so many more characters of the original before it."""
+    if text.offsets is None:
+        return span[0] - by
+    wanted, start = text.offsets[span[0]] - by, span[0]
+    while start > 0 and text.offsets[start - 1] >= wanted:
+        start -= 1
+    return start
+
+
+def full_name(text: Folded, original: str, span: Span) -> Span:
+    """The check of a person's name of one word: it takes in what the whole name has before it ('Ludwig van') and, after
+    a particle, behind it ('van Rijn')."""
+    first, last = text.span(span[0], span[1])
+    if not original[first].isupper():
+        return span
+    start = first
+    for _ in range(4):
+        before = BEFORE.search(original, max(0, start - 24), start)
+        if before is None:
+            break
+        word = fold(before[1]).text
+        is_name = before[1][0].isupper() and word not in COMMON and not word.endswith("ly")
+        if not is_name and (word not in PARTICLES or start != first):
+            break
+        start = before.start()
+    while original[start].islower():  # a particle without a first name before it
+        start = original.index(" ", start) + 1
+    following = GOES_ON.match(original, last)
+    end = span[1] + (0 if following is None else following.end() - last)
+    return _moved(text, span, first - start), min(end, len(text.text))

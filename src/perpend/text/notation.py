@@ -1,0 +1,293 @@
+"""Answers in other notations: what version 4 looks for to find an answer, and which answers are the same to it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from perpend.text import match, numbers
+from perpend.text.apart import COMMON, letter, option_letter, set_off
+from perpend.text.dates import date, date_forms
+from perpend.text.formula import (
+    VARIABLE,
+    chemical,
+    formula_forms,
+    is_formula,
+    power,
+    power_forms,
+    ratio,
+    ratio_forms,
+    symbol_forms,
+)
+from perpend.text.lists import list_forms, members
+from perpend.text.match import END, POLAR, WORD, Answer, Form, Kind, fold, whole
+from perpend.text.names import asks_who, full_name, name_forms
+from perpend.text.speech import STOP_WORDS, last_question
+from perpend.text.units import SCALES, counted_in, unit
+
+_NUMBER: Final = r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?"
+RANGE: Final = re.compile(
+    rf"(?:(?P<between>between|from|about)\s)?[$€£]?(?P<low>{_NUMBER})\s?[a-z%°]{{0,12}}\s?(?P<join>-|—|to|through|and)\s?"
+    rf"[$€£]?(?P<high>{_NUMBER})(?:\s?[a-z%°][^\d]*)?"
+)
+"""An answer from one number to another."""
+HEXADECIMAL: Final = re.compile(r"\bhex(?:adecimal)?\b|\bbase[- ]16\b")
+HEX_DIGITS: Final = re.compile(r"(?:0x|#)?(?P<digits>[0-9a-f]{1,16})")
+SPELLINGS: Final = (
+    (re.compile(r"(?<=[a-z]{2})ou?r(?=s?\b|ed|ing|ful|ite|able|y\b)"), "ou?r"),
+    (re.compile(r"(?<=[a-z]{3})i[sz](?=e[ds]?\b|ing\b|ation)"), "i[sz]"),
+    (re.compile(r"(?<=[a-z]{2}[tbpv])(?:re|er)(?=s?\b)"), "(?:re|er)"),
+    (re.compile(r"sul(?:ph|f)"), "sul(?:ph|f)"),
+    (re.compile(r"\bgr[ae]y"), "gr[ae]y"),
+    (re.compile(r"alumini?um"), "alumini?um"),
+    (re.compile(r"(?<=h)a?em(?=[oi])"), "a?em"),
+    (re.compile(r"(?<=\bp)a?ed(?=i)"), "a?ed"),
+    (re.compile(r"\bo?es(?=tro|oph)"), "o?es"),
+    (re.compile(r"(?<=\bf)o?et(?=us|al)"), "o?et"),
+)
+"""British and American spellings, and what matches either."""
+
+
+@lru_cache(maxsize=1 << 13)
+def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ...], prompt: str) -> Answer | None:
+    """How version 4 finds an answer given in any of its spellings. None when nothing in it can be read.
+
+    As `match.answer`, but a number must have its unit where the rival is the same number of another; days, ranges and
+    lists are found in every order and notation, formulas in LaTeX and Unicode; words that sentences are made of, single
+    letters and signs are found where they are set off, whatever their case; scripts without case or blanks as they are;
+    and of persons and places that are asked for, also the shorter name.
+    """
+    folded_rival = None if rival is None else fold(rival).text.strip()
+    first = fold(spellings[0]).text.strip(" .!")
+    polar = POLAR.get(first) if rival is None or (folded_rival or "").strip(" .!") in POLAR else None
+    if polar is not None:
+        return match.answer(spellings, rival, choices)
+    forms: list[Form] = []
+    kind: Kind = "words"
+    is_sentence = len(WORD.findall(first)) >= match.SENTENCE
+    is_apart = False
+    options = _with_choice(spellings, choices)
+    for spelling in options:
+        folded = fold(spelling).text.strip()
+        bare = match.OPTION_LABEL.sub("", folded, count=1) if match.OPTION_LABEL.match(folded) else folded
+        single = bare.strip("().")
+        if len(single) == 1 and single.isalpha():
+            if choices:
+                kind = "letter" if kind == "words" and not forms else kind
+                forms += _option_forms(single)
+            else:
+                forms += _letter_forms(spelling.strip(" ()."), single, prompt)
+                is_apart = True
+        elif (found := _numeric(bare, folded_rival, prompt)) is not None:
+            forms += found[1]
+            kind = found[0] if kind == "words" else kind
+            is_sentence = is_sentence and found[2]
+        else:
+            forms += _worded(spelling if bare == folded else bare, bare, rival, prompt)
+    if not forms:
+        return None
+    return Answer(kind, tuple(forms), None, kind == "words" and is_sentence, is_apart)
+
+
+def _with_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
+    """The spellings and, for a multiple choice, the option's text and letter; no letter where an option is one."""
+    folded = [fold(choice).text.strip(" ().") for choice in choices[:26]]
+    are_letters = any(len(choice) == 1 for choice in folded)
+    for spelling in spellings:
+        wanted = fold(spelling).text.strip(" ().")
+        place = folded.index(wanted) if wanted in folded else -1
+        if place < 0 and not are_letters and len(wanted) == 1 and 0 <= ord(wanted) - ord("a") < len(folded):
+            place = ord(wanted) - ord("a")
+        if place >= 0:
+            name = () if are_letters else (chr(ord("A") + place),)
+            return (*dict.fromkeys((choices[place], *spellings, *name)),)
+    return spellings
+
+
+def _option_forms(single: str) -> list[Form]:
+    """The letter of an option: as a capital, or set off in lower case."""
+    return [match.letter_form(single), Form(single, whole(re.escape(single) + END), check=option_letter)]
+
+
+def _letter_forms(spelling: str, single: str, prompt: str) -> list[Form]:
+    """A single letter that is the answer itself; Greek ones also by their name."""
+    named = symbol_forms(single)
+    if not spelling.isascii() and (single != spelling.lower() or spelling.lower() == spelling.upper() or named):
+        if single != spelling.lower():  # 'Å' folds to a letter that is another answer
+            return [Form(single, whole(re.escape(single) + END), check=letter(spelling, frozenset()))]
+        is_cased = spelling.lower() != spelling.upper()
+        return [Form(single, whole(re.escape(single) + END) if is_cased else re.escape(single)), *named]
+    nouns = frozenset(WORD.findall(fold(last_question(prompt)).text)) - STOP_WORDS - COMMON
+    return [Form(single, whole(re.escape(single) + END), check=letter(spelling, nouns)), *named]
+
+
+def _numeric(bare: str, rival: str | None, prompt: str) -> tuple[Kind, list[Form], bool] | None:  # noqa: PLR0911
+    """The kind and forms of what has a value: a day, a rank, a range, a power, a number, a ratio. None for the rest.
+
+    Third, whether an answer of several words may be a statement by itself.
+    """
+    if (day := date(bare)) is not None:
+        return "words", date_forms(day), False
+    if (ranks := numbers.ordinal(bare)) is not None:
+        return "words", [match.words_form(WORD.findall(rank), frozenset(), cased=False) for rank in ranks], True
+    if (span := RANGE.fullmatch(bare.strip(" ."))) is not None and (forms := _range_forms(span)):
+        return "words", forms, False
+    if HEXADECIMAL.search(prompt.lower()) and (digits := HEX_DIGITS.fullmatch(bare)) is not None:
+        return "words", _hex_forms(digits["digits"]), True
+    if (raised := power(bare)) is not None:
+        return "words", power_forms(*raised), True
+    if VARIABLE.search(bare):
+        return None
+    is_variable = match.VARIABLE.match(bare)
+    number = numbers.quantity(match.VARIABLE.sub("", bare, count=1) if is_variable else bare)
+    if number is not None:
+        extra = match.maths_forms(bare) if is_variable else match.scientific_forms(number)
+        return "number", [*_number_forms(number, bare, rival), *extra], True
+    if (parts := ratio(bare)) is not None:
+        return "number", ratio_forms(*parts), True
+    if match.DIGITS_APART.fullmatch(bare):
+        digits_of = re.findall(r"\d", bare)
+        source = whole(r"(?<![\d.])" + r"[^\d.;\n]{1,40}".join(digits_of) + END)
+        in_order = Form(digits_of[0], source)
+        return "words", [in_order] if "digit" in prompt.lower() else [in_order, *list_forms(members(bare))], True
+    return None
+
+
+def _number_forms(number: numbers.Quantity, bare: str, rival: str | None) -> list[Form]:
+    """A number, whose scale must be its own, and whose unit too where the rival is the same number of another.
+
+    A dash that opens a line is a bullet, but not where the rival is the same number below zero.
+    """
+    other = None if rival is None else numbers.quantity(rival)
+    number = replace(number, has_bullets=other is None or other.value != -number.value or number.value < 0)
+    own = unit(bare)
+    check = None
+    if own in SCALES:
+        check = counted_in(own, None)
+    elif rival is not None and other is not None and other.value == number.value:
+        their = unit(rival)
+        check = counted_in(own, their) if own != their else None
+    if check is not None:
+        number = replace(number, unit=number.unit if own in SCALES else None)
+    forms = [Form(needle, None, number, check=check) for needle in number.needles]
+    if own in SCALES:
+        full = numbers.quantity(f"{number.value * SCALES[own]:.6f}".rstrip("0").rstrip("."))
+        forms += [] if full is None else [Form(needle, None, full) for needle in full.needles]
+        spelled = [needle for needle in number.needles if needle[0].isalpha()]
+        forms += [Form(needle, whole(rf"{needle}[\s-]{own}s?" + END)) for needle in spelled]
+    return forms
+
+
+def _range_forms(span: re.Match[str]) -> list[Form]:
+    """From one number to a greater one: with a dash, 'to' or 'through', or as 'between … and …', in digits or words."""
+    low, high = numbers.quantity(span["low"]), numbers.quantity(span["high"])
+    is_joined = (span["join"] == "and") == (span["between"] == "between")
+    if low is None or high is None or low.value >= high.value or not is_joined:
+        return []
+    one = "|".join(re.escape(text) for text in low.needles)
+    two = "|".join(re.escape(text) for text in high.needles)
+    name = r"(?:\s?[a-z%°]{1,14}(?:\s[a-z]{1,8}\s[a-z]{1,8})?)?"
+    close = r"(?![^\W_]|[.,]\d)(?:\s?[a-z%°]{1,14}(?:\s(?:per|a|each)\s[a-z]{1,10})?(?=[\s*]{0,2}(?:[.,;:!)\n]|$)))?"
+    plain = rf"(?<![\w.,])(?<!\d-)0?(?:{one}){name}\s?(?:-|—|to|through|until)\s?[$€£]?0?(?:{two}){close}"
+    opened = rf"(?:between|from)\s[$€£*]{{0,3}}0?(?:{one}){name}\s?(?:-|—|to|through|and)\s[$€£]?0?(?:{two}){close}"
+    needles = dict.fromkeys(low.needles)
+    return [Form(needle, plain) for needle in needles] + [Form(word, opened) for word in ("between", "from")]
+
+
+def _hex_forms(digits: str) -> list[Form]:
+    """A hexadecimal number with its prefix or base, or without."""
+    end = r"(?:_?\{?16\}?|h)?" + END
+    prefixed = rf"(?:(?<=\b0x)|(?<=[\s(]#)|(?<![^\W_])){re.escape(digits)}{end}"
+    is_word = digits.isalpha() and len(digits) > 2
+    return [Form(digits, prefixed, cased=False, check=None if is_word or not digits.isalpha() else _is_hexadecimal)]
+
+
+def _is_hexadecimal(text: match.Folded, original: str, span: match.Span) -> match.Span | None:
+    """The check of a hexadecimal number of letters: after its prefix, which belongs to it, or in capitals."""
+    start = span[0] - 2 if text.text.startswith("0x", max(0, span[0] - 2)) else span[0]
+    first, last = text.span(span[0], span[1])
+    return (start, span[1]) if start < span[0] or original[first:last][:2].isupper() else None
+
+
+def _worded(spelling: str, bare: str, rival: str | None, prompt: str) -> list[Form]:
+    """The forms of an answer in words, signs or a formula."""
+    if not any(char.isalnum() for char in bare) or bare[:1] in ".#@°" or bare[-1:] in "+#":
+        signs = symbol_forms(bare)
+        if signs:
+            return signs
+    if _is_literal(bare):
+        return [Form(bare, re.escape(bare))]
+    if is_formula(bare) or VARIABLE.search(bare):
+        return formula_forms(bare) + match.part_forms(bare)
+    tokens, initials = match.tokens_of(spelling)
+    if not tokens:
+        return []
+    forms = _word_forms(spelling, tokens, initials)
+    other = match.tokens_of(rival)[0] if rival else []
+    if 2 <= len(tokens) <= 3 and len(other) == len(tokens) and tokens[1:] == other[1:] and len(tokens[0]) >= 4:
+        forms.append(match.words_form(tokens[:1], initials, cased=False))
+    if len(tokens) == 1 and spelling.strip()[:1].isupper() and len(tokens[0]) >= 3 and asks_who(prompt):
+        forms = [replace(form, check=full_name) for form in forms if form.check is None] or forms
+    forms += symbol_forms(bare)
+    if (names := members(bare)) != ():
+        forms += list_forms(names)
+    return forms + name_forms(spelling.strip(), rival, prompt)
+
+
+def _word_forms(spelling: str, tokens: list[str], initials: frozenset[str]) -> list[Form]:
+    """Words as `match` finds them, in British and American spelling.
+
+    What is nothing but words that sentences are made of ('He', 'The Who', 'up') keeps its article and must be set off.
+    One or two letters, or up to four capitals, need a capital only if they are spelled with one.
+    """
+    stripped = spelling.strip()
+    if COMMON.issuperset(tokens) and len(tokens) <= 2 and not initials - COMMON:
+        all_words = WORD.findall(fold(stripped).text)
+        form = match.words_form(all_words, frozenset(), cased=False)
+        has_article = len(all_words) > len(tokens)
+        source = whole(r"[\s-]".join(map(re.escape, all_words)) + END)
+        return [Form(form.needle, source, check=None if has_article and len(tokens) > 1 else set_off(stripped))]
+    joined = "".join(tokens)
+    is_cased = any(char.isupper() for char in stripped) and (
+        len(joined) <= 2 or (len(joined) <= 4 and stripped.isupper() and joined.isalpha())
+    )
+    return [_either(chemical(match.words_form(tokens, initials, cased=is_cased)))]
+
+
+def _either(form: Form) -> Form:
+    """The form in British and American spelling."""
+    if form.source is None:
+        return form
+    source, needle = form.source, form.needle
+    for pattern, either in SPELLINGS:
+        source = pattern.sub(either, source)
+        found = pattern.search(needle)
+        needle = needle if found is None else needle[: found.start()] or needle[:1]
+    return form if source == form.source else replace(form, source=source, needle=needle)
+
+
+def _is_literal(bare: str) -> bool:
+    """Whether the script has no case, as those without blanks or with marks for vowels: it is compared as it is."""
+    letters = [char for char in bare if char > "\u024f" and not char.isspace() and not char.isascii()]
+    return any(char.isalpha() and char.lower() == char.upper() for char in letters) and bare[:1] > "\u024f"
+
+
+def same(first: str, second: str) -> bool:
+    """Whether two answers are one to the rules: each is found in the other, and is all of it."""
+    return _is_in(first, second) and _is_in(second, first)
+
+
+def _is_in(wanted: str, text: str) -> bool:
+    found = answer((wanted,), text, (), "")
+    if fold(wanted).text.strip() == fold(text).text.strip():
+        return True
+    if found is None:
+        return False
+    folded = fold(text)
+    for start, stop in match.find(folded, text, found):
+        lead = folded.text[:start].strip(" *_\"'()")
+        if lead in {"", "the", "a", "an"} and not folded.text[stop:].strip(" .!*_\"'()"):
+            return True
+    return False
