@@ -19,7 +19,7 @@ OPENING: Final = "'\"*_$({["
 CLOSING: Final = "'\"*_$)}]"
 LEADING: Final = re.compile(
     r"(?:\b(?:is|are|was|were|be|equals?|called|named|as|by|with|say|pick|choose|select|answer|option|choice|letter|word"
-    r"|use|just|simply|definitely|probably|clearly|indeed|then|therefore|boxed|to)|'s|[:=→])[\s*_\"'$({\[\\]{1,8}$"
+    r"|use|just|simply|definitely|probably|clearly|indeed|so|then|therefore|boxed|to)|'s|[:=→])[\s*_\"'$({\[\\]{1,8}$"
 )
 """What leads to an answer: a copula, a verb of choosing, a colon."""
 ENDS: Final = re.compile(r"[*_\"')\]}$]{0,5}(?:$|[.,;:!?\n]|\s(?:because|since|—|-|\())")
@@ -107,9 +107,3 @@ def letter(spelling: str, nouns: frozenset[str]) -> Check:
         return span if _opens(before, start) and IS_NEXT.match(body, stop) and spelling != "I" else None
 
     return check
-
-
-def option_letter(text: Folded, original: str, span: Span) -> Span | None:  # noqa: ARG001 - a check
-    """The check of an option's letter in lower case: set off, or before a bracket ('b)')."""
-    is_marked = text.text[span[1] : span[1] + 1] == ")"
-    return span if is_marked or is_set_off(text.text, span[0], span[1]) else None

@@ -38,10 +38,10 @@ class Date(NamedTuple):
 def date(answer: str) -> Date | None:
     """The folded answer as a day with its month; None for anything else, and for a day that no month has."""
     text = answer.strip(" .")
-    found = DAY_FIRST.fullmatch(text) or MONTH_FIRST.fullmatch(text) or YEAR_FIRST.fullmatch(text)
-    if found is None:
+    written = DAY_FIRST.fullmatch(text) or MONTH_FIRST.fullmatch(text) or YEAR_FIRST.fullmatch(text)
+    if written is None:
         return None
-    parts = found.groupdict()
+    parts = written.groupdict()
     month = int(parts["number"]) if parts.get("number") else _MONTHS[parts["month"]]
     day, year = int(parts["day"]), parts["year"]
     if not (1 <= day <= 31 and 1 <= month <= 12):

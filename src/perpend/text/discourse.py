@@ -33,6 +33,7 @@ from perpend.text.beside import may_state
 from perpend.text.clause import WINDOW, Place, bounds, listing, locate
 from perpend.text.match import Folded, Mention, Side, Span, fold
 from perpend.text.nested import without_nested
+from perpend.text.options import lettered
 from perpend.text.reading import (
     NEARLY,
     AskedItem,
@@ -102,7 +103,7 @@ def _whole(text: str, part: Answered, asked: AskedItem) -> Reading | None:
         return None
     same = exact.equals(text, asked.target, asked.decoy, asked.choices)
     start = 0
-    if same is None and part.own:
+    if same is None and part.own and len(part.own) < len(text):
         same, start = exact.equals(part.own, asked.target, asked.decoy, asked.choices), part.start
     if same is None:
         if asked.target and not fold(asked.target[0]).text.strip():
@@ -163,7 +164,7 @@ def _notated(asked: AskedItem) -> tuple[tuple[Side, match.Answer], ...]:
         rival = asked.target[0] if asked.target else None
         sides.append(("decoy", notation.answer(spelled(decoy, prompt), rival, choices, prompt)))
     known = {fold(text).text.strip(" ().") for text in (*asked.target, *decoy)}
-    is_lettered = any(len(choice.strip(" ().")) == 1 for choice in choices)
+    is_lettered = exact.has_letters(choices)
     for place, choice in enumerate(choices[:26]):
         if fold(choice).text.strip(" ().") not in known and (is_lettered or chr(ord("a") + place) not in known):
             sides.append(("other", notation.answer((choice,), None, choices, prompt)))
@@ -204,6 +205,8 @@ def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Read
             of_decoy = _first_decoy(_mentions(folded, original, sides))
     else:
         mentions = _mentions(folded, original, sides)
+        if version >= 4 and asked.choices and (small := lettered(body, sides)):
+            mentions = without_nested(list({mention[:2]: mention for mention in (*mentions, *small)}.values()))
         of_decoy = _first_decoy(mentions)
         alone = exact.covering(body, mentions) if version >= 4 and mentions else None
         if alone is not None:

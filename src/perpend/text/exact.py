@@ -9,6 +9,8 @@ from perpend.text.match import Mention, Side, Span, fold
 
 LONGEST: Final = 60
 """By so many characters a text may be longer than an answer that it consists of: marks, markup and a box."""
+NEAR: Final = 40
+"""How many characters there may be before or after a mention that is the whole answer."""
 WRAPPINGS: Final = (
     ("***", "***"),
     ("**", "**"),
@@ -48,6 +50,11 @@ def equals(text: str, target: tuple[str, ...], decoy: str | None, choices: tuple
     what is both to the last is neither. With choices, a text that is a letter by itself, in any case, is the option of
     that letter, unless the options are letters themselves.
     """
+    longest = 0 if decoy is None else len(decoy)
+    for answer in target:
+        longest = max(longest, len(answer))
+    if len(text) > 2 * LONGEST + longest:  # most texts: it spares the rest
+        return None
     own = text.strip()
     known: list[tuple[Side, str]] = [("target", answer.strip()) for answer in target if answer.strip()]
     if decoy is not None and decoy.strip():
@@ -100,10 +107,16 @@ def _bare(folded: str) -> str:
 def _option(bare: str, choices: tuple[str, ...]) -> str | None:
     """The option whose letter the text is; None for any other text, and where the options are letters themselves."""
     letter = bare.strip("().:")
-    if len(letter) != 1 or not "a" <= letter <= "z" or any(len(choice.strip(" ().")) == 1 for choice in choices):
+    if len(letter) != 1 or not "a" <= letter <= "z" or has_letters(choices):
         return None
     place = ord(letter) - ord("a")
     return choices[place] if place < len(choices) else None
+
+
+def has_letters(choices: tuple[str, ...]) -> bool:
+    """Whether an option is itself the letter of one, so that no option can be named by its letter."""
+    letters = [fold(choice).text.strip(" ().") for choice in choices[:26]]
+    return any(len(choice) == 1 and 0 <= ord(choice) - ord("a") < len(letters) for choice in letters)
 
 
 def _side_of(option: str, letter: str, known: list[tuple[Side, str]]) -> Side:
@@ -116,13 +129,17 @@ def _side_of(option: str, letter: str, known: list[tuple[Side, str]]) -> Side:
 
 
 def covering(body: str, mentions: list[Mention]) -> Mention | None:
-    """The mention that is the whole text, but for markup, a bullet, an article before it and marks after it.
+    """Of mentions in order, the one that is the whole text, but for markup, a bullet, an article before it and marks after it.
 
     None where mentions of two sides are.
     """
+    if mentions[0][0][0] > NEAR or mentions[-1][0][1] + NEAR < len(body):
+        return None
     whole = [mention for mention in mentions if _covers(body, mention[0])]
     return whole[0] if whole and len({side for _, side, _ in whole}) == 1 else None
 
 
 def _covers(body: str, span: Span) -> bool:
+    if span[0] > NEAR or len(body) - span[1] > NEAR:
+        return False
     return not body[span[1] :].strip(" \n*_\"'$()[]{}\\.!,;:") and AROUND.fullmatch(body, 0, span[0]) is not None

@@ -43,6 +43,8 @@ POWER: Final = re.compile(
 RATIO: Final = re.compile(
     rf"\\?[dt]?frac\s?(?:\{{\s?({_N})\s?\}}\s?\{{\s?({_N})\s?\}}|(\d)\s?(\d))|({_N})\s?(?:/|over)\s?({_N})"
 )
+ION: Final = re.compile(r"(?P<name>[a-z]{1,2})(?P<charge>\d?)(?P<sign>[+-])")
+"""A letter or two with a sign after them: an ion, a grade."""
 SIGN_NAMES: Final = {"π": ("pi",), "∞": ("infinity", "infty"), "pi": ("π",), "infinity": ("∞", "infty")}
 
 
@@ -118,14 +120,14 @@ def chemical(form: Form) -> Form:
 
 def power(bare: str) -> tuple[str, int] | None:
     """The factor and exponent of a power of ten: ('3', 8) for '3 × 10^8', '3e8' and '3 × 10⁸'. None for the rest."""
-    found = POWER.fullmatch(bare.strip(" $."))
-    if found is None:
+    written = POWER.fullmatch(bare.strip(" $."))
+    if written is None:
         return None
-    if found["digits"]:
-        return found["digits"], int(found["exponent"])
-    exponent = found["plain"] or (found["raised"] or "").translate(_DOWN)
+    if written["digits"]:
+        return written["digits"], int(written["exponent"])
+    exponent = written["plain"] or (written["raised"] or "").translate(_DOWN)
     try:
-        return found["mantissa"] or "1", int(exponent)
+        return written["mantissa"] or "1", int(exponent)
     except ValueError:  # a raised sign by itself
         return None
 
@@ -151,10 +153,10 @@ def power_forms(factor: str, exponent: int) -> list[Form]:
 
 def ratio(bare: str) -> tuple[str, str] | None:
     """Numerator and denominator of an answer that is nothing but a fraction."""
-    found = RATIO.fullmatch(bare.strip(" $"))
-    if found is None:
+    written = RATIO.fullmatch(bare.strip(" $"))
+    if written is None:
         return _VULGAR.get(bare.strip(" $."))
-    top, bottom = [part for part in found.groups() if part]
+    top, bottom = [part for part in written.groups() if part]
     return top, bottom
 
 
@@ -170,7 +172,7 @@ def ratio_forms(top: str, bottom: str) -> list[Form]:
 
 
 def symbol_forms(bare: str) -> list[Form]:
-    """The forms of an answer that is a sign, or has one at its end ('C++', 'C#') or beginning ('.py'); and of a sign
+    """The forms of an answer that is a sign, or has one at its end ('C++', 'Na+') or beginning ('.py'); and of a sign
     that has a name. A sign by itself must be set off if it is one character, and never belongs to a longer one."""
     forms = [
         Form(name, whole(re.escape(name) + END) if name.isalpha() and name.isascii() else re.escape(name))
@@ -181,6 +183,10 @@ def symbol_forms(bare: str) -> list[Form]:
             return forms
         clear = rf"(?<![\w:{re.escape(bare[0])}]){re.escape(bare)}(?![\w{re.escape(bare[-1])}])"
         return [*forms, Form(bare, clear, check=set_off(bare) if len(bare) == 1 else None)]
+    if (ion := ION.fullmatch(bare)) is not None:
+        charge = ion["charge"] + ion["sign"]
+        raised = rf"[}}\\]{{0,2}}(?:\^?\{{?{re.escape(charge)}\}}?|{charge.translate(_UP)})"
+        return [*forms, Form(ion["name"], whole(re.escape(ion["name"]) + raised + r"(?![+\w-])"), check=in_latex)]
     if bare[-1] in "+#" and bare[0].isalnum():
         return [*forms, Form(bare, whole(re.escape(bare) + r"(?![+#\w])"))]
     if bare[0] in ".#@°" and bare[-1].isalnum():

@@ -102,7 +102,7 @@ def _own_name(initials: frozenset[str]) -> Check:
     """The check of a name in part: it has a capital, and neither neighbour makes it the name of somebody else.
 
     Of a person, who has `initials`, a title, a role or a first name with one of them before it belong to it, and so
-    does a particle between them. Any other capitalised word right before or after it makes it another name: 'Ian
+    does a particle between them; of a place its class. Any other capitalised word right before or after it makes it another name: 'Ian
     Fleming', 'Victoria Falls'.
     """
 
@@ -120,15 +120,22 @@ def _own_name(initials: frozenset[str]) -> Check:
                 break
             word = fold(before[1]).text
             is_particle = word in PARTICLES and start == first
-            if not is_particle and (not before[1][0].isupper() or word in COMMON or word.endswith("ly")):
+            if not is_particle and (not before[1][0].isupper() or not _is_name(word)):
                 break
-            is_title = bool(initials) and (word in TITLES or ROLE.fullmatch(word) is not None)
+            is_title = word in TITLES or ROLE.fullmatch(word) is not None if initials else word in _CLASSES
             if not is_particle and not is_title and word[0] not in initials:
-                return None
+                if start == first:
+                    return None
+                break
             start = before.start()
         return _moved(text, span, first - start), span[1]
 
     return check
+
+
+def _is_name(word: str) -> bool:
+    """Whether a capitalised word may be a name, and does not only open the sentence: "It's", 'Actually'."""
+    return word.partition("'")[0] not in COMMON and not word.endswith("ly")
 
 
 def _moved(text: Folded, span: Span, by: int) -> int:
@@ -153,7 +160,7 @@ def full_name(text: Folded, original: str, span: Span) -> Span:
         if before is None:
             break
         word = fold(before[1]).text
-        is_name = before[1][0].isupper() and word not in COMMON and not word.endswith("ly")
+        is_name = before[1][0].isupper() and _is_name(word)
         if not is_name and (word not in PARTICLES or start != first):
             break
         start = before.start()

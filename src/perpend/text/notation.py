@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from perpend.text import match, numbers
-from perpend.text.apart import COMMON, letter, option_letter, set_off
+from perpend.text.apart import COMMON, letter, set_off
 from perpend.text.dates import date, date_forms
+from perpend.text.exact import has_letters
 from perpend.text.formula import (
     VARIABLE,
     chemical,
@@ -33,6 +34,8 @@ RANGE: Final = re.compile(
     rf"[$€£]?(?P<high>{_NUMBER})(?:\s?[a-z%°][^\d]*)?"
 )
 """An answer from one number to another."""
+LIST_WORDS: Final = 8
+"""Up to so many words an answer may have another notation; what is longer is a sentence."""
 HEXADECIMAL: Final = re.compile(r"\bhex(?:adecimal)?\b|\bbase[- ]16\b")
 HEX_DIGITS: Final = re.compile(r"(?:0x|#)?(?P<digits>[0-9a-f]{1,16})")
 SPELLINGS: Final = (
@@ -76,14 +79,14 @@ def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ..
         if len(single) == 1 and single.isalpha():
             if choices:
                 kind = "letter" if kind == "words" and not forms else kind
-                forms += _option_forms(single)
+                forms.append(match.letter_form(single))
             else:
                 forms += _letter_forms(spelling.strip(" ()."), single, prompt)
                 is_apart = True
-        elif (found := _numeric(bare, folded_rival, prompt)) is not None:
-            forms += found[1]
-            kind = found[0] if kind == "words" else kind
-            is_sentence = is_sentence and found[2]
+        elif (valued := _numeric(bare, folded_rival, prompt)) is not None:
+            forms += valued[1]
+            kind = valued[0] if kind == "words" else kind
+            is_sentence = is_sentence and valued[2]
         else:
             forms += _worded(spelling if bare == folded else bare, bare, rival, prompt)
     if not forms:
@@ -94,7 +97,7 @@ def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ..
 def _with_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
     """The spellings and, for a multiple choice, the option's text and letter; no letter where an option is one."""
     folded = [fold(choice).text.strip(" ().") for choice in choices[:26]]
-    are_letters = any(len(choice) == 1 for choice in folded)
+    are_letters = has_letters(choices)
     for spelling in spellings:
         wanted = fold(spelling).text.strip(" ().")
         place = folded.index(wanted) if wanted in folded else -1
@@ -104,11 +107,6 @@ def _with_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[
             name = () if are_letters else (chr(ord("A") + place),)
             return (*dict.fromkeys((choices[place], *spellings, *name)),)
     return spellings
-
-
-def _option_forms(single: str) -> list[Form]:
-    """The letter of an option: as a capital, or set off in lower case."""
-    return [match.letter_form(single), Form(single, whole(re.escape(single) + END), check=option_letter)]
 
 
 def _letter_forms(spelling: str, single: str, prompt: str) -> list[Form]:
@@ -132,14 +130,14 @@ def _numeric(bare: str, rival: str | None, prompt: str) -> tuple[Kind, list[Form
         return "words", date_forms(day), False
     if (ranks := numbers.ordinal(bare)) is not None:
         return "words", [match.words_form(WORD.findall(rank), frozenset(), cased=False) for rank in ranks], True
-    if (span := RANGE.fullmatch(bare.strip(" ."))) is not None and (forms := _range_forms(span)):
-        return "words", forms, False
-    if HEXADECIMAL.search(prompt.lower()) and (digits := HEX_DIGITS.fullmatch(bare)) is not None:
-        return "words", _hex_forms(digits["digits"]), True
     if (raised := power(bare)) is not None:
         return "words", power_forms(*raised), True
     if VARIABLE.search(bare):
         return None
+    if (span := RANGE.fullmatch(bare.strip(" ."))) is not None and (forms := _range_forms(span)):
+        return "words", forms, False
+    if HEXADECIMAL.search(prompt.lower()) and (digits := HEX_DIGITS.fullmatch(bare)) is not None:
+        return "words", _hex_forms(digits["digits"]), True
     is_variable = match.VARIABLE.match(bare)
     number = numbers.quantity(match.VARIABLE.sub("", bare, count=1) if is_variable else bare)
     if number is not None:
@@ -213,7 +211,7 @@ def _is_hexadecimal(text: match.Folded, original: str, span: match.Span) -> matc
 
 def _worded(spelling: str, bare: str, rival: str | None, prompt: str) -> list[Form]:
     """The forms of an answer in words, signs or a formula."""
-    if not any(char.isalnum() for char in bare) or bare[:1] in ".#@°" or bare[-1:] in "+#":
+    if not any(char.isalnum() for char in bare) or bare[:1] in ".#@°" or bare[-1:] in "+-#":
         signs = symbol_forms(bare)
         if signs:
             return signs
@@ -263,8 +261,8 @@ def _either(form: Form) -> Form:
     source, needle = form.source, form.needle
     for pattern, either in SPELLINGS:
         source = pattern.sub(either, source)
-        found = pattern.search(needle)
-        needle = needle if found is None else needle[: found.start()] or needle[:1]
+        varied = pattern.search(needle)
+        needle = needle if varied is None else needle[: varied.start()] or needle[:1]
     return form if source == form.source else replace(form, source=source, needle=needle)
 
 
@@ -275,19 +273,44 @@ def _is_literal(bare: str) -> bool:
 
 
 def same(first: str, second: str) -> bool:
-    """Whether two answers are one to the rules: each is found in the other, and is all of it."""
-    return _is_in(first, second) and _is_in(second, first)
+    """Whether two answers are one to the rules: either is found in the other and is all of it, but for an article.
+
+    Numbers are one if their values and units are. Of sentences, only the letters and figures are compared.
+    """
+    one, two = fold(first).text.strip(), fold(second).text.strip()
+    if one == two:
+        return True
+    words, others = WORD.findall(one), WORD.findall(two)
+    if max(len(words), len(others)) > LIST_WORDS:
+        return "".join(match.tokens_of(one)[0]) == "".join(match.tokens_of(two)[0]) != ""
+    if _cannot_be_same(one, words, others) and _cannot_be_same(two, others, words):
+        return False
+    number, other = numbers.quantity(one), numbers.quantity(two)
+    if number is not None and other is not None and power(one) is None and power(two) is None:
+        return _scaled(number.value, unit(one)) == _scaled(other.value, unit(two))
+    return _is_in(first, second) or _is_in(second, first)
+
+
+def _cannot_be_same(text: str, words: list[str], others: list[str]) -> bool:
+    """A look that spares the rules: plain words without a figure or a list, and none begins as the others do."""
+    if not text.isascii() or not words or not text.replace(" ", "").isalpha() or "and" in words:
+        return False
+    initials = {word[0] for word in others}
+    return not initials.intersection(word[0] for word in words) and all(word.isalpha() for word in others)
+
+
+def _scaled(value: float, name: str | None) -> tuple[float, str | None]:
+    return (value * SCALES[name], None) if name in SCALES else (value, name)
 
 
 def _is_in(wanted: str, text: str) -> bool:
-    found = answer((wanted,), text, (), "")
-    if fold(wanted).text.strip() == fold(text).text.strip():
-        return True
-    if found is None:
+    """Whether a text is an answer and nothing more."""
+    sought = answer((wanted,), text, (), "")
+    if sought is None:
         return False
     folded = fold(text)
-    for start, stop in match.find(folded, text, found):
-        lead = folded.text[:start].strip(" *_\"'()")
-        if lead in {"", "the", "a", "an"} and not folded.text[stop:].strip(" .!*_\"'()"):
+    for start, stop in match.find(folded, text, sought):
+        lead = folded.text[:start].strip(" *_$\\\"'()")
+        if lead in {"", "the", "a", "an"} and not folded.text[stop:].strip(" .!*_$\\\"'()"):
             return True
     return False

@@ -49,7 +49,7 @@ _WORDS: Final = (
     "percent percentage % per_cent",
     "dollar dollars usd $",
     "euro euros eur €",
-    "sterling quid gbp £",
+    "sterling quid gbp £ pound pounds",
     "yen jpy ¥",
     "celsius centigrade c °c degrees_celsius degrees_c degree_celsius",
     "fahrenheit f °f degrees_fahrenheit degrees_f degree_fahrenheit",
@@ -109,7 +109,7 @@ def counted_in(own: str | None, other: str | None) -> Check:
     ends = r"(?<=\W)|(?![^\W_])"
     after = re.compile(rf"[\s\-*_~\\{{}}$]{{0,5}}(?:(?:text|mathrm|rm)[\s{{]{{0,2}})?(?:{spelled})(?:{ends})")
     before = [word for word in words if word in BEFORE]
-    lead = re.compile(rf"(?:{'|'.join(map(re.escape, before))})[\s\\]{{0,2}}-?\s?$") if before else None
+    lead = re.compile(rf"(?:\bus\s?)?(?:{'|'.join(map(re.escape, before))})[\s\\]{{0,2}}-?\s?$") if before else None
 
     def check(text: Folded, original: str, span: Span) -> Span | None:  # noqa: ARG001 - a check
         body, (start, stop) = text.text, span
