@@ -58,16 +58,20 @@ def _opens(before: str, start: int) -> bool:
 
 
 def set_off(spelling: str) -> Check:
-    """The check of a word that sentences are made of, or of a sign: set off, or spelled with its own capital ('He', the
-    symbol) inside a sentence, where the word itself would have none, or before a number ('May 1969')."""
-    has_capital = spelling[:1].isupper()
+    """The check of a word that sentences are made of, or of a sign.
+
+    It must be set off, or have its own capital ('He', the symbol) inside a sentence, where the word itself would have
+    none, or before a number ('May 1969'), or be in capitals like the answer ('US').
+    """
+    has_capital, undotted = spelling[:1].isupper(), spelling.replace(".", "")
+    are_capitals = undotted.isupper() and len(undotted) > 1
 
     def check(text: Folded, original: str, span: Span) -> Span | None:
         first, last = text.span(span[0], span[1])
-        written = original[first:last]
-        if has_capital and written not in {spelling, spelling.upper()}:
+        written = original[first:last].replace(".", "")
+        if has_capital and written not in {undotted, undotted.upper()}:
             return None
-        if is_set_off(text.text, span[0], span[1]):
+        if are_capitals or is_set_off(text.text, span[0], span[1]):
             return span
         is_first = _opens(text.text[max(0, span[0] - 40) : span[0]], span[0])
         is_dated = text.text[span[1] : span[1] + 1] == " " and text.text[span[1] + 1 : span[1] + 2].isdigit()

@@ -33,8 +33,6 @@ WRAPPINGS: Final = (
 )
 """Quotation marks, markup and brackets, as pairs and folded: a backtick folds to an apostrophe."""
 END_MARKS: Final = ".!?,;:\u3002\uff01"
-BULLET: Final = re.compile(r"(?:[-*+>](?!\s*[\d.])|#{1,6}|\d{1,2}[.)])\s+")
-"""What may open the line of an answer that stands alone. A dash before a number may be its sign."""
 AROUND: Final = re.compile(
     r"(?:[\s*_\"'$#>()\[\]{}\\.,!:;+-]|(?<=\\)(?:boxed|text|mathrm|mathcal|mathbf|ce|displaystyle|[dt]))*"
     r"(?:\d{1,2}[.)]\s+)?(?:(?:the|an?)\s)?[\s*_\"'$()\[\]{}\\]*"
@@ -45,8 +43,8 @@ AROUND: Final = re.compile(
 def equals(text: str, target: tuple[str, ...], decoy: str | None, choices: tuple[str, ...]) -> tuple[Side, Span] | None:
     """Which answer the text is, and where: letter for letter, then folded, then less what surrounds it.
 
-    What surrounds it are a bullet, quotation marks, markup and brackets in pairs, and marks at its end, of the text and
-    of the answer alike. Each step decides only if it finds one side: 'X' against 'x' is told apart by the first, and
+    What surrounds it are quotation marks, markup and brackets in pairs, and marks at its end, of the text and of the
+    answer alike. Each step decides only if it finds one side: 'X' against 'x' is told apart by the first, and
     what is both to the last is neither. With choices, a text that is a letter by itself, in any case, is the option of
     that letter, unless the options are letters themselves.
     """
@@ -59,36 +57,31 @@ def equals(text: str, target: tuple[str, ...], decoy: str | None, choices: tuple
     known: list[tuple[Side, str]] = [("target", answer.strip()) for answer in target if answer.strip()]
     if decoy is not None and decoy.strip():
         known.append(("decoy", decoy.strip()))
-    if not own or not known or len(own) > LONGEST + max([len(answer) for _, answer in known]):
+    if not own or not known or len(own) > LONGEST + longest:
         return None
     start = text.find(own)
     span = start, start + len(own)
-    folded, bare = fold(own).text.strip(), ""
-    for step in range(3):
-        if step == 2:
+    side = _equal(own, known)
+    if side is None:
+        folded = fold(own).text.strip()
+        side = _equal(folded, [(side, fold(answer).text.strip()) for side, answer in known])
+        if side is None:
             bare = _bare(folded)
-        sides: set[Side] = set()
-        for side, answer in known:
-            if step == 0:
-                is_same = own == answer
-            elif step == 1:
-                is_same = folded == fold(answer).text.strip()
-            else:
-                is_same = bare != "" and bare == _bare(fold(answer).text.strip())
-            if is_same:
-                sides.add(side)
-        if len(sides) == 1:
-            return sides.pop(), span
-    option = _option(bare, choices)
-    if option is None:
-        return None
-    return _side_of(option, chr(ord("a") + choices.index(option)), known), span
+            side = _equal(bare, [(side, _bare(fold(answer).text.strip())) for side, answer in known])
+            if side is None:
+                side = _lettered(bare, choices, known)
+    return None if side is None else (side, span)
+
+
+def _equal(text: str, known: list[tuple[Side, str]]) -> Side | None:
+    """The side whose answer the text is; None if it is no answer, or both sides'."""
+    sides = {side for side, answer in known if text != "" and answer == text}
+    return sides.pop() if len(sides) == 1 else None
 
 
 def _bare(folded: str) -> str:
-    """The text less a bullet, marks at its end, and quotation marks, markup and brackets around it."""
-    bullet = BULLET.match(folded)
-    text = folded if bullet is None else folded[bullet.end() :]
+    """The text less marks at its end, and quotation marks, markup and brackets around it."""
+    text = folded
     for _ in range(8):
         before = text
         text = text.strip()
@@ -96,7 +89,7 @@ def _bare(folded: str) -> str:
         text = stripped or text
         for opening, closing in WRAPPINGS:
             inside = text[len(opening) : -len(closing)]
-            if inside.strip() and text.startswith(opening) and text.endswith(closing) and closing not in inside:
+            if inside.strip() and text.startswith(opening) and text.endswith(closing):
                 text = inside
                 break
         if text == before:
@@ -104,13 +97,19 @@ def _bare(folded: str) -> str:
     return text
 
 
-def _option(bare: str, choices: tuple[str, ...]) -> str | None:
-    """The option whose letter the text is; None for any other text, and where the options are letters themselves."""
+def _lettered(bare: str, choices: tuple[str, ...], known: list[tuple[Side, str]]) -> Side | None:
+    """Whose answer the option is whose letter the text is. None for any other text.
+
+    The text of an option decides, and its letter where an item names its answers by letters.
+    """
     letter = bare.strip("().:")
-    if len(letter) != 1 or not "a" <= letter <= "z" or has_letters(choices):
+    if len(letter) != 1 or not 0 <= ord(letter) - ord("a") < len(choices) or has_letters(choices):
         return None
-    place = ord(letter) - ord("a")
-    return choices[place] if place < len(choices) else None
+    option = fold(choices[ord(letter) - ord("a")]).text.strip()
+    answers = [(side, fold(answer).text.strip(" ().")) for side, answer in known]
+    by_text = [side for side, answer in answers if answer == option.strip(" ().")]
+    by_letter = [side for side, answer in answers if answer == letter]
+    return next(iter((*by_text, *by_letter)), "other")
 
 
 def has_letters(choices: tuple[str, ...]) -> bool:
@@ -119,17 +118,8 @@ def has_letters(choices: tuple[str, ...]) -> bool:
     return any(len(choice) == 1 and 0 <= ord(choice) - ord("a") < len(letters) for choice in letters)
 
 
-def _side_of(option: str, letter: str, known: list[tuple[Side, str]]) -> Side:
-    """Whose answer an option is: its text decides, and its letter where an item names its answers by letters."""
-    wanted = fold(option).text.strip()
-    for side, answer in known:
-        if fold(answer).text.strip() == wanted:
-            return side
-    return next((side for side, answer in known if fold(answer).text.strip(" ().") == letter), "other")
-
-
 def covering(body: str, mentions: list[Mention]) -> Mention | None:
-    """Of mentions in order, the one that is the whole text, but for markup, a bullet, an article before it and marks after it.
+    """Of mentions in order, the one that is the whole text, but for markup, a bullet, an article and marks around it.
 
     None where mentions of two sides are.
     """

@@ -18,12 +18,20 @@ _ROLES: Final = (
     "|founder|psychologist|historian|pilot|doctor|physician|nurse|saint|pope|dictator|chairman|statesman|designer"
 )
 ASKS_WHO: Final = re.compile(
-    rf"\b(?:who|whom|whose)\b|\b(?:which|what|name the|name an?) (?:[a-z-]+ ){{0,3}}(?:{_ROLES})\b"
+    r"\b(?:whom|whose|who(?! (?:won|wins|beat|defeated|lost|host\w*|organi[sz]\w+|makes?|made|manufactur\w+|produce\w*"
+    r"|sells?|sold|owns?|owned|publish\w*|sponsor\w*|occup\w+|invaded|colonized|colonised)\b))\b"
+    rf"|\b(?:which|what|name the|name an?) (?:[a-z-]+ ){{0,3}}(?:{_ROLES})\b"
     rf"|\b(?:what|who) (?:is|was) the (?:full |last )?name of the (?:[a-z-]+ ){{0,2}}(?:{_ROLES})\b"
 )
-"""A question that asks for a person."""
+"""A question that asks for a person. Teams, firms and states also win, make and own."""
 PARTICLES: Final = vocabulary("de da di du del della des der den van von la le ter ten ibn bin al el af av zu dos das")
 """What stands inside a name in small letters."""
+BODIES: Final = vocabulary(
+    "the new north south east west united real great royal national san santa los las fc ac club party university "
+    "college company corporation inc ltd army navy empire kingdom republic city town team church council committee "
+    "court house bank group union league states society institute association brothers sons"
+)
+"""Words of names that are no person's: what such a name ends with is not enough."""
 TITLES: Final = vocabulary(
     "mr mrs ms miss dr sir dame lord lady saint st prof professor king queen emperor president pope captain general "
     "count duke prince princess minister chancellor senator admiral colonel"
@@ -31,7 +39,7 @@ TITLES: Final = vocabulary(
 ROLE: Final = re.compile(_ROLES)
 SUFFIX: Final = re.compile(r"(?:jr|sr|i{1,3}|iv|vi{0,3}|ix|x)\.?")
 """What follows a surname and is none."""
-BEFORE: Final = re.compile(r"([^\W\d_][\w'’-]*)(\.?) $")
+BEFORE: Final = re.compile(r"(?P<word>[^\W\d_][\w'’-]*)(?P<point>\.?) $")
 AFTER: Final = re.compile(r" ([^\W\d_][\w'’-]*)|,? [A-Z]\.\s?[A-Z]\b")
 _LONGEST_FIRST: Final = "|".join(sorted(PARTICLES, key=len, reverse=True))
 GOES_ON: Final = re.compile(rf"(?: [A-Z][\w'’-]+)? (?:{_LONGEST_FIRST}|the)(?: (?:la|der|den|the))? [A-Z][\w'’-]+")
@@ -76,7 +84,13 @@ def _surnames(names: list[str], folded: list[str], taken: set[str]) -> list[Form
         name[0].isupper() or word in PARTICLES for name, word in zip(names, folded, strict=True)
     ) and not SUFFIX.fullmatch(folded[-1])
     last = folded[-1]
-    if not is_name or len(last) < SHORTEST or not names[-1][0].isupper() or taken.intersection(WORD.findall(last)):
+    if (
+        not is_name
+        or not BODIES.isdisjoint(folded)
+        or len(last) < SHORTEST
+        or not names[-1][0].isupper()
+        or taken.intersection(WORD.findall(last))
+    ):
         return []
     check = _own_name(frozenset(word[0] for word in folded[:-1] if word not in PARTICLES))
     starts = [start for start in range(1, len(folded)) if not taken.intersection(folded[start:])]
@@ -102,8 +116,8 @@ def _own_name(initials: frozenset[str]) -> Check:
     """The check of a name in part: it has a capital, and neither neighbour makes it the name of somebody else.
 
     Of a person, who has `initials`, a title, a role or a first name with one of them before it belong to it, and so
-    does a particle between them; of a place its class. Any other capitalised word right before or after it makes it another name: 'Ian
-    Fleming', 'Victoria Falls'.
+    does a particle between them; of a place its class. Any other capitalised word right before or after it makes it
+    another name: 'Ian Fleming', 'Victoria Falls'.
     """
 
     def check(text: Folded, original: str, span: Span) -> Span | None:
@@ -115,12 +129,12 @@ def _own_name(initials: frozenset[str]) -> Check:
             return None
         start = first
         for _ in range(4):
-            before = BEFORE.search(original, max(0, start - 24), start)
+            before = _before(original, start)
             if before is None:
                 break
-            word = fold(before[1]).text
+            word = fold(before["word"]).text
             is_particle = word in PARTICLES and start == first
-            if not is_particle and (not before[1][0].isupper() or not _is_name(word)):
+            if not is_particle and (not before["word"][0].isupper() or not _is_name(word)):
                 break
             is_title = word in TITLES or ROLE.fullmatch(word) is not None if initials else word in _CLASSES
             if not is_particle and not is_title and word[0] not in initials:
@@ -131,6 +145,15 @@ def _own_name(initials: frozenset[str]) -> Check:
         return _moved(text, span, first - start), span[1]
 
     return check
+
+
+def _before(original: str, start: int) -> re.Match[str] | None:
+    """The word right before a place in its sentence; a point after it belongs to a title or an initial."""
+    before = BEFORE.search(original, max(0, start - 24), start)
+    if before is None or not before["point"]:
+        return before
+    word = before["word"].lower()
+    return before if len(word) == 1 or word in TITLES or word in _CLASSES else None
 
 
 def _is_name(word: str) -> bool:
@@ -156,11 +179,11 @@ def full_name(text: Folded, original: str, span: Span) -> Span:
         return span
     start = first
     for _ in range(4):
-        before = BEFORE.search(original, max(0, start - 24), start)
+        before = _before(original, start)
         if before is None:
             break
-        word = fold(before[1]).text
-        is_name = before[1][0].isupper() and _is_name(word)
+        word = fold(before["word"]).text
+        is_name = before["word"][0].isupper() and _is_name(word)
         if not is_name and (word not in PARTICLES or start != first):
             break
         start = before.start()

@@ -34,6 +34,8 @@ RANGE: Final = re.compile(
     rf"[$€£]?(?P<high>{_NUMBER})(?:\s?[a-z%°][^\d]*)?"
 )
 """An answer from one number to another."""
+SHORT: Final = 2
+"""Up to so many letters a word may be another word by chance."""
 LIST_WORDS: Final = 8
 """Up to so many words an answer may have another notation; what is longer is a sentence."""
 HEXADECIMAL: Final = re.compile(r"\bhex(?:adecimal)?\b|\bbase[- ]16\b")
@@ -196,17 +198,17 @@ def _range_forms(span: re.Match[str]) -> list[Form]:
 
 def _hex_forms(digits: str) -> list[Form]:
     """A hexadecimal number with its prefix or base, or without."""
-    end = r"(?:_?\{?16\}?|h)?" + END
-    prefixed = rf"(?:(?<=\b0x)|(?<=[\s(]#)|(?<![^\W_])){re.escape(digits)}{end}"
-    is_word = digits.isalpha() and len(digits) > 2
-    return [Form(digits, prefixed, cased=False, check=None if is_word or not digits.isalpha() else _is_hexadecimal)]
+    prefixed = rf"(?:(?<=\b0x)|(?<=[\s(]#)|(?<![^\W_])){re.escape(digits)}(?:_?\{{?16\}}?|h)?{END}"
+    return [Form(digits, prefixed, check=_is_hexadecimal)]
 
 
 def _is_hexadecimal(text: match.Folded, original: str, span: match.Span) -> match.Span | None:
-    """The check of a hexadecimal number of letters: after its prefix, which belongs to it, or in capitals."""
+    """The check of a hexadecimal number: its prefix belongs to it; without one, up to two letters need capitals."""
     start = span[0] - 2 if text.text.startswith("0x", max(0, span[0] - 2)) else span[0]
     first, last = text.span(span[0], span[1])
-    return (start, span[1]) if start < span[0] or original[first:last][:2].isupper() else None
+    digits = original[first:last]
+    is_word = start == span[0] and digits.isalpha() and len(digits) <= SHORT and not digits[:SHORT].isupper()
+    return None if is_word else (start, span[1])
 
 
 def _worded(spelling: str, bare: str, rival: str | None, prompt: str) -> list[Form]:
@@ -241,15 +243,15 @@ def _word_forms(spelling: str, tokens: list[str], initials: frozenset[str]) -> l
     One or two letters, or up to four capitals, need a capital only if they are spelled with one.
     """
     stripped = spelling.strip()
-    if COMMON.issuperset(tokens) and len(tokens) <= 2 and not initials - COMMON:
-        all_words = WORD.findall(fold(stripped).text)
-        form = match.words_form(all_words, frozenset(), cased=False)
-        has_article = len(all_words) > len(tokens)
-        source = whole(r"[\s-]".join(map(re.escape, all_words)) + END)
-        return [Form(form.needle, source, check=None if has_article and len(tokens) > 1 else set_off(stripped))]
+    if COMMON.issuperset(tokens) and len(tokens) <= SHORT:
+        form = match.words_form(tokens, initials, cased=False)
+        with_article = WORD.findall(fold(stripped).text)
+        if len(with_article) > len(tokens) and not initials:
+            form = Form(with_article[0], whole(r"[\s-]".join(map(re.escape, with_article)) + END))
+        return [replace(form, check=set_off(stripped))]
     joined = "".join(tokens)
     is_cased = any(char.isupper() for char in stripped) and (
-        len(joined) <= 2 or (len(joined) <= 4 and stripped.isupper() and joined.isalpha())
+        len(joined) <= SHORT or (len(joined) <= 4 and stripped.isupper() and joined.isalpha())
     )
     return [_either(chemical(match.words_form(tokens, initials, cased=is_cased)))]
 
