@@ -17,6 +17,8 @@ COMMON: Final = vocabulary(
 """Words that sentences are made of: as an answer, one of these counts only where it is set off."""
 OPENING: Final = "'\"*_$({["
 CLOSING: Final = "'\"*_$)}]"
+GLUED: Final = frozenset({".", "-", "/", "&"})
+"""What makes a letter right after it part of a longer word: 'D.C.'."""
 LEADING: Final = re.compile(
     r"(?:\b(?:is|are|was|were|be|equals?|called|named|as|by|with|say|pick|choose|select|answer|option|choice|letter|word"
     r"|use|just|simply|definitely|probably|clearly|indeed|so|then|therefore|boxed|to)|'s|[:=→])[\s*_\"'$({\[\\]{1,8}$"
@@ -41,6 +43,8 @@ def is_set_off(body: str, start: int, stop: int) -> bool:
     sentence; at the end of a clause right after a copula, a verb of choosing or a colon; before its class ('the %
     sign').
     """
+    if body[max(0, start - 1) : start] in GLUED:
+        return False
     if body[start - 1 : start] in OPENING and start and body[stop : stop + 1] in CLOSING and stop < len(body):
         return True
     before = body[max(0, start - 40) : start]
@@ -97,6 +101,8 @@ def letter(spelling: str, nouns: frozenset[str]) -> Check:
         if written != spelling and (is_capital or written.lower() != spelling):
             return None
         before = body[max(0, start - 40) : start]
+        if before[-1:] in GLUED:
+            return None
         leads = LEADING.search(before) is not None
         if INITIAL.match(original, last) and not (leads and original[last : last + 1] == "."):
             return None

@@ -253,7 +253,10 @@ def _word_forms(spelling: str, tokens: list[str], initials: frozenset[str]) -> l
     is_cased = any(char.isupper() for char in stripped) and (
         len(joined) <= SHORT or (len(joined) <= 4 and stripped.isupper() and joined.isalpha())
     )
-    return [_either(chemical(match.words_form(tokens, initials, cased=is_cased)))]
+    form = match.words_form(tokens, initials, cased=is_cased)
+    if len(joined) <= SHORT and form.source is not None:
+        return [replace(form, source=r"(?<![^\W_]')" + form.source)]  # no 're' in "they're"
+    return [_either(chemical(form))]
 
 
 def _either(form: Form) -> Form:
