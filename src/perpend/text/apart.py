@@ -101,10 +101,9 @@ def letter(spelling: str, nouns: frozenset[str]) -> Check:
         if written != spelling and (is_capital or written.lower() != spelling):
             return None
         before = body[max(0, start - 40) : start]
-        if before[-1:] in GLUED:
-            return None
         leads = LEADING.search(before) is not None
-        if INITIAL.match(original, last) and not (leads and original[last : last + 1] == "."):
+        is_initial = INITIAL.match(original, last) and not (leads and original[last : last + 1] == ".")
+        if is_initial or before[-1:] in GLUED:
             return None
         noun = before.rstrip(" *_\"'")
         noun = noun[max(noun.rfind(" "), noun.rfind("\n")) + 1 :]

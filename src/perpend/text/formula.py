@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from perpend.text import numbers
 from perpend.text.apart import set_off
 from perpend.text.match import END, MATHS, Folded, Form, Span, whole
 
@@ -161,14 +162,33 @@ def ratio(bare: str) -> tuple[str, str] | None:
 
 
 def ratio_forms(top: str, bottom: str) -> list[Form]:
-    """A fraction with a slash, in LaTeX, or as one sign."""
+    """A fraction with a slash, in LaTeX, as one sign, in words ('five sixths'), or as a decimal that it is exactly."""
     over = rf"(?<![\d./]){re.escape(top)}\s?(?:/|over)\s?{re.escape(bottom)}{END}(?!\s?/\s?\d)"
     latex = (
         rf"(?:(?<=\\[dt])|(?<![^\W_]))frac\s?\{{?\s?{re.escape(top)}\s?\}}?\s?\{{?\s?{re.escape(bottom)}(?!\d)\s?\}}?"
     )
-    forms = [Form(top, whole(over)), Form("frac", latex)]
+    forms = [Form(top, whole(over)), Form("frac", latex), *_in_words(top, bottom), *_as_decimal(top, bottom)]
     sign = next((sign for sign, parts in _VULGAR.items() if parts == (top, bottom)), None)
     return forms if sign is None else [*forms, Form(sign, rf"(?<!\d){sign}")]
+
+
+def _in_words(top: str, bottom: str) -> list[Form]:
+    """'three quarters', 'one-half'; nothing for fractions that nobody says so."""
+    count, rank = numbers.quantity(top), numbers.ordinal(f"{bottom}th") or numbers.ordinal(f"{bottom}rd")
+    spoken = {"2": "hal(?:f|ves)", "4": "(?:quarter|fourth)s?"}.get(bottom, "" if rank is None else f"{rank[1]}s?")
+    if not spoken or not top.isdecimal() or count is None or not count.needles[-1].isalpha():
+        return []
+    return [Form(count.needles[-1], whole(rf"{count.needles[-1]}[\s-]{spoken}" + END))]
+
+
+def _as_decimal(top: str, bottom: str) -> list[Form]:
+    """The decimal of at most four places that a fraction is."""
+    value = numbers.plain(top) / numbers.plain(bottom) if numbers.plain(bottom) else 0.0
+    exact = f"{value:.4f}".rstrip("0").rstrip(".")
+    if not value or float(exact) != value or "." not in exact:
+        return []
+    number = numbers.quantity(exact)
+    return [] if number is None else [Form(needle, None, number) for needle in number.needles]
 
 
 def symbol_forms(bare: str) -> list[Form]:

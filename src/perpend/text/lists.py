@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from perpend.text.clause import WINDOW
 from perpend.text.match import END, WORD, Folded, Form, Span
 
 JOINED: Final = re.compile(r"\s*[,;]\s*(?:(?:and|or|&)\s+)?|\s+(?:and|&)\s+")
@@ -56,14 +57,15 @@ def list_forms(names: tuple[str, ...]) -> list[Form]:
 def _only(text: Folded, original: str, span: Span) -> Span | None:  # noqa: ARG001 - a check
     """The span of a list that has no further member; a list of lines begins where the line before it ends."""
     body, (start, stop) = text.text, span
-    line = body.rfind("\n", 0, start) + 1
+    low = max(0, start - WINDOW)
+    line = body.rfind("\n", low, start) + 1
     bullet = BULLETED.fullmatch(body, line, start)
     if bullet is not None:
-        lead = body[:line].rstrip()
+        lead = body[low:line].rstrip()
         before = lead[lead.rfind("\n") + 1 :]
         if BULLETED.match(before) or ("\n" in body[start:stop] and MORE_LINES.match(body, stop)):
             return None
-        return len(lead), stop
+        return low + len(lead), stop
     if MORE_NEXT.match(body, stop):
         return None
     more = MORE_BEFORE.search(body[max(0, start - 40) : start])

@@ -53,6 +53,8 @@ _CLASSES: Final = {
 """The words of a name that say what kind of place it is, and those of a question that ask for the kind."""
 
 
+MARKS: Final = re.compile(r"[-'.]")
+"""What may stand inside a name: 'J.K.', 'O'Neill'."""
 SHORTEST: Final = 3
 """How many letters a name in part has at least."""
 
@@ -71,7 +73,7 @@ def name_forms(spelling: str, rival: str | None, prompt: str) -> list[Form]:
     """
     names = spelling.replace(",", " ").split()
     folded = [fold(name).text.strip(".") for name in names]
-    if not 2 <= len(names) <= 5 or any(not WORD.fullmatch(name.replace("-", "").replace("'", "")) for name in folded):
+    if not 2 <= len(names) <= 5 or any(not WORD.fullmatch(MARKS.sub("", name)) for name in folded):
         return []
     taken = set(WORD.findall(fold(prompt).text)) | set(WORD.findall(fold(rival or "").text))
     if names[0][0].isupper() and asks_who(prompt):

@@ -34,6 +34,9 @@ RANGE: Final = re.compile(
     rf"[$€£]?(?P<high>{_NUMBER})(?:\s?[a-z%°][^\d]*)?"
 )
 """An answer from one number to another."""
+SIGNED: Final = re.compile(r"\w[^\w\s\-*'\".,:;()\[\]/—]\w|\w\s?&\s?\w")
+"""Signs inside a word that words are not found across."""
+AMPERSAND: Final = re.compile(r"(?:\\ )?(?:\\)?&(?:\\ )?")
 SHORT: Final = 2
 """Up to so many letters a word may be another word by chance."""
 LIST_WORDS: Final = 8
@@ -231,6 +234,8 @@ def _worded(spelling: str, bare: str, rival: str | None, prompt: str) -> list[Fo
     if len(tokens) == 1 and spelling.strip()[:1].isupper() and len(tokens[0]) >= 3 and asks_who(prompt):
         forms = [replace(form, check=full_name) for form in forms if form.check is None] or forms
     forms += symbol_forms(bare)
+    if SIGNED.search(bare):  # 'AT&T', 'P!nk'
+        forms.append(Form(tokens[0], whole(AMPERSAND.sub(r"\\s?(?:&|and)\\s?", re.escape(bare)) + END)))
     if (names := members(bare)) != ():
         forms += list_forms(names)
     return forms + name_forms(spelling.strip(), rival, prompt)

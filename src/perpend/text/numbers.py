@@ -47,6 +47,8 @@ MINUS: Final = re.compile(
     r"(?:(?:^|[=(\[{,:;<>*/\"\n]|\b(?:is|are|be|equals?|of|to|not|and|or|than|get|gives?|says?|said))"
     r"[\s*$\\({\"]{0,4}(?P<sign>-\s?)|[a-z]{2}\s(?P<glued>-)|(?<!\d)(?<!\d )\b(?P<word>(?:negative|minus)\s))[$€£]?$"
 )
+INDENT: Final = 12
+"""How far a bullet may be from the beginning of its line, and what is looked at after its number."""
 MINUS_HINTS: Final = ("-", "negative", "minus")
 UNIT: Final = re.compile(
     r"[ \\{}~*$^]{0,4}(?:(?:text|mathrm|rm)[ \\{]{0,2})?(?:°|degrees?|circ)?[ }]{0,2}"
@@ -162,10 +164,11 @@ def _is_bullet(text: str, start: int, end: int, minus: re.Match[str], *, negativ
     Where a `negative` number is asked for and nothing else is in the line, it is the sign.
     """
     dash = start - (minus.end() - minus.start(minus.lastgroup or 0))
-    if minus["sign"] != "- " or text[text.rfind("\n", 0, dash) + 1 : dash].strip(" *"):
+    lead = text[max(0, dash - INDENT) : dash].rpartition("\n")
+    opens = (lead[1] or dash <= INDENT) and not lead[2].strip(" *")
+    if minus["sign"] != "- " or not opens:
         return False
-    stop = text.find("\n", end)
-    return not negative or bool(text[end : len(text) if stop < 0 else stop].strip(" .*!"))
+    return not negative or bool(text[end : end + INDENT].partition("\n")[0].strip(" .*!"))
 
 
 def _numeral(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int] | None:

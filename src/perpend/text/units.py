@@ -107,7 +107,7 @@ def counted_in(own: str | None, other: str | None) -> Check:
     words = sorted(_spellings(wanted), key=len, reverse=True)
     spelled = "|".join(re.escape(word).replace("_", r"\s") for word in words)
     ends = r"(?<=\W)|(?![^\W_])"
-    after = re.compile(rf"[\s\-*_~\\{{}}$]{{0,5}}(?:(?:text|mathrm|rm)[\s{{]{{0,2}})?(?:{spelled})(?:{ends})")
+    after = re.compile(rf"(?::00)?[\s\-*_~\\{{}}$]{{0,5}}(?:(?:text|mathrm|rm)[\s{{]{{0,2}})?(?:{spelled})(?:{ends})")
     before = [word for word in words if word in BEFORE]
     lead = re.compile(rf"(?:\bus\s?)?(?:{'|'.join(map(re.escape, before))})[\s\\]{{0,2}}-?\s?$") if before else None
 
