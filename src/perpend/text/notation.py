@@ -235,7 +235,8 @@ def _worded(spelling: str, bare: str, rival: str | None, prompt: str) -> list[Fo
         forms = [replace(form, check=full_name) for form in forms if form.check is None] or forms
     forms += symbol_forms(bare)
     if SIGNED.search(bare):  # 'AT&T', 'P!nk'
-        forms.append(Form(tokens[0], whole(AMPERSAND.sub(r"\\s?(?:&|and)\\s?", re.escape(bare)) + END)))
+        written = re.escape(match.ARTICLE.sub("", bare, count=1) if match.ARTICLE.match(bare) else bare)
+        forms.append(Form(tokens[0], whole(AMPERSAND.sub(r"\\s?(?:&|and)\\s?", written) + END)))
     if (names := members(bare)) != ():
         forms += list_forms(names)
     return forms + name_forms(spelling.strip(), rival, prompt)
