@@ -26,14 +26,18 @@ LEADING: Final = re.compile(
 """What leads to an answer: a copula, a verb of choosing, a colon."""
 ENDS: Final = re.compile(r"[*_\"')\]}$]{0,5}(?:$|[.,;:!?\n]|\s(?:because|since|—|-|\())")
 """What closes the clause after it."""
-STOPS: Final = re.compile(r"[*_\"')\]}$]{0,5}\s?(?:$|[.!?\n])")
-"""What ends the sentence after it."""
+STOPS: Final = re.compile(r"[*_\"')\]}$]{0,5}\s?(?:$|[.!?\n]|\([^()\n]{1,30}\))")
+"""What ends the sentence after it, or explains it in brackets."""
 NAMED_SIGN: Final = re.compile(
     r"[*_\"')\]}$]{0,5}\s(?:operator|sign|symbol|character|mark|key|command|keyword|function|method|notation)s?\b"
 )
 """What a sign or word is called right after it: 'the % operator'."""
-IS_NEXT: Final = re.compile(r"[*_\"')\]}$]{0,5}\s(?:is|was|stands|represents|denotes|means|equals)\b")
+IS_NEXT: Final = re.compile(r"[*_\"')\]}$]{0,5}\s(?:(?:is|was|stands|represents|denotes|means|equals)\b|≈)")
 """The verb of a letter that opens a sentence."""
+CLASSES: Final = vocabulary(
+    "letter symbol variable constant number type grade note prefix element vitamin group class value unit numeral point"
+)
+"""Nouns of what a letter may be."""
 INITIAL: Final = re.compile(r"\.\s?[A-Z]|-[A-Za-z]|['’][a-z]|[+#&]|\.[A-Za-z]")
 """What makes a letter part of a longer name: 'W. Bush', 'T-shirt', 'C++'."""
 
@@ -87,10 +91,10 @@ def set_off(spelling: str) -> Check:
 def letter(spelling: str, nouns: frozenset[str]) -> Check:
     """The check of a single letter that is an answer itself, and no option's.
 
-    It counts where it is set off; right after a noun of the question, which then belongs to it ('vitamin D', 'type O');
-    a capital, but for 'A' and 'I', also right after a copula in mid-clause, and at the start of a sentence before a
-    verb ('W is the symbol'). A capital must be one in the text too. What belongs to a name ('W. Bush', 'T-shirt') does
-    not count.
+    It counts where it is set off; right after a noun of the question or of `CLASSES`, which then belongs to it, as in
+    'vitamin D'; a capital, but for 'A' and 'I', also right after a copula in mid-clause, and at the start of a sentence
+    before a verb ('W is the symbol'). A capital must be one in the text too. What belongs to a name ('W. Bush',
+    'T-shirt') does not count.
     """
     is_capital, is_word = spelling.isupper(), spelling.lower() in {"a", "i"}
 
@@ -107,7 +111,11 @@ def letter(spelling: str, nouns: frozenset[str]) -> Check:
             return None
         noun = before.rstrip(" *_\"'")
         noun = noun[max(noun.rfind(" "), noun.rfind("\n")) + 1 :]
-        if noun in nouns and body[start - 1] in " *_\"'" and (not is_word or ENDS.match(body, stop)):
+        if (
+            (noun in nouns or noun in CLASSES)
+            and body[start - 1] in " *_\"'"
+            and (not is_word or ENDS.match(body, stop))
+        ):
             return start - (len(before) - before.rfind(noun)), stop
         if is_set_off(body, start, stop):
             return span

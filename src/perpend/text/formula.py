@@ -14,7 +14,7 @@ _LOWERED: Final = "0123456789-+"
 _DOWN: Final = str.maketrans(_RAISED, _LOWERED)
 _UP: Final = str.maketrans(_LOWERED, _RAISED)
 RAISED: Final = re.compile(f"[{_RAISED}]+")
-WRITTEN: Final = re.compile(r"[a-z]\(|[\u221a\u221e\u2264\u2265\u2260" + _RAISED + "]")
+WRITTEN: Final = re.compile(r"[a-z]\(|\|[^|]{1,8}\||\w \+ \w|[\u221a\u221e\u2264\u2265\u2260" + _RAISED + "]")
 """What makes an answer a formula, besides `MATHS`: a function, a root, a comparison, a raised figure."""
 LATEX: Final = re.compile(r"\\(?:text|mathrm|mathbf|mathcal|operatorname|left|right|,|;|!|ce)\b")
 TOKEN: Final = re.compile(r"\d+(?:\.\d+)?|[a-z]+|<=|>=|!=|[^\s\w$\\{}]")
@@ -209,6 +209,6 @@ def symbol_forms(bare: str) -> list[Form]:
         return [*forms, Form(ion["name"], whole(re.escape(ion["name"]) + raised + r"(?![+\w-])"), check=in_latex)]
     if bare[-1] in "+#" and bare[0].isalnum():
         return [*forms, Form(bare, whole(re.escape(bare) + r"(?![+#\w])"))]
-    if bare[0] in ".#@°" and bare[-1].isalnum():
-        return [*forms, Form(bare, r"(?<![\w.#@°])" + re.escape(bare) + END)]
+    if bare[0] in ".#@°:":
+        return [*forms, Form(bare, r"(?<![\w.#@°:])" + re.escape(bare) + (END if bare[-1].isalnum() else ""))]
     return forms

@@ -40,6 +40,8 @@ ROLE: Final = re.compile(_ROLES)
 SUFFIX: Final = re.compile(r"(?:jr|sr|i{1,3}|iv|vi{0,3}|ix|x)\.?")
 """What follows a surname and is none."""
 BEFORE: Final = re.compile(r"(?P<word>[^\W\d_][\w'’-]*)(?P<point>\.?) $")
+INITIALS: Final = re.compile(r"(?<!\w)(?P<word>[A-Z])\.(?:\s?[A-Z]\.){1,3}\s?$")
+"""Initials without a blank between them, or with."""
 AFTER: Final = re.compile(r" ([^\W\d_][\w'’-]*)|,? [A-Z]\.\s?[A-Z]\b")
 _LONGEST_FIRST: Final = "|".join(sorted(PARTICLES, key=len, reverse=True))
 GOES_ON: Final = re.compile(rf"(?: [A-Z][\w'’-]+)? (?:{_LONGEST_FIRST}|the)(?: (?:la|der|den|the))? [A-Z][\w'’-]+")
@@ -53,6 +55,8 @@ _CLASSES: Final = {
 """The words of a name that say what kind of place it is, and those of a question that ask for the kind."""
 
 
+CLASS_BEFORE: Final = re.compile(r"(?<!\w)([a-z]+)\.? $")
+CLASS_AFTER: Final = re.compile(r" ([a-z]+)(?!\w)")
 MARKS: Final = re.compile(r"[-'.]")
 """What may stand inside a name: 'J.K.', 'O'Neill'."""
 SHORTEST: Final = 3
@@ -117,9 +121,9 @@ def _form(words: list[str], check: Check) -> Form:
 def _own_name(initials: frozenset[str]) -> Check:
     """The check of a name in part: it has a capital, and neither neighbour makes it the name of somebody else.
 
-    Of a person, who has `initials`, a title, a role or a first name with one of them before it belong to it, and so
-    does a particle between them; of a place its class. Any other capitalised word right before or after it makes it
-    another name: 'Ian Fleming', 'Victoria Falls'.
+    Of a person, who has `initials`, a title, a role or a first name with one of them before it belong to it, and so do
+    a particle and other names between them; of a place its class. Any other capitalised word right before or after it
+    makes it another name: 'Ian Fleming', 'Victoria Falls'.
     """
 
     def check(text: Folded, original: str, span: Span) -> Span | None:
@@ -129,9 +133,10 @@ def _own_name(initials: frozenset[str]) -> Check:
         following = AFTER.match(original, last)
         if following is not None and (following[1] is None or following[1][0].isupper()):
             return None
-        start = first
+        start, is_known, has_others = first, False, False
         for _ in range(4):
-            before = _before(original, start)
+            glued = INITIALS.search(original, max(0, start - 12), start)
+            before = glued or _before(original, start)
             if before is None:
                 break
             word = fold(before["word"]).text
@@ -139,12 +144,29 @@ def _own_name(initials: frozenset[str]) -> Check:
             if not is_particle and (not before["word"][0].isupper() or not _is_name(word)):
                 break
             is_title = word in TITLES or ROLE.fullmatch(word) is not None if initials else word in _CLASSES
-            if not is_particle and not is_title and word[0] not in initials:
-                if start == first:
-                    return None
-                break
+            is_known = is_known or is_title or word[0] in initials
+            has_others = has_others or not (is_particle or is_title or word[0] in initials)
             start = before.start()
-        return _moved(text, span, first - start), span[1]
+        return None if has_others and not is_known else (_moved(text, span, first - start), span[1])
+
+    return check
+
+
+def classes_asked(prompt: str) -> frozenset[str]:
+    """The classes of places that a question asks for: 'river' of 'Which river …?'."""
+    asked = fold(last_question(prompt)).text
+    return frozenset(kind for kind, words in _CLASSES.items() if any(word in asked for word in words))
+
+
+def with_class(classes: frozenset[str]) -> Check:
+    """The check of a place's name: a class that is asked for, right before or after it, belongs to it: 'River Nile'."""
+
+    def check(text: Folded, original: str, span: Span) -> Span:  # noqa: ARG001 - a check
+        body, (start, stop) = text.text, span
+        before, after = CLASS_BEFORE.search(body, max(0, start - 16), start), CLASS_AFTER.match(body, stop)
+        if before is not None and before[1] in classes:
+            start = before.start()
+        return start, after.end() if after is not None and after[1] in classes else stop
 
     return check
 

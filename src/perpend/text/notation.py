@@ -24,7 +24,7 @@ from perpend.text.formula import (
 )
 from perpend.text.lists import list_forms, members
 from perpend.text.match import END, POLAR, WORD, Answer, Form, Kind, fold, whole
-from perpend.text.names import asks_who, full_name, name_forms
+from perpend.text.names import asks_who, classes_asked, full_name, name_forms, with_class
 from perpend.text.speech import STOP_WORDS, last_question
 from perpend.text.units import SCALES, counted_in, unit
 
@@ -164,7 +164,8 @@ def _number_forms(number: numbers.Quantity, bare: str, rival: str | None) -> lis
     A dash that opens a line is a bullet, but not where the rival is the same number below zero.
     """
     other = None if rival is None else numbers.quantity(rival)
-    number = replace(number, has_bullets=other is None or other.value != -number.value or number.value < 0)
+    is_opposite = other is not None and other.value == -number.value and number.value >= 0
+    number = replace(number, dashes="signs" if is_opposite else "bullets")
     own = unit(bare)
     check = None
     if own in SCALES:
@@ -216,7 +217,7 @@ def _is_hexadecimal(text: match.Folded, original: str, span: match.Span) -> matc
 
 def _worded(spelling: str, bare: str, rival: str | None, prompt: str) -> list[Form]:
     """The forms of an answer in words, signs or a formula."""
-    if not any(char.isalnum() for char in bare) or bare[:1] in ".#@°" or bare[-1:] in "+-#":
+    if not any(char.isalnum() for char in bare) or bare[:1] in ".#@°:" or bare[-1:] in "+-#":
         signs = symbol_forms(bare)
         if signs:
             return signs
@@ -233,6 +234,8 @@ def _worded(spelling: str, bare: str, rival: str | None, prompt: str) -> list[Fo
         forms.append(match.words_form(tokens[:1], initials, cased=False))
     if len(tokens) == 1 and spelling.strip()[:1].isupper() and len(tokens[0]) >= 3 and asks_who(prompt):
         forms = [replace(form, check=full_name) for form in forms if form.check is None] or forms
+    elif len(tokens) <= SHORT and (classes := classes_asked(prompt)):
+        forms = [form if form.check else replace(form, check=with_class(classes)) for form in forms]
     forms += symbol_forms(bare)
     if SIGNED.search(bare):  # 'AT&T', 'P!nk'
         written = re.escape(match.ARTICLE.sub("", bare, count=1) if match.ARTICLE.match(bare) else bare)

@@ -46,6 +46,8 @@ _WORDS: Final = (
     "kilobyte kilobytes kb",
     "megabyte megabytes mb",
     "gigabyte gigabytes gb",
+    "mph miles_per_hour mile_per_hour",
+    "km/h kph kmh kmph kilometers_per_hour kilometres_per_hour",
     "percent percentage % per_cent",
     "dollar dollars usd $",
     "euro euros eur €",
@@ -68,7 +70,9 @@ SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e
 BEFORE: Final = frozenset({"$", "€", "£", "¥", "ad", "ce", "a.d."})
 """Units that may stand before the number."""
 PARTS: Final = re.compile(r"(?P<before>[$€£¥]|ad |a\.d\. )?\s?-?\s?[\d.,]*\d\s?(?P<after>\D*)")
-PER_UNIT: Final = re.compile(r"[a-z°%$€£¥.]+")
+PER_UNIT: Final = re.compile(r"[a-z°%$€£¥./]+")
+MANY_WORDS: Final = re.compile(r"degrees? [a-z]+\.?$|per cent\.?$|[a-z]+ per hour\.?$")
+FIGURES: Final = re.compile(r"-?\s?[$€£¥]?\s?[\d.,]*\d")
 
 
 def unit(answer: str) -> str | None:
@@ -80,9 +84,8 @@ def unit(answer: str) -> str | None:
     if parts["before"]:
         return _known(parts["before"].strip())
     after = parts["after"].strip()
-    if after.startswith(("degrees ", "degree ", "per cent")):
-        after = after.replace(" ", "_", 1)
-        return _known(after.split(" ")[0])
+    if MANY_WORDS.match(after):
+        return _known(after.replace(" ", "_").rstrip("."))
     word = PER_UNIT.match(after)
     return None if word is None else _known(word[0])
 
@@ -116,7 +119,11 @@ def counted_in(own: str | None, other: str | None) -> Check:
         follows = after.match(body, stop)
         end = stop if follows is None else follows.end()
         if follows is None:  # `numbers.find` takes some units into the span
-            follows = re.search(after.pattern + r"$", body[start:stop])
+            figures = FIGURES.match(body, start)
+            places = [] if figures is None else [figures.end()]
+            places += [start + place for place, char in enumerate(body[start:stop]) if char == " "]
+            follows = next((unit_at for place in places if (unit_at := after.match(body, place))), None)
+            end = stop if follows is None else max(stop, follows.end())
         leads = lead.search(body[max(0, start - 6) : start]) if lead is not None else None
         has_unit = follows is not None or leads is not None
         if own is None:
