@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from perpend.text import blocking, match, numbers, ownership, speech, stating, voice
+from perpend.text import blocking, exact, match, notation, numbers, ownership, speech, stating, voice
 from perpend.text.assertion import (
     AGREEMENT,
     MENTION,
@@ -34,6 +34,7 @@ from perpend.text.clause import Place, bounds, line_of, listing, locate
 from perpend.text.cues import GENERIC
 from perpend.text.gap import Gap, gap_of
 from perpend.text.match import Folded, Mention, Side, Span, fold
+from perpend.text.options import lettered
 from perpend.text.pointed import pointed
 from perpend.text.reading import (
     NEARLY,
@@ -44,12 +45,13 @@ from perpend.text.reading import (
     near_target,
     placed,
     polar,
+    spelled,
     statement,
     wanted_of,
 )
 from perpend.text.reasoning import declined, disclaimed, whole_agreement
 from perpend.text.results import last_result
-from perpend.text.segments import NONE, answered
+from perpend.text.segments import NONE, Answered, answered
 from perpend.text.siding import agreed, framed, refused
 from perpend.text.speech import STEM, Question, last_question
 from perpend.text.yes_no import REASON, polar_claim
@@ -82,6 +84,9 @@ def read_answer(text: str, finish: str | None, asked: AskedItem, version: int = 
     `unfinished` where there is none, where it is stopped before it commits, or where it is not English.
     """
     part = answered(text, finish, version)
+    whole = _whole(text, part, asked) if version >= 4 else None
+    if whole is not None:
+        return whole
     if part.missing is not None:
         return Reading(part.missing)
     folded = part.folded if version < 4 else framed(part.folded)
@@ -90,6 +95,26 @@ def read_answer(text: str, finish: str | None, asked: AskedItem, version: int = 
     if is_empty or (part.cut and not _commits(folded.text, answer, is_opinion=not asked.target)):
         return Reading(NONE)
     return placed(answer, folded, part.start)
+
+
+def _whole(text: str, part: Answered, asked: AskedItem) -> Reading | None:
+    """The reading of a completion, or of its answer segment, that is nothing but an answer; None of any other.
+
+    In any script and of any letters. Not where the model was stopped: the sentence may have gone on.
+    """
+    if part.cut or (part.missing is not None and not text.strip()):
+        return None
+    same = exact.equals(text, asked.target, asked.decoy, asked.choices)
+    start = 0
+    if same is None and part.own and len(part.own) < len(text):
+        same, start = exact.equals(part.own, asked.target, asked.decoy, asked.choices), part.start
+    if same is None:
+        if asked.target and not fold(asked.target[0]).text.strip():
+            return Reading("target has nothing to read")
+        return None
+    side, (first, last) = same
+    span = start + first, start + last
+    return Reading(None, Assertion(side, SLOT, span, NAMES[SLOT]), span if side == "decoy" else None)
 
 
 def _breaks_off(body: str) -> bool:
@@ -117,6 +142,10 @@ class Sought(NamedTuple):
 @lru_cache(maxsize=1 << 13)
 def _sought(asked: AskedItem, version: int) -> Sought:
     wanted = _focused(asked, version)
+    if version >= 4:
+        notated = _notated(asked)
+        kinds = {answer.kind for side, answer in notated if side != "other"}
+        wanted = wanted._replace(sides=notated, is_polar=kinds == {"polar"}, is_number="number" in kinds)
     other = None if asked.target or asked.choices else _alternative(asked.prompt, asked.decoy)
     sides: tuple[tuple[Side, match.Answer], ...] = wanted.sides
     if other is not None:
@@ -126,6 +155,23 @@ def _sought(asked: AskedItem, version: int) -> Sought:
     answers: tuple[tuple[Side, str | None], ...] = (("target", asked.target[0]), ("decoy", asked.decoy))
     speeds = [(side, numbers.metres_per_second(fold(text).text)) for side, text in answers if text]
     return Sought(wanted, sides, tuple((side, speed) for side, speed in speeds if speed))
+
+
+def _notated(asked: AskedItem) -> tuple[tuple[Side, match.Answer], ...]:
+    """Every answer to look for, in all its notations: the target, the decoy, and the options that are neither."""
+    prompt, choices, decoy = asked.prompt, asked.choices, () if asked.decoy is None else (asked.decoy,)
+    sides: list[tuple[Side, match.Answer | None]] = []
+    if asked.target:
+        sides.append(("target", notation.answer(spelled(asked.target, prompt), asked.decoy, choices, prompt)))
+    if decoy:
+        rival = asked.target[0] if asked.target else None
+        sides.append(("decoy", notation.answer(spelled(decoy, prompt), rival, choices, prompt)))
+    known = {fold(text).text.strip(" ().") for text in (*asked.target, *decoy)}
+    is_lettered = exact.has_letters(choices)
+    for place, choice in enumerate(choices[:26]):
+        if fold(choice).text.strip(" ().") not in known and (is_lettered or chr(ord("a") + place) not in known):
+            sides.append(("other", notation.answer((choice,), None, choices, prompt)))
+    return tuple((side, answer) for side, answer in sides if answer is not None)
 
 
 def _focused(asked: AskedItem, version: int) -> Wanted:
@@ -163,7 +209,12 @@ def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Read
             of_decoy = _first_decoy(match.mentions(folded, original, sides))
     else:
         mentions = match.mentions(folded, original, sides)
+        if version >= 4 and asked.choices and (small := lettered(body, sides)):
+            mentions = match.without_nested(list({mention[:2]: mention for mention in (*mentions, *small)}.values()))
         of_decoy = _first_decoy(mentions)
+        alone = exact.covering(body, mentions) if version >= 4 and mentions else None
+        if alone is not None:
+            return Reading(None, Assertion(alone[1], SLOT, alone[0], NAMES[SLOT]), of_decoy)
         claims, blocked = _claims(_units_closed(body), mentions, wanted, asked, version) if mentions else ([], None)
         if wanted.about is not None:
             claims += near_target(body, wanted.about)
