@@ -304,7 +304,7 @@ NODES, READ = 7, 3  # five of the beginning and two of a branch; the last of the
 
 @pytest.mark.parametrize("name", ["llama", "qwen2", "mistral"])
 def test_the_last_mlp_is_computed_where_it_is_read_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny(name)
+    model = tiny.__wrapped__(name)  # a new one: transformers hangs on layers for ever what once asked for their states
     rows = rows_of_mlps(monkeypatch)
     scores = Weigher(model, 512).logprobs(GROUPS)
     assert rows == [NODES, READ]

@@ -191,9 +191,9 @@ def in_grove(query: Tensor, key: Tensor, value: Tensor, sight: Sight, scale: flo
     first = above[0][0]
     nodes, total = attended[first:].float(), weight[first:]
     for begin, stretches in above:
-        folded = query[begin:].unflatten(1, (-1, groups)).transpose(1, 2).flatten(0, 1)
+        folded = query[begin:].reshape(-1, key.shape[1], groups, query.shape[2]).transpose(1, 2).flatten(0, 1)
         part, added = (
-            found.unflatten(0, (-1, groups)).transpose(1, 2).flatten(1, 2)
+            found.reshape(-1, groups, *found.shape[1:]).transpose(1, 2).flatten(1, 2)
             for found in attend(folded, key, value, stretches, scale, causal=False)
         )
         at = begin - first
