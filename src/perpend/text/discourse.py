@@ -52,7 +52,7 @@ from perpend.text.reading import (
 from perpend.text.reasoning import declined, disclaimed, whole_agreement
 from perpend.text.results import last_result
 from perpend.text.segments import NONE, Answered, answered
-from perpend.text.siding import agreed, framed, refused
+from perpend.text.siding import agreed, refused
 from perpend.text.speech import STEM, Question, last_question
 from perpend.text.yes_no import REASON, polar_claim
 
@@ -89,7 +89,7 @@ def read_answer(text: str, finish: str | None, asked: AskedItem, version: int = 
         return whole
     if part.missing is not None:
         return Reading(part.missing)
-    folded = part.folded if version < 4 else framed(part.folded)
+    folded = part.folded
     answer = _read(folded, part.own, asked, version)
     is_empty = answer.decided is None and answer.refusal is None and _breaks_off(folded.text)
     if is_empty or (part.cut and not _commits(folded.text, answer, is_opinion=not asked.target)):
