@@ -29,7 +29,7 @@ BYGONE: Final = vocabulary("was were did had wasn't weren't didn't hadn't")
 """Auxiliaries that state nothing of a question about the present."""
 _BASES: Final = {"couldn't": "could", "wouldn't": "would", "shouldn't": "should", "won't": "will"}
 NAMED_PRONOUNS: Final = PRONOUNS - vocabulary("this that these those")
-"""Of 'that is' and 'this is' alone nothing is said."""
+"""Of 'that is' and 'this is' alone nothing is repeated."""
 ALLOWED: Final = (
     DENIALS
     | FUNCTION
@@ -107,19 +107,19 @@ def affirmed(sentence: str, asked: Proposition) -> bool | None:
     """
     if sentence.rstrip("\"'*) \n").endswith("?"):
         return None
-    found = tokens(sentence)
+    sentence_tokens = tokens(sentence)
     value: bool | None = None
     start, is_free = 0, True
-    for place in range(len(found) + 1):
-        is_mark = place == len(found) or found[place] in MARKS
-        if not is_mark and found[place] not in LINKS:
+    for place in range(len(sentence_tokens) + 1):
+        is_mark = place == len(sentence_tokens) or sentence_tokens[place] in MARKS
+        if not is_mark and sentence_tokens[place] not in LINKS:
             continue
-        part = found[start:place]
+        part = sentence_tokens[start:place]
         if part:
             is_free = is_free or part[0] in {"but", "however"}
-            read = _read(part, found[place : place + 7], asked) if is_free else None
+            read = _read(part, sentence_tokens[place : place + 7], asked) if is_free else None
             value = value if read is None else read
-            is_free = is_free and (not is_mark or _is_free(part, asked, "".join(found[place : place + 1])))
+            is_free = is_free and (not is_mark or _is_free(part, asked, "".join(sentence_tokens[place : place + 1])))
         start = place + 1 if is_mark else place
     return None if value is None else value != asked.is_denied
 
@@ -166,7 +166,7 @@ def _takes_back(following: list[str]) -> bool:
     return is_said or "or" in words or words[:2] == ["at", "least"] or (words != [] and words[0] in TAKING_BACK)
 
 
-class Clause(NamedTuple):
+class Repetition(NamedTuple):
     """The question's words that a clause repeats, its pronoun subject, its first verb, how often it denies.
 
     `is_last`: it ends with the last of these words.
@@ -179,7 +179,7 @@ class Clause(NamedTuple):
     is_last: bool
 
 
-def _scanned(words: list[str], asked: Proposition) -> Clause | None:
+def _scanned(words: list[str], asked: Proposition) -> Repetition | None:
     """A clause that has no other words than the question's, but for those that change nothing; None for any other."""
     places: list[int] = []
     pronoun, verb, denials, last, end = "", "", 0, 0, len(words)
@@ -204,7 +204,7 @@ def _scanned(words: list[str], asked: Proposition) -> Clause | None:
             denials += 1
             if not _denies(token, verb, words[at + 1 : at + 2], asked):
                 return None
-    return Clause(places, pronoun, verb, denials, last == end - 1)
+    return Repetition(places, pronoun, verb, denials, last == end - 1)
 
 
 def _denies(token: str, verb: str, after: list[str], asked: Proposition) -> bool:
@@ -216,20 +216,20 @@ def _denies(token: str, verb: str, after: list[str], asked: Proposition) -> bool
 
 def _claimed(words: list[str], following: list[str], asked: Proposition) -> bool | None:
     """Whether the words of a clause say or deny what was asked."""
-    said, count = _scanned(words, asked), len(asked.stems)
-    if said is None or said.denials > 1 or not (said.pronoun or said.places[:1] == [0]):
+    repeated, count = _scanned(words, asked), len(asked.stems)
+    if repeated is None or repeated.denials > 1 or not (repeated.pronoun or repeated.places[:1] == [0]):
         return None
-    is_pronoun = said.pronoun != ""
-    if is_pronoun and 0 in said.places and count > 1:
+    is_pronoun = repeated.pronoun != ""
+    if is_pronoun and 0 in repeated.places and count > 1:
         return None
-    if len(said.places) <= (0 if is_pronoun else 1) < count:
-        return not said.denials if _answers_alone(said, following, asked) else None
-    if said.denials:
-        return False if _is_denial(said.places, asked, is_pronoun=is_pronoun) else None
+    if len(repeated.places) <= (0 if is_pronoun else 1) < count:
+        return not repeated.denials if _answers_alone(repeated, following, asked) else None
+    if repeated.denials:
+        return False if _is_denial(repeated.places, asked, is_pronoun=is_pronoun) else None
     whole = _whole(asked, is_pronoun=is_pronoun)
-    is_adjective = count - 1 in asked.beside and said.is_last and said.places == whole[:-1]
-    is_whole = whole != [] and (said.places == whole or is_adjective)
-    return True if is_whole and (said.verb or BE.isdisjoint(asked.verbs)) else None
+    is_adjective = count - 1 in asked.beside and repeated.is_last and repeated.places == whole[:-1]
+    is_whole = whole != [] and (repeated.places == whole or is_adjective)
+    return True if is_whole and (repeated.verb or BE.isdisjoint(asked.verbs)) else None
 
 
 def _fits(verb: str, asked: Proposition) -> bool:
@@ -240,13 +240,13 @@ def _fits(verb: str, asked: Proposition) -> bool:
     return verb not in BYGONE or not BYGONE.isdisjoint(asked.verbs) or not asked.verbs
 
 
-def _answers_alone(said: Clause, following: list[str], asked: Proposition) -> bool:
+def _answers_alone(repeated: Repetition, following: list[str], asked: Proposition) -> bool:
     """Whether a subject and the question's own kind of verb are the whole sentence: 'It does not.'"""
     if following and following[0] not in {".", "!", ";", "\n", "because"}:
         return False
-    if said.pronoun and said.pronoun not in NAMED_PRONOUNS:
+    if repeated.pronoun and repeated.pronoun not in NAMED_PRONOUNS:
         return False
-    return any(said.verb in kind and not kind.isdisjoint(asked.verbs) for kind in (BE, DO, HAVE, MODAL))
+    return any(repeated.verb in kind and not kind.isdisjoint(asked.verbs) for kind in (BE, DO, HAVE, MODAL))
 
 
 def _whole(asked: Proposition, *, is_pronoun: bool) -> list[int]:

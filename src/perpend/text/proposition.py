@@ -80,10 +80,10 @@ def stem(word: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """The words, numbers and marks of a folded text without its markup. 'it's' is 'it is'."""
-    found: list[str] = []
+    words: list[str] = []
     for token in TOKEN.findall(text.replace("*", " ").replace('"', " ").replace("_", " ")):
-        found += CONTRACTED.get(token, (token,))
-    return found
+        words += CONTRACTED.get(token, (token,))
+    return words
 
 
 @lru_cache(maxsize=1 << 13)
@@ -119,21 +119,21 @@ def _asking(sentence: str) -> tuple[str, str]:
             first = clause.partition(" ")[0]
         if first in AUXILIARIES:
             return sentence[:place], clause
-        found = [at for mark in ",;:" if (at := sentence.find(mark, place + 1)) >= 0]
-        place = min(found) if found else -1
+        marks = [at for mark in ",;:" if (at := sentence.find(mark, place + 1)) >= 0]
+        place = min(marks) if marks else -1
     return "", sentence
 
 
 def _put_forward(opening: str, auxiliary: str, clause: str, *, is_denied: bool) -> Proposition | None:
-    found = [token for token in tokens(clause) if token not in {"?", ".", "!"}]
-    if "or" in found or MARKS & set(found):
+    words = [token for token in tokens(clause) if token not in {"?", ".", "!"}]
+    if "or" in words or MARKS & set(words):
         return None
     stems: list[str] = []
     phrased: set[int] = set()
     beside: set[int] = set()
     verbs = {auxiliary} if auxiliary else set()
     predicate, before = None, auxiliary
-    for place, token in enumerate(found):
+    for place, token in enumerate(words):
         if token in DENIALS or token.endswith("n't"):
             if auxiliary:
                 return None
@@ -145,7 +145,7 @@ def _put_forward(opening: str, auxiliary: str, clause: str, *, is_denied: bool) 
             is_second = bool(stems) and auxiliary in BE
             predicate = len(stems) if is_second and predicate is None else predicate
         elif token not in FUNCTION and token not in PRONOUNS and token not in ARTICLES:
-            if before in PREPOSITIONS or (before in DETERMINERS and place > 1 and found[place - 2] in PREPOSITIONS):
+            if before in PREPOSITIONS or (before in DETERMINERS and place > 1 and words[place - 2] in PREPOSITIONS):
                 phrased.add(len(stems))
             elif before not in FUNCTION and before not in AUXILIARIES and place:
                 beside.add(len(stems))

@@ -73,9 +73,9 @@ def polar_claim(folded: Folded, own: str, asked: AskedItem, wanted: Wanted) -> A
     sided = None if asked.decoy is None else agreed(folded.text)
     if sided is None or (not _counts(wanted.sides) and IMPERSONAL.fullmatch(folded.text, *sided)):
         return None
-    said = {word in {"yes", "true"} for word in SAID.findall(folded.text[slice(*bounds(folded.text, *sided))])}
+    values = {word in {"yes", "true"} for word in SAID.findall(folded.text[slice(*bounds(folded.text, *sided))])}
     for side, side_is in wanted.sides:
-        if side_is.polar in said if len(said) == 1 else side == "decoy":
+        if side_is.polar in values if len(values) == 1 else side == "decoy":
             return Assertion(side, AGREEMENT, sided, "agrees")
     return None
 
