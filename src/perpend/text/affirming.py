@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from perpend.text.clause import vocabulary
 from perpend.text.proposition import (
+    ARTICLES,
     AUXILIARIES,
     BE,
     DENIALS,
@@ -40,6 +41,14 @@ ALLOWED: Final = (
     )
 )
 """Words that may stand beside the question's: denials, function words, and those that only stress or date a claim."""
+SELVES: Final = WHO | vocabulary("i we there your my let")
+"""Subjects that no pronoun after them stands for."""
+JUDGED: Final = re.compile(
+    r"(?:the|this|that|their|your) (?:\w+ )?(?:claim|statement|idea|notion|belief|assertion) that "
+    r"(?P<content>.{3,120}) is (?:\w+ly )?(?P<no>not )?(?:(?P<yes>true|correct|right|accurate)|false|wrong|incorrect"
+    r"|untrue|mistaken|an? (?:\w+ )?(?:myth|misconception)) \Z"
+)
+"""A claim that is stated in full and judged."""
 JOINS: Final = vocabulary("and as")
 LINKS: Final = vocabulary("because since so but though although while whereas however therefore thus hence")
 """What opens a clause without a mark before it; 'and' and 'as' only after a whole one."""
@@ -60,9 +69,12 @@ OPENERS: Final = vocabulary(
 """Words that may stand before a statement in its clause."""
 SUBORDINATE: Final = vocabulary(
     "because since although though while whereas if unless when whether until as given suppose supposing assuming "
-    "imagine were had which who whose that where despite like"
+    "imagine were had which who whose that where despite like "
+    "contrary unlike based regardless"
 )
 """A clause that one of these opens is a reason, a concession or a condition, and not what is claimed."""
+PASSED_OVER: Final = OPENERS | SUBORDINATE | ARTICLES
+"""What may stand before the subject of a sentence."""
 CONDITIONAL: Final = vocabulary("if unless suppose supposing assuming imagine provided whether were had")
 """What opens a clause on which the next one depends."""
 QUALIFYING: Final = vocabulary("in at for to from under by with on among according")
@@ -96,14 +108,15 @@ DENYING_FRAME: Final = re.compile(
 """A frame of the model's own that denies the clause after it."""
 
 
-def affirmed(sentence: str, asked: Proposition) -> bool | None:
+def affirmed(sentence: str, asked: Proposition, before: str = "") -> bool | None:
     """Whether a folded sentence answers yes or no by saying, or denying, just what was asked. None: it does neither.
 
     It affirms with all content words of the question, in their order, and no others but words that stress; a pronoun
     may stand for the subject, and 'prime' for 'a prime number'. It denies with the first of them or a pronoun, a
     denial, and as many of the others as up to a phrase with a preposition. 'It is not.' does either without any. A
     clause is not looked at where it is a reason, a concession, a condition or depends on one, is limited by an opening
-    ('in the kitchen, …'), or is somebody else's. The last clause that does either counts.
+    ('in the kitchen, …'), or is somebody else's; nor with a pronoun where what comes before it in the sentence, or the
+    sentence before, has another subject. The last clause that does either counts.
     """
     if sentence.rstrip("\"'*) \n").endswith("?"):
         return None
@@ -117,7 +130,8 @@ def affirmed(sentence: str, asked: Proposition) -> bool | None:
         part = sentence_tokens[start:place]
         if part:
             is_free = is_free or part[0] in {"but", "however"}
-            read = _read(part, sentence_tokens[place : place + 7], asked) if is_free else None
+            is_clear = _is_clear(sentence_tokens[:start] or tokens(before), asked)
+            read = _read(part, sentence_tokens[place : place + 7], asked, is_clear=is_clear) if is_free else None
             value = value if read is None else read
             is_free = is_free and (not is_mark or _is_free(part, asked, "".join(sentence_tokens[place : place + 1])))
         start = place + 1 if is_mark else place
@@ -136,11 +150,20 @@ def _is_free(part: list[str], asked: Proposition, mark: str) -> bool:
         known = {*asked.stems, *asked.openers}
         is_known = known.issuperset(stem(token) for token in words if token not in FUNCTION)
         return is_known or SUMMING.match(" ".join(words)) is not None
-    return first in SUBORDINATE or first == "based" or words[-1] not in SPEECH or OTHERS.isdisjoint(words)
+    return first in SUBORDINATE or words[-1] not in SPEECH or OTHERS.isdisjoint(words)
 
 
-def _read(part: list[str], following: list[str], asked: Proposition) -> bool | None:
-    """What one clause, and the marks and words after it, say of what was asked."""
+def _is_clear(earlier: list[str], asked: Proposition) -> bool:
+    """Whether a pronoun after these words stands for the question's subject: they have it, or no other."""
+    words = [token for token in earlier if token not in MARKS]
+    if AUXILIARIES.isdisjoint(words) or asked.stems[0] in map(stem, words):
+        return True
+    first = next((word for word in words if word not in PASSED_OVER), "it")
+    return first in PRONOUNS or first in SELVES
+
+
+def _read(part: list[str], following: list[str], asked: Proposition, *, is_clear: bool) -> bool | None:
+    """What one clause, and the marks and words after it, say of what was asked. `is_clear`: a pronoun's subject is."""
     start = 0
     while start < len(part) and (part[start] in OPENERS or stem(part[start]) in asked.openers):
         start += 1
@@ -150,8 +173,16 @@ def _read(part: list[str], following: list[str], asked: Proposition) -> bool | N
     words = part[start:] if frame is None else rest[frame.end() :].split()
     if not words or (words[0] in SUBORDINATE and not (words[0] == "that" and words[1:2] and words[1] in AUXILIARIES)):
         return None
+    if not is_clear and (words[0] in PRONOUNS or words[0] == "not"):
+        return None
+    judged = JUDGED.match(rest) if frame is None else None
+    if judged is not None:
+        words = judged["content"].split()
+    elif words[0] == "not" and not BE.isdisjoint(asked.verbs) and words[1:2] not in (["all"], ["every"]):
+        words = ["it", "is", *words]
     value = None if _takes_back(following) else _claimed(words, following, asked)
-    return value if value is None or denying is None else not value
+    is_turned = denying is not None or (judged is not None and (judged["no"] is None) == (judged["yes"] is None))
+    return value if value is None or not is_turned else not value
 
 
 def _takes_back(following: list[str]) -> bool:
@@ -220,7 +251,7 @@ def _claimed(words: list[str], following: list[str], asked: Proposition) -> bool
     if repeated is None or repeated.denials > 1 or not (repeated.pronoun or repeated.places[:1] == [0]):
         return None
     is_pronoun = repeated.pronoun != ""
-    if is_pronoun and 0 in repeated.places and count > 1:
+    if is_pronoun and 0 in repeated.places and asked.predicate != 0 and count > 1:
         return None
     if len(repeated.places) <= (0 if is_pronoun else 1) < count:
         return not repeated.denials if _answers_alone(repeated, following, asked) else None
@@ -255,7 +286,7 @@ def _whole(asked: Proposition, *, is_pronoun: bool) -> list[int]:
         return list(range(len(asked.stems)))
     if len(asked.stems) == 1:
         return [0]
-    return [] if not asked.predicate else list(range(asked.predicate, len(asked.stems)))
+    return [] if asked.predicate is None else list(range(asked.predicate, len(asked.stems)))
 
 
 def _is_denial(places: list[int], asked: Proposition, *, is_pronoun: bool) -> bool:

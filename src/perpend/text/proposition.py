@@ -50,10 +50,10 @@ LONGEST: Final = 14
 class Proposition(NamedTuple):
     """The content words of what is asked, in order, each known by its `stem`.
 
-    `predicate` is the place of the first one of the predicate, where an article shows it; `phrased` are the places of
-    those that begin a phrase with a preposition, `beside` of those right after another one. `verbs` are its
-    auxiliaries, `openers` the words of its opening, and `is_denied` says that yes means the denial of these words.
-    Every sentence that says as many of them as it must holds one of `hints`.
+    `predicate` is the place of the first one of the predicate, where an article, or a pronoun as the subject, shows
+    it; `phrased` are the places of those that begin a phrase with a preposition, `beside` of those right after
+    another one. `verbs` are its auxiliaries, `openers` the words of its opening, and `is_denied` says that yes means
+    the denial of these words. Every sentence that says as many of them as it must holds one of `hints`.
     """
 
     stems: tuple[str, ...]
@@ -153,7 +153,9 @@ def _put_forward(opening: str, auxiliary: str, clause: str, *, is_denied: bool) 
         before = token
     if not stems or len(stems) > LONGEST:
         return None
-    if predicate is None and len(stems) == 2 and auxiliary in BE:
+    if auxiliary and words[0] in PRONOUNS:
+        predicate = 0
+    elif predicate is None and len(stems) == 2 and auxiliary in BE:
         predicate = 1
     openers = frozenset(stem(token) for token in tokens(opening) if token not in MARKS)
     return Proposition(

@@ -63,7 +63,15 @@ OPENED: Final = re.compile(
 )
 """A label after an opening: 'Well, yes.'"""
 OPENING: Final = vocabulary(
-    "well wait hmm okay ok in short conclusion summary sum so then actually but and again oh sorry"
+    "well wait hmm okay ok in short conclusion summary sum so then actually but and again oh ah sorry fine alas "
+    "unfortunately fortunately surprisingly sadly technically honestly frankly basically essentially clearly obviously "
+    "interestingly ultimately overall simply strictly speaking"
+)
+FINAL: Final = re.compile(r"(?:yes|no|true|false)[ *_\"]{0,3}(?:[.!\n]|\Z)")
+"""A label that ends its sentence."""
+CHANGED: Final = re.compile(
+    r"\b(?:chang|switch|revis|updat|correct)(?:e|es|ed|ing)? my answer (?:from \w+ )?to "
+    r"(?=[\"']?(?:yes|no|true|false)\b)"
 )
 HAVE_TO: Final = re.compile(
     r"\bi(?:'d| would|'ll| will)? (?:have to|need to|want to|tend to|am inclined to) (?=(?:say|answer)\b)"
@@ -130,18 +138,34 @@ def reworded(own: str, folded: Folded, prompt: str) -> str:
         for found in _near(plain if pattern is QUOTED else bare, hints, pattern):
             text = rule(text, found, prompt)
     for place in _outer(folded.labels(), len(plain)):
-        if "," in plain[max(0, place - 6) : place]:
-            for found in OPENED.finditer(bare, max(0, place - BEFORE), place + OPENED_REACH):
-                text = _opened(text, found, prompt)
-        if plain.startswith(" if ", place + 4) or plain.startswith(" if ", place + 5):
-            unreal = COUNTERFACTUAL.match(bare, place)
-            text = text if unreal is None else _counterfactual(text, unreal, prompt)
+        text = _around(text, plain, bare, place, prompt)
     if "?" in plain:
         asked = proposition(prompt)
         for found in ANSWERED.finditer(plain):
             if not _repeats(plain[bounds(plain, found.start(), found.start())[0] : found.start()], asked):
                 text = _put(text, *found.span("word"), "")
     return own if text == own else text
+
+
+def _around(text: str, plain: str, bare: str, place: int, prompt: str) -> str:
+    """The text with what stands around the label at a place reworded: an opening, a contrast, a condition."""
+    if "," in plain[max(0, place - 6) : place]:
+        for found in OPENED.finditer(bare, max(0, place - BEFORE), place + OPENED_REACH):
+            text = _opened(text, found, prompt)
+        if (final := FINAL.match(bare, place)) is not None and _is_own(plain, place):
+            text = _put(_put(text, place - 2, place, "\n"), final.end() - 1, final.end(), "\n")
+    if plain.startswith(" if ", place + 4) or plain.startswith(" if ", place + 5):
+        unreal = COUNTERFACTUAL.match(bare, place)
+        text = text if unreal is None else _counterfactual(text, unreal, prompt)
+    return text
+
+
+def _is_own(plain: str, place: int) -> bool:
+    """Whether a word that ends its sentence is what it comes to: after ', but', or after a reason that opens it."""
+    if plain.startswith(", but ", place - 6):
+        return True
+    opening = plain[bounds(plain, place, place)[0] : place].lstrip(' *_"')
+    return plain.startswith(", ", place - 2) and opening.startswith(("since ", "because ", "given ", "as "))
 
 
 def _bare_ends(plain: str) -> str:
@@ -209,6 +233,10 @@ def _chosen(text: str, found: re.Match[str], _prompt: str) -> str:
     return text[: found.start()] + "i ".rjust(found.end() - found.start()) + text[found.end() :]
 
 
+def _changed(text: str, found: re.Match[str], _prompt: str) -> str:
+    return text[: found.start()] + "\nanswer: ".rjust(found.end() - found.start()) + text[found.end() :]
+
+
 def _apart(text: str, found: re.Match[str], _prompt: str) -> str:
     return text[: found.start()] + "\n".rjust(found.end() - found.start()) + text[found.end() :]
 
@@ -235,6 +263,8 @@ def _opened(text: str, found: re.Match[str], prompt: str) -> str:
     asked = proposition(prompt)
     words = found["opener"].split()
     if OPENING.issuperset(words) or (asked is not None and asked.openers.issuperset(map(stem, words))):
+        if not text[: found.start()].strip(" \n*_"):
+            return _put(text, found.start(), found.end("mark"), "")
         end = found.end("end")
         text = _put(text, end, end + 1, "\n") if text[end : end + 1] in {".", "!"} else text
         return _put(text, *found.span("mark"), "\n")
@@ -259,5 +289,6 @@ def _rules() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Rule], ...]:
         (("to say", "to answer"), HAVE_TO, _chosen),
         (('to "',), QUOTED, _unquoted),
         (("no doubt", "no question"), ASSURED, _apart),
+        (("my answer",), CHANGED, _changed),
         (("|",), ROW, _row),
     )
