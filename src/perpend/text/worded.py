@@ -141,9 +141,13 @@ def reworded(own: str, folded: Folded, prompt: str) -> str:
         text = _around(text, plain, bare, place, prompt)
     if "?" in plain:
         asked = proposition(prompt)
+        parts, done = [], 0
         for found in ANSWERED.finditer(plain):
             if not _repeats(plain[bounds(plain, found.start(), found.start())[0] : found.start()], asked):
-                text = _put(text, *found.span("word"), "")
+                start, end = found.span("word")
+                parts += [text[done:start], " " * (end - start)]
+                done = end
+        text = "".join((*parts, text[done:]))
     return own if text == own else text
 
 
