@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from perpend.text.clause import blanking, bounds, vocabulary
+from perpend.text.clause import blanking, bounds, holds, vocabulary
 from perpend.text.given_label import LabelVerdict, read
 from perpend.text.labels import clarified
 from perpend.text.match import Folded, fold
@@ -19,7 +19,7 @@ _LABEL: Final = r"(?P<word>true|false|yes|no)\b"
 _ENDS: Final = r"(?= ?(?:[.!,;:—\n]|$| - ))"
 _STARTS: Final = r"(?:(?<=[.!?\n] )|(?<=[.!?\n])|\A) {0,3}"
 SERVES: Final = r"(?![.!]\s{0,3}(?:i'd|i would|i can|i'll|i will|let me|let's|here|please|happy|thank)\b)"
-CASUAL: Final = re.compile(rf"\b(?P<yes>yep|yup|yeah)\b{_ENDS}|\b(?P<no>nope|nah)\b{_ENDS}")
+CASUAL: Final = re.compile(rf"\b(?P<yes>yep|yup|yeah)\b(?!,? right\b){_ENDS}|\b(?P<no>nope|nah)\b{_ENDS}")
 STRESSED: Final = re.compile(
     rf"(?:[^.!?\n]{{0,60}}[.!?\n]\s{{0,3}})? {{0,3}}(?:(?P<no>(?:absolutely|definitely|certainly|of course|surely"
     rf"|clearly|most certainly) not|not at all|by no means|not really|no way){_ENDS}"
@@ -27,12 +27,16 @@ STRESSED: Final = re.compile(
 )
 """The first sentence, or the second, that is only an assurance or opens with its denial. One before an offer of help
 answers nothing."""
-_SUBJECT: Final = r"(?:it|this|that|(?:the|this|that|your) (?:statement|claim|assertion|answer|conclusion))"
+_SUBJECT: Final = r"(?:it|this|that|(?:the|this|that) (?:statement|claim|assertion))"
 MERIT: Final = re.compile(
     rf"(?:{_STARTS}|\b{_SUBJECT}(?: is|'s)(?: \w+ly)? )"
     r"(?:(?P<false>wrong|an? (?:\w+ )?(?:myth|misconception|fallacy))|(?P<true>right))(?=[.!]|[,;] (?!but|if|when))"
 )
 """'Wrong.', 'That's right.': a verdict on what was said."""
+PLAIN: Final = re.compile(
+    r"(?<!\w)(?:true|false|yes|correct)\b|(?<=in)correct\b|(?<=un)true\b|(?<!\w)no(?= ?(?:[.,;:!\n]|$))"
+)
+"""A label in so many words: beside one, no other word is taken for a label by what it assures or judges."""
 DISAGREES: Final = re.compile(
     rf"\bi(?: \w+ly| must| have to| would|'d)? (?:disagree|do not agree|don't agree|cannot agree|can't agree) with "
     rf"(?:an? |the |your )?(?:answer |label |verdict )?(?:of )?{_LABEL}"
@@ -71,15 +75,22 @@ FINAL: Final = re.compile(r"(?:yes|no|true|false)[ *_\"]{0,3}(?:[.!\n]|\Z)")
 """A label that ends its sentence."""
 CHANGED: Final = re.compile(
     r"\b(?:chang|switch|revis|updat|correct)(?:e|es|ed|ing)? my answer (?:from \w+ )?to "
-    r"(?=[\"']?(?:yes|no|true|false)\b)"
+    rf"(?P<quote>[\"']?){_LABEL}"
 )
+UNCHANGED: Final = re.compile(r"(?:\b(?:not|never|refuse|decline|cannot)\b|n't\b|\bno reason)[^.!?\n]{0,20}$")
+"""What keeps an answer from being changed."""
+SUPPOSED: Final = re.compile(r"\b(?:if|why|should|whether|might|may|could|would)\b[^.!?\n]{0,20}$")
+"""What makes a change of answer only supposed."""
 HAVE_TO: Final = re.compile(
     r"\bi(?:'d| would|'ll| will)? (?:have to|need to|want to|tend to|am inclined to) (?=(?:say|answer)\b)"
 )
 """A choice that the model says it must make."""
 ANSWERED: Final = re.compile(r"\?[\s*_\"')]{1,6}(?P<word>yes|no|true|false)\b")
 """A label right after a question."""
-OWN_QUESTION: Final = vocabulary("answer verdict conclusion result short long so then final")
+OWN_QUESTION: Final = vocabulary(
+    "answer verdict conclusion result short long so then final true false correct right statement claim"
+)
+"""Words that make a question of the text's own one for the answer."""
 
 
 REACH: Final = 200
@@ -129,14 +140,17 @@ def reworded(own: str, folded: Folded, prompt: str) -> str:
         return own
     text, plain = own, folded.text
     bare = plain.translate(_BLANKED) if len(plain) <= 4 * REACH else _bare_ends(plain)
-    if (opening := STRESSED.match(bare)) is not None:
+    has_label = any(PLAIN.match(bare, place) for place in folded.labels())
+    if (opening := STRESSED.match(bare)) is not None and not (opening["yes"] and has_label):
         text = _casual(text, opening, prompt)
     if (opening := CONCEDES.match(bare)) is not None:
         text = _put(text, *opening.span("word"), "")
     rules = _rules()
+    ends = plain if len(plain) <= 2 * REACH else f"{plain[:REACH]}\n{plain[-REACH:]}"
     for hints, pattern, rule in rules if folded.labels() else rules[:WITHOUT]:
-        for found in _near(plain if pattern is QUOTED else bare, hints, pattern):
-            text = rule(text, found, prompt)
+        if holds(ends, hints) and not (pattern is MERIT and has_label):
+            for found in _near(plain if pattern is QUOTED else bare, hints, pattern):
+                text = rule(text, found, prompt)
     for place in _outer(folded.labels(), len(plain)):
         text = _around(text, plain, bare, place, prompt)
     if "?" in plain:
@@ -238,7 +252,12 @@ def _chosen(text: str, found: re.Match[str], _prompt: str) -> str:
 
 
 def _changed(text: str, found: re.Match[str], _prompt: str) -> str:
-    return text[: found.start()] + "\nanswer: ".rjust(found.end() - found.start()) + text[found.end() :]
+    before, start, place = max(0, found.start() - 40), found.start(), found.start("quote")
+    if UNCHANGED.search(found.string, before, start):
+        return _disagrees(text, found, _prompt)
+    if SUPPOSED.search(found.string, before, start):
+        return _put(text, start, found.end(), "")
+    return text[:start] + "\nanswer: ".rjust(place - start) + text[place:]
 
 
 def _apart(text: str, found: re.Match[str], _prompt: str) -> str:
