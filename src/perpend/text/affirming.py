@@ -90,7 +90,8 @@ SUMMING: Final = re.compile(
 """Such phrases that limit nothing."""
 FRAME: Final = re.compile(
     r"(?:(?:i(?:'d| would| do| must| can)?|we)(?: \w+ly| also| still)? (?:think|believe|say|agree|conclude|know|confirm"
-    r"|maintain|am (?:sure|certain|confident))(?: with (?:you|them|the others|everyone|the other \w+))?(?: that)?"
+    r"|maintain|am (?:sure|certain|confident))(?: with (?:you|them|the others|everyone|the other \w+))?"
+    r"(?: from(?: \w+){0,4}(?= that))?(?: that)?"
     r"|(?:it|this|that) (?:is|would be) (?:\w+ly )?(?:true|clear|certain|correct|right|known|a fact|obvious|the case) "
     r"(?:that|to say that)"
     r"|(?:this|that|which|it) (?:means|shows|implies|follows|proves) that"

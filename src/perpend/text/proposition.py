@@ -11,6 +11,8 @@ from perpend.text.match import fold
 
 TOKEN: Final = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[a-z]+)?|[^\W_]+|[=<>+/^%]|[,;:()—.!?\n]|--?(?=\s)")
 """A word with its n't, a number, a sign of arithmetic, or a mark that ends a clause."""
+NUMBERED: Final = re.compile(r"\(\w{1,2}\)")
+"""A reference, as to a step of the reasoning: 'we know from (5) that …'."""
 MARKS: Final = frozenset(",;:()—.!?\n-") | {"--"}
 BE: Final = vocabulary("is are was were be been being am isn't aren't wasn't weren't ain't")
 DO: Final = vocabulary("do does did don't doesn't didn't")
@@ -81,7 +83,8 @@ def stem(word: str) -> str:
 def tokens(text: str) -> list[str]:
     """The words, numbers and marks of a folded text without its markup. 'it's' is 'it is'."""
     words: list[str] = []
-    for token in TOKEN.findall(text.replace("*", " ").replace('"', " ").replace("_", " ")):
+    plain = text.replace("*", " ").replace('"', " ").replace("_", " ")
+    for token in TOKEN.findall(NUMBERED.sub(" ", plain) if "(" in plain else plain):
         words += CONTRACTED.get(token, (token,))
     return words
 
