@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from perpend.text.cues import SPEAKERS, WHO, vocabulary
 from perpend.text.proposition import (
+    ARTICLES,
     AUXILIARIES,
     BE,
     DENIALS,
@@ -29,7 +30,7 @@ BYGONE: Final = vocabulary("was were did had wasn't weren't didn't hadn't")
 """Auxiliaries that state nothing of a question about the present."""
 _BASES: Final = {"couldn't": "could", "wouldn't": "would", "shouldn't": "should", "won't": "will"}
 NAMED_PRONOUNS: Final = PRONOUNS - vocabulary("this that these those")
-"""Of 'that is' and 'this is' alone nothing is said."""
+"""Of 'that is' and 'this is' alone nothing is repeated."""
 ALLOWED: Final = (
     DENIALS
     | FUNCTION
@@ -40,6 +41,14 @@ ALLOWED: Final = (
     )
 )
 """Words that may stand beside the question's: denials, function words, and those that only stress or date a claim."""
+SELVES: Final = WHO | vocabulary("i we there your my let")
+"""Subjects that no pronoun after them stands for."""
+JUDGED: Final = re.compile(
+    r"(?:the|this|that|their|your) (?:\w+ )?(?:claim|statement|idea|notion|belief|assertion) that "
+    r"(?P<content>.{3,120}) is (?:\w+ly )?(?P<no>not )?(?:(?P<yes>true|correct|right|accurate)|false|wrong|incorrect"
+    r"|untrue|mistaken|an? (?:\w+ )?(?:myth|misconception)) \Z"
+)
+"""A claim that is stated in full and judged."""
 JOINS: Final = vocabulary("and as")
 LINKS: Final = vocabulary("because since so but though although while whereas however therefore thus hence")
 """What opens a clause without a mark before it; 'and' and 'as' only after a whole one."""
@@ -60,9 +69,12 @@ OPENERS: Final = vocabulary(
 """Words that may stand before a statement in its clause."""
 SUBORDINATE: Final = vocabulary(
     "because since although though while whereas if unless when whether until as given suppose supposing assuming "
-    "imagine were had which who whose that where despite like"
+    "imagine were had which who whose that where despite like "
+    "contrary unlike based regardless"
 )
 """A clause that one of these opens is a reason, a concession or a condition, and not what is claimed."""
+PASSED_OVER: Final = OPENERS | SUBORDINATE | ARTICLES
+"""What may stand before the subject of a sentence."""
 CONDITIONAL: Final = vocabulary("if unless suppose supposing assuming imagine provided whether were had")
 """What opens a clause on which the next one depends."""
 QUALIFYING: Final = vocabulary("in at for to from under by with on among according")
@@ -78,7 +90,8 @@ SUMMING: Final = re.compile(
 """Such phrases that limit nothing."""
 FRAME: Final = re.compile(
     r"(?:(?:i(?:'d| would| do| must| can)?|we)(?: \w+ly| also| still)? (?:think|believe|say|agree|conclude|know|confirm"
-    r"|maintain|am (?:sure|certain|confident))(?: with (?:you|them|the others|everyone|the other \w+))?(?: that)?"
+    r"|maintain|am (?:sure|certain|confident))(?: with (?:you|them|the others|everyone|the other \w+))?"
+    r"(?: from(?: \w+){0,4}(?= that))?(?: that)?"
     r"|(?:it|this|that) (?:is|would be) (?:\w+ly )?(?:true|clear|certain|correct|right|known|a fact|obvious|the case) "
     r"(?:that|to say that)"
     r"|(?:this|that|which|it) (?:means|shows|implies|follows|proves) that"
@@ -96,30 +109,32 @@ DENYING_FRAME: Final = re.compile(
 """A frame of the model's own that denies the clause after it."""
 
 
-def affirmed(sentence: str, asked: Proposition) -> bool | None:
+def affirmed(sentence: str, asked: Proposition, before: str = "") -> bool | None:
     """Whether a folded sentence answers yes or no by saying, or denying, just what was asked. None: it does neither.
 
     It affirms with all content words of the question, in their order, and no others but words that stress; a pronoun
     may stand for the subject, and 'prime' for 'a prime number'. It denies with the first of them or a pronoun, a
     denial, and as many of the others as up to a phrase with a preposition. 'It is not.' does either without any. A
     clause is not looked at where it is a reason, a concession, a condition or depends on one, is limited by an opening
-    ('in the kitchen, …'), or is somebody else's. The last clause that does either counts.
+    ('in the kitchen, …'), or is somebody else's; nor with a pronoun where what comes before it in the sentence, or the
+    sentence before, has another subject. The last clause that does either counts.
     """
     if sentence.rstrip("\"'*) \n").endswith("?"):
         return None
-    found = tokens(sentence)
+    sentence_tokens = tokens(sentence)
     value: bool | None = None
     start, is_free = 0, True
-    for place in range(len(found) + 1):
-        is_mark = place == len(found) or found[place] in MARKS
-        if not is_mark and found[place] not in LINKS:
+    for place in range(len(sentence_tokens) + 1):
+        is_mark = place == len(sentence_tokens) or sentence_tokens[place] in MARKS
+        if not is_mark and sentence_tokens[place] not in LINKS:
             continue
-        part = found[start:place]
+        part = sentence_tokens[start:place]
         if part:
             is_free = is_free or part[0] in {"but", "however"}
-            read = _read(part, found[place : place + 7], asked) if is_free else None
+            is_clear = _is_clear(sentence_tokens[:start] or tokens(before), asked)
+            read = _read(part, sentence_tokens[place : place + 7], asked, is_clear=is_clear) if is_free else None
             value = value if read is None else read
-            is_free = is_free and (not is_mark or _is_free(part, asked, "".join(found[place : place + 1])))
+            is_free = is_free and (not is_mark or _is_free(part, asked, "".join(sentence_tokens[place : place + 1])))
         start = place + 1 if is_mark else place
     return None if value is None else value != asked.is_denied
 
@@ -136,11 +151,20 @@ def _is_free(part: list[str], asked: Proposition, mark: str) -> bool:
         known = {*asked.stems, *asked.openers}
         is_known = known.issuperset(stem(token) for token in words if token not in FUNCTION)
         return is_known or SUMMING.match(" ".join(words)) is not None
-    return first in SUBORDINATE or first == "based" or words[-1] not in SPEECH or OTHERS.isdisjoint(words)
+    return first in SUBORDINATE or words[-1] not in SPEECH or OTHERS.isdisjoint(words)
 
 
-def _read(part: list[str], following: list[str], asked: Proposition) -> bool | None:
-    """What one clause, and the marks and words after it, say of what was asked."""
+def _is_clear(earlier: list[str], asked: Proposition) -> bool:
+    """Whether a pronoun after these words stands for the question's subject: they have it, or no other."""
+    words = [token for token in earlier if token not in MARKS]
+    if AUXILIARIES.isdisjoint(words) or asked.stems[0] in map(stem, words):
+        return True
+    first = next((word for word in words if word not in PASSED_OVER), "it")
+    return first in PRONOUNS or first in SELVES
+
+
+def _read(part: list[str], following: list[str], asked: Proposition, *, is_clear: bool) -> bool | None:
+    """What one clause, and the marks and words after it, say of what was asked. `is_clear`: a pronoun's subject is."""
     start = 0
     while start < len(part) and (part[start] in OPENERS or stem(part[start]) in asked.openers):
         start += 1
@@ -150,8 +174,16 @@ def _read(part: list[str], following: list[str], asked: Proposition) -> bool | N
     words = part[start:] if frame is None else rest[frame.end() :].split()
     if not words or (words[0] in SUBORDINATE and not (words[0] == "that" and words[1:2] and words[1] in AUXILIARIES)):
         return None
+    if not is_clear and (words[0] in PRONOUNS or words[0] == "not"):
+        return None
+    judged = JUDGED.match(rest) if frame is None else None
+    if judged is not None:
+        words = judged["content"].split()
+    elif words[0] == "not" and not BE.isdisjoint(asked.verbs) and words[1:2] not in (["all"], ["every"]):
+        words = ["it", "is", *words]
     value = None if _takes_back(following) else _claimed(words, following, asked)
-    return value if value is None or denying is None else not value
+    is_turned = denying is not None or (judged is not None and (judged["no"] is None) == (judged["yes"] is None))
+    return value if value is None or not is_turned else not value
 
 
 def _takes_back(following: list[str]) -> bool:
@@ -166,7 +198,7 @@ def _takes_back(following: list[str]) -> bool:
     return is_said or "or" in words or words[:2] == ["at", "least"] or (words != [] and words[0] in TAKING_BACK)
 
 
-class Clause(NamedTuple):
+class Repetition(NamedTuple):
     """The question's words that a clause repeats, its pronoun subject, its first verb, how often it denies.
 
     `is_last`: it ends with the last of these words.
@@ -179,7 +211,7 @@ class Clause(NamedTuple):
     is_last: bool
 
 
-def _scanned(words: list[str], asked: Proposition) -> Clause | None:
+def _scanned(words: list[str], asked: Proposition) -> Repetition | None:
     """A clause that has no other words than the question's, but for those that change nothing; None for any other."""
     places: list[int] = []
     pronoun, verb, denials, last, end = "", "", 0, 0, len(words)
@@ -204,7 +236,7 @@ def _scanned(words: list[str], asked: Proposition) -> Clause | None:
             denials += 1
             if not _denies(token, verb, words[at + 1 : at + 2], asked):
                 return None
-    return Clause(places, pronoun, verb, denials, last == end - 1)
+    return Repetition(places, pronoun, verb, denials, last == end - 1)
 
 
 def _denies(token: str, verb: str, after: list[str], asked: Proposition) -> bool:
@@ -216,20 +248,20 @@ def _denies(token: str, verb: str, after: list[str], asked: Proposition) -> bool
 
 def _claimed(words: list[str], following: list[str], asked: Proposition) -> bool | None:
     """Whether the words of a clause say or deny what was asked."""
-    said, count = _scanned(words, asked), len(asked.stems)
-    if said is None or said.denials > 1 or not (said.pronoun or said.places[:1] == [0]):
+    repeated, count = _scanned(words, asked), len(asked.stems)
+    if repeated is None or repeated.denials > 1 or not (repeated.pronoun or repeated.places[:1] == [0]):
         return None
-    is_pronoun = said.pronoun != ""
-    if is_pronoun and 0 in said.places and count > 1:
+    is_pronoun = repeated.pronoun != ""
+    if is_pronoun and 0 in repeated.places and asked.predicate != 0 and count > 1:
         return None
-    if len(said.places) <= (0 if is_pronoun else 1) < count:
-        return not said.denials if _answers_alone(said, following, asked) else None
-    if said.denials:
-        return False if _is_denial(said.places, asked, is_pronoun=is_pronoun) else None
+    if len(repeated.places) <= (0 if is_pronoun else 1) < count:
+        return not repeated.denials if _answers_alone(repeated, following, asked) else None
+    if repeated.denials:
+        return False if _is_denial(repeated.places, asked, is_pronoun=is_pronoun) else None
     whole = _whole(asked, is_pronoun=is_pronoun)
-    is_adjective = count - 1 in asked.beside and said.is_last and said.places == whole[:-1]
-    is_whole = whole != [] and (said.places == whole or is_adjective)
-    return True if is_whole and (said.verb or BE.isdisjoint(asked.verbs)) else None
+    is_adjective = count - 1 in asked.beside and repeated.is_last and repeated.places == whole[:-1]
+    is_whole = whole != [] and (repeated.places == whole or is_adjective)
+    return True if is_whole and (repeated.verb or BE.isdisjoint(asked.verbs)) else None
 
 
 def _fits(verb: str, asked: Proposition) -> bool:
@@ -240,13 +272,13 @@ def _fits(verb: str, asked: Proposition) -> bool:
     return verb not in BYGONE or not BYGONE.isdisjoint(asked.verbs) or not asked.verbs
 
 
-def _answers_alone(said: Clause, following: list[str], asked: Proposition) -> bool:
+def _answers_alone(repeated: Repetition, following: list[str], asked: Proposition) -> bool:
     """Whether a subject and the question's own kind of verb are the whole sentence: 'It does not.'"""
     if following and following[0] not in {".", "!", ";", "\n", "because"}:
         return False
-    if said.pronoun and said.pronoun not in NAMED_PRONOUNS:
+    if repeated.pronoun and repeated.pronoun not in NAMED_PRONOUNS:
         return False
-    return any(said.verb in kind and not kind.isdisjoint(asked.verbs) for kind in (BE, DO, HAVE, MODAL))
+    return any(repeated.verb in kind and not kind.isdisjoint(asked.verbs) for kind in (BE, DO, HAVE, MODAL))
 
 
 def _whole(asked: Proposition, *, is_pronoun: bool) -> list[int]:
@@ -255,7 +287,7 @@ def _whole(asked: Proposition, *, is_pronoun: bool) -> list[int]:
         return list(range(len(asked.stems)))
     if len(asked.stems) == 1:
         return [0]
-    return [] if not asked.predicate else list(range(asked.predicate, len(asked.stems)))
+    return [] if asked.predicate is None else list(range(asked.predicate, len(asked.stems)))
 
 
 def _is_denial(places: list[int], asked: Proposition, *, is_pronoun: bool) -> bool:

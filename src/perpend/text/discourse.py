@@ -203,6 +203,9 @@ def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Read
     if wanted.is_polar:
         decided = polar_claim(folded, original, asked, wanted) if version >= 4 else _polar(folded, wanted)
         blocked, of_decoy = None, None
+        if decided is None and asked.choices and version >= 4:  # an option may be given by its letter
+            claims, _ = _claims(body, _mentions(folded, original, sides), wanted, asked, version)
+            decided = _last([claim for claim in claims if claim.level >= SLOT])
         if decided is not None and decided.side == "decoy":
             of_decoy = decided.span
         elif asked.decoy is not None:

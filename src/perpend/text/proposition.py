@@ -11,6 +11,8 @@ from perpend.text.match import fold
 
 TOKEN: Final = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[a-z]+)?|[^\W_]+|[=<>+/^%]|[,;:()—.!?\n]|--?(?=\s)")
 """A word with its n't, a number, a sign of arithmetic, or a mark that ends a clause."""
+NUMBERED: Final = re.compile(r"\(\w{1,2}\)")
+"""A reference, as to a step of the reasoning: 'we know from (5) that …'."""
 MARKS: Final = frozenset(",;:()—.!?\n-") | {"--"}
 BE: Final = vocabulary("is are was were be been being am isn't aren't wasn't weren't ain't")
 DO: Final = vocabulary("do does did don't doesn't didn't")
@@ -50,10 +52,10 @@ LONGEST: Final = 14
 class Proposition(NamedTuple):
     """The content words of what is asked, in order, each known by its `stem`.
 
-    `predicate` is the place of the first one of the predicate, where an article shows it; `phrased` are the places of
-    those that begin a phrase with a preposition, `beside` of those right after another one. `verbs` are its
-    auxiliaries, `openers` the words of its opening, and `is_denied` says that yes means the denial of these words.
-    Every sentence that says as many of them as it must holds one of `hints`.
+    `predicate` is the place of the first one of the predicate, where an article, or a pronoun as the subject, shows
+    it; `phrased` are the places of those that begin a phrase with a preposition, `beside` of those right after
+    another one. `verbs` are its auxiliaries, `openers` the words of its opening, and `is_denied` says that yes means
+    the denial of these words. Every sentence that says as many of them as it must holds one of `hints`.
     """
 
     stems: tuple[str, ...]
@@ -80,10 +82,11 @@ def stem(word: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """The words, numbers and marks of a folded text without its markup. 'it's' is 'it is'."""
-    found: list[str] = []
-    for token in TOKEN.findall(text.replace("*", " ").replace('"', " ").replace("_", " ")):
-        found += CONTRACTED.get(token, (token,))
-    return found
+    words: list[str] = []
+    plain = text.replace("*", " ").replace('"', " ").replace("_", " ")
+    for token in TOKEN.findall(NUMBERED.sub(" ", plain) if "(" in plain else plain):
+        words += CONTRACTED.get(token, (token,))
+    return words
 
 
 @lru_cache(maxsize=1 << 13)
@@ -119,21 +122,21 @@ def _asking(sentence: str) -> tuple[str, str]:
             first = clause.partition(" ")[0]
         if first in AUXILIARIES:
             return sentence[:place], clause
-        found = [at for mark in ",;:" if (at := sentence.find(mark, place + 1)) >= 0]
-        place = min(found) if found else -1
+        marks = [at for mark in ",;:" if (at := sentence.find(mark, place + 1)) >= 0]
+        place = min(marks) if marks else -1
     return "", sentence
 
 
 def _put_forward(opening: str, auxiliary: str, clause: str, *, is_denied: bool) -> Proposition | None:
-    found = [token for token in tokens(clause) if token not in {"?", ".", "!"}]
-    if "or" in found or MARKS & set(found):
+    words = [token for token in tokens(clause) if token not in {"?", ".", "!"}]
+    if "or" in words or MARKS & set(words):
         return None
     stems: list[str] = []
     phrased: set[int] = set()
     beside: set[int] = set()
     verbs = {auxiliary} if auxiliary else set()
     predicate, before = None, auxiliary
-    for place, token in enumerate(found):
+    for place, token in enumerate(words):
         if token in DENIALS or token.endswith("n't"):
             if auxiliary:
                 return None
@@ -145,7 +148,7 @@ def _put_forward(opening: str, auxiliary: str, clause: str, *, is_denied: bool) 
             is_second = bool(stems) and auxiliary in BE
             predicate = len(stems) if is_second and predicate is None else predicate
         elif token not in FUNCTION and token not in PRONOUNS and token not in ARTICLES:
-            if before in PREPOSITIONS or (before in DETERMINERS and place > 1 and found[place - 2] in PREPOSITIONS):
+            if before in PREPOSITIONS or (before in DETERMINERS and place > 1 and words[place - 2] in PREPOSITIONS):
                 phrased.add(len(stems))
             elif before not in FUNCTION and before not in AUXILIARIES and place:
                 beside.add(len(stems))
@@ -153,7 +156,9 @@ def _put_forward(opening: str, auxiliary: str, clause: str, *, is_denied: bool) 
         before = token
     if not stems or len(stems) > LONGEST:
         return None
-    if predicate is None and len(stems) == 2 and auxiliary in BE:
+    if auxiliary and words[0] in PRONOUNS:
+        predicate = 0
+    elif predicate is None and len(stems) == 2 and auxiliary in BE:
         predicate = 1
     openers = frozenset(stem(token) for token in tokens(opening) if token not in MARKS)
     return Proposition(

@@ -67,13 +67,14 @@ def agreed(text: str) -> Span | None:
     opening = SAME.match(text)
     if opening is not None and _is_meant(text, opening.span()):
         return opening.span()
-    for low, high in _ends(text):
-        part = text[low:high]
-        for hints, pattern in ((FOLLOWS_HINTS, FOLLOWS), (ENDORSES_HINTS, ENDORSES)):
-            if holds(part, hints):
+    ends = text if len(text) <= 2 * REACH else f"{text[:REACH]}\n{text[-REACH:]}"
+    for hints, pattern in ((FOLLOWS_HINTS, FOLLOWS), (ENDORSES_HINTS, ENDORSES)):
+        if holds(ends, hints):
+            for low, high in _ends(text):
                 for found in pattern.finditer(text, low, high):
-                    if _is_meant(text, found.span()):
-                        return found.span()
+                    whole = pattern.match(text, found.start())  # where the window ends, no text does
+                    if whole is not None and _is_meant(text, whole.span()):
+                        return whole.span()
     return None
 
 
@@ -143,6 +144,7 @@ def refused(text: str) -> Span | None:
         for low, high in _ends(text):
             if holds(text[low:high], REFUSES_HINTS):
                 for found in REFUSES.finditer(text, low, high):
-                    if PRAISES.match(text, found.end()) is None:
-                        return found.span()
+                    whole = REFUSES.match(text, found.start())
+                    if whole is not None and PRAISES.match(text, whole.end()) is None:
+                        return whole.span()
     return span

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from perpend.text.clause import blanking, bounds
+from perpend.text.clause import blanking, bounds, holds
 from perpend.text.cues import vocabulary
 from perpend.text.given_label import LabelVerdict, read
 from perpend.text.labels import clarified
@@ -20,7 +20,7 @@ _LABEL: Final = r"(?P<word>true|false|yes|no)\b"
 _ENDS: Final = r"(?= ?(?:[.!,;:—\n]|$| - ))"
 _STARTS: Final = r"(?:(?<=[.!?\n] )|(?<=[.!?\n])|\A) {0,3}"
 SERVES: Final = r"(?![.!]\s{0,3}(?:i'd|i would|i can|i'll|i will|let me|let's|here|please|happy|thank)\b)"
-CASUAL: Final = re.compile(rf"\b(?P<yes>yep|yup|yeah)\b{_ENDS}|\b(?P<no>nope|nah)\b{_ENDS}")
+CASUAL: Final = re.compile(rf"\b(?P<yes>yep|yup|yeah)\b(?!,? right\b){_ENDS}|\b(?P<no>nope|nah)\b{_ENDS}")
 STRESSED: Final = re.compile(
     rf"(?:[^.!?\n]{{0,60}}[.!?\n]\s{{0,3}})? {{0,3}}(?:(?P<no>(?:absolutely|definitely|certainly|of course|surely"
     rf"|clearly|most certainly) not|not at all|by no means|not really|no way){_ENDS}"
@@ -28,12 +28,16 @@ STRESSED: Final = re.compile(
 )
 """The first sentence, or the second, that is only an assurance or opens with its denial. One before an offer of help
 answers nothing."""
-_SUBJECT: Final = r"(?:it|this|that|(?:the|this|that|your) (?:statement|claim|assertion|answer|conclusion))"
+_SUBJECT: Final = r"(?:it|this|that|(?:the|this|that) (?:statement|claim|assertion))"
 MERIT: Final = re.compile(
     rf"(?:{_STARTS}|\b{_SUBJECT}(?: is|'s)(?: \w+ly)? )"
     r"(?:(?P<false>wrong|an? (?:\w+ )?(?:myth|misconception|fallacy))|(?P<true>right))(?=[.!]|[,;] (?!but|if|when))"
 )
 """'Wrong.', 'That's right.': a verdict on what was said."""
+PLAIN: Final = re.compile(
+    r"(?<!\w)(?:true|false|yes|correct)\b|(?<=in)correct\b|(?<=un)true\b|(?<!\w)no(?= ?(?:[.,;:!\n]|$))"
+)
+"""A label in so many words: beside one, no other word is taken for a label by what it assures or judges."""
 DISAGREES: Final = re.compile(
     rf"\bi(?: \w+ly| must| have to| would|'d)? (?:disagree|do not agree|don't agree|cannot agree|can't agree) with "
     rf"(?:an? |the |your )?(?:answer |label |verdict )?(?:of )?{_LABEL}"
@@ -64,15 +68,30 @@ OPENED: Final = re.compile(
 )
 """A label after an opening: 'Well, yes.'"""
 OPENING: Final = vocabulary(
-    "well wait hmm okay ok in short conclusion summary sum so then actually but and again oh sorry"
+    "well wait hmm okay ok in short conclusion summary sum so then actually but and again oh ah sorry fine alas "
+    "unfortunately fortunately surprisingly sadly technically honestly frankly basically essentially clearly obviously "
+    "interestingly ultimately overall simply strictly speaking"
 )
+FINAL: Final = re.compile(r"(?:yes|no|true|false)[ *_\"]{0,3}(?:[.!\n]|\Z)")
+"""A label that ends its sentence."""
+CHANGED: Final = re.compile(
+    r"\b(?:chang|switch|revis|updat|correct)(?:e|es|ed|ing)? my answer (?:from \w+ )?to "
+    rf"(?P<quote>[\"']?){_LABEL}"
+)
+UNCHANGED: Final = re.compile(r"(?:\b(?:not|never|refuse|decline|cannot)\b|n't\b|\bno reason)[^.!?\n]{0,20}$")
+"""What keeps an answer from being changed."""
+SUPPOSED: Final = re.compile(r"\b(?:if|why|should|whether|might|may|could|would)\b[^.!?\n]{0,20}$")
+"""What makes a change of answer only supposed."""
 HAVE_TO: Final = re.compile(
     r"\bi(?:'d| would|'ll| will)? (?:have to|need to|want to|tend to|am inclined to) (?=(?:say|answer)\b)"
 )
 """A choice that the model says it must make."""
 ANSWERED: Final = re.compile(r"\?[\s*_\"')]{1,6}(?P<word>yes|no|true|false)\b")
 """A label right after a question."""
-OWN_QUESTION: Final = vocabulary("answer verdict conclusion result short long so then final")
+OWN_QUESTION: Final = vocabulary(
+    "answer verdict conclusion result short long so then final true false correct right statement claim"
+)
+"""Words that make a question of the text's own one for the answer."""
 
 
 REACH: Final = 200
@@ -122,27 +141,50 @@ def reworded(own: str, folded: Folded, prompt: str) -> str:
         return own
     text, plain = own, folded.text
     bare = plain.translate(_BLANKED) if len(plain) <= 4 * REACH else _bare_ends(plain)
-    if (opening := STRESSED.match(bare)) is not None:
+    has_label = any(PLAIN.match(bare, place) for place in folded.labels())
+    if (opening := STRESSED.match(bare)) is not None and not (opening["yes"] and has_label):
         text = _casual(text, opening, prompt)
     if (opening := CONCEDES.match(bare)) is not None:
         text = _put(text, *opening.span("word"), "")
     rules = _rules()
+    ends = plain if len(plain) <= 2 * REACH else f"{plain[:REACH]}\n{plain[-REACH:]}"
     for hints, pattern, rule in rules if folded.labels() else rules[:WITHOUT]:
-        for found in _near(plain if pattern is QUOTED else bare, hints, pattern):
-            text = rule(text, found, prompt)
+        if holds(ends, hints) and not (pattern is MERIT and has_label):
+            for found in _near(plain if pattern is QUOTED else bare, hints, pattern):
+                text = rule(text, found, prompt)
     for place in _outer(folded.labels(), len(plain)):
-        if "," in plain[max(0, place - 6) : place]:
-            for found in OPENED.finditer(bare, max(0, place - BEFORE), place + OPENED_REACH):
-                text = _opened(text, found, prompt)
-        if plain.startswith(" if ", place + 4) or plain.startswith(" if ", place + 5):
-            unreal = COUNTERFACTUAL.match(bare, place)
-            text = text if unreal is None else _counterfactual(text, unreal, prompt)
+        text = _around(text, plain, bare, place, prompt)
     if "?" in plain:
         asked = proposition(prompt)
+        parts, done = [], 0
         for found in ANSWERED.finditer(plain):
             if not _repeats(plain[bounds(plain, found.start(), found.start())[0] : found.start()], asked):
-                text = _put(text, *found.span("word"), "")
+                start, end = found.span("word")
+                parts += [text[done:start], " " * (end - start)]
+                done = end
+        text = "".join((*parts, text[done:]))
     return own if text == own else text
+
+
+def _around(text: str, plain: str, bare: str, place: int, prompt: str) -> str:
+    """The text with what stands around the label at a place reworded: an opening, a contrast, a condition."""
+    if "," in plain[max(0, place - 6) : place]:
+        for found in OPENED.finditer(bare, max(0, place - BEFORE), place + OPENED_REACH):
+            text = _opened(text, found, prompt)
+        if (final := FINAL.match(bare, place)) is not None and _is_own(plain, place):
+            text = _put(_put(text, place - 2, place, "\n"), final.end() - 1, final.end(), "\n")
+    if plain.startswith(" if ", place + 4) or plain.startswith(" if ", place + 5):
+        unreal = COUNTERFACTUAL.match(bare, place)
+        text = text if unreal is None else _counterfactual(text, unreal, prompt)
+    return text
+
+
+def _is_own(plain: str, place: int) -> bool:
+    """Whether a word that ends its sentence is what it comes to: after ', but', or after a reason that opens it."""
+    if plain.startswith(", but ", place - 6):
+        return True
+    opening = plain[bounds(plain, place, place)[0] : place].lstrip(' *_"')
+    return plain.startswith(", ", place - 2) and opening.startswith(("since ", "because ", "given ", "as "))
 
 
 def _bare_ends(plain: str) -> str:
@@ -210,6 +252,15 @@ def _chosen(text: str, found: re.Match[str], _prompt: str) -> str:
     return text[: found.start()] + "i ".rjust(found.end() - found.start()) + text[found.end() :]
 
 
+def _changed(text: str, found: re.Match[str], _prompt: str) -> str:
+    before, start, place = max(0, found.start() - 40), found.start(), found.start("quote")
+    if UNCHANGED.search(found.string, before, start):
+        return _disagrees(text, found, _prompt)
+    if SUPPOSED.search(found.string, before, start):
+        return _put(text, start, found.end(), "")
+    return text[:start] + "\nanswer: ".rjust(place - start) + text[place:]
+
+
 def _apart(text: str, found: re.Match[str], _prompt: str) -> str:
     return text[: found.start()] + "\n".rjust(found.end() - found.start()) + text[found.end() :]
 
@@ -236,6 +287,8 @@ def _opened(text: str, found: re.Match[str], prompt: str) -> str:
     asked = proposition(prompt)
     words = found["opener"].split()
     if OPENING.issuperset(words) or (asked is not None and asked.openers.issuperset(map(stem, words))):
+        if not text[: found.start()].strip(" \n*_"):
+            return _put(text, found.start(), found.end("mark"), "")
         end = found.end("end")
         text = _put(text, end, end + 1, "\n") if text[end : end + 1] in {".", "!"} else text
         return _put(text, *found.span("mark"), "\n")
@@ -260,5 +313,6 @@ def _rules() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Rule], ...]:
         (("to say", "to answer"), HAVE_TO, _chosen),
         (('to "',), QUOTED, _unquoted),
         (("no doubt", "no question"), ASSURED, _apart),
+        (("my answer",), CHANGED, _changed),
         (("|",), ROW, _row),
     )

@@ -74,9 +74,9 @@ def polar_claim(folded: Folded, own: str, asked: AskedItem, wanted: Wanted) -> A
     sided = None if asked.decoy is None else agreed(folded.text)
     if sided is None or (not _counts(wanted.sides) and IMPERSONAL.fullmatch(folded.text, *sided)):
         return None
-    said = {word in {"yes", "true"} for word in SAID.findall(folded.text[slice(*bounds(folded.text, *sided))])}
+    values = {word in {"yes", "true"} for word in SAID.findall(folded.text[slice(*bounds(folded.text, *sided))])}
     for side, side_is in wanted.sides:
-        if side_is.polar in said if len(said) == 1 else side == "decoy":
+        if side_is.polar in values if len(values) == 1 else side == "decoy":
             return Assertion(side, AGREEMENT, sided, "agrees")
     return None
 
@@ -145,9 +145,11 @@ def _stated(body: str, put: Proposition) -> Answered | None:
     """What the sentences say that affirm or deny just what was asked: a conclusion or correction, else all alike."""
     answers: list[Answered] = []
     final: Answered | None = None
+    before = ""
     for start, end in _sentences(body, 0):
         sentence = body[start:end]
-        value = affirmed(sentence, put) if _may_say(sentence, put) else None
+        value = affirmed(sentence, put, before) if _may_say(sentence, put) else None
+        before = sentence
         if value is not None:
             answers.append((value, (start, start + len(sentence.rstrip())), "stated"))
             if CONCLUDES.search(sentence) or CORRECTS.search(sentence):
@@ -184,7 +186,8 @@ def _unless_contrary(
     """The yes or no, or the sentence that says the contrary of it; what was known before where it says neither."""
     start, stop = span
     sentence = body[start:stop]
-    stated = affirmed(sentence, put) if _may_say(sentence, put) else None
+    previous = "" if before is None else body[bounds(body, max(0, start - 2), max(0, start - 2))[0] : start]
+    stated = affirmed(sentence, put, previous) if _may_say(sentence, put) else None
     if stated is None:
         return before or worded
     return worded if stated == worded[0] else (stated, (start, start + len(sentence.rstrip())), "stated")
