@@ -294,7 +294,7 @@ def _weighed(body: str, span: Span, answer: match.Answer, asking: Weighing) -> t
     place, question = voice.own_place(body, span[0], span[1]), asking.question
     is_part = False
     if asking.version >= 4:
-        place = stating.reworded(place, question)
+        place = stating.reworded(place, question, asking.gap)
     level = voice.weight(place, question, answer, strict=is_strict(body, span, answer))
     if asking.version >= 4:
         level = stating.weight(place, level, question, answer, asking.gap)

@@ -89,20 +89,22 @@ SHORT: Final = 12
 INTERJECTIONS: Final = (
     OPENING
     | PREPOSITIONS
+    | DATES
     | vocabulary("fine alright great agreed then so good guess ok ah right approximately roughly nearly almost")
 )
 BE_NEXT: Final = re.compile(r" (?:is|are|was|were|remains) ")
+BOUND: Final = (ARTICLES | PREPOSITIONS | DATES | FILLERS) - {","}
+"""Words that may stand between the question's words and the mention."""
 NAME_END: Final = re.compile(r"[\s*_\"')\]]{0,4}(?:is|are|was|were|has|have)\b")
 
 
-def reworded(place: Place, asked: Question) -> Place:
+def reworded(place: Place, asked: Question, gap: Gap | None) -> Place:
     """The place without the model's own condition or the question's, without what convinced it, and without a tag."""
     before, after = place.before, place.after
-    if "if " in before or "when " in before:
+    if gap is not None and gap.is_conditional:
         condition = ASKED_CONDITION.match(before)
         if condition is not None and _is_asked(condition[1], asked):
             before = before[condition.end() :]
-    if " if " in after or " when " in after:
         condition = ASKED_AFTER.match(after)
         if condition is not None and _is_asked(condition[2], asked):
             after = condition[1] + "."
@@ -124,7 +126,7 @@ def reworded(place: Place, asked: Question) -> Place:
 
 
 def _is_asked(condition: str, asked: Question) -> bool:
-    """Whether a condition has content words and numbers, only such as the question has, and is none against the fact."""
+    """Whether a condition has content words and numbers, only such as the question has, and is not counterfactual."""
     condition_words = tokens(condition)
     if not {"were", "had", "would"}.isdisjoint(condition_words):
         return False
@@ -212,7 +214,7 @@ def _is_fragment(place: Place) -> bool:
     opening = words(before.translate(_MARKS))
     if not DATES.isdisjoint(opening):
         opening = [word for word in opening if not word.isdigit()]
-    return (INTERJECTIONS | DATES).issuperset(opening) and bool(opening)
+    return INTERJECTIONS.issuperset(opening) and bool(opening)
 
 
 _MARKS: Final = {ord(mark): " " for mark in ".>-'#/!"}
@@ -248,8 +250,7 @@ def _is_beyond(place: Place, asked: Question, gap: Gap | None) -> bool:  # noqa:
         if word[:STEM] in asked.stems or word in COPULAS:
             break
         between.append(word)
-    bound = ARTICLES | PREPOSITIONS | DATES | FILLERS - {","}
-    foreign = [word for word in between if word not in bound]
+    foreign = [word for word in between if word not in BOUND]
     is_dated = not DATES.isdisjoint(between)
     if ("," in between and not is_dated) or "with" in between or not BREAKS.isdisjoint(between):
         return True
