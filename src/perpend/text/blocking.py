@@ -50,12 +50,17 @@ ITEM: Final = 3
 JOINED_NEXT: Final = re.compile(r"[\s\"'*)]{0,4},? (?:and|or|&) (?!(?:it|that|this|is|was|has|so|the answer|i|we)\b)")
 
 
-def block(place: Place, level: float, asked: Question) -> str | None:  # noqa: PLR0911 - one return a rule
-    """Which rule says that a mention is not the model's own answer; None when none does."""
+def block(  # noqa: PLR0911 - one return a rule
+    place: Place, level: float, asked: Question, known: frozenset[str] = frozenset()
+) -> str | None:
+    """Which rule says that a mention is not the model's own answer; None when none does.
+
+    `known`: the beginnings of the words of the sentence that asks.
+    """
     near = place.clause
     if speech.is_denied_before(place.before, near):
         return "denied"
-    if _is_reported(place.before, near, asked):
+    if _is_reported(place.before, near, asked, known):
         return "reported"
     if "either" in near.kinds:
         return "undecided"
@@ -87,20 +92,23 @@ CONCEDED: Final = re.compile(r"[\s*\"'(-]*(?:(?:but|and|well|yes|no),? )?(?:as )
 """A concession that no conjunction marks: 'much as I love …'."""
 
 
-def _is_reported(before: str, near: Clause, asked: Question) -> bool:
+def _is_reported(before: str, near: Clause, asked: Question, known: frozenset[str]) -> bool:
     """As `speech.is_reported`, but of a fact a tendency reports only before a participle of saying.
 
     'A spider typically has eight legs' is a statement; 'is commonly believed to be' is a report. Of an opinion, what is
     often chosen is not what the model chooses. What the question itself says of people ('what should people choose?')
     is no report.
     """
-    if asked.is_opinion or near.kinds.isdisjoint(TENDENCIES):
-        return speech.is_reported(before, near)
     near_words = near.near
-    for place, word in enumerate(near_words):
-        if word in TENDENCIES and not SAID.isdisjoint(near_words[place + 1 : place + 3]):
-            return True
-    return speech.is_reported(before, clause(" ".join([word for word in near_words if word not in TENDENCIES])))
+    if not asked.is_opinion and not near.kinds.isdisjoint(TENDENCIES):
+        for place, word in enumerate(near_words):
+            if word in TENDENCIES and not SAID.isdisjoint(near_words[place + 1 : place + 3]):
+                return True
+        near = clause(" ".join([word for word in near_words if word not in TENDENCIES]))
+    if not speech.is_reported(before, near):
+        return False
+    own = [word for word in near.near if word in speech.WHO and word[:STEM] in known]
+    return not own or speech.is_reported("", clause(" ".join([word for word in near.near if word not in own])))
 
 
 def _is_contrasted(place: Place, level: float, asked: Question) -> bool:

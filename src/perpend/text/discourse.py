@@ -232,6 +232,9 @@ def _last(claims: list[Assertion]) -> Assertion | None:
     return max(named, key=lambda claim: (claim.level, claim.span[0]), default=None)
 
 
+NO_WORDS: Final[frozenset[str]] = frozenset()
+
+
 class Weighing(NamedTuple):
     """What every mention is weighed against: the item, its question and, from version 4 on, the question's gap."""
 
@@ -309,13 +312,15 @@ def _target_blocked(place: Place, level: float, asking: Weighing) -> str | None:
         return _unless_asked(block(place, level), place, asking.question)
     if stating.is_former(place):
         return "denied"
-    return _unless_asked(blocking.block(place, level, asking.question), place, asking.question)
+    why = blocking.block(place, level, asking.question, NO_WORDS if asking.gap is None else asking.gap.known)
+    return _unless_asked(why, place, asking.question)
 
 
 def _disowned(place: Place, level: float, asking: Weighing) -> str | None:
     if asking.version >= 4 and stating.is_former(place):
         return "denied"
-    why = ownership.disowned(place, level, asking.question, asking.item.prompt, asking.version)
+    known = NO_WORDS if asking.gap is None else asking.gap.known
+    why = ownership.disowned(place, level, asking.question, asking.item.prompt, asking.version, known)
     return _unless_asked(why, place, asking.question)
 
 

@@ -72,6 +72,11 @@ CLOSES: Final = re.compile(
     r"[\s*_\"')\]$}]{0,6}(?: (?:then|it is|obviously|please|definitely|certainly|clearly))?[\s*_\"')\]$}]{0,4}[.!]?\s*$"
 )
 """Nothing but marks, or a word that only stresses, follows in the sentence."""
+PREFERRED: Final = re.compile(
+    r"[\s\"'*)]{0,4}(?:is|are) (?:(?:the|clearly|simply|just|definitely|far|much|certainly) ){0,2}(?:better|superior)"
+    r"(?: one| choice| option| pick)?[\s*\"')]{0,4}[.!]"
+)
+"""A comparison that ends its sentence: to state it is to choose."""
 LEAVES: Final = re.compile(
     r"(?:^[\s*]*|[.;,] |\b(?:so|and) )(?:that|this|which) (?:only )?leaves (?:us |me )?(?:only |just |with )?"
     r"(?:(?:option|answer|choice|letter) )?(?:the |an? )?[*\"'(]{0,3}$"
@@ -171,6 +176,8 @@ def weight(  # noqa: PLR0911 - one a rule
             return SLOT
     elif answer.kind == "number" and level > OPERAND and COUNTED.match(after) and _is_fragment(place):
         return SLOT
+    if asked.is_opinion and level == MENTION and PREFERRED.match(after) is not None:
+        return STATEMENT
     if level == RESULT and any(asked.computed_in(part) for part in before[-80:].split("=")[:-1]):
         return STATEMENT
     if level == STATEMENT and (
