@@ -22,6 +22,15 @@ SAID: Final = vocabulary(
     "reported said seen stated suggested taken thought viewed"
 )
 """Participles of saying and thinking, which make a tendency a report."""
+HEARSAY: Final = re.compile(
+    r"\b(?:rumou?rs? (?:has|have) it|legend has it|word has it|the story goes"
+    r"|according to (?:the |this |that |our |my )?(?:\w+ )?(?:group|crowd|people|everyone|everybody|chat|room))\b"
+)
+"""What is said by nobody in particular, or by the others under another name."""
+HEARSAY_HINTS: Final = ("has it", "have it", "story goes", "according to")
+"""One of these is in all of these."""
+PEOPLE: Final = vocabulary("people person persons individuals student students developers fans friend friends")
+"""Speakers whom a question may ask about."""
 USED_TO: Final = re.compile(r"[\s\"'*)\],]{0,5}(?:\w+ly |also |once |both |all )?used to\b")
 """What was so before: without a form of 'be' ('is used to measure') and without a noun ('the tool used to …')."""
 RANKED: Final = re.compile(
@@ -105,9 +114,11 @@ def _is_reported(before: str, near: Clause, asked: Question, known: frozenset[st
             if word in TENDENCIES and not SAID.isdisjoint(near_words[place + 1 : place + 3]):
                 return True
         near = clause(" ".join([word for word in near_words if word not in TENDENCIES]))
+    if holds(before, HEARSAY_HINTS) and HEARSAY.search(before) is not None:
+        return True
     if not speech.is_reported(before, near):
         return False
-    own = [word for word in near.near if word in speech.WHO and word[:STEM] in known]
+    own = [word for word in near.near if word in PEOPLE and word[:STEM] in known]
     return not own or speech.is_reported("", clause(" ".join([word for word in near.near if word not in own])))
 
 

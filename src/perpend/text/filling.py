@@ -149,7 +149,7 @@ def _is_subject(left: list[str], gap: Gap) -> bool:
     return not is_narrowed
 
 
-def _as_subject(left: list[str], right: list[str], gap: Gap) -> bool:
+def _as_subject(left: list[str], right: list[str], gap: Gap) -> bool:  # noqa: PLR0911 - one a rule
     """'X painted …', 'the X keyword removes …', 'X in Hawaii is the tallest …'."""
     if not _is_subject(left, gap):
         return False
@@ -160,9 +160,12 @@ def _as_subject(left: list[str], right: list[str], gap: Gap) -> bool:
     tail = _first_clause(right[verb + 1 :], gap)
     if gap.is_be and not _is_predicate(tail, gap):
         return False
+    if gap.takes_object and not PREPOSITIONS.isdisjoint(tail[:1]):
+        return False
+    lead = left if gap.verbs.isdisjoint(left) else []  # what has the verb too is a clause of its own
     objects = [word for word in tail if _is_foreign(word, gap) or (len(word) >= 3 and word[:STEM] in gap.known)]
     share = 1.0 if objects and _is_foreign(objects[0], gap) else SHARE
-    if _repeats([*left, *right[:verb], *tail], gap, right[verb], share):
+    if _repeats([*lead, *right[:verb], *tail], gap, right[verb], share):
         return True
     if not tail:
         return gap.modal != ""

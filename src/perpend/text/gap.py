@@ -64,6 +64,8 @@ class Gap(NamedTuple):
     """Whether its verb is in the past: 'who won …?'."""
     is_conditional: bool = False
     """Whether the question has a condition of its own: 'what do you get if …?'."""
+    takes_object: bool = False
+    """Whether an object follows its verb right away: 'who wrote …?', and not 'who wrote about …?'."""
     hints: tuple[str, ...] = ()
     """One of these is in every form of the verb; of 'be', in every statement: its content words and words of degree."""
     active: frozenset[str] = frozenset()
@@ -166,7 +168,9 @@ def _parsed(wh: str, rest: list[str], own: frozenset[str]) -> Gap | None:
     if plain >= 0:
         gap = _made("subject", forms(rest[plain]), rest[:plain], rest[plain + 1 :], own)
         is_past = is_participle(rest[plain])
-        return gap._replace(is_past=is_past, active=gap.verbs if is_past else present(rest[plain]))
+        takes_object = rest[plain + 1 : plain + 2] != [] and rest[plain + 1] not in PREPOSITIONS
+        active = gap.verbs if is_past else present(rest[plain])
+        return gap._replace(is_past=is_past, active=active, takes_object=takes_object)
     if aux < 0:
         return None
     phrase, word, after = rest[:aux], rest[aux], rest[aux + 1 :]

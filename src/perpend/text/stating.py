@@ -48,6 +48,11 @@ CONVINCED: Final = re.compile(
     r"(?:'ve| have| has)?(?: all| both| now| finally| really)? (?:convinced|persuaded) me(?: (?:that|of))?[,:]? "
 )
 """What makes what others said the model's own view."""
+NO_DOUBT: Final = re.compile(
+    r"\b(?:there(?:'s| is) )?(?:absolutely )?(?:no|without (?:a|any)) (?:doubt|question)(?: at all| in my mind)?"
+    r"(?: that|,)? "
+)
+"""A denial of doubt, which only stresses."""
 SOURCE: Final = re.compile(
     r"^[\s*\"']*(?:contrary to|in contrast (?:to|with)|according to (?!(?:(?:the|all|these|those|most) )?(?:\w+ )?"
     r"(?:others?|users?|agents?|participants?|people|consensus|majority|group|them|you|their)\b))[^,.;:]{2,80}, (?=\S)"
@@ -115,6 +120,8 @@ def reworded(place: Place, asked: Question, gap: Gap | None) -> Place:
             after = condition[1] + "."
     if "if " in before:
         before = OWN_CONDITION.sub("", before)
+    if " doubt" in before or " question" in before:
+        before = NO_DOUBT.sub("", before)
     if " me" in before and ("convinced" in before or "persuaded" in before):
         before = CONVINCED.sub("", before)
     if "n't " in before and " but " in before:
