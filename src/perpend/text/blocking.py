@@ -31,6 +31,10 @@ HEARSAY_HINTS: Final = ("has it", "have it", "story goes", "according to")
 """One of these is in all of these."""
 PEOPLE: Final = vocabulary("people person persons individuals student students developers fans friend friends")
 """Speakers whom a question may ask about."""
+GENERIC_YOU: Final = re.compile(
+    r"\byou (?:can|may|must|should|could|have to|need to) (?!say|think|claim|answer|believe)"
+)
+"""A 'you' that is anybody: of whom the question asks what they can or should do."""
 USED_TO: Final = re.compile(r"[\s\"'*)\],]{0,5}(?:\w+ly |also |once |both |all )?used to\b")
 """What was so before: without a form of 'be' ('is used to measure') and without a noun ('the tool used to …')."""
 RANKED: Final = re.compile(
@@ -119,6 +123,8 @@ def _is_reported(before: str, near: Clause, asked: Question, known: frozenset[st
     if not speech.is_reported(before, near):
         return False
     own = [word for word in near.near if word in PEOPLE and word[:STEM] in known]
+    if "you" in known and GENERIC_YOU.search(" ".join(near.near)):
+        own.append("you")
     return not own or speech.is_reported("", clause(" ".join([word for word in near.near if word not in own])))
 
 

@@ -228,7 +228,9 @@ def _is_fragment(place: Place) -> bool:
     opening = words(before.translate(_MARKS))
     if not DATES.isdisjoint(opening):
         opening = [word for word in opening if not word.isdigit()]
-    return INTERJECTIONS.issuperset(opening) and bool(opening)
+    if not opening:  # what opened the sentence is no part of the place
+        return any(char.isalpha() for char in place.after)
+    return INTERJECTIONS.issuperset(opening)
 
 
 _MARKS: Final = {ord(mark): " " for mark in ".>-'#/!"}
