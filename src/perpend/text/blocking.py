@@ -23,6 +23,19 @@ SAID: Final = vocabulary(
     "reported said seen stated suggested taken thought viewed"
 )
 """Participles of saying and thinking, which make a tendency a report."""
+HEARSAY: Final = re.compile(
+    r"\b(?:rumou?rs? (?:has|have) it|legend has it|word has it|the story goes"
+    r"|according to (?:the |this |that |our |my )?(?:\w+ )?(?:group|crowd|people|everyone|everybody|chat|room))\b"
+)
+"""What is said by nobody in particular, or by the others under another name."""
+HEARSAY_HINTS: Final = ("has it", "have it", "story goes", "according to")
+"""One of these is in all of these."""
+PEOPLE: Final = vocabulary("people person persons individuals student students developers fans friend friends")
+"""Speakers whom a question may ask about."""
+GENERIC_YOU: Final = re.compile(
+    r"\byou (?:can|may|must|should|could|have to|need to) (?!say|think|claim|answer|believe)"
+)
+"""A 'you' that is anybody: of whom the question asks what they can or should do."""
 USED_TO: Final = re.compile(r"[\s\"'*)\],]{0,5}(?:\w+ly |also |once |both |all )?used to\b")
 """What was so before: without a form of 'be' ('is used to measure') and without a noun ('the tool used to …')."""
 RANKED: Final = re.compile(
@@ -51,12 +64,17 @@ ITEM: Final = 3
 JOINED_NEXT: Final = re.compile(r"[\s\"'*)]{0,4},? (?:and|or|&) (?!(?:it|that|this|is|was|has|so|the answer|i|we)\b)")
 
 
-def block(place: Place, level: float, asked: Question) -> str | None:  # noqa: PLR0911 - one return a rule
-    """Which rule says that a mention is not the model's own answer; None when none does."""
+def block(  # noqa: PLR0911 - one return a rule
+    place: Place, level: float, asked: Question, known: frozenset[str] = frozenset()
+) -> str | None:
+    """Which rule says that a mention is not the model's own answer; None when none does.
+
+    `known`: the beginnings of the words of the sentence that asks.
+    """
     near = place.clause
     if speech.is_denied_before(place.before, near):
         return "denied"
-    if _is_reported(place.before, near, asked):
+    if _is_reported(place.before, near, asked, known):
         return "reported"
     if "either" in near.kinds:
         return "undecided"
@@ -88,20 +106,27 @@ CONCEDED: Final = re.compile(r"[\s*\"'(-]*(?:(?:but|and|well|yes|no),? )?(?:as )
 """A concession that no conjunction marks: 'much as I love …'."""
 
 
-def _is_reported(before: str, near: Clause, asked: Question) -> bool:
+def _is_reported(before: str, near: Clause, asked: Question, known: frozenset[str]) -> bool:
     """As `speech.is_reported`, but of a fact a tendency reports only before a participle of saying.
 
     'A spider typically has eight legs' is a statement; 'is commonly believed to be' is a report. Of an opinion, what is
     often chosen is not what the model chooses. What the question itself says of people ('what should people choose?')
     is no report.
     """
-    if asked.is_opinion or near.kinds.isdisjoint(TENDENCIES):
-        return speech.is_reported(before, near)
     near_words = near.near
-    for place, word in enumerate(near_words):
-        if word in TENDENCIES and not SAID.isdisjoint(near_words[place + 1 : place + 3]):
-            return True
-    return speech.is_reported(before, clause(" ".join([word for word in near_words if word not in TENDENCIES])))
+    if not asked.is_opinion and not near.kinds.isdisjoint(TENDENCIES):
+        for place, word in enumerate(near_words):
+            if word in TENDENCIES and not SAID.isdisjoint(near_words[place + 1 : place + 3]):
+                return True
+        near = clause(" ".join([word for word in near_words if word not in TENDENCIES]))
+    if holds(before, HEARSAY_HINTS) and HEARSAY.search(before) is not None:
+        return True
+    if not speech.is_reported(before, near):
+        return False
+    own = [word for word in near.near if word in PEOPLE and word[:STEM] in known]
+    if "you" in known and GENERIC_YOU.search(" ".join(near.near)):
+        own.append("you")
+    return not own or speech.is_reported("", clause(" ".join([word for word in near.near if word not in own])))
 
 
 def _is_contrasted(place: Place, level: float, asked: Question) -> bool:

@@ -282,6 +282,9 @@ def _last(claims: list[Assertion]) -> Assertion | None:
     return max(named, key=lambda claim: (claim.level, claim.span[0]), default=None)
 
 
+NO_WORDS: Final[frozenset[str]] = frozenset()
+
+
 class Weighing(NamedTuple):
     """What every mention is weighed against: the item, its question and, from version 4 on, the question's gap."""
 
@@ -344,7 +347,7 @@ def _weighed(body: str, span: Span, answer: match.Answer, asking: Weighing) -> t
     place, question = voice.own_place(body, span[0], span[1]), asking.question
     is_part = False
     if asking.version >= 4:
-        place = stating.reworded(place, question)
+        place = stating.reworded(place, question, asking.gap)
     level = voice.weight(place, question, answer, strict=is_strict(body, span, answer))
     if asking.version >= 4:
         level = stating.weight(place, level, question, answer, asking.gap)
@@ -359,13 +362,15 @@ def _target_blocked(place: Place, level: float, asking: Weighing) -> str | None:
         return _unless_asked(block(place, level), place, asking.question)
     if stating.is_former(place):
         return "denied"
-    return _unless_asked(blocking.block(place, level, asking.question), place, asking.question)
+    why = blocking.block(place, level, asking.question, NO_WORDS if asking.gap is None else asking.gap.known)
+    return _unless_asked(why, place, asking.question)
 
 
 def _disowned(place: Place, level: float, asking: Weighing) -> str | None:
     if asking.version >= 4 and stating.is_former(place):
         return "denied"
-    why = ownership.disowned(place, level, asking.question, asking.item.prompt, asking.version)
+    known = NO_WORDS if asking.gap is None else asking.gap.known
+    why = ownership.disowned(place, level, asking.question, asking.item.prompt, asking.version, known)
     return _unless_asked(why, place, asking.question)
 
 

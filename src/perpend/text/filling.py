@@ -14,6 +14,8 @@ from perpend.text.verbs import BE
 AUXILIARIES: Final = vocabulary("is are was were be been being has have had do does did will would can used")
 ARTICLES: Final = vocabulary("the a an this that these those its his her their our your my some")
 PRONOUNS: Final = vocabulary("it this that they he she them these those")
+REFERRING: Final = PRONOUNS | vocabulary("expression code snippet program statement call command")
+"""Subjects that stand for what was asked about."""
 BREAKS: Final = vocabulary(
     "; : — ( ) but because while although though whereas however since unless if whether when which who whom whose "
     "where so therefore thus hence that"
@@ -130,7 +132,7 @@ def _has_marks(clause_words: set[str], gap: Gap) -> bool:
 
 
 def _is_foreign(word: str, gap: Gap) -> bool:
-    return len(word) >= 3 and word not in STOP_WORDS and not _is_bound(word, gap) and word not in PRONOUNS
+    return len(word) >= 3 and word not in STOP_WORDS and not _is_bound(word, gap) and word not in REFERRING
 
 
 def _is_subject(left: list[str], gap: Gap) -> bool:
@@ -148,7 +150,7 @@ def _is_subject(left: list[str], gap: Gap) -> bool:
     return not is_narrowed
 
 
-def _as_subject(left: list[str], right: list[str], gap: Gap) -> bool:
+def _as_subject(left: list[str], right: list[str], gap: Gap) -> bool:  # noqa: PLR0911 - one a rule
     """'X painted …', 'the X keyword removes …', 'X in Hawaii is the tallest …'."""
     if not _is_subject(left, gap):
         return False
@@ -159,9 +161,12 @@ def _as_subject(left: list[str], right: list[str], gap: Gap) -> bool:
     tail = _first_clause(right[verb + 1 :], gap)
     if gap.is_be and not _is_predicate(tail, gap):
         return False
+    if gap.takes_object and not PREPOSITIONS.isdisjoint(tail[:1]):
+        return False
+    lead = left if gap.verbs.isdisjoint(left) else []  # what has the verb too is a clause of its own
     objects = [word for word in tail if _is_foreign(word, gap) or (len(word) >= 3 and word[:STEM] in gap.known)]
     share = 1.0 if objects and _is_foreign(objects[0], gap) else SHARE
-    if _repeats([*left, *right[:verb], *tail], gap, right[verb], share):
+    if _repeats([*lead, *right[:verb], *tail], gap, right[verb], share):
         return True
     if not tail:
         return gap.modal != ""
@@ -292,7 +297,7 @@ def _says_it(subject: list[str], rest: list[str], verb: str, gap: Gap) -> bool:
         return True
     if is_foreign or not _repeats(clause, gap, verb, 0.0):
         return False
-    return any(word in PRONOUNS or (len(word) >= 3 and word[:STEM] in gap.known) for word in subject if word != "the")
+    return any(word in REFERRING or (len(word) >= 3 and word[:STEM] in gap.known) for word in subject if word != "the")
 
 
 def _as_opening(left: list[str], right: list[str], gap: Gap) -> bool:

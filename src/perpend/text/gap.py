@@ -35,6 +35,8 @@ EXACT: Final = vocabulary(
     "most least best worst first last second third fourth fifth more less better worse fewer former only"
 )
 """Words of rank and degree: a statement that leaves them out states something else."""
+PERSONS: Final = vocabulary("i you he she it we they one people")
+"""Subjects that are no content words."""
 NOUN_NEXT: Final = (PREPOSITIONS - {"to"}) | vocabulary("the a an his her their its your our my this that")
 """What makes the next word a noun, and no verb."""
 SHORT: Final = vocabulary("is of in on at to by do an as it be he we or if my no so us me am up go a i s t")
@@ -60,6 +62,10 @@ class Gap(NamedTuple):
     is_be: bool
     is_past: bool = False
     """Whether its verb is in the past: 'who won …?'."""
+    is_conditional: bool = False
+    """Whether the question has a condition of its own: 'what do you get if …?'."""
+    takes_object: bool = False
+    """Whether an object follows its verb right away: 'who wrote …?', and not 'who wrote about …?'."""
     hints: tuple[str, ...] = ()
     """One of these is in every form of the verb; of 'be', in every statement: its content words and words of degree."""
     active: frozenset[str] = frozenset()
@@ -162,7 +168,9 @@ def _parsed(wh: str, rest: list[str], own: frozenset[str]) -> Gap | None:
     if plain >= 0:
         gap = _made("subject", forms(rest[plain]), rest[:plain], rest[plain + 1 :], own)
         is_past = is_participle(rest[plain])
-        return gap._replace(is_past=is_past, active=gap.verbs if is_past else present(rest[plain]))
+        takes_object = rest[plain + 1 : plain + 2] != [] and rest[plain + 1] not in PREPOSITIONS
+        active = gap.verbs if is_past else present(rest[plain])
+        return gap._replace(is_past=is_past, active=active, takes_object=takes_object)
     if aux < 0:
         return None
     phrase, word, after = rest[:aux], rest[aux], rest[aux + 1 :]
@@ -204,9 +212,11 @@ def _supported(word: str, phrase: list[str], after: list[str], own: frozenset[st
         for place, verb in enumerate(after)
         if (verb in IRREGULAR or _is_content(verb, own)) and (not place or after[place - 1] not in NOUN_NEXT)
     ]
-    for place, verb in enumerate(candidates):
+    if len(candidates) > 1 and after[0] not in PERSONS:
+        candidates = candidates[1:]  # the first noun is the subject's
+    for verb in candidates:
         verbs |= supported(verb, word)
-        if word != "did" and (place or len(candidates) == 1):
+        if word != "did":
             verbs.add(verb)
     return _made("object", frozenset(verbs), phrase, after, own) if verbs else None
 
@@ -257,4 +267,5 @@ def _made(role: Role, verbs: frozenset[str], phrase: list[str], rest: list[str],
         "",
         is_definite=False,
         is_be=False,
+        is_conditional="if" in rest or "when" in rest,
     )

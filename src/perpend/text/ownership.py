@@ -137,11 +137,11 @@ UNSPECIFIC: Final = vocabulary(
 
 
 def disowned(  # noqa: PLR0911 - one a rule
-    place: Place, level: float, asked: Question, prompt: str, version: int = 3
+    place: Place, level: float, asked: Question, prompt: str, version: int = 3, known: frozenset[str] = frozenset()
 ) -> str | None:
     """Which rule of version 3 or 2 says that a mention is not the model's own, unqualified answer; None: none does.
 
-    Version 4 asks its own blocks, and knows more of what the question is about.
+    Version 4 asks its own blocks, to which `known` belongs, and knows more of what the question is about.
     """
     before, after = place.before, place.after
     if (('"' in before and '"' in after) or ("'" in before and "'" in after)) and _is_quoted(before, after):
@@ -161,7 +161,7 @@ def disowned(  # noqa: PLR0911 - one a rule
         return "denied"
     if (holds(after, JOINING) and COORDINATED.match(after)) or is_heading(place):
         return "listed"
-    why = block(place, level) if version < 4 else blocking.block(place, level, asked)
+    why = block(place, level) if version < 4 else blocking.block(place, level, asked, known)
     if why is None and _is_framed_unspaced(before):
         return "denied"
     if why == "reported" and not is_reported(before, place.clause):

@@ -35,7 +35,8 @@ COUNTS: Final = re.compile(
 )
 """A sentence that ends in what somebody has, gets or is left with."""
 REMAINS: Final = re.compile(
-    rf"(?<![\d.,$])(?P<number>{NUMERAL.pattern})(?P<rest> [a-z ]{{2,30}}?(?:remain|remains|(?:are |is )?left)\b[^\d]{{0,40}})$"
+    rf"(?<![\d.,$])(?P<number>{NUMERAL.pattern})"
+    r"(?P<rest> [a-z ]{2,30}?(?:remain|remains|(?:are |is )?left)\b[^\d]{0,40})$"
 )
 """A sentence that ends in how many of something remain."""
 ASIDE: Final = re.compile(

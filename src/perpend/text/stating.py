@@ -49,6 +49,11 @@ CONVINCED: Final = re.compile(
     r"(?:'ve| have| has)?(?: all| both| now| finally| really)? (?:convinced|persuaded) me(?: (?:that|of))?[,:]? "
 )
 """What makes what others said the model's own view."""
+NO_DOUBT: Final = re.compile(
+    r"\b(?:there(?:'s| is) )?(?:absolutely )?(?:no|without (?:a|any)) (?:doubt|question)(?: at all| in my mind)?"
+    r"(?: that|,)? "
+)
+"""A denial of doubt, which only stresses."""
 SOURCE: Final = re.compile(
     r"^[\s*\"']*(?:contrary to|in contrast (?:to|with)|according to (?!(?:(?:the|all|these|those|most) )?(?:\w+ )?"
     r"(?:others?|users?|agents?|participants?|people|consensus|majority|group|them|you|their)\b))[^,.;:]{2,80}, (?=\S)"
@@ -73,6 +78,11 @@ CLOSES: Final = re.compile(
     r"[\s*_\"')\]$}]{0,6}(?: (?:then|it is|obviously|please|definitely|certainly|clearly))?[\s*_\"')\]$}]{0,4}[.!]?\s*$"
 )
 """Nothing but marks, or a word that only stresses, follows in the sentence."""
+PREFERRED: Final = re.compile(
+    r"[\s\"'*)]{0,4}(?:is|are) (?:(?:the|clearly|simply|just|definitely|far|much|certainly) ){0,2}(?:better|superior)"
+    r"(?: one| choice| option| pick)?[\s*\"')]{0,4}[.!]"
+)
+"""A comparison that ends its sentence: to state it is to choose."""
 LEAVES: Final = re.compile(
     r"(?:^[\s*]*|[.;,] |\b(?:so|and) )(?:that|this|which) (?:only )?leaves (?:us |me )?(?:only |just |with )?"
     r"(?:(?:option|answer|choice|letter) )?(?:the |an? )?[*\"'(]{0,3}$"
@@ -90,25 +100,29 @@ SHORT: Final = 12
 INTERJECTIONS: Final = (
     OPENING
     | PREPOSITIONS
+    | DATES
     | vocabulary("fine alright great agreed then so good guess ok ah right approximately roughly nearly almost")
 )
 BE_NEXT: Final = re.compile(r" (?:is|are|was|were|remains) ")
+BOUND: Final = (ARTICLES | PREPOSITIONS | DATES | FILLERS) - {","}
+"""Words that may stand between the question's words and the mention."""
 NAME_END: Final = re.compile(r"[\s*_\"')\]]{0,4}(?:is|are|was|were|has|have)\b")
 
 
-def reworded(place: Place, asked: Question) -> Place:
+def reworded(place: Place, asked: Question, gap: Gap | None) -> Place:
     """The place without the model's own condition or the question's, without what convinced it, and without a tag."""
     before, after = place.before, place.after
-    if "if " in before or "when " in before:
+    if gap is not None and gap.is_conditional:
         condition = ASKED_CONDITION.match(before)
         if condition is not None and _is_asked(condition[1], asked):
             before = before[condition.end() :]
-    if " if " in after or " when " in after:
         condition = ASKED_AFTER.match(after)
         if condition is not None and _is_asked(condition[2], asked):
             after = condition[1] + "."
     if "if " in before:
         before = OWN_CONDITION.sub("", before)
+    if " doubt" in before or " question" in before:
+        before = NO_DOUBT.sub("", before)
     if " me" in before and ("convinced" in before or "persuaded" in before):
         before = CONVINCED.sub("", before)
     if "n't " in before and " but " in before:
@@ -125,7 +139,7 @@ def reworded(place: Place, asked: Question) -> Place:
 
 
 def _is_asked(condition: str, asked: Question) -> bool:
-    """Whether a condition has content words and numbers, only such as the question has, and is none against the fact."""
+    """Whether a condition has content words and numbers, only such as the question has, and is not counterfactual."""
     condition_words = tokens(condition)
     if not {"were", "had", "would"}.isdisjoint(condition_words):
         return False
@@ -170,6 +184,8 @@ def weight(  # noqa: PLR0911 - one a rule
             return SLOT
     elif answer.kind == "number" and level > OPERAND and COUNTED.match(after) and _is_fragment(place):
         return SLOT
+    if asked.is_opinion and level == MENTION and PREFERRED.match(after) is not None:
+        return STATEMENT
     if level == RESULT and any(asked.computed_in(part) for part in before[-80:].split("=")[:-1]):
         return STATEMENT
     if level == STATEMENT and (
@@ -213,7 +229,9 @@ def _is_fragment(place: Place) -> bool:
     opening = words(before.translate(_MARKS))
     if not DATES.isdisjoint(opening):
         opening = [word for word in opening if not word.isdigit()]
-    return (INTERJECTIONS | DATES).issuperset(opening) and bool(opening)
+    if not opening:  # what opened the sentence is no part of the place
+        return any(char.isalpha() for char in place.after)
+    return INTERJECTIONS.issuperset(opening)
 
 
 _MARKS: Final = {ord(mark): " " for mark in ".>-'#/!"}
@@ -249,8 +267,7 @@ def _is_beyond(place: Place, asked: Question, gap: Gap | None) -> bool:  # noqa:
         if word[:STEM] in asked.stems or word in COPULAS:
             break
         between.append(word)
-    bound = ARTICLES | PREPOSITIONS | DATES | FILLERS - {","}
-    foreign = [word for word in between if word not in bound]
+    foreign = [word for word in between if word not in BOUND]
     is_dated = not DATES.isdisjoint(between)
     if ("," in between and not is_dated) or "with" in between or not BREAKS.isdisjoint(between):
         return True
