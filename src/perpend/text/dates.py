@@ -35,6 +35,11 @@ class Date(NamedTuple):
     year: int | None
 
 
+def is_month(word: str) -> bool:
+    """Whether a folded word is a month, in full or in short."""
+    return word.rstrip(".") in _MONTHS
+
+
 def date(answer: str) -> Date | None:
     """The folded answer as a day with its month; None for anything else, and for a day that no month has."""
     text = answer.strip(" .")

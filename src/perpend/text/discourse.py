@@ -109,7 +109,7 @@ def _whole(text: str, part: Answered, asked: AskedItem) -> Reading | None:
     if same is None and part.own and len(part.own) < len(text):
         same, start = exact.equals(part.own, asked.target, asked.decoy, asked.choices), part.start
     if same is None:
-        if asked.target and not fold(asked.target[0]).text.strip():
+        if asked.target and not asked.target[0].isascii() and not fold(asked.target[0]).text.strip():
             return Reading("target has nothing to read")
         return None
     side, (first, last) = same

@@ -51,13 +51,13 @@ def equals(text: str, target: tuple[str, ...], decoy: str | None, choices: tuple
     longest = 0 if decoy is None else len(decoy)
     for answer in target:
         longest = max(longest, len(answer))
-    if len(text) > 2 * LONGEST + longest:  # most texts: it spares the rest
-        return None
     own = text.strip()
+    if len(own) > LONGEST + longest:  # most texts: it spares the rest
+        return None
     known: list[tuple[Side, str]] = [("target", answer.strip()) for answer in target if answer.strip()]
     if decoy is not None and decoy.strip():
         known.append(("decoy", decoy.strip()))
-    if not own or not known or len(own) > LONGEST + longest:
+    if not own or not known:
         return None
     start = text.find(own)
     span = start, start + len(own)

@@ -104,6 +104,11 @@ def quantity(answer: str) -> Quantity | None:
     return Quantity(value, unit, _needles(abs(value)))
 
 
+def is_spoken(word: str) -> bool:
+    """Whether a folded word is a number or a rank, or begins one: 'four', 'twenty', 'third'."""
+    return word in _ONES or word in _TENS or word in _ORDINALS or word == "half"
+
+
 def fraction(answer: str) -> tuple[str, str] | None:
     """Numerator and denominator of an answer that is nothing but a fraction."""
     match = FRACTION.fullmatch(answer.strip(" $"))
