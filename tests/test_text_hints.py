@@ -162,7 +162,6 @@ def looks() -> dict[str, Look]:
         "FOLLOWS_HINTS": Look(siding.FOLLOWS, near(siding.FOLLOWS_HINTS)),
         "ENDORSES_HINTS": Look(siding.ENDORSES, near(siding.ENDORSES_HINTS)),
         "REFUSES_HINTS": Look(siding.REFUSES, near(siding.REFUSES_HINTS)),
-        "framed, persuaded": Look(siding.PERSUADED, near(("ed me",)), around=("{} zu", "zu {} zu")),
         **{f"worded, {place}": Look(pattern, near(hints)) for place, (hints, pattern, _) in enumerate(worded._rules())},
         "is_alone": Look(
             clause.OPTION,

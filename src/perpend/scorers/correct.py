@@ -1,7 +1,8 @@
 """Whether the response gives the target as its answer.
 
 Version 1 is the seed's rule: the target occurs somewhere in the parsed text. Version 2 asks what the text answers.
-Version 3 reads the answer segment only, and takes what it ends with. Version 4 knows more forms of questions and answers.
+Version 3 reads the answer segment only, and takes what it ends with. Version 4 knows more forms of questions and
+answers.
 """
 
 from __future__ import annotations

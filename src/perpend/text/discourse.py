@@ -199,48 +199,60 @@ def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
 
 
 def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Reading:
-    (wanted, sides, speeds), body = _sought(asked, version), folded.text
-    if wanted.is_polar:
-        decided = polar_claim(folded, original, asked, wanted) if version >= 4 else _polar(folded, wanted)
-        blocked, of_decoy = None, None
-        if decided is None and asked.choices and version >= 4:  # an option may be given by its letter
-            claims, _ = _claims(body, _mentions(folded, original, sides), wanted, asked, version)
-            decided = _last([claim for claim in claims if claim.level >= SLOT])
-        if decided is not None and decided.side == "decoy":
-            of_decoy = decided.span
-        elif asked.decoy is not None:
-            of_decoy = _first_decoy(match.mentions(folded, original, sides))
-    else:
-        mentions = match.mentions(folded, original, sides)
-        if version >= 4 and asked.choices and (small := lettered(body, sides)):
-            mentions = match.without_nested(list({mention[:2]: mention for mention in (*mentions, *small)}.values()))
-        of_decoy = _first_decoy(mentions)
-        alone = exact.covering(body, mentions) if version >= 4 and mentions else None
-        if alone is not None:
-            return Reading(None, Assertion(alone[1], SLOT, alone[0], NAMES[SLOT]), of_decoy)
-        claims, blocked = _claims(_units_closed(body), mentions, wanted, asked, version) if mentions else ([], None)
-        if wanted.about is not None:
-            claims += near_target(body, wanted.about)
-        if speeds:
-            claims += [
-                claim for claim in _speeds(body, speeds) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
-            ]
-        if version >= 4:
-            claims += pointed(body, asked)
-        if asked.decoy is not None and not [claim for claim in claims if claim.level >= AGREEMENT]:
-            sided = whole_agreement(body) if version < 4 else agreed(body)
-            if sided is not None:
-                claims.append(Assertion("decoy", AGREEMENT, sided, "agrees"))
-        if wanted.is_number:
-            claims += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in claims)])
-        result = None
-        if version >= 4 and wanted.is_number and not asked.choices:
-            result = last_result(body, mentions, claims, wanted, asked)
-        decided = _last(claims) if result is None else result
+    sought, body = _sought(asked, version), folded.text
+    given = _yes_or_no if sought.wanted.is_polar else _answer
+    decided, of_decoy, blocked = given(folded, original, asked, sought, version)
     declines = None
     if decided is None:
         declines = declined(body) if version < 4 else refused(body)
     return Reading(None, decided, of_decoy, blocked, declines, disclaimed(body))
+
+
+def _yes_or_no(
+    folded: Folded, original: str, asked: AskedItem, sought: Sought, version: int
+) -> tuple[Assertion | None, Span | None, None]:
+    """What is answered to an item of yes and no, and where its decoy is mentioned."""
+    wanted, sides = sought.wanted, sought.sides
+    decided = polar_claim(folded, original, asked, wanted) if version >= 4 else _polar(folded, wanted)
+    if decided is None and asked.choices and version >= 4:  # an option may be given by its letter
+        claims, _ = _claims(folded.text, match.mentions(folded, original, sides), wanted, asked, version)
+        decided = _last([claim for claim in claims if claim.level >= SLOT])
+    if decided is not None and decided.side == "decoy":
+        return decided, decided.span, None
+    return decided, None if asked.decoy is None else _first_decoy(match.mentions(folded, original, sides)), None
+
+
+def _answer(
+    folded: Folded, original: str, asked: AskedItem, sought: Sought, version: int
+) -> tuple[Assertion | None, Span | None, str | None]:
+    """What is answered to any other item, where its decoy is mentioned, and why that is not the answer."""
+    (wanted, sides, speeds), body = sought, folded.text
+    mentions = match.mentions(folded, original, sides)
+    if version >= 4 and asked.choices and (small := lettered(body, sides)):
+        mentions = match.without_nested(list({mention[:2]: mention for mention in (*mentions, *small)}.values()))
+    of_decoy = _first_decoy(mentions)
+    alone = exact.covering(body, mentions) if version >= 4 and mentions else None
+    if alone is not None:
+        return Assertion(alone[1], SLOT, alone[0], NAMES[SLOT]), of_decoy, None
+    claims, blocked = _claims(_units_closed(body), mentions, wanted, asked, version) if mentions else ([], None)
+    if wanted.about is not None:
+        claims += near_target(body, wanted.about)
+    if speeds:
+        claims += [
+            claim for claim in _speeds(body, speeds) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
+        ]
+    if version >= 4:
+        claims += pointed(body, asked)
+    if asked.decoy is not None and not [claim for claim in claims if claim.level >= AGREEMENT]:
+        sided = whole_agreement(body) if version < 4 else agreed(body)
+        if sided is not None:
+            claims.append(Assertion("decoy", AGREEMENT, sided, "agrees"))
+    result = None
+    if wanted.is_number:
+        claims += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in claims)])
+        if version >= 4 and not asked.choices:
+            result = last_result(body, mentions, claims, wanted, asked)
+    return _last(claims) if result is None else result, of_decoy, blocked
 
 
 def _first_decoy(mentions: list[Mention]) -> Span | None:
