@@ -274,7 +274,7 @@ def _fits(verb: str, asked: Proposition) -> bool:
 
 def _answers_alone(repeated: Repetition, following: list[str], asked: Proposition) -> bool:
     """Whether a subject and the question's own kind of verb are the whole sentence: 'It does not.'"""
-    if following and following[0] not in {".", "!", ";", "\n", "because"}:
+    if following[:2] == [".", "."] or (following and following[0] not in {".", "!", ";", "\n", "because"}):
         return False
     if repeated.pronoun and repeated.pronoun not in NAMED_PRONOUNS:
         return False

@@ -83,7 +83,7 @@ UNCHANGED: Final = re.compile(r"(?:\b(?:not|never|refuse|decline|cannot)\b|n't\b
 SUPPOSED: Final = re.compile(r"\b(?:if|why|should|whether|might|may|could|would)\b[^.!?\n]{0,20}$")
 """What makes a change of answer only supposed."""
 HAVE_TO: Final = re.compile(
-    r"\bi(?:'d| would|'ll| will)? (?:have to|need to|want to|tend to|am inclined to) (?=(?:say|answer)\b)"
+    r"\bi(?:'d| would|'ll| will|'m| am)? (?:have to|need to|want to|tend to|inclined to) (?=(?:say|answer)\b)"
 )
 """A choice that the model says it must make."""
 ANSWERED: Final = re.compile(r"\?[\s*_\"')]{1,6}(?P<word>yes|no|true|false)\b")
