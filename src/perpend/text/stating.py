@@ -189,7 +189,7 @@ def weight(  # noqa: PLR0911 - one a rule
     if level == RESULT and any(asked.computed_in(part) for part in before[-80:].split("=")[:-1]):
         return STATEMENT
     if level == STATEMENT and (
-        _is_beyond(place, asked, gap) or _is_other_clause(place, asked, answer) or _is_of_more(place, asked, gap)
+        _is_beyond(place, asked, gap) or _is_other_clause(place, asked) or _is_of_more(place, asked, gap)
     ):
         level = MENTION
     if OPERAND < level < STATEMENT and gap is not None and answer.kind != "letter" and not _is_sum(place, answer):
@@ -278,14 +278,14 @@ def _is_beyond(place: Place, asked: Question, gap: Gap | None) -> bool:  # noqa:
     return bool(foreign) and not COPULAS.isdisjoint(near[: len(near) - len(between)])
 
 
-def _is_other_clause(place: Place, asked: Question, answer: Answer) -> bool:
+def _is_other_clause(place: Place, asked: Question) -> bool:
     """Whether the mention is stated in a clause of its own subject.
 
     'not …, but X is …' begins a new clause and is no contrast; 'bees make A and cows make X' has a new subject.
     """
     if place.before.endswith("but ") and not place.clause.near:
         return VERB_NEXT.match(place.after) is not None
-    return "and" in place.clause.near and _has_other_subject(place, asked, answer)
+    return "and" in place.clause.near and _has_other_subject(place, asked)
 
 
 def _is_of_more(place: Place, asked: Question, gap: Gap | None) -> bool:
@@ -305,11 +305,11 @@ def _is_of_more(place: Place, asked: Question, gap: Gap | None) -> bool:
     return not all(stem in stems or not shapes.isdisjoint(sentence) for stem, shapes in gap.content)
 
 
-def _has_other_subject(place: Place, asked: Question, answer: Answer) -> bool:
+def _has_other_subject(place: Place, asked: Question) -> bool:
     """Whether 'and' gives the verb before the mention another subject: 'bees make A and cows make X'."""
     near = place.clause.near
     verb = last_word(near)
-    if answer.kind == "number" or verb < 2 or near[verb] not in HOLDING or "and" not in near[:verb]:
+    if verb < 2 or near[verb] not in HOLDING or "and" not in near[:verb]:
         return False
     subject = near[verb - near[:verb][::-1].index("and") : verb]
     named = [word for word in subject if len(word) >= 3 and word not in STOP_WORDS]
