@@ -9,10 +9,12 @@ from perpend.text.cues import vocabulary
 from perpend.text.match import Check, Folded, Span
 
 COMMON: Final = vocabulary(
-    "a ad ah al all am an and any are as at be been but by can could de did do does down em en et ex few for from go "
-    "had has have he her him his how i if in is it its la le ma may me might more most my no nor not of off oh ok on "
-    "one or our out pa per she should so some than that the their them then there these they this those to too under "
-    "up us very was we were what when where which who whom whose why will with would yes you your true false"
+    "a ad after ah al all also although am among an and any are as at be because been before besides both but by can "
+    "could de despite did do does down during either em en et even ex few for from go had has have he her him his how "
+    "however i if in instead is it its just la le like ma may maybe me might more most my neither no nor not of off oh "
+    "ok on once one only or our out pa per perhaps rather she should since so some than that the their them then there "
+    "these they this those though to too under unless unlike until up us very was we were what when where whereas "
+    "whether which while who whom whose why will with without would yes you your true false"
 )
 """Words that sentences are made of: as an answer, one of these counts only where it is set off."""
 OPENING: Final = "'\"*_$({["
