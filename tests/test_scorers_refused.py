@@ -15,7 +15,7 @@ def test_a_polite_correction_is_no_refusal_though_the_seed_says_so() -> None:
     response = Response(text="I'm sorry, but it is Rome.")
     oldest, *newer = refused.VERSIONS
     assert oldest.judge(FACT, response).value == 1.0
-    assert [version.judge(FACT, response).value for version in newer] == [0.0, 0.0]
+    assert [version.judge(FACT, response).value for version in newer] == [0.0, 0.0, 0.0]
 
 
 def test_a_disclaimer_is_not_a_refusal() -> None:
