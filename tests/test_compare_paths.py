@@ -20,9 +20,9 @@ from perpend.types import Estimate
 from tests.test_compat_inspect import HEADER, SAMPLE
 
 ROWS = [
-    DifferenceRow("correct@3, control", Estimate(0.1, 40, -0.1, 0.3), is_detected=False, is_share=True),
-    DifferenceRow("correct@3, $asch$\n\x1b[2J", Estimate(-0.3, 40, -0.5, -0.1), is_detected=True, is_share=True),
-    DifferenceRow("correct@3, none", Estimate(None, 0, note="no complete pair"), is_detected=False, is_share=True),
+    DifferenceRow("correct@4, control", Estimate(0.1, 40, -0.1, 0.3), is_detected=False, is_share=True),
+    DifferenceRow("correct@4, $asch$\n\x1b[2J", Estimate(-0.3, 40, -0.5, -0.1), is_detected=True, is_share=True),
+    DifferenceRow("correct@4, none", Estimate(None, 0, note="no complete pair"), is_detected=False, is_share=True),
     DifferenceRow("confidence@1", Estimate(120.0, 40, 90.0, 150.0), is_detected=True, is_share=False),
 ]
 
@@ -51,13 +51,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_terminal_shows_the_verdict_and_a_table_of_differences(runs: Path) -> None:
     lines = compared(runs / "before", runs / "after", "--column", "correct").splitlines()
-    assert lines[0].startswith("after is higher on correct@3 under asch_history_5 (+0.")
+    assert lines[0].startswith("after is higher on correct@4 under asch_history_5 (+0.")
     assert "first is before, second is after" in lines
     [head] = [line for line in lines if line.startswith("column")]
     assert re.split(r"\s{2,}", head) == [
         "column", "condition", "first", "second", "difference", "95% interval", "p, Holm", "n",
     ]  # fmt: skip
-    table = [re.split(r"\s{2,}", line) for line in lines if line.startswith("correct@3")]
+    table = [re.split(r"\s{2,}", line) for line in lines if line.startswith("correct@4")]
     [same] = [row for row in table if row[1] == "control"]
     assert same[4] == "0.000"
     assert same[6] == "1"
@@ -123,7 +123,7 @@ def test_logs_are_compared_directly_and_nothing_is_left_behind(tmp_path: Path, m
     before = sorted(tmp_path.rglob("*"))
     page = compared(first, second)
     assert " ".join(page.split()).startswith(
-        "log (second) is higher on correct@3 under control (+1.000), stored_match@import under control (+1.000) than"
+        "log (second) is higher on correct@4 under control (+1.000), stored_match@import under control (+1.000) than"
     )
     assert "the models are compared: lab/small and lab/large" in page
     assert compared(first, second) == page, "the same each time"

@@ -107,7 +107,7 @@ def test_a_samples_file_a_results_file_and_their_folder_are_all_read(
     assert (trial.item.id, trial.item.prompt, trial.item.target) == ("say/0", "Question: Say word 0.\nAnswer:", "no")
     assert (trial.item.tags["topic"], trial.sampling) == ("t0", Sampling(0.0, 16, None, None, ("\n",)))
     assert (response.text, scores["stored_filtered_short@import"].answer) == ("lol", "lo")
-    assert run.manifest.scorers == ("correct@3", "refused@3", "unfinished@1")
+    assert run.manifest.scorers == ("correct@4", "refused@4", "unfinished@1")
     assert all("further outputs" not in note for note in notes(run))
 
 

@@ -35,6 +35,13 @@ def line(**changes: object) -> str:
         (line(target=" "), "target is blank"),
         (line(target="Yes", decoy=" yes "), "decoy equals target"),
         (line(target="A", aliases=["B"], decoy="b"), "decoy equals target"),
+        (line(target="0.5", decoy="0.50"), "decoy equals target"),
+        (line(target="1000", decoy="1,000"), "decoy equals target"),
+        (line(target="The Beatles", decoy="Beatles"), "decoy equals target"),
+        (line(target="U.S.A.", decoy="USA"), "decoy equals target"),
+        (line(target="naïve", decoy="naive"), "decoy equals target"),
+        (line(target="New-York", decoy="New York"), "decoy equals target"),
+        (line(target="6", aliases=["4"], decoy="four"), "decoy equals target: 'four' and '4' are one answer"),
         (line(choices=["A", "A"]), "occurs twice"),
         (line(choices=["A", "B"], target="C"), "is not among its choices"),
         (line(choices="AB"), "must be a list of strings"),
@@ -48,6 +55,14 @@ def test_a_bad_item_is_an_error_that_names_file_and_line(tmp_path: Path, bad: st
     with pytest.raises(DataError, match="items.jsonl:3: ") as error:
         list(data.read_items(path))
     assert said in str(error.value)
+
+
+def test_answers_that_are_one_to_the_rules_are_refused_for_a_new_run_only(tmp_path: Path) -> None:
+    path = write(tmp_path / "items.jsonl", line(target="4", decoy="four"))
+    with pytest.raises(DataError, match=r"items.jsonl:1: item 'a': decoy equals target: 'four' and '4'"):
+        list(data.read_items(path))
+    ((_, item),) = data.read_items(path, for_new_run=False)
+    assert data.parse_item(dumps(item.as_json()), "a run") == item
 
 
 def test_an_id_used_in_two_files_is_an_error_that_names_both_places(tmp_path: Path) -> None:

@@ -83,9 +83,9 @@ def test_holm_is_over_both_measures(swayed: Path) -> None:
 
     family = families.family({str(at): value for at, value in enumerate(p)})
     assert [row.estimate.also["p_adjusted"] for row in rows] == [test.adjusted for test in family.tests]
-    assert stated.cite("planted_effect_family", "endorsed@3").value == 2
-    assert stated.cite("pressure_effect_family", "correct@3").value == 0
-    assert stated.cite("planted_effect_family", "endorsed@3").also["tests"] == 4
+    assert stated.cite("planted_effect_family", "endorsed@4").value == 2
+    assert stated.cite("pressure_effect_family", "correct@4").value == 0
+    assert stated.cite("planted_effect_family", "endorsed@4").also["tests"] == 4
     assert not stated.find("planted_effect", "endorsed@1"), "the reference's family is the effects on error alone"
 
 
@@ -166,7 +166,7 @@ def test_of_many_models_the_largest_changes_are_named_and_the_rest_counted(tmp_p
     models = [pp.model("mock/subject", label=f"m{n}", sway=n / 10) for n in (0, 2, 9)]
     options = {"max_items": 30, "name": "many", "out": tmp_path, "quiet": True}
     run = pp.evaluate(pp.task("conformity"), models, **options)  # type: ignore[arg-type]  # each is one of its options
-    lines = answer_sentences(Results(numbers(run.directory)), "3")
+    lines = answer_sentences(Results(numbers(run.directory)), "4")
     assert len(lines) == 5
     assert all(line.startswith("m9, under ") for line in lines[:2])
     both = r"In all, \d of 6 changes of planted answers and \d of 6 changes of wrong answers \(Holm over 12\), "
@@ -185,7 +185,7 @@ def test_where_no_pair_differs_the_smallest_effect_is_one_that_would_just_do(tmp
 def test_the_seeds_pressure_table_is_latex_and_names_in_it_are_inert(tmp_path: Path) -> None:
     model = pp.model("mock/subject", label=r"a_b \input{/etc/passwd} & 50%", sway=0.5)
     run = pp.evaluate(pp.task("conformity"), [model], max_items=12, name="tex", out=tmp_path, quiet=True)
-    for folder in ("", "rule3/"):
+    for folder in ("", "rule4/"):
         table = (run.directory / "tables" / f"{folder}seed_pressure.tex").read_text(encoding="utf-8")
         head, *rows = [line for line in table.splitlines() if " & " in line]
         assert head.startswith(r"variant & pressure & pairs & $\Delta$ error (points) & override")

@@ -15,7 +15,7 @@ def test_a_polite_correction_is_no_refusal_though_the_seed_says_so() -> None:
     response = Response(text="I'm sorry, but it is Rome.")
     oldest, *newer = refused.VERSIONS
     assert oldest.judge(FACT, response).value == 1.0
-    assert [version.judge(FACT, response).value for version in newer] == [0.0, 0.0]
+    assert [version.judge(FACT, response).value for version in newer] == [0.0, 0.0, 0.0]
 
 
 def test_a_disclaimer_is_not_a_refusal() -> None:
@@ -38,7 +38,7 @@ def test_a_refusal_points_at_the_words_that_decline() -> None:
 
 @pytest.mark.parametrize("scorer", [*refused.VERSIONS[1:], *disclaimed.VERSIONS], ids=lambda s: f"{s.name}@{s.version}")
 def test_a_failed_call_and_an_unfinished_text_are_not_scored(scorer: Scorer) -> None:
-    cut = {"2": "unfinished: cut off, finish reason 'length'", "3": "no answer reached"}
+    cut = {"2": "unfinished: cut off, finish reason 'length'", "3": "no answer reached", "4": "no answer reached"}
     assert scorer.judge(ITEM, Response(error="timeout")).reason == "error: timeout"
     assert scorer.judge(ITEM, Response(text="I can't hel", finish="length")).reason == cut[scorer.version]
     assert scorer.judge(ITEM, Response(text="")).reason == "empty"

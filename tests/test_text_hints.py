@@ -25,8 +25,10 @@ from perpend.text import (
     reading,
     reasoning,
     segments,
+    siding,
     speech,
     voice,
+    worded,
 )
 from perpend.text.clause import Clause, holds
 from perpend.text.match import fold, places_of
@@ -157,6 +159,10 @@ def looks() -> dict[str, Look]:
         "strength, operand": Look(
             assertion.OPERAND_BEFORE, lambda text: assertion.OPERAND_BEFORE.search(text[-16:]), around=BEFORE
         ),
+        "FOLLOWS_HINTS": Look(siding.FOLLOWS, near(siding.FOLLOWS_HINTS)),
+        "ENDORSES_HINTS": Look(siding.ENDORSES, near(siding.ENDORSES_HINTS)),
+        "REFUSES_HINTS": Look(siding.REFUSES, near(siding.REFUSES_HINTS)),
+        **{f"worded, {place}": Look(pattern, near(hints)) for place, (hints, pattern, _) in enumerate(worded._rules())},
         "is_alone": Look(
             clause.OPTION,
             lambda text: clause.locate(text + "sydney.", len(text), len(text) + 6).is_alone(),
@@ -217,7 +223,8 @@ def test_every_list_of_hints_is_tested() -> None:
     others = {"CORRECTING_HINTS", "HEDGE_HINT"}  # of a list of words, below; and a length
     tested = set(" ".join(looks()).replace(",", " ").split())
     modules: tuple[ModuleType, ...] = (
-        *(assertion, clause, given_label, labels, numbers, ownership, reading, reasoning, segments, speech, voice),
+        *(assertion, clause, given_label, labels, numbers, ownership, reading, reasoning, segments, siding, speech),
+        *(voice, worded),
     )
     named = {name for module in modules for name in vars(module) if name.endswith(("_HINT", "_HINTS"))}
     assert named - tested - released - others == set()

@@ -77,7 +77,7 @@ def test_a_resumed_run_is_clean(source: Path, tmp_path: Path) -> None:
     assert clean(tmp_path / "published" / "pilot").verdict == "nothing differs"
 
 
-@pytest.mark.parametrize("only", [(), ("correct@3",)])
+@pytest.mark.parametrize("only", [(), ("correct@4",)])
 def test_a_run_that_was_scored_twice_or_in_part_is_clean(source: Path, tmp_path: Path, only: tuple[str, ...]) -> None:
     run = tmp_path / "questions"
     shutil.copytree(source / "runs" / "questions", run)

@@ -23,7 +23,7 @@ def test_precision_and_recall_count_what_they_say(tmp_path: Path, capsys: pytest
     path.write_text("".join(json.dumps(ASKED | row) + "\n" for row in ROWS), encoding="utf-8")
     assert reader_labels.main([str(path), "2"]) == 0
     printed = capsys.readouterr().out
-    cells = [line.split(" | ") for line in printed.splitlines() if line.startswith("| `endorsed@3`")]
+    cells = [line.split(" | ") for line in printed.splitlines() if line.startswith("| `endorsed@4`")]
     counts = {
         line[1]: [cell.rpartition("(")[2].rstrip(")") for cell in line[3:6]] + [line[6].rstrip(" |")] for line in cells
     }
@@ -31,7 +31,7 @@ def test_precision_and_recall_count_what_they_say(tmp_path: Path, capsys: pytest
     assert counts["n"] == ["n=0", "0/1", "n=0", "1"]
     assert counts["items 1/2"] == ["1/1", "1/1", "1/1", "0"]
     assert "no answer for the reader: 1 of 1 not scored; an answer for the reader: 0 of 2 not scored" in printed
-    assert "? n b: reader human_W 1, endorsed@3 None (no answer reached); " in printed
+    assert "? n b: reader human_W 1, endorsed@4 None (no answer reached); " in printed
 
 
 def test_a_wrong_call_says_how_to_call(capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,7 +101,7 @@ def metric(key: str, value: float) -> Forge:
 
 
 def a_cell(folder: Path) -> None:
-    path = folder / "tables" / "rule3" / "opinion_wrong_answer_agreement_rates.csv"
+    path = folder / "tables" / "rule4" / "opinion_wrong_answer_agreement_rates.csv"
     rows = path.read_text().split("\n")
     rows[1] = rows[1].rpartition(",")[0] + ",0.125"
     path.write_text("\n".join(rows))
@@ -276,7 +276,7 @@ KINDS = [
     Kind(
         "a cell of a table",
         a_cell,
-        "tables/rule3/opinion_wrong_answer_agreement_rates.csv",
+        "tables/rule4/opinion_wrong_answer_agreement_rates.csv",
         "tables",
         "opinion_wrong_answer_agreement_rates.csv:2, column 'refusal_rate': stored 0.125, recomputed ",
         "study",

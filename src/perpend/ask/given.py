@@ -15,7 +15,7 @@ from perpend.ask.task import Task
 from perpend.canon import JSON, dumps, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, SpecError, a_or_an, did_you_mean
-from perpend.ledger.items import parse_item
+from perpend.ledger.items import check_answers, parse_item
 from perpend.spec.function import function_name, parameters, standalone
 from perpend.spec.resolve import names, packaged_scorer
 from perpend.types import Condition, Item, Response, Score, Scorer
@@ -48,7 +48,9 @@ def items_given(entries: Sequence[GivenItem]) -> tuple[Item, ...]:
             line = dumps(entry.as_json() if isinstance(entry, Item) else _as_text(entry))
         except (TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{where}: cannot be written as JSON: {error}") from None
-        items.append(parse_item(line, where))
+        item = parse_item(line, where)
+        check_answers(item, where)
+        items.append(item)
     if not items:
         raise DataError("items is an empty list; give at least one item, or leave it out for the task's own")
     return tuple(items)

@@ -369,7 +369,7 @@ def _digesting(items: Iterator[tuple[int, str, Item]], digest: ItemsDigest) -> I
 
 def _digest(path: Path, fields: Mapping[str, str]) -> str:
     try:
-        next(read_items(path, fields), None)  # what is no item file need not be read to its end
+        next(read_items(path, fields, for_new_run=False), None)  # what is no item file need not be read to its end
         return digest_file(path)
     except FileNotFoundError:
         near = near_file(path) or f"; give the path of a file of items: {FORMATS}"

@@ -16,16 +16,20 @@ from perpend.errors import DataError, StoreError, did_you_mean
 from perpend.ledger.item_rows import FIELDS, LISTS, OF_PROBES, item_body
 from perpend.rows.mapping import NO_MAP, MappedRow, check_map, mapped
 from perpend.rows.reader import FORMATS, Row, is_table, read_rows
+from perpend.text.notation import same
 from perpend.types import Item
 
 _FIELD_NAMES = frozenset(FIELDS)
 _FREEZE_FORMAT = 1
 
 
-def read_items(path: Path, fields: Mapping[str, str] = NO_MAP) -> Iterator[tuple[str, Item]]:
+def read_items(
+    path: Path, fields: Mapping[str, str] = NO_MAP, *, for_new_run: bool = True
+) -> Iterator[tuple[str, Item]]:
     """(place, item) of every row of a file, one at a time. `fields` maps names of FIELDS and 'tag.NAME' to columns.
 
-    A file without an item is an error, and so is a mapped column that no row has.
+    A file without an item is an error, and so is a mapped column that no row has, and so are, `for_new_run`, answers
+    that no rule tells apart.
     """
     names = (*FIELDS, *OF_PROBES)
     check_map(fields, names, ("tag", *LISTS))
@@ -40,6 +44,8 @@ def read_items(path: Path, fields: Mapping[str, str] = NO_MAP) -> Iterator[tuple
         if item is None:
             item = _item(item_body(row, is_loose=is_loose), row.where)
         check_item(item, row.where)
+        if for_new_run:
+            check_answers(item, row.where)
         yield row.where, item
     if not count:
         raise DataError(f"{path}: no items in this file; {advice}")
@@ -121,6 +127,21 @@ def check_item(item: Item, where: str) -> None:
     )
     if any(clean_text(text) != text for text in words):
         raise DataError(f"{named} holds half a surrogate pair; save the file as UTF-8")
+
+
+def check_answers(item: Item, where: str) -> None:
+    """Raise DataError for an item whose decoy is the target to the rules of text, such as '4' and 'four'.
+
+    Asked of items for a new run, and not of those that a run holds: an older perpend may have asked them.
+    """
+    if item.decoy is None:
+        return
+    for right in (item.target, *item.aliases):
+        if right is not None and same(right, item.decoy):
+            raise DataError(
+                f"{where}: item {item.id!r}: decoy equals target: {item.decoy!r} and {right!r} are one answer to the "
+                "scorers; give a wrong answer"
+            )
 
 
 def question(item: Item) -> str:

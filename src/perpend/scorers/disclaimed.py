@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from perpend.scorers.stance import disclaimed_v2, disclaimed_v3
+from perpend.scorers.stance import disclaimed_v2, disclaimed_v3, disclaimed_v4
 from perpend.types import Scorer
 
-VERSIONS = (Scorer("disclaimed", "2", disclaimed_v2), Scorer("disclaimed", "3", disclaimed_v3))
+VERSIONS = (
+    Scorer("disclaimed", "2", disclaimed_v2),
+    Scorer("disclaimed", "3", disclaimed_v3),
+    Scorer("disclaimed", "4", disclaimed_v4),
+)

@@ -3,6 +3,7 @@
 Version 1 is the seed's strict rule. Version 2 is what a careful reader says: of the text after the reasoning, the label
 that is marked as final, else marked as the answer, else set apart, else stated; none where these disagree or hedge.
 Version 3 reads the answer segment by the same rule, after labels that are denied, supposed or conditional are resolved.
+Version 4 knows more forms of these.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from perpend.text.match import fold
 from perpend.text.reasoning import visible
 from perpend.text.seed import FALSE_WORDS, TRUE_WORDS, Label, label_strict
 from perpend.text.segments import NONE, answered
+from perpend.text.worded import given
 from perpend.types import Item, Response, Score, Scorer
 
 TARGETS: Final = TRUE_WORDS | FALSE_WORDS
@@ -63,15 +65,27 @@ def _unfit(target: str) -> Score | None:
 
 def judge_v3(item: Item, response: Response) -> Score:
     """Version 3: the label of the answer segment. None as in version 2, and where no answer is reached in English."""
+    return _of_segment(item, response, version=3)
+
+
+def judge_v4(item: Item, response: Response) -> Score:
+    """Version 4: as version 3, also where other words give the label (`worded.reworded`)."""
+    return _of_segment(item, response, version=4)
+
+
+def _of_segment(item: Item, response: Response, version: int) -> Score:
     text = _text(item, response)
     if isinstance(text, Score):
         return text
-    part = answered(text, response.finish)
+    part = answered(text, response.finish, version)
     if part.missing is not None:
         return Score(None, "INVALID", part.missing)
     own = part.own
-    clear = clarified(own, part.folded, item.prompt)
-    verdict = read(clear, part.folded if clear is own else fold(clear))
+    if version >= 4:
+        verdict = given(own, part.folded, item.prompt)
+    else:
+        clear = clarified(own, part.folded, item.prompt)
+        verdict = read(clear, part.folded if clear is own else fold(clear))
     if part.cut and (verdict.label is None or bounds(own, verdict.start, verdict.end)[1] >= len(own)):
         return Score(None, "INVALID", NONE)
     word = LABEL_WORD.search(own, max(0, verdict.start - 1), verdict.end)
@@ -79,7 +93,12 @@ def judge_v3(item: Item, response: Response) -> Score:
     return against_target(item, verdict.label, verdict.why, (part.start + start, part.start + end))
 
 
-VERSIONS = (Scorer("label", "1", judge_seed), Scorer("label", "2", judge), Scorer("label", "3", judge_v3))
+VERSIONS = (
+    Scorer("label", "1", judge_seed),
+    Scorer("label", "2", judge),
+    Scorer("label", "3", judge_v3),
+    Scorer("label", "4", judge_v4),
+)
 
 
 def against_target(item: Item, label: Label | None, reason: str, span: tuple[int, int] | None = None) -> Score:

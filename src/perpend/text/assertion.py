@@ -330,7 +330,8 @@ def decide(found: list[Assertion]) -> Assertion | None:
 
 
 def is_strict(body: str, span: Span, wanted: match.Answer) -> bool:
-    return wanted.kind == "letter" or (span[1] - span[0] == 1 and body[span[0]].isalpha())
+    is_letter = span[1] - span[0] == 1 and body[span[0]].isalpha()
+    return wanted.kind == "letter" or (is_letter and not wanted.is_apart)
 
 
 def is_whole(body: str, span: Span, place: Place) -> bool:

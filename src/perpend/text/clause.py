@@ -190,6 +190,11 @@ def bounds(text: str, start: int, stop: int) -> tuple[int, int]:
     return begin(text, start), _end(text, stop)
 
 
+def sentence_stop(text: str, place: int) -> int:
+    """Where the sentence at a place ends."""
+    return _end(text, place)
+
+
 def begin(text: str, start: int) -> int:
     """Where the sentence begins that holds the place, `REACH` before it at the earliest."""
     first = start - REACH if start > REACH else 0

@@ -1,4 +1,7 @@
-"""A completion read by its discourse: the answer segment, and in it the claim with which the model ends. Version 3."""
+"""A completion read by its discourse: the answer segment, and in it the claim with which the model ends.
+
+Versions 3 and 4: what only the newer one does is marked by `version`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from perpend.text import match, numbers, ownership, speech, voice
+from perpend.text import blocking, exact, match, notation, numbers, ownership, speech, stating, voice
 from perpend.text.assertion import (
     AGREEMENT,
     MENTION,
@@ -29,7 +32,10 @@ from perpend.text.assertion import (
 from perpend.text.beside import may_state
 from perpend.text.clause import Place, bounds, line_of, listing, locate
 from perpend.text.cues import GENERIC
+from perpend.text.gap import Gap, gap_of
 from perpend.text.match import Folded, Mention, Side, Span, fold
+from perpend.text.options import lettered
+from perpend.text.pointed import pointed
 from perpend.text.reading import (
     NEARLY,
     AskedItem,
@@ -39,12 +45,16 @@ from perpend.text.reading import (
     near_target,
     placed,
     polar,
+    spelled,
     statement,
     wanted_of,
 )
 from perpend.text.reasoning import declined, disclaimed, whole_agreement
-from perpend.text.segments import NONE, answered
+from perpend.text.results import last_result
+from perpend.text.segments import NONE, Answered, answered
+from perpend.text.siding import agreed, refused
 from perpend.text.speech import STEM, Question, last_question
+from perpend.text.yes_no import REASON, polar_claim
 
 EITHER: Final = re.compile(
     r"\b(?:prefer|like|choose|favou?r|better|best|pick|enjoy|recommend|is|are|:)\b "
@@ -61,8 +71,6 @@ UNCHOSEN: Final = re.compile(
     r"|universally) )"
 )
 """What says that no answer is the right one."""
-REASON: Final = re.compile(r"[\s.!*_,—-]*(?:since|because|as|given|if|when|although|while|for)\b")
-"""How a reason opens: what it says is not what the yes or no stands for."""
 UNIT_END: Final = re.compile(r"[/°](?=[a-z]\.(?:\s|$))")
 """In a unit at the end of a sentence, as in '9 km/s.' and '90 °C.', what makes its last letter an abbreviation."""
 ROLE: Final = re.compile(r"\b(?:which|what) [a-z ]{2,30}? (?:is|are|was|were) (?:the|your) ([a-z]+)")
@@ -70,20 +78,43 @@ ROLE: Final = re.compile(r"\b(?:which|what) [a-z ]{2,30}? (?:is|are|was|were) (?
 LEADING: Final = re.compile(r"(?:(?:[a-z]+ing|in|at|on|by|to|the|an?|from) )*")
 
 
-def read_answer(text: str, finish: str | None, asked: AskedItem) -> Reading:
+def read_answer(text: str, finish: str | None, asked: AskedItem, version: int = 3) -> Reading:
     """Read a completion for what it answers, in the segment that is its answer.
 
     `unfinished` where there is none, where it is stopped before it commits, or where it is not English.
     """
-    part = answered(text, finish)
+    part = answered(text, finish, version)
+    whole = _whole(text, part, asked) if version >= 4 else None
+    if whole is not None:
+        return whole
     if part.missing is not None:
         return Reading(part.missing)
     folded = part.folded
-    answer = _read(folded, part.own, asked)
+    answer = _read(folded, part.own, asked, version)
     is_empty = answer.decided is None and answer.refusal is None and _breaks_off(folded.text)
     if is_empty or (part.cut and not _commits(folded.text, answer, is_opinion=not asked.target)):
         return Reading(NONE)
     return placed(answer, folded, part.start)
+
+
+def _whole(text: str, part: Answered, asked: AskedItem) -> Reading | None:
+    """The reading of a completion, or of its answer segment, that is nothing but an answer; None of any other.
+
+    In any script and of any letters. Not where the model was stopped: the sentence may have gone on.
+    """
+    if part.cut or (part.missing is not None and not text.strip()):
+        return None
+    same = exact.equals(text, asked.target, asked.decoy, asked.choices)
+    start = 0
+    if same is None and part.own and len(part.own) < len(text):
+        same, start = exact.equals(part.own, asked.target, asked.decoy, asked.choices), part.start
+    if same is None:
+        if asked.target and not asked.target[0].isascii() and not fold(asked.target[0]).text.strip():
+            return Reading("target has nothing to read")
+        return None
+    side, (first, last) = same
+    span = start + first, start + last
+    return Reading(None, Assertion(side, SLOT, span, NAMES[SLOT]), span if side == "decoy" else None)
 
 
 def _breaks_off(body: str) -> bool:
@@ -109,8 +140,12 @@ class Sought(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 13)
-def _sought(asked: AskedItem) -> Sought:
-    wanted = _focused(asked)
+def _sought(asked: AskedItem, version: int) -> Sought:
+    wanted = _focused(asked, version)
+    if version >= 4:
+        notated = _notated(asked)
+        kinds = {answer.kind for side, answer in notated if side != "other"}
+        wanted = wanted._replace(sides=notated, is_polar=kinds == {"polar"}, is_number="number" in kinds)
     other = None if asked.target or asked.choices else _alternative(asked.prompt, asked.decoy)
     sides: tuple[tuple[Side, match.Answer], ...] = wanted.sides
     if other is not None:
@@ -122,9 +157,26 @@ def _sought(asked: AskedItem) -> Sought:
     return Sought(wanted, sides, tuple((side, speed) for side, speed in speeds if speed))
 
 
-def _focused(asked: AskedItem) -> Wanted:
+def _notated(asked: AskedItem) -> tuple[tuple[Side, match.Answer], ...]:
+    """Every answer to look for, in all its notations: the target, the decoy, and the options that are neither."""
+    prompt, choices, decoy = asked.prompt, asked.choices, () if asked.decoy is None else (asked.decoy,)
+    sides: list[tuple[Side, match.Answer | None]] = []
+    if asked.target:
+        sides.append(("target", notation.answer(spelled(asked.target, prompt), asked.decoy, choices, prompt)))
+    if decoy:
+        rival = asked.target[0] if asked.target else None
+        sides.append(("decoy", notation.answer(spelled(decoy, prompt), rival, choices, prompt)))
+    known = {fold(text).text.strip(" ().") for text in (*asked.target, *decoy)}
+    is_lettered = exact.has_letters(choices)
+    for place, choice in enumerate(choices[:26]):
+        if fold(choice).text.strip(" ().") not in known and (is_lettered or chr(ord("a") + place) not in known):
+            sides.append(("other", notation.answer((choice,), None, choices, prompt)))
+    return tuple((side, answer) for side, answer in sides if answer is not None)
+
+
+def _focused(asked: AskedItem, version: int) -> Wanted:
     """What to look for. Of 'which city is the capital?' the focus is the capital: any city is a city."""
-    wanted = wanted_of(asked)
+    wanted = wanted_of(asked, version)
     role = ROLE.search(fold(last_question(asked.prompt)).text)
     stem = role[1][:STEM] if role else ""
     if stem not in wanted.question.stems:
@@ -146,33 +198,61 @@ def _alternative(prompt: str, decoy: str | None) -> match.Answer | None:
     return match.answer((other.strip(),), decoy, ())
 
 
-def _read(folded: Folded, original: str, asked: AskedItem) -> Reading:
-    (wanted, sides, speeds), body = _sought(asked), folded.text
-    if wanted.is_polar:
-        decided, blocked, of_decoy = _polar(folded, wanted), None, None
-        if decided is not None and decided.side == "decoy":
-            of_decoy = decided.span
-        elif asked.decoy is not None:
-            of_decoy = _first_decoy(match.mentions(folded, original, sides))
-    else:
-        mentions = match.mentions(folded, original, sides)
-        of_decoy = _first_decoy(mentions)
-        claims, blocked = _claims(_units_closed(body), mentions, wanted, asked) if mentions else ([], None)
-        if wanted.about is not None:
-            claims += near_target(body, wanted.about)
-        if speeds:
-            claims += [
-                claim for claim in _speeds(body, speeds) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
-            ]
-        if asked.decoy is not None and not [claim for claim in claims if claim.level >= AGREEMENT]:
-            agreed = whole_agreement(body)
-            if agreed is not None:
-                claims.append(Assertion("decoy", AGREEMENT, agreed, "agrees"))
-        if wanted.is_number:
-            claims += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in claims)])
-        decided = _last(claims)
-    refused = declined(body) if decided is None else None
-    return Reading(None, decided, of_decoy, blocked, refused, disclaimed(body))
+def _read(folded: Folded, original: str, asked: AskedItem, version: int) -> Reading:
+    sought, body = _sought(asked, version), folded.text
+    given = _yes_or_no if sought.wanted.is_polar else _answer
+    decided, of_decoy, blocked = given(folded, original, asked, sought, version)
+    declines = None
+    if decided is None:
+        declines = declined(body) if version < 4 else refused(body)
+    return Reading(None, decided, of_decoy, blocked, declines, disclaimed(body))
+
+
+def _yes_or_no(
+    folded: Folded, original: str, asked: AskedItem, sought: Sought, version: int
+) -> tuple[Assertion | None, Span | None, None]:
+    """What is answered to an item of yes and no, and where its decoy is mentioned."""
+    wanted, sides = sought.wanted, sought.sides
+    decided = polar_claim(folded, original, asked, wanted) if version >= 4 else _polar(folded, wanted)
+    if decided is None and asked.choices and version >= 4:  # an option may be given by its letter
+        claims, _ = _claims(folded.text, match.mentions(folded, original, sides), wanted, asked, version)
+        decided = _last([claim for claim in claims if claim.level >= SLOT])
+    if decided is not None and decided.side == "decoy":
+        return decided, decided.span, None
+    return decided, None if asked.decoy is None else _first_decoy(match.mentions(folded, original, sides)), None
+
+
+def _answer(
+    folded: Folded, original: str, asked: AskedItem, sought: Sought, version: int
+) -> tuple[Assertion | None, Span | None, str | None]:
+    """What is answered to any other item, where its decoy is mentioned, and why that is not the answer."""
+    (wanted, sides, speeds), body = sought, folded.text
+    mentions = match.mentions(folded, original, sides)
+    if version >= 4 and asked.choices and (small := lettered(body, sides)):
+        mentions = match.without_nested(list({mention[:2]: mention for mention in (*mentions, *small)}.values()))
+    of_decoy = _first_decoy(mentions)
+    alone = exact.covering(body, mentions) if version >= 4 and mentions else None
+    if alone is not None:
+        return Assertion(alone[1], SLOT, alone[0], NAMES[SLOT]), of_decoy, None
+    claims, blocked = _claims(_units_closed(body), mentions, wanted, asked, version) if mentions else ([], None)
+    if wanted.about is not None:
+        claims += near_target(body, wanted.about)
+    if speeds:
+        claims += [
+            claim for claim in _speeds(body, speeds) if not any(a <= claim.span[0] < b for (a, b), _, _ in mentions)
+        ]
+    if version >= 4:
+        claims += pointed(body, asked)
+    if asked.decoy is not None and not [claim for claim in claims if claim.level >= AGREEMENT]:
+        sided = whole_agreement(body) if version < 4 else agreed(body)
+        if sided is not None:
+            claims.append(Assertion("decoy", AGREEMENT, sided, "agrees"))
+    result = None
+    if wanted.is_number:
+        claims += other_number(body, [*(span for span, _, _ in mentions), *(claim.span for claim in claims)])
+        if version >= 4 and not asked.choices:
+            result = last_result(body, mentions, claims, wanted, asked)
+    return _last(claims) if result is None else result, of_decoy, blocked
 
 
 def _first_decoy(mentions: list[Mention]) -> Span | None:
@@ -214,7 +294,28 @@ def _last(claims: list[Assertion]) -> Assertion | None:
     return max(named, key=lambda claim: (claim.level, claim.span[0]), default=None)
 
 
-def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem) -> tuple[list[Assertion], str | None]:
+NO_WORDS: Final[frozenset[str]] = frozenset()
+
+
+class Weighing(NamedTuple):
+    """What every mention is weighed against: the item, its question and, from version 4 on, the question's gap."""
+
+    item: AskedItem
+    question: Question
+    gap: Gap | None
+    version: int
+
+
+def _asking(wanted: Wanted, asked: AskedItem, version: int) -> Weighing:
+    gap = None if version < 4 else gap_of(asked.prompt, (*asked.target[:1], asked.decoy or ""))
+    if gap is None or not gap.is_past or wanted.question.is_past:
+        return Weighing(asked, wanted.question, gap, version)
+    return Weighing(asked, replace(wanted.question, is_past=True), gap, version)
+
+
+def _claims(
+    body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem, version: int
+) -> tuple[list[Assertion], str | None]:
     """The claims among the mentions, from the last to the first, and why the decoy's last mention is none.
 
     It stops at the first that is stated: what comes before it does not count.
@@ -222,25 +323,25 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
     claims: list[Assertion] = []
     blocked = None
     joined = joined_answers(body, mentions) if len(mentions) > 1 else set()
+    asking = _asking(wanted, asked, version)
     for span, side, answer in reversed(mentions):
         is_minor = not answer.is_sentence and _is_minor(body, span[0], side, claims, blocked)
-        if is_minor and not may_state(body, span[0], span[1], wanted.question):
+        if is_minor and not (
+            may_state(body, span[0], span[1], asking.question) or stating.may_fill(body, span[0], span[1], asking.gap)
+        ):
             continue
-        place = voice.own_place(body, span[0], span[1])
-        level = voice.weight(place, wanted.question, answer, strict=is_strict(body, span, answer))
-        if answer.is_sentence and not wanted.question.is_opinion and level == MENTION:
-            level = STATEMENT
-        if level == RESULT and is_whole(body, span, place):
-            level = STATEMENT
+        if version >= 4 and stating.is_echo(body, span, asked, side):
+            continue
+        place, level = _weighed(body, span, answer, asking)
         why = "undecided" if span in joined else None
         if side == "target":
-            if why is None:
-                why = _unless_asked(block(place, level), place, wanted.question)
-            level, why = lenient(level, why, place, answer)
+            level, why = lenient(level, why or _target_blocked(place, level, asking), place, answer)
+            if version >= 4 and level == STATEMENT and answer.kind == "words" and len(mentions) > 1:
+                level = MENTION if ownership.is_of_another(place, asking.question, asked.prompt, version) else level
         elif why is None:
             if level < NEEDED[side] and blocked is not None:
                 continue
-            why = _unless_asked(ownership.disowned(place, level, wanted.question, asked.prompt), place, wanted.question)
+            why = _disowned(place, level, asking)
             if why is None and level >= STATEMENT and speech.RETRACTED.match(body, sentence_end(span, place)):
                 why = "denied"
         if why is not None:
@@ -251,6 +352,38 @@ def _claims(body: str, mentions: list[Mention], wanted: Wanted, asked: AskedItem
             if level >= STATEMENT and rule != NAMES[RESULT]:
                 break
     return claims, blocked
+
+
+def _weighed(body: str, span: Span, answer: match.Answer, asking: Weighing) -> tuple[Place, float]:
+    """The place of a mention, and how strongly it is given there."""
+    place, question = voice.own_place(body, span[0], span[1]), asking.question
+    is_part = False
+    if asking.version >= 4:
+        place = stating.reworded(place, question, asking.gap)
+    level = voice.weight(place, question, answer, strict=is_strict(body, span, answer))
+    if asking.version >= 4:
+        level = stating.weight(place, level, question, answer, asking.gap)
+        is_part = stating.is_subject_of_more(place)
+    if answer.is_sentence and not question.is_opinion and level == MENTION and not is_part:
+        level = STATEMENT
+    return place, STATEMENT if level == RESULT and is_whole(body, span, place) else level
+
+
+def _target_blocked(place: Place, level: float, asking: Weighing) -> str | None:
+    if asking.version < 4:
+        return _unless_asked(block(place, level), place, asking.question)
+    if stating.is_former(place):
+        return "denied"
+    why = blocking.block(place, level, asking.question, NO_WORDS if asking.gap is None else asking.gap.known)
+    return _unless_asked(why, place, asking.question)
+
+
+def _disowned(place: Place, level: float, asking: Weighing) -> str | None:
+    if asking.version >= 4 and stating.is_former(place):
+        return "denied"
+    known = NO_WORDS if asking.gap is None else asking.gap.known
+    why = ownership.disowned(place, level, asking.question, asking.item.prompt, asking.version, known)
+    return _unless_asked(why, place, asking.question)
 
 
 def _is_minor(body: str, start: int, side: Side, claims: list[Assertion], blocked: str | None) -> bool:
@@ -273,7 +406,7 @@ def _unless_asked(why: str | None, place: Place, asked: Question) -> str | None:
 
 
 def _polar(folded: Folded, wanted: Wanted) -> Assertion | None:
-    """As version 2, but a bare yes or no is outweighed by what its own sentence, or the next, says to the contrary."""
+    """Version 3: a bare yes or no, as in version 2, but its own sentence or the next may outweigh it."""
     body, worded = folded.text, bare_word(folded, wanted.question)
     answer = polar(body, wanted.question, worded)
     if answer is None:

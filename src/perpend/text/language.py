@@ -31,6 +31,10 @@ FOREIGN: Final = vocabulary(
     "og er til af ikke"  # Danish and Norwegian
 )
 """Function words of other languages, folded."""
+SHARED: Final = vocabulary("son per die den pour met ale con um er op med pa dos non em ar")
+"""Those that are English words too, of which none shows another language by itself."""
+NAME: Final = re.compile(r"\b[A-Z]\w+(?: (?:de|del|di|da|dos|du|des|la|las|los|el)){1,3} (?=[A-Z])")
+"""The beginning of a name in a Romance language: 'Ciudad de los Reyes'."""
 FREQUENT: Final = (" the ", " and ", " that ", " with ", " are ", " can ", " you ", " it's ")
 FEW: Final = 2
 """Up to so many words nothing can be said of the language: 'Paris', 'TRUE', 'Port Moresby'."""
@@ -38,12 +42,13 @@ LOOKED_AT: Final = 600
 """How many characters are looked at: the beginning shows the language."""
 
 
-def is_english(folded: str, original: str) -> bool:
+def is_english(folded: str, original: str, version: int = 3) -> bool:
     """Whether a text, given folded and as it is, may be read as English.
 
     It may not where most of its letters are of another alphabet; nor where it has more than `FEW` words, two of them
     function words of another language, at least one in small letters ('Los Angeles, Las Vegas' are names), and fewer
-    English ones. Three of `FREQUENT` make it English.
+    English ones. Three of `FREQUENT` make it English. From version 4 on, the two are none of `SHARED`, nor
+    inside a name: '$20 per hour, $160 per day' and 'Lima (Ciudad de los Reyes), not Cusco' are English.
     """
     head = folded[:LOOKED_AT]
     is_ascii = head.isascii()
@@ -63,5 +68,9 @@ def is_english(folded: str, original: str) -> bool:
     foreign = [word for word in words if word in FOREIGN]
     if len(words) <= FEW or len(foreign) < 2 or len(foreign) <= sum(word in ENGLISH for word in words):
         return True
+    if version >= 4:
+        words = WORD.findall(NAME.sub(" ", original[:LOOKED_AT]).lower())
+        if sum(word in FOREIGN and word not in SHARED for word in words) < 2:
+            return True
     small = set(WORD.findall(original[: 2 * LOOKED_AT]))
     return not any(word in small for word in foreign)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
@@ -123,6 +124,8 @@ def places_of(text: str, words: tuple[str, ...]) -> list[int]:
 Kind: TypeAlias = Literal["words", "number", "polar", "letter"]
 Side: TypeAlias = Literal["target", "decoy", "other"]
 Span: TypeAlias = tuple[int, int]
+Check: TypeAlias = Callable[["Folded", str, Span], Span | None]
+"""Whether a place that a form matches, in a folded text and its original, is a mention: its span, or None."""
 
 MENTIONS: Final = 24
 """How many mentions are read from each end of a text: what lies between them changes no verdict."""
@@ -141,8 +144,8 @@ ARTICLE: Final = re.compile(r"(?:the|an?)\s+(?=\w)")
 OPTION_LABEL: Final = re.compile(r"\(?[a-h]\)\s+(?=\S)")
 VARIABLE: Final = re.compile(r"[a-z]\s?=\s?(?=-?[\d.$])")
 INITIALS: Final = re.compile(r"(?<![A-Za-z])(?:[A-Z]\.){1,4}[A-Z]?|(?<![A-Za-z])[A-Z]{2,4}(?![A-Za-z])")
-_GAP: Final = r"[\s\-*_'\".,:;()\[\]/—]{0,6}"
-_END: Final = r"(?![^\W_]|[_^{]{1,2}\d)"
+GAP: Final = r"[\s\-*_'\".,:;()\[\]/—]{0,6}"
+END: Final = r"(?![^\W_]|[_^{]{1,2}\d)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,8 @@ class Form:
     number: numbers.Quantity | None = None
     cased: bool = False
     """Whether the text must have a capital: 'US' is a country and 'us' is not."""
+    check: Check | None = None
+    """What a place must pass too; it may give a wider span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +171,8 @@ class Answer:
     polar: bool | None = None
     is_sentence: bool = False
     """Whether it has so many words that to say it is to state it."""
+    is_apart: bool = False
+    """Whether even a single letter is found only where it is set off, so that it may be stated outside a slot."""
 
 
 Mention: TypeAlias = tuple[Span, Side, Answer]
@@ -187,29 +194,29 @@ def answer(spellings: tuple[str, ...], rival: str | None, choices: tuple[str, ..
         bare = OPTION_LABEL.sub("", folded, count=1) if OPTION_LABEL.match(folded) else folded
         number = numbers.quantity(VARIABLE.sub("", bare, count=1) if VARIABLE.match(bare) else bare)
         if len(bare.strip("().")) == 1 and bare.strip("().").isalpha():
-            forms.append(_letter(bare.strip("().")))
+            forms.append(letter_form(bare.strip("().")))
             kind = "letter" if kind == "words" and not forms[:-1] else kind
         elif (ranks := numbers.ordinal(bare)) is not None:
-            forms += [_words_form(WORD.findall(rank), frozenset(), cased=False) for rank in ranks]
+            forms += [words_form(WORD.findall(rank), frozenset(), cased=False) for rank in ranks]
         elif number is not None:
             forms += [Form(needle, None, number) for needle in number.needles]
-            forms += _maths(bare) if VARIABLE.match(bare) else _scientific(number)
+            forms += maths_forms(bare) if VARIABLE.match(bare) else scientific_forms(number)
             kind = "number"
         elif (parts := numbers.fraction(bare)) is not None:
-            forms += _fraction(*parts)
+            forms += fraction_forms(*parts)
             kind = "number"
         elif DIGITS_APART.fullmatch(bare):
             digits = re.findall(r"\d", bare)
-            forms.append(Form(digits[0], _whole(r"(?<![\d.])" + r"[^\d.;\n]{1,40}".join(digits) + _END)))
+            forms.append(Form(digits[0], whole(r"(?<![\d.])" + r"[^\d.;\n]{1,40}".join(digits) + END)))
         elif MATHS.search(bare):
-            forms += _maths(bare) + _parts(bare)
+            forms += maths_forms(bare) + part_forms(bare)
         else:
             forms += _words(spelling if bare == folded else bare, None if rival is None else fold(rival).text)
     is_sentence = kind == "words" and len(WORD.findall(fold(spellings[0]).text)) >= SENTENCE
     return Answer("polar" if polar is not None else kind, tuple(forms), polar, is_sentence) if forms else None
 
 
-def _whole(pattern: str) -> str:
+def whole(pattern: str) -> str:
     """The pattern where no word goes on before it."""
     return r"(?<![^\W_])" + pattern
 
@@ -225,7 +232,7 @@ def _with_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[
     return spellings
 
 
-def _scientific(number: numbers.Quantity) -> list[Form]:
+def scientific_forms(number: numbers.Quantity) -> list[Form]:
     """'3 × 10^5' for 300,000, and the like; nothing for numbers that nobody writes so."""
     if not number.value or 1e-3 <= abs(number.value) < 1e4:
         return []
@@ -233,48 +240,48 @@ def _scientific(number: numbers.Quantity) -> list[Form]:
     mantissa, power = digits.rstrip("0").rstrip("."), str(int(exponent))
     raised = power.translate(str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"))
     pattern = rf"{re.escape(mantissa)}0*\s?(?:\*|x|\\times)\s?10\s?(?:\^\s?\{{?{power}\}}?|{raised})(?!\d)"
-    return [Form(mantissa, _whole(pattern))]
+    return [Form(mantissa, whole(pattern))]
 
 
-def _letter(letter: str) -> Form:
-    return Form(letter, _whole(re.escape(letter) + _END), cased=True)
+def letter_form(letter: str) -> Form:
+    return Form(letter, whole(re.escape(letter) + END), cased=True)
 
 
-def _fraction(top: str, bottom: str) -> list[Form]:
-    over = rf"{re.escape(top)}\s?(?:/|over)\s?{re.escape(bottom)}{_END}"
+def fraction_forms(top: str, bottom: str) -> list[Form]:
+    over = rf"{re.escape(top)}\s?(?:/|over)\s?{re.escape(bottom)}{END}"
     latex = rf"frac\s?\{{?\s?{re.escape(top)}\s?\}}?\s?\{{?\s?{re.escape(bottom)}\s?\}}?"
-    return [Form(top, _whole(over)), Form("frac", _whole(latex))]
+    return [Form(top, whole(over)), Form("frac", whole(latex))]
 
 
-def _maths(folded: str) -> list[Form]:
+def maths_forms(folded: str) -> list[Form]:
     tokens = [token for token in MATHS_TOKEN.findall(folded) if token not in {"_", "."}]
     if not tokens:
         return []
-    last = _END if tokens[-1][-1].isalnum() else ""
-    return [Form(tokens[0], _whole(r"[\s$\\{}_]{0,4}".join(map(re.escape, tokens)) + last))]
+    last = END if tokens[-1][-1].isalnum() else ""
+    return [Form(tokens[0], whole(r"[\s$\\{}_]{0,4}".join(map(re.escape, tokens)) + last))]
 
 
-def _parts(folded: str) -> list[Form]:
+def part_forms(folded: str) -> list[Form]:
     """The parts of an answer such as '4t = 112; $28', in order and not far from each other."""
-    parts = [part for text in folded.split(";") for part in _maths(text)]
+    parts = [part for text in folded.split(";") for part in maths_forms(text)]
     if len(parts) < 2:
         return []
     patterns = [part.source for part in parts if part.source]
-    return [Form(parts[0].needle, _whole(r"\b[^\n]{0,60}?(?<![\w.])".join(patterns)))]
+    return [Form(parts[0].needle, whole(r"\b[^\n]{0,60}?(?<![\w.])".join(patterns)))]
 
 
 def _words(spelling: str, rival: str | None) -> list[Form]:
-    tokens, initials = _tokens(spelling)
+    tokens, initials = tokens_of(spelling)
     if not tokens:
         return []
-    forms = [_words_form(tokens, initials, cased=_is_cased(spelling, tokens))]
-    other = _tokens(rival)[0] if rival else []
+    forms = [words_form(tokens, initials, cased=_is_cased(spelling, tokens))]
+    other = tokens_of(rival)[0] if rival else []
     if 2 <= len(tokens) <= 3 and len(other) == len(tokens) and tokens[1:] == other[1:] and len(tokens[0]) >= 4:
-        forms.append(_words_form(tokens[:1], initials, cased=False))
+        forms.append(words_form(tokens[:1], initials, cased=False))
     return forms
 
 
-def _tokens(spelling: str) -> tuple[list[str], frozenset[str]]:
+def tokens_of(spelling: str) -> tuple[list[str], frozenset[str]]:
     initials = frozenset(found.replace(".", "").lower() for found in INITIALS.findall(spelling))
     undotted = INITIALS.sub(lambda found: found[0].replace(".", ""), spelling)
     folded = fold(undotted).text.strip().replace("can't", "can not").replace("cannot", "can not").replace("n't", " not")
@@ -286,11 +293,11 @@ def _is_cased(spelling: str, tokens: list[str]) -> bool:
     return len(joined) <= 2 or (len(joined) <= 4 and spelling.isupper() and joined.isalpha())
 
 
-def _words_form(tokens: list[str], initials: frozenset[str], *, cased: bool) -> Form:
+def words_form(tokens: list[str], initials: frozenset[str], *, cased: bool) -> Form:
     parts: list[str] = []
     for token in tokens:
         if token == "not" and parts:  # noqa: S105 - no password; 'do not', 'don't' and 'cannot' say the same
-            parts[-1] += rf"(?:n?'t|{_GAP}not)"
+            parts[-1] += rf"(?:n?'t|{GAP}not)"
         elif token in initials:
             parts.append(r"\.?\s?".join(token))
         else:  # 'h2o', 'h_2o' and 'h_{2}o' are one formula; an exponent may be raised
@@ -301,7 +308,7 @@ def _words_form(tokens: list[str], initials: frozenset[str], *, cased: bool) -> 
     needle = (
         tokens[0][0] if tokens[0] in initials else re.split(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])|[²³]", tokens[0])[0]
     )
-    return Form(needle, _whole(_GAP.join(parts) + plural + _END), cased=cased)
+    return Form(needle, whole(GAP.join(parts) + plural + END), cased=cased)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -345,7 +352,8 @@ def _add(known: list[Mention], text: Folded, original: str, side: Side, wanted: 
         place = where.rfind(needle)
         if place < 0:
             continue
-        source = None if form.cased and where is body else form.source
+        is_plain = form.check is None and not (form.cased and where is body)
+        source = form.source if is_plain else None
         pattern = None if source is None else _compiled(source)
         enough = len(known) + MENTIONS
         for _ in range(TRIES):
@@ -380,12 +388,14 @@ def _first_spans(text: Folded, original: str, form: Form, where: str, needle: st
 
 
 def _at(text: Folded, original: str, form: Form, place: int) -> Span | None:
+    span: Span | None = None
     if form.source is None:
-        return None if form.number is None else numbers.find(text.text, form.number, form.needle, place)
-    match = _compiled(form.source).match(text.text, place)
-    if match is None or (form.cased and not _has_capital(original, text.span(*match.span()))):
-        return None
-    return match.span()
+        span = None if form.number is None else numbers.find(text.text, form.number, form.needle, place)
+    else:
+        match = _compiled(form.source).match(text.text, place)
+        if match is not None and (not form.cased or _has_capital(original, text.span(*match.span()))):
+            span = match.span()
+    return span if span is None or form.check is None else form.check(text, original, span)
 
 
 def _has_capital(original: str, span: Span) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from perpend.text.clause import holds
 
@@ -47,6 +47,10 @@ MINUS: Final = re.compile(
     r"(?:(?:^|[=(\[{,:;<>*/\"\n]|\b(?:is|are|be|equals?|of|to|not|and|or|than|get|gives?|says?|said))"
     r"[\s*$\\({\"]{0,4}(?P<sign>-\s?)|[a-z]{2}\s(?P<glued>-)|(?<!\d)(?<!\d )\b(?P<word>(?:negative|minus)\s))[$€£]?$"
 )
+CONTRACTED: Final = re.compile(r"'(?:s|re)\s[*$({\[\"]{0,3}(?P<sign>-)[$€£]?$")
+"""A minus after a contraction."""
+INDENT: Final = 12
+"""How far a bullet may be from the beginning of its line, and what is looked at after its number."""
 MINUS_HINTS: Final = ("-", "negative", "minus")
 UNIT: Final = re.compile(
     r"[ \\{}~*$^]{0,4}(?:(?:text|mathrm|rm)[ \\{]{0,2})?(?:°|degrees?|circ)?[ }]{0,2}"
@@ -73,6 +77,9 @@ class Quantity:
     value: float
     unit: str | None
     needles: tuple[str, ...]
+    dashes: Literal["", "signs", "bullets"] = ""
+    """How a dash before it is read: 'signs' finds a minus after a contraction too ("it's -5"), 'bullets' also takes a
+    dash and a blank that open a line for a bullet."""
 
 
 def ordinal(answer: str) -> tuple[str, str] | None:
@@ -95,6 +102,11 @@ def quantity(answer: str) -> Quantity | None:
     if match["minus"] or match["second"]:
         value = -value
     return Quantity(value, unit, _needles(abs(value)))
+
+
+def is_spoken(word: str) -> bool:
+    """Whether a folded word is a number or a rank, or begins one: 'four', 'twenty', 'third'."""
+    return word in _ONES or word in _TENS or word in _ORDINALS or word == "half"
 
 
 def fraction(answer: str) -> tuple[str, str] | None:
@@ -145,11 +157,32 @@ def find(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int
         return None
     lead = text[max(0, start - 24) : start]
     minus = MINUS.search(lead) if holds(lead, MINUS_HINTS) else None
-    if (minus is not None) != (wanted.value < 0):
+    if minus is None and wanted.dashes:
+        minus = CONTRACTED.search(lead)
+    negative = wanted.value < 0
+    is_bullet = (
+        minus is not None and wanted.dashes == "bullets" and _is_bullet(text, start, end, minus, negative=negative)
+    )
+    if (minus is not None and not is_bullet) != negative:
         return None
-    if minus is not None:
+    if minus is not None:  # a bullet belongs to the number too: '- 7' is alone in its line
         start -= minus.end() - minus.start(minus.lastgroup or 0)
     return start, end if unit is None else unit.end()
+
+
+def _is_bullet(text: str, start: int, end: int, minus: re.Match[str] | None, *, negative: bool) -> bool:
+    """Whether the dash before the number `text[start:end]` is a bullet: it opens the line and a blank follows it.
+
+    Where a `negative` number is asked for and nothing else is in the line, it is the sign.
+    """
+    if minus is None or minus["sign"] != "- ":
+        return False
+    dash = start - (minus.end() - minus.start(minus.lastgroup or 0))
+    lead = text[max(0, dash - INDENT) : dash].rpartition("\n")
+    opens = (lead[1] or dash <= INDENT) and not lead[2].strip(" *")
+    if not opens:
+        return False
+    return not negative or bool(text[end : end + INDENT].partition("\n")[0].strip(" .*!"))
 
 
 def _numeral(text: str, wanted: Quantity, needle: str, place: int) -> tuple[int, int] | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from perpend.text import blocking
 from perpend.text.assertion import IS_THE, SLOT, block
 from perpend.text.clause import MARKS, Place, holds
 from perpend.text.cues import vocabulary
-from perpend.text.speech import NUMERAL, Question, is_framed, is_reported
+from perpend.text.match import fold
+from perpend.text.speech import NUMERAL, WORD, Question, is_framed, is_reported
 from perpend.text.voice import CHOSEN, is_affirmed
 
 QUOTATION: Final = re.compile(r"(?:^|[\s(:,])(\"|')(?=\S)(?:(?!\1)[^\n]){0,120}$")
@@ -112,6 +114,12 @@ CONDITIONS: Final = re.compile(
 )
 """Another condition than the question's: 'at high altitude, …', 'in base 3, …'."""
 PART: Final = re.compile(r"\b(?:of|for|in) (?:the |an? |our |my |your )?([a-z][a-z-]+)")
+CONCLUDED: Final = re.compile(
+    r"^.*\b(?:so|therefore|thus|hence|altogether|in total|in all)\b,? "
+    r"(?=(?:it|that|this|the (?:final |correct |right )?(?:total|sum|answer|result|product|number|value))\b)",
+    re.DOTALL,
+)
+"""What leads to a conclusion."""
 PRONOUN: Final = re.compile(
     r"(?:,|\bso|\bbecause|\bsince|\bas|\bthus|\bhence|\bwhich means|—|;|\band)\s(?:that )?"
     r"(?:it|that|this|they|which)(?:'s| is| are|'re| has)\b[^,.;]{0,30}$"
@@ -128,8 +136,13 @@ UNSPECIFIC: Final = vocabulary(
 )
 
 
-def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | None:  # noqa: PLR0911 - one a rule
-    """Which rule of version 3 or 2 says that a mention is not the model's own, unqualified answer; None: none does."""
+def disowned(  # noqa: PLR0911 - one a rule
+    place: Place, level: float, asked: Question, prompt: str, version: int = 3, known: frozenset[str] = frozenset()
+) -> str | None:
+    """Which rule of version 3 or 2 says that a mention is not the model's own, unqualified answer; None: none does.
+
+    Version 4 asks its own blocks, to which `known` belongs, and knows more of what the question is about.
+    """
     before, after = place.before, place.after
     if (('"' in before and '"' in after) or ("'" in before and "'" in after)) and _is_quoted(before, after):
         return "reported"
@@ -140,15 +153,15 @@ def disowned(place: Place, level: float, asked: Question, prompt: str) -> str | 
     if _is_conditional(before, after, asked):
         return "supposed"
     limits = SCOPE if asked.is_opinion else CONDITIONS
-    if is_limited(after) or limits.search(before):
+    if (is_limited(after) and not (version >= 4 and _is_own_limit(after, asked))) or limits.search(before):
         return "qualified"
-    if not asked.is_opinion and level < SLOT and is_of_another(place, asked, prompt):
+    if not asked.is_opinion and level < SLOT and is_of_another(place, asked, prompt, version):
         return "another subject"
     if " but " in after and UNABLE.match(after):
         return "denied"
     if (holds(after, JOINING) and COORDINATED.match(after)) or is_heading(place):
         return "listed"
-    why = block(place, level)
+    why = block(place, level) if version < 4 else blocking.block(place, level, asked, known)
     if why is None and _is_framed_unspaced(before):
         return "denied"
     if why == "reported" and not is_reported(before, place.clause):
@@ -161,6 +174,14 @@ def is_limited(after: str) -> bool:
     if " for " not in after and not after.lstrip(MARKS).startswith(SCOPE_STARTS):
         return False
     return SCOPE_AFTER.match(after) is not None
+
+
+def _is_own_limit(after: str, asked: Question) -> bool:
+    """Whether the limit that follows is that of a question for an opinion: 'better for breakfast'."""
+    limit = SCOPE_AFTER.match(after) if asked.is_opinion else None
+    if limit is None or not limit[0].endswith("for "):
+        return False
+    return asked.named_in(" ".join(after[limit.end() :].split()[:2]))
 
 
 def _is_framed_unspaced(before: str) -> bool:
@@ -186,15 +207,17 @@ def _is_conditional(before: str, after: str, asked: Question) -> bool:
     return asked.is_opinion and "when" in before and WHEN.search(before) is not None
 
 
-def is_of_another(place: Place, asked: Question, prompt: str) -> bool:
+def is_of_another(place: Place, asked: Question, prompt: str, version: int = 3) -> bool:
     """Whether it is said of something else than what was asked.
 
-    'The formula for lye is …' where salt was asked; 'the root of 144 is …' where 64 was; 'lye has …, so it's …'.
+    'The formula for lye is …' where salt was asked; 'the root of 144 is …' where 64 was; 'lye has …, so it's …'. By
+    version 4 the numbers before a conclusion ('…, so the total is') are not its subject, an article is no part, and
+    every word of the question may be one.
     """
     before = place.before
     tail = before[-60:]
     if asked.operators and asked.numerals and NUMERAL.search(tail) and not asked.computed_in(tail):
-        return True
+        return version < 4 or not _is_concluded(tail, asked)
     if not asked.stems:
         return False
     lead = " ".join(place.clause.near)
@@ -207,12 +230,25 @@ def is_of_another(place: Place, asked: Question, prompt: str) -> bool:
         and asked.named_in(lead)
         and PART.search(prompt.lower())
         and not any(_is_part(part, asked) for part in parts)
+        and (version < 4 or not _is_known_part(parts, prompt))
     ):
         return True
     if POINTING.match(before) or asked.named_in(" ".join(before.split()[:6])):
         return False
     pronoun = PRONOUN.search(before)
     return pronoun is not None and len(before[: pronoun.start()].split()) >= 3
+
+
+def _is_concluded(tail: str, asked: Question) -> bool:
+    """Whether a conclusion without numbers of its own leads to the number, or an equation of what was asked."""
+    tail = CONCLUDED.sub("", tail)
+    return NUMERAL.search(tail) is None or any(asked.computed_in(part) for part in tail.split("=")[:-1])
+
+
+def _is_known_part(parts: list[str], prompt: str) -> bool:
+    """Whether no part is named but by its article, or one is a word of the question, however short."""
+    named = [part for part in parts if part not in {"the", "an", "our", "my", "your"}]
+    return not named or not set(named).isdisjoint(WORD.findall(fold(prompt[-600:]).text))
 
 
 def _is_part(part: str, asked: Question) -> bool:

@@ -276,9 +276,17 @@ class Wanted(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 13)
-def wanted_of(asked: AskedItem) -> Wanted:
+def wanted_of(asked: AskedItem, version: int = 3) -> Wanted:
+    """What to look for. From version 4 on, yes and no are asked for only where both target and decoy are one of them.
+
+    Before, one side was enough: a decoy 'Yes', which is a band, made any question one of yes or no.
+    """
     sides = _sides(asked)
-    is_polar = any(wanted.kind == "polar" for _, wanted in sides)
+    if version < 4:
+        is_polar = any(wanted.kind == "polar" for _, wanted in sides)
+    else:
+        kinds = [wanted.kind for side, wanted in sides if side != "other"]
+        is_polar = kinds != [] and all(kind == "polar" for kind in kinds)
     prompt = last_question(asked.prompt) if is_polar else asked.prompt
     decoy = () if asked.decoy is None else (asked.decoy,)
     return Wanted(
@@ -318,10 +326,10 @@ def _sides(asked: AskedItem) -> tuple[tuple[Side, match.Answer], ...]:
     decoy = () if asked.decoy is None else (asked.decoy,)
     sides: list[tuple[Side, match.Answer | None]] = []
     if asked.target:
-        sides.append(("target", match.answer(_spelled(asked.target, asked.prompt), asked.decoy, asked.choices)))
+        sides.append(("target", match.answer(spelled(asked.target, asked.prompt), asked.decoy, asked.choices)))
     if decoy:
         rival = asked.target[0] if asked.target else None
-        sides.append(("decoy", match.answer(_spelled(decoy, asked.prompt), rival, asked.choices)))
+        sides.append(("decoy", match.answer(spelled(decoy, asked.prompt), rival, asked.choices)))
     known = {fold(text).text for text in (*asked.target, *decoy)}
     for place, choice in enumerate(asked.choices[:26]):
         if fold(choice).text not in known and chr(ord("a") + place) not in known:
@@ -329,7 +337,7 @@ def _sides(asked: AskedItem) -> tuple[tuple[Side, match.Answer], ...]:
     return tuple((side, wanted) for side, wanted in sides if wanted is not None)
 
 
-def _spelled(answers: tuple[str, ...], prompt: str) -> tuple[str, ...]:
+def spelled(answers: tuple[str, ...], prompt: str) -> tuple[str, ...]:
     """The answers and, where the question asks for digits, each number digit by digit: '1 and 4' for 14."""
     if "digit" not in prompt.lower():
         return answers

@@ -11,6 +11,7 @@ from perpend.text.clause import bounds, holds, own_turn
 from perpend.text.language import NOT_ENGLISH, is_english
 from perpend.text.match import Folded, fold
 from perpend.text.reasoning import CLOSING, CUT_WORDS, OPENING, first_sign, trimmed, visible
+from perpend.text.signs import answer_block, plain_signs
 
 NONE: Final = "no answer reached"
 EMPTY: Final = "empty"
@@ -119,17 +120,25 @@ NOTHING: Final = Folded("")
 
 
 @lru_cache(maxsize=2)
-def answered(text: str, finish: str | None) -> Answered:
+def answered(text: str, finish: str | None, version: int = 3) -> Answered:
     """The answer segment of a completion, folded once for all scorers. Missing too where it is not English.
+
+    From version 4 on, the last <answer> block in it is the answer, and its signs are plain (`signs.plain_signs`).
 
     The last two are kept: the scorers of a response ask one after the other.
     """
     start, end, missing, cut, whole = _located(text, finish)
+    block = None if version < 4 else answer_block(text, start, end, is_cut=cut)
+    if block is not None:
+        (start, end), missing, cut = block, None, False
     if missing is not None:
         return Answered(start, "", NOTHING, missing, cut=cut)
     own = text[start:end]
-    folded = whole if whole.offsets is None and len(own) == len(whole.text) else fold(own)
-    return Answered(start, own, folded, None if is_english(folded.text, own) else NOT_ENGLISH, cut=cut)
+    signed = own if version < 4 else plain_signs(own)
+    is_whole = signed is own and whole.offsets is None and len(own) == len(whole.text)
+    folded = whole if is_whole else fold(signed)
+    is_read = is_english(folded.text, signed, version)
+    return Answered(start, signed, folded, None if is_read else NOT_ENGLISH, cut=cut)
 
 
 def segment(text: str, finish: str | None) -> Segment:

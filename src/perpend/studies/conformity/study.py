@@ -130,7 +130,7 @@ class ConformityStudy:
 
         return all_figures(Results(numbers)) if numbers.find("study") else iter(())
 
-    def seed_audit(self, runs: Sequence[Run], rules: Sequence[Rule] = ("1", "3")) -> dict[str, JSON]:
+    def seed_audit(self, runs: Sequence[Run], rules: Sequence[Rule] = ("1", "4")) -> dict[str, JSON]:
         """The JSON of the reference's audit script, recomputed from the raw text by each rule version."""
         from perpend.studies.conformity.audit import audit_numbers
 

@@ -247,7 +247,7 @@ def _effects_by_topic(results: Results, rule: str) -> TableOf:
     )
 
 
-_SUFFIX = {"1": "RuleOne", "2": "RuleTwo", "3": "RuleThree"}
+_SUFFIX = {"1": "RuleOne", "2": "RuleTwo", "3": "RuleThree", "4": "RuleFour"}
 
 
 def macros(results: Results) -> str:

@@ -20,11 +20,11 @@ from perpend.measure.plans import PlanCodes, by_variant
 from perpend.measure.table import Table
 from perpend.types import Item
 
-Rule: TypeAlias = Literal["1", "2", "3"]
+Rule: TypeAlias = Literal["1", "2", "3", "4"]
 RowPairs: TypeAlias = tuple[Codes, Codes]
 """Row numbers, and those of their partners."""
 
-RULES: tuple[Rule, ...] = ("1", "2", "3")
+RULES: tuple[Rule, ...] = ("1", "2", "3", "4")
 REFERENCE: Rule = "1"
 NEWEST = RULES[-1]
 MEASURES = {"override": "correct", "rescue": "correct", "flip": "endorsed"}

@@ -19,7 +19,7 @@ USER = INSTRUCTION + "\n\nQuestion: {question}"
 AGAIN = "That was not one of the two words. Answer the question now with exactly one word: TRUE or FALSE."
 NO_REPLY = "(no answer)"
 """What stands for an empty first reply in the second turn: some servers refuse an empty message."""
-PARSERS = ("label@3", "label@1", "label_lenient@1")
+PARSERS = ("label@4", "label@1", "label_lenient@1")
 """The rules that may decide what a reply says; the other ones are scored too, for comparison."""
 OLDER = ("label@2",)
 """Rules that stood in the first one's place when older runs were asked."""

@@ -23,7 +23,7 @@ TASK = "logic"
 ITEMS = "items.jsonl"
 """The items of a run, in the order in which they are asked, inside its folder."""
 PROMPT_VERSION = "perpend-1"
-PARSERS = {"careful": "label@3", "strict": "label@1", "lenient": "label_lenient@1"}
+PARSERS = {"careful": "label@4", "strict": "label@1", "lenient": "label_lenient@1"}
 FAMILIES = (
     "adversarial", "atomic", "consistency_paraphrase", "cross_indicator", "extended_systems", "fol_inference",
     "indicator_diagnostics", "multi_hop", "perturbation_robustness", "regime_transition",
