@@ -262,8 +262,8 @@ def test_two_pressures_with_different_pairs_say_each_denominator(swayed: Path) -
 def test_the_mean_of_stance_is_left_out_unless_it_is_named(swayed: Path) -> None:
     shown = call("show", swayed).output
     assert "stance" not in shown
-    assert "correct@3" in shown
-    assert "stance@3" in call("show", swayed, "--scorer", "stance").output
+    assert "correct@4" in shown
+    assert "stance@4" in call("show", swayed, "--scorer", "stance").output
     sides = ["--first", "condition=control", "--second", "condition=authoritative_bias"]
     assert "stance" not in call("compare", swayed, swayed, *sides).output
     assert "stance" in call("compare", swayed, swayed, *sides, "--column", "stance").output

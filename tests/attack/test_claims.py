@@ -46,7 +46,7 @@ def test_a_claim_that_holds_on_any_data_is_refused(source: Path, tmp_path: Path,
     [
         'number = "1 - rate(correct)"\nexpect = 0.4\nwithin = 0.2',
         'number = "n(0 * rate(correct))"\nexpect = 48',
-        'number = "rate(correct) / rate(correct@3)"\nexpect = 1',
+        'number = "rate(correct) / rate(correct@4)"\nexpect = 1',
         "number = \"rate(correct, model='good') - rate(correct, model='poor')\"\nexpect = 0.5\nwithin = 0.5",
         'order = "trials() >= items() > 1"',
     ],
