@@ -10,7 +10,7 @@ import perpend
 
 SOURCE = Path(perpend.__file__).parent
 FLOORS = (
-    "inert errors disk canon toml types",
+    "inert errors opening disk canon toml types",
     "text stats rows",
     "scorers spec ledger",
     "models ask",

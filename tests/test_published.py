@@ -146,7 +146,8 @@ def test_an_existing_run_is_never_overwritten(run: Path, tmp_path: Path) -> None
     ("name", "change", "told"),
     [
         ("responses.jsonl.gz", lambda lines: [*lines, lines[-1]], "UNIQUE"),
-        ("trials.jsonl.gz", lambda lines: [*lines, lines[0]], "UNIQUE"),
+        ("trials.jsonl.gz", lambda lines: [*lines[:-1], lines[0]], "UNIQUE"),
+        ("trials.jsonl.gz", lambda lines: [*lines, lines[0]], "one more than the 16"),
         ("scores.jsonl.gz", lambda lines: [*lines, lines[-1]], "UNIQUE"),
         ("trials.jsonl.gz", lambda lines: lines[:-1], "names trial 16 of 15"),
         ("responses.jsonl.gz", lambda lines: ["{", *lines], "responses.jsonl.gz"),

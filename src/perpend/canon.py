@@ -5,15 +5,12 @@ Everything that is hashed or written goes through here, so the same value gives 
 
 from __future__ import annotations
 
-import errno
 import gzip
 import hashlib
 import io
 import json
 import math
-import os
 import re
-import stat
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -22,6 +19,7 @@ from typing import BinaryIO, TypeAlias
 
 from perpend.disk import replacing, unreadable
 from perpend.errors import DataError, PerpendError, a_or_an, did_you_mean, near_file
+from perpend.opening import plain_handle
 
 VERSION = "0.2.0.dev0"
 
@@ -53,20 +51,9 @@ def digest(value: JSON) -> str:
     return hashlib.sha256(dumps(value).encode()).hexdigest()
 
 
-def opened(path: Path) -> io.BufferedReader:
-    """A regular file for reading. OSError for anything else: opening a named pipe would wait for ever."""
-    return open(path, "rb", opener=_regular)
-
-
-def _regular(path: str, flags: int) -> int:
-    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-    mode = os.fstat(handle).st_mode
-    if stat.S_ISREG(mode):
-        return handle
-    os.close(handle)
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    raise OSError(errno.EINVAL, "a pipe or a device, not a file", path)
+def opened(path: Path, *, within: Path | None = None) -> io.BufferedReader:
+    """A regular file for reading. OSError for anything else, and for a link on the way from `within` to it."""
+    return open(path, "rb", opener=partial(plain_handle, within=within))
 
 
 _DRIVE = re.compile(r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*:/")  # of Windows, and the scheme of an address
@@ -89,10 +76,10 @@ def inside(folder: Path, name: str, where: str) -> Path:
     return path
 
 
-def digest_file(path: Path) -> str:
+def digest_file(path: Path, *, within: Path | None = None) -> str:
     """SHA-256, in hex, of a file's bytes. What is there and cannot be read (a pipe may never end) is a DataError."""
     try:
-        with opened(path) as file:
+        with opened(path, within=within) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         raise
@@ -284,11 +271,16 @@ def _check_shape(text: str, most: int) -> None:
             raise ValueError(f"nested more than {DEEPEST} levels deep")
 
 
-def open_file(path: Path, raises: type[PerpendError] = DataError, advice: str = "") -> io.BufferedReader:
-    """A file opened for reading. What is missing, unreadable or no file (a pipe may never end) is an error."""
+def open_file(
+    path: Path, raises: type[PerpendError] = DataError, advice: str = "", *, within: Path | None = None
+) -> io.BufferedReader:
+    """A file opened for reading. What is missing, unreadable or no file (a pipe may never end) is an error.
+
+    So is a link on the way from the folder `within`, which somebody else filled.
+    """
     remedy = f"; {advice}" if advice else ""
     try:
-        return opened(path)
+        return opened(path, within=within)
     except FileNotFoundError:
         raise raises(f"{path}: no such file{near_file(path) or remedy}") from None
     except OSError as error:
@@ -299,11 +291,16 @@ def open_file(path: Path, raises: type[PerpendError] = DataError, advice: str = 
         raise raises(f"{str(path)!r}: no name of a file: {error}") from None
 
 
-def read_text(
-    path: Path, raises: type[PerpendError] = DataError, advice: str = "", *, longest: int = _LONGEST_FILE
-) -> str:
-    """The text of a small file. Missing, no file, unreadable, too long, not UTF-8: each is an error that says so."""
-    with open_file(path, raises, advice) as file:
+def read_bytes(
+    path: Path,
+    raises: type[PerpendError] = DataError,
+    advice: str = "",
+    *,
+    longest: int = _LONGEST_FILE,
+    within: Path | None = None,
+) -> bytes:
+    """The bytes of a small file. Missing, no file, unreadable, too long: each is an error that says so."""
+    with open_file(path, raises, advice, within=within) as file:
         try:
             data = file.read(longest + 1)
         except OSError as error:
@@ -311,18 +308,35 @@ def read_text(
     if len(data) > longest:
         limit = f"{longest >> 20} MB" if longest >> 20 else f"{longest >> 10} KB"
         raise raises(f"{path}: longer than {limit}, which no such file is{f'; {advice}' * bool(advice)}")
+    return data
+
+
+def read_text(
+    path: Path,
+    raises: type[PerpendError] = DataError,
+    advice: str = "",
+    *,
+    longest: int = _LONGEST_FILE,
+    within: Path | None = None,
+) -> str:
+    """The text of a small file, as `read_bytes`; one that is not UTF-8 is an error, too."""
     try:
-        return data.decode("utf-8")
+        return read_bytes(path, raises, advice, longest=longest, within=within).decode("utf-8")
     except UnicodeDecodeError as error:
         raise raises(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
 
 
 def read_object(
-    path: Path, raises: type[PerpendError] = DataError, advice: str = "", *, most: int = _MOST
+    path: Path,
+    raises: type[PerpendError] = DataError,
+    advice: str = "",
+    *,
+    most: int = _MOST,
+    within: Path | None = None,
 ) -> dict[str, JSON]:
     """The JSON object that a small file holds; see `parse` for what is none."""
     try:
-        text = read_text(path, raises, advice)
+        text = read_text(path, raises, advice, within=within)
         body = parse(text, most=most)
         if _HALF.search(text):
             dumps(body).encode()
@@ -370,9 +384,11 @@ def numbered_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def json_lines(path: Path, *, constants: bool = False) -> Iterator[tuple[str, dict[str, JSON]]]:
+def json_lines(
+    path: Path, *, constants: bool = False, within: Path | None = None
+) -> Iterator[tuple[str, dict[str, JSON]]]:
     """('file:line', object) of every line of a JSONL file; blank lines are passed over. See `parse`."""
-    with open_file(path) as file:
+    with open_file(path, within=within) as file:
         yield from lines_of(file, path, constants=constants)
 
 

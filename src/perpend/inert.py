@@ -24,9 +24,12 @@ _UNUSUAL = re.compile(r"[^\n\t -~]")
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U000e0100-\U000e01ef]")
 # What starts markup anywhere in a line; ':' and '@' because readers turn addresses and names into links.
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#!|~&$:@])")
-_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()<>#!|~&$:@])")
+# What starts a list, a rule or a heading where the text begins a line; and what a reader links without being told to.
+_AT_START = re.compile(r"^(\d{1,9}(?=\.(?:\s|$))|(?=[-+](?:[\s-]|$)|=+\s*$))")
+_WWW = re.compile(r"(?i)\b(www)\.")
+_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()<>#!|~&$:@.+=-])")
 _TICKS = re.compile(r"`+")
-_FORMULA = re.compile(r"^[\s]*[=+\-@\t\r|%]")
+_FORMULA = re.compile(r"^[\s]*[=+\-@\t\r|%＝＋－＠｜％﹦﹢﹣﹫﹪]")
 
 
 def terminal(text: str) -> str:
@@ -129,7 +132,8 @@ def guard_output() -> None:
 
 def markdown(text: str) -> str:
     """The text as one line of Markdown that shows exactly these characters: no markup, no HTML, no table break."""
-    return _MARKUP.sub(r"\\\1", " ".join(terminal(text).split()))
+    line = _MARKUP.sub(r"\\\1", " ".join(terminal(text).split()))
+    return _WWW.sub(r"\1\\.", _AT_START.sub(r"\1\\", line))
 
 
 def plain(text: str) -> str:

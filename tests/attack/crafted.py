@@ -300,7 +300,7 @@ CRAFTED = (
     Crafted("a sampling twice", ASKED, manifest(lambda b: b["samplings"].append(b["samplings"][0])), "samplings"),
     Crafted("samplings in another order", "questions", manifest(lambda b: b["samplings"].reverse()), "samplings"),
     Crafted("more repeats", ALL, manifest(lambda b: b.update(repeats=b["repeats"] + 1)), ""),
-    Crafted("fewer trials", ALL, manifest(lambda b: b.update(trials=b["trials"] - 1)), "number of trials"),
+    Crafted("fewer trials", ALL, manifest(lambda b: b.update(trials=b["trials"] - 1)), "that manifest.json states"),
     Crafted(
         "an invented freeze",
         "logic conformity verbs pilot imported code",

@@ -88,11 +88,11 @@ def test_what_was_changed_and_sealed_again_is_named_by_recomputation(honest: Hon
             "root_sha256: stored",
         ),
         (edit("../index.json", lambda body: body["runs"].append({"run": "ghost"})), "index agrees", "ghost"),
-        (text("../README.md", "| 16 |", "| 99 |"), "index agrees", "README.md, logic"),
+        (text("../README.md", "| 16 |", "| 99 |"), "index agrees", "README.md:9: stored"),
         (
             lambda folder: shutil.rmtree(folder.parent / "study"),
             "index agrees",
-            "index.json, study: stored 'published'",
+            "index.json, study: stored 'listed', recomputed 'not there'",
         ),
     ],
 )

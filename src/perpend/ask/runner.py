@@ -18,6 +18,7 @@ from perpend.ask.task import CODE, Planned, Task, answer_key, intent, make_model
 from perpend.canon import digest_file, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, DiskError, SpecError, StoreError, near_file
+from perpend.ledger.database import refuse_linked_folders
 from perpend.ledger.item_file import ITEMS, write_item_file
 from perpend.ledger.items import check_freeze, read_items
 from perpend.ledger.manifest import (
@@ -125,6 +126,8 @@ def _shard_folder(spec: RunSpec, run: Path, shard: Shard, scratch: Path | None) 
             f"--shard {shard}: this run has a stopping rule, which looks at all answers in turn and needs them in one "
             "ledger. Leave --stop-when out, or run it without --shard."
         )
+    for folder in (run, run / SHARDS):
+        refuse_linked_folders(folder)
     return asking_place(run, shard, scratch)
 
 

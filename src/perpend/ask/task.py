@@ -261,9 +261,9 @@ def trusted_files(manifest: Manifest, directory: Path) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for source in manifest.sources:
         path = directory / CODE / source.file
-        if Path(source.file).name != source.file or not path.is_file() or path.is_symlink():
+        if Path(source.file).name != source.file or not path.is_file():
             raise StoreError(f"{directory}: {CODE}/{source.file} is missing; the run cannot be scored again without it")
-        if digest_file(path) != source.sha256:
+        if digest_file(path, within=directory) != source.sha256:
             raise StoreError(f"{path}: does not match the digest in the manifest; nothing of it is run")
         files[source.file] = path
     return files

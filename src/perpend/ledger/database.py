@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 
+from perpend.canon import opened
 from perpend.disk import FULL, refusal, temporary_folder
 from perpend.errors import DiskError, StoreError
 from perpend.ledger.filesystem import locks_work, shared_disk, without_locks
@@ -36,6 +38,8 @@ _LEAST_PAGE = 512
 
 
 LOCK = "lock.db"
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""What a rollback journal begins with; it ends with it where it names a super-journal, and nowhere else."""
 
 
 @contextmanager
@@ -46,6 +50,8 @@ def exclusive(directory: Path) -> Iterator[None]:
     """
     path = directory / LOCK
     with translated(path):
+        refuse_foreign(path)
+        refuse_linked_folders(directory)
         _check_locks(directory)
         connection = sqlite3.connect(path, timeout=_MOMENT, isolation_level=None)
     with closing(connection):
@@ -138,7 +144,9 @@ def connect(path: Path, mode: str, *, durable: bool = False) -> sqlite3.Connecti
     Reading has a bound on its work, and leaves the file and its folder as they are. `durable` waits for the disk at
     every commit, so that a power cut costs nothing.
     """
-    log = path.with_name(path.name + "-wal")
+    path = path.resolve()  # a person may name a file by way of a link: what belongs to it is beside the file itself
+    log = _beside(path, "-wal")
+    refuse_foreign(path)
     _keep_log(path, log)
     connection = _reading(path, log) if mode == "ro" else _writing(path, mode)
     connection.execute(f"PRAGMA trusted_schema={'OFF' if _has_safe_json() else 'ON'}")
@@ -174,6 +182,7 @@ def _check_locks(folder: Path) -> None:
 
 def _writing(path: Path, mode: str) -> sqlite3.Connection:
     """With a write-ahead log; where processes cannot share memory, with a rollback journal, for one process alone."""
+    refuse_linked_folders(path.parent)
     _check_locks(path.parent)
     if shared_disk(path.parent) is None:
         try:
@@ -195,15 +204,65 @@ def _writing(path: Path, mode: str) -> sqlite3.Connection:
         # Before anything is read: then SQLite keeps in this process what it would share, also of a log that is there.
         connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         connection.execute("PRAGMA journal_mode=DELETE")
-        path.with_name(path.name + "-shm").unlink(missing_ok=True)
+        _beside(path, "-shm").unlink(missing_ok=True)
     except sqlite3.Error:
         connection.close()
         raise
     return connection
 
 
+def refuse_foreign(path: Path) -> None:
+    """StoreError where SQLite would read, write or delete another file than a ledger and what belongs to it.
+
+    A link leads elsewhere. A rollback journal is ours where a process was killed on a network disk, or while it began
+    or ended a log; but only transactions over several files, of which we make none, name a further journal in it, and
+    SQLite deletes what is named, whatever file it is.
+    """
+    journal = _beside(path, "-journal")
+    for file in (path, journal, _beside(path, "-wal"), _beside(path, "-shm")):
+        if file.is_symlink() or (file.exists() and not file.is_file()):
+            raise StoreError(f"{file}: a link, or no file; a run holds its files itself. Nothing was opened.")
+    with suppress(FileNotFoundError), opened(journal) as content:  # whoever is writing may just have removed it
+        content.seek(max(0, content.seek(0, os.SEEK_END) - len(_JOURNAL_MAGIC)))
+        if content.read() == _JOURNAL_MAGIC:
+            raise StoreError(
+                f"{journal}: made to have another file deleted. Nothing was opened; do not open {path.name} with "
+                "SQLite either. Do you trust its source?"
+            )
+
+
+def refuse_linked_folders(directory: Path) -> None:
+    """StoreError where tables or figures would be written elsewhere."""
+    for entry in directory.iterdir() if directory.is_dir() else ():
+        if entry.is_symlink() and entry.is_dir():
+            raise StoreError(f"{entry}: a link to another folder; a run holds its folders itself. Nothing was written.")
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _has_content(path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return path.stat().st_size > 0
+    return False
+
+
 def _reading(path: Path, log: Path) -> sqlite3.Connection:
-    if log.exists() and log.stat().st_size:
+    """The ledger as SQLite would read it, log and all; one that a transaction was left in the middle of is refused."""
+    journal = _beside(path, "-journal")
+    if _has_content(journal):
+        try:
+            return _open(path, "mode=ro")  # as somebody who is writing lets it be read
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise
+        if _has_content(journal):
+            raise StoreError(
+                f"{path}: {journal.name} is there: a transaction was not finished, and what the file holds now is not "
+                "what it held before. Its owner undoes it when he goes on ('perpend eval', 'perpend score')."
+            )
+    if _has_content(log):
         copied = _copied(path, log) if shared_disk(path.parent) is not None or _is_left(path) else None
         try:
             return copied or _open(path, "mode=ro")

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from perpend.canon import dumps
+from perpend.canon import dumps, opened
 from perpend.disk import replacing
 from perpend.errors import DataError, StoreError
 from perpend.ledger.items import parse_item
@@ -31,7 +31,10 @@ def read_item_file(path: Path) -> Iterator[tuple[int, str, Item]]:
     """What `write_item_file` was given; the place is the line of this file."""
     number = 0
     try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        with (
+            opened(path, within=path.parent) as packed,
+            gzip.open(packed, "rt", encoding="utf-8", newline="\n") as file,
+        ):
             for number, line in enumerate(iter(lambda: file.readline(_LONGEST), ""), 1):
                 body = json.loads(line)
                 where = f"{path}:{number}"

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from perpend.canon import opened
 from perpend.errors import StoreError
+from perpend.opening import plain_handle
 from perpend.types import Spent
 
 JOURNAL = "manifest.journal"
@@ -27,7 +29,7 @@ def acknowledged(directory: Path) -> int | None:
     A process that was killed while it made the journal leaves an empty one.
     """
     try:
-        with opened(directory / JOURNAL) as file:
+        with opened(directory / JOURNAL, within=directory) as file:
             match = _LINE.match(file.read(64))
     except OSError:
         return None
@@ -37,7 +39,7 @@ def acknowledged(directory: Path) -> int | None:
 def noted_spent(directory: Path) -> dict[str, Spent]:
     """What each model has spent by the journal of a run directory; empty where it says nothing of it."""
     try:
-        with opened(directory / JOURNAL) as file:
+        with opened(directory / JOURNAL, within=directory) as file:
             lines = _SPENT.findall(file.read(_LONGEST))
         return {str(json.loads(label)): Spent(*map(int, counts)) for *counts, label in lines}
     except (OSError, ValueError):
@@ -52,11 +54,10 @@ def acknowledge(directory: Path, count: int, spent: Mapping[str, Spent] | None =
         lines.append(b"requests %020d input %020d output %020d uncounted %020d " % counts)
         lines.append(json.dumps(label).encode() + b"\n")
     path = directory / JOURNAL
-    if path.is_symlink():
-        raise StoreError(f"{path}: a link; a run keeps its files itself")
+    mode = "r+b" if path.exists() else "xb"
     try:
         # In place and in one write of a few bytes, each number as long as ever, so that no reader ever sees half of it.
-        with path.open("r+b" if path.exists() else "xb", buffering=0) as file:
+        with open(path, mode, buffering=0, opener=partial(plain_handle, within=directory)) as file:
             file.write(b"".join(lines))
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}; what was answered is kept") from None

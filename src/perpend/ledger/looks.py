@@ -21,7 +21,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from perpend.canon import JSON, digest_file, dumps, json_lines, portable_name, pretty, read_object, write_atomic
+from perpend.canon import (
+    JSON,
+    as_object,
+    digest_file,
+    dumps,
+    json_lines,
+    portable_name,
+    pretty,
+    read_object,
+    write_atomic,
+)
 from perpend.errors import StoreError
 
 FORMAT = 2
@@ -46,12 +56,12 @@ class Look:
 
     def rows(self, name: str) -> Iterator[Row]:
         """The lines of one file, one at a time."""
-        return (row for _, row in json_lines(self.folder / f"{name}.jsonl"))
+        return (row for _, row in json_lines(self.folder / f"{name}.jsonl", within=self.folder))
 
     @cached_property
     def estimates(self) -> Mapping[str, JSON]:
         """What estimates.json holds."""
-        return read_object(self.folder / ESTIMATES, StoreError)
+        return read_object(self.folder / ESTIMATES, StoreError, within=self.folder)
 
 
 def folder_of(directory: Path, label: str) -> Path:
@@ -79,14 +89,15 @@ def read_look(folder: Path) -> Look:
     path = folder / HEADER
     if not path.exists():
         raise StoreError(f"{folder}: no look inside (there is no {HEADER}); 'perpend inside' makes one")
-    header = read_object(path, StoreError, "look inside again")
+    header = read_object(path, StoreError, "look inside again", within=folder)
     files = header.get("files")
     if not isinstance(files, Mapping) or header.get("format") not in _READ:
         raise StoreError(f"{path}: not a look of format {FORMAT}; upgrade perpend or look inside again")
     for name in (*(f"{stem}.jsonl" for stem in LINES), ESTIMATES):
         stated = files.get(name)
         file = folder / name
-        if not isinstance(stated, Mapping) or not file.is_file() or digest_file(file) != stated.get("sha256"):
+        is_there = isinstance(stated, Mapping) and file.is_file()
+        if not is_there or digest_file(file, within=folder) != as_object(stated).get("sha256"):
             raise StoreError(f"{file}: not the file that {HEADER} tells of; look inside again")
     return Look(folder, header)
 

@@ -213,7 +213,7 @@ def read_manifest(directory: Path) -> Manifest:
     path = directory / MANIFEST
     if not path.exists():
         raise StoreError(f"{directory}: {_no_run(directory)}")
-    body = read_object(path, StoreError)
+    body = read_object(path, StoreError, within=directory)
     if body.get("format") != FORMAT:
         raise StoreError(f"{path}: not a manifest of format {FORMAT}; upgrade perpend or start the run anew")
     return parse_manifest(body, str(path))

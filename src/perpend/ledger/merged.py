@@ -20,7 +20,7 @@ def add_spent(run: Path, shards: Mapping[str, ByModel]) -> dict[str, Spent]:
     That is what its own invocations spent, and of every shard that was ever merged the most that it is known to have
     spent. Merging a shard again adds only what it spent since.
     """
-    body = read_object(run / MERGED, StoreError) if (run / MERGED).is_file() else {}
+    body = read_object(run / MERGED, StoreError, within=run) if (run / MERGED).is_file() else {}
     known = {name: _read(run, entry) for name, entry in as_object(body.get("shards")).items()}
     own, written, noted = _read(run, body.get("own")), _read(run, body.get("journal")), noted_spent(run)
     for label, spent in noted.items():

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from perpend.errors import StoreError
-from perpend.ledger.database import connect, translated
+from perpend.ledger.database import connect, refuse_foreign, translated
 from perpend.ledger.items import stored_item
 from perpend.ledger.journal import acknowledge, acknowledged
 from perpend.ledger.plan import (
@@ -74,7 +74,7 @@ class Store:
     @classmethod
     def create(cls, path: Path, run: str, *, looks: bool = False) -> Self:
         """A new, empty ledger, with a table of looks for a run that may stop early. An existing file is an error."""
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise StoreError(f"{path} exists already; give the run another name or remove it")
         with translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,6 +89,7 @@ class Store:
         if not path.is_file():
             raise StoreError(f"{path.parent}: not a run (there is no {path.name}); 'perpend eval' makes one")
         with translated(path):
+            refuse_foreign(path)
             connection = connect(path, "rw" if write else "ro", durable=durable)
             try:
                 check_schema(connection, path)

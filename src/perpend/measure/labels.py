@@ -9,9 +9,11 @@ the answer was drawn. There a later line of the same reader about the same answe
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from perpend.disk import writing
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.judging import AnswerToJudge, DrawnAnswer, Selection, draw, eligible
 from perpend.measure.run import Run
+from perpend.opening import plain_handle
 from perpend.rows.mapping import check_map, mapped, text_cell
 from perpend.rows.reader import FORMATS, is_table, read_rows
 
@@ -95,10 +98,11 @@ def append_labels(run: Run, labels: Sequence[HumanLabel]) -> Path:
     """Add labels to the file in the run's folder, and return its path. What is there stays as it is."""
     path = run.directory / LABELS
     text = "".join(dumps(label.as_json()) + "\n" for label in labels)
-    with writing(path):
-        is_cut = path.is_file() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
-        with path.open("a", encoding="utf-8", newline="") as file:
-            file.write("\n" * is_cut + text)
+    with writing(path), open(path, "ab+", opener=partial(plain_handle, within=run.directory)) as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            text = text if file.read(1) == b"\n" else f"\n{text}"
+        file.write(text.encode())
     return path
 
 
@@ -114,7 +118,7 @@ def read_labels(run: Run, path: Path | None = None, *, lines: int | None = None)
         return []
     reader = LabelReader(run)
     labels: dict[object, HumanLabel] = {}
-    for number, (where, body) in enumerate(islice(json_lines(source), lines)):
+    for number, (where, body) in enumerate(islice(json_lines(source, within=None if path else run.directory), lines)):
         label = reader.read(body, where)
         # A label without a rubric is a vote, however often somebody casts it.
         labels[(label.trial, label.by, label.rubric) if label.rubric else number] = label
@@ -124,7 +128,7 @@ def read_labels(run: Run, path: Path | None = None, *, lines: int | None = None)
 def label_lines(run: Run) -> int:
     """How many lines the file has; 0 where there is none."""
     path = run.directory / LABELS
-    return sum(1 for _ in json_lines(path)) if path.is_file() else 0
+    return sum(1 for _ in json_lines(path, within=run.directory)) if path.is_file() else 0
 
 
 class LabelReader:

@@ -150,7 +150,7 @@ def read_metrics(folder: Path) -> Mapping[str, JSON]:
     path = folder / METRICS
     if not path.exists():
         raise StoreError(f"{folder}: there is no {METRICS}; 'perpend score' writes it")
-    return read_object(path, StoreError)
+    return read_object(path, StoreError, within=folder)
 
 
 def numbers_of(body: Mapping[str, JSON], manifests: Sequence[Manifest], where: str = METRICS) -> Numbers:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE, trusted_files
-from perpend.canon import JSON, dumps, json_lines, portable_name, pretty, quoted, write_atomic
+from perpend.canon import JSON, dumps, json_lines, portable_name, pretty, quoted, read_bytes, write_atomic
 from perpend.errors import StoreError
 from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
 from perpend.ledger.plan import whole
@@ -115,13 +115,13 @@ def write_plain(run: Path, to: Path, db: Snapshot) -> None:
     manifest = read_manifest(run)
     write_atomic(to / MANIFEST, pretty(manifest.as_json()))
     for name, path in trusted_files(manifest, run).items():
-        write_atomic(to / CODE / name, path.read_bytes())
+        write_atomic(to / CODE / name, read_bytes(path, StoreError, within=run))
     write_atomic(to / PLAN, pretty(_plan(db)))
     if manifest.stop is not None:
         with Store.open(run / "run.db") as store:
             write_atomic(to / LOOKS, "".join(dumps(one.as_json()) + "\n" for one in read_looks(store)))
     if (run / LABELS).is_file():
-        write_atomic(to / LABELS, "".join(dumps(body) + "\n" for _, body in json_lines(run / LABELS)))
+        write_atomic(to / LABELS, "".join(dumps(body) + "\n" for _, body in json_lines(run / LABELS, within=run)))
 
 
 def packed_lines(run: Path, db: Snapshot) -> dict[str, Iterator[str]]:

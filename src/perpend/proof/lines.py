@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -16,13 +17,15 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from perpend.ask.progress import Progress
-from perpend.canon import JSON, dumps
+from perpend.canon import JSON, dumps, open_file
 from perpend.disk import writing
 from perpend.errors import StoreError
 
 _LINES = 1000
 # A longer line is no answer of a model but an attack on the reader's memory.
 _LONGEST = 1 << 25
+_RATIO, _FREE = 500, 1 << 28
+"""A file may unpack to this many times its size, and 256 MB more. Scores, which say the same often, do to 30 times."""
 _BLOCK = 1 << 17
 """Characters that are read at a time, and up to the end of their last line."""
 _READ: Callable[[str], JSON] = json.JSONDecoder().decode
@@ -126,12 +129,19 @@ def _read(
     """(first line number, None, what `quickly` makes of them) of lines that it takes, (line number, value, None) of
     every other line."""
     number = 1
-    if not path.is_file():  # to open a pipe would wait for ever
-        raise StoreError(f"{path}: missing, or not a file; the folder is not a whole published run")
     try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        with (
+            open_file(path, StoreError, "the folder is not a whole published run", within=path.parent) as packed,
+            gzip.open(packed, "rt", encoding="utf-8", newline="\n") as file,
+        ):
+            left = _RATIO * os.fstat(packed.fileno()).st_size + _FREE
             while block := file.read(_BLOCK):
                 block += "" if block.endswith("\n") else file.readline(_LONGEST)
+                left -= len(block)
+                if left < 0:
+                    raise StoreError(
+                        f"{path}: unpacks to more than {_RATIO} times its size; it was made to fill memory"
+                    )
                 quick = quickly(block)
                 if quick is not None:
                     yield number, None, quick

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, digest_file, pretty, read_text, write_atomic
+from perpend.canon import JSON, as_list, as_object, digest_file, portable_name, pretty, read_text, write_atomic
 from perpend.disk import temporary_folder, writing
 from perpend.errors import AuditFailure, SpecError, StoreError, did_you_mean
 from perpend.inert import markdown
@@ -122,15 +122,26 @@ def publish(  # noqa: PLR0913  each is one flag of the verb
 
 def write_index(to: Path) -> None:
     """Write README.md and index.json over every published run in a folder, from their receipts."""
+    for name, text in index_texts(to).items():
+        write_atomic(to / name, text)
+
+
+def index_texts(to: Path) -> dict[str, str]:
+    """The text of index.json and of README.md over every published run in a folder, by the names of the files."""
     entries = _entries(to)
-    body: dict[str, JSON] = {"format": 1, "runs": entries}
-    write_atomic(to / INDEX, pretty(body))
-    write_atomic(to / PAGE, _page(entries))
+    return {INDEX: pretty({"format": 1, "runs": entries}), PAGE: _page(entries)}
 
 
 def _entries(to: Path) -> list[dict[str, JSON]]:
-    sealed = sorted(to.glob(f"*/{receipts.RECEIPT}"))
-    return [_entry(path.parent) for path in sealed if not path.parent.name.startswith(".")]
+    """What the index says of each published run. A link to one, or a name that no run is published by, is an error."""
+    there = sorted(to.iterdir()) if to.is_dir() else []
+    sealed = [path for path in there if not path.name.startswith(".") and (path / receipts.RECEIPT).is_file()]
+    for path in sealed:
+        if path.is_symlink():
+            raise StoreError(f"{path}: a link; the index lists only runs that are in the folder. Remove it.")
+        if portable_name(path.name) != path.name:
+            raise StoreError(f"{path}: no run is published by such a name, and the index cannot link to it; rename it")
+    return [_entry(path) for path in sealed]
 
 
 def _check_names(runs: Sequence[Run], to: Path) -> None:
@@ -311,7 +322,7 @@ def _entry(folder: Path) -> dict[str, JSON]:
 def _answer(folder: Path) -> list[JSON]:
     """What the report of a published run begins with; the audit derives the report again."""
     page = folder / REPORT
-    return [*answer_in(read_text(page, StoreError))] if page.is_file() else []
+    return [*answer_in(read_text(page, StoreError, within=folder))] if page.is_file() else []
 
 
 def _page(entries: Sequence[Mapping[str, JSON]]) -> str:

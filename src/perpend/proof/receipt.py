@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import JSON, as_object, digest, digest_file, pretty, read_object, read_text, write_atomic
+from perpend.canon import JSON, as_object, digest, digest_file, pretty, read_bytes, read_object, read_text, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import SpecError, StoreError
+from perpend.opening import refuse_links
 
 FORMAT = 2
 """1, of perpend 0.1, is of a folder without statements."""
@@ -45,24 +47,42 @@ def write(folder: Path, run: str, facts: Mapping[str, JSON], files: Mapping[str,
     return Receipt(run, files, str(body["root_sha256"]), str(body["receipt_sha256"]), body)
 
 
-def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every file below a folder that a receipt lists, by its name with '/'.
+def listable(folder: Path) -> list[str]:
+    """The names, with '/', of every file below a folder that a receipt lists.
 
     A link, a pipe, a device or an empty folder is an error.
     """
-    files = {}
+    refuse_links(folder)
+    names = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_symlink():
-            raise StoreError(f"{path}: a link; a published run holds its files itself")
         if path.is_dir():
             if not any(path.iterdir()):
                 raise StoreError(f"{path}: an empty folder; a published run holds files only")
-        elif not path.is_file():
-            raise StoreError(f"{path}: neither a file nor a folder")
         elif name not in UNLISTED:
-            files[name] = digest_file(path)
-    return files
+            names.append(name)
+    return names
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file below a folder that a receipt lists, by its name with '/'."""
+    return {name: digest_file(folder / name, within=folder) for name in listable(folder)}
+
+
+def compared_files(folder: Path, stated: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(name, how it differs or '') of every file that a receipt states or a folder holds, by name.
+
+    Names first: what is not stated, and may be of any length, is not read.
+    """
+    present = {*listable(folder)}
+    for name in sorted({*stated, *present}):
+        if name not in present:
+            yield name, f"{name}: missing"
+        elif name not in stated:
+            yield name, f"{name}: not in the receipt"
+        else:
+            now = digest_file(folder / name, within=folder)
+            yield name, "" if now == stated[name] else f"{name}: stored {stated[name]}, recomputed {now}"
 
 
 def read(folder: Path) -> Receipt:
@@ -70,7 +90,7 @@ def read(folder: Path) -> Receipt:
     path = folder / RECEIPT
     if not path.exists():
         raise StoreError(f"{folder}: not a published run (there is no {RECEIPT}); 'perpend publish' makes one")
-    body = read_object(path, StoreError)
+    body = read_object(path, StoreError, within=folder)
     files = body.get("files")
     if not isinstance(files, dict) or body.get("format") not in (1, FORMAT):
         raise StoreError(f"{path}: not a receipt of format 1 or {FORMAT}; upgrade perpend, or publish the run again")
@@ -80,10 +100,8 @@ def read(folder: Path) -> Receipt:
 
 def differences(folder: Path) -> list[str]:
     """In which files a published folder differs from its receipt, and whether the receipt's own digests hold."""
-    receipt, now = read(folder), digests(folder)
-    lines = [f"{name}: missing" for name in receipt.files if name not in now]
-    lines += [f"{name}: not in the receipt" for name in now if name not in receipt.files]
-    lines += [f"{name}: SHA-256 differs" for name, value in now.items() if receipt.files.get(name, value) != value]
+    receipt = read(folder)
+    lines = [words for _, words in compared_files(folder, receipt.files) if words]
     if digest(dict(receipt.files)) != receipt.root_sha256:
         lines.append(f"{RECEIPT}: root_sha256 is not the digest of its files")
     if digest({key: value for key, value in receipt.body.items() if key != "receipt_sha256"}) != receipt.receipt_sha256:
@@ -92,8 +110,12 @@ def differences(folder: Path) -> list[str]:
 
 
 NAMESPACE = "perpend"
-_LONGEST_KEY = 1 << 16
 """Says what a signature is for, so that one for mail or for git is not taken for it."""
+_LONGEST_KEY = 1 << 16
+# One line, its parts apart by one blank: any other blank or line is read differently by different programs, and the key
+# that verifies would not be the one that is shown.
+_PUBLIC = re.compile(r"([a-z0-9@.-]{1,80} [A-Za-z0-9+/]{1,16384}={0,2})(?: [!-~][ -~]{0,199})?\n")
+_ARMOUR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n(?:[A-Za-z0-9+/=]{1,76}\n)+-----END SSH SIGNATURE-----\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +152,7 @@ def sign(folder: Path, key: Path) -> None:
         text = public.read_text(encoding="utf-8")
     else:
         text = _checked(key, [program, "-y", "-f", str(key)])
-    (folder / SIGNER).write_text(" ".join(text.split()[:2]) + "\n", encoding="utf-8")
+    (folder / SIGNER).write_text(" ".join(text.split()[:2]) + "\n", encoding="utf-8", newline="\n")
     for outcome in (check(folder), check(folder, STATEMENT)):
         if not outcome.good:
             raise SpecError(f"{key}: the signature does not verify ({outcome.note}); is {public.name} of another key?")
@@ -149,28 +171,38 @@ def check(folder: Path, name: str = RECEIPT) -> Signature:
     program = shutil.which("ssh-keygen")
     if program is None:
         return Signature(True, None, "", "ssh-keygen is not on the PATH, so the signature was not checked")
-    public = (folder / SIGNER).read_text(encoding="utf-8", errors="replace").split()[:2]
+    public, armour = _PUBLIC.fullmatch(_ascii(folder, SIGNER)), _ascii(folder, signature)
+    if public is None or _ARMOUR.fullmatch(armour) is None:
+        what = f"{SIGNER}: not one public key" if public is None else f"{signature}: not one signature"
+        return Signature(True, False, "", f"{what} and nothing else, as ssh-keygen writes it")
     with temporary_folder("sign") as tmpdir:
-        allowed = tmpdir / "allowed"
-        allowed.write_text(f"{NAMESPACE} {' '.join(public)}\n", encoding="utf-8")
-        printed = _run([program, "-l", "-f", str(folder / SIGNER)], None)
+        allowed, key, seal = (tmpdir / file for file in ("allowed", "key.pub", "seal"))
+        allowed.write_text(f"{NAMESPACE} {public[1]}\n", encoding="ascii")
+        key.write_text(f"{public[1]}\n", encoding="ascii")  # what verifies is what is shown
+        seal.write_text(armour, encoding="ascii")
+        printed = _run([program, "-l", "-f", str(key)])
         signer = next((word for word in printed.stdout.split() if word.startswith("SHA256:")), "")
-        command = [program, "-Y", "verify", "-n", NAMESPACE, "-I", NAMESPACE, "-f", str(allowed)]
-        done = _run([*command, "-s", str(folder / signature)], folder / name)
+        command = [program, "-Y", "verify", "-n", NAMESPACE, "-I", NAMESPACE, "-f", str(allowed), "-s", str(seal)]
+        done = _run(command, read_bytes(folder / name, StoreError, within=folder))
     if done.returncode:
         return Signature(True, False, signer, f"ssh-keygen refuses it: {(done.stderr or done.stdout).strip()[:200]}")
     return Signature(True, True, signer, f"good signature of {signer}")
 
 
-def _run(command: list[str], given: Path | None) -> subprocess.CompletedProcess[str]:
-    data = b"" if given is None else given.read_bytes()
-    done = subprocess.run(command, input=data, capture_output=True, check=False)  # noqa: S603  a list, and no shell
+def _ascii(folder: Path, name: str) -> str:
+    """A small file of a published folder; what is not ASCII in it, which no key and no signature holds, as '?'."""
+    data = read_bytes(folder / name, StoreError, longest=_LONGEST_KEY, within=folder)
+    return data.decode("ascii", "replace")
+
+
+def _run(command: list[str], given: bytes = b"") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, input=given, capture_output=True, check=False)  # noqa: S603  a list, and no shell
     out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
     return subprocess.CompletedProcess(command, done.returncode, out, err)
 
 
 def _checked(key: Path, command: list[str]) -> str:
-    done = _run(command, None)
+    done = _run(command)
     if done.returncode:
         raise SpecError(f"{key}: ssh-keygen cannot sign with it: {done.stderr.strip()[:200]}")
     return done.stdout

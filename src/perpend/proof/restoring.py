@@ -12,11 +12,11 @@ from pathlib import Path
 
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE
-from perpend.canon import JSON, as_list, dumps, json_lines, read_object, write_atomic
+from perpend.canon import JSON, as_list, dumps, json_lines, read_bytes, read_object, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import StoreError
 from perpend.ledger.items import parse_item
-from perpend.ledger.manifest import MANIFEST, read_manifest
+from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
 from perpend.ledger.plan import read_response, read_sampling, whole
 from perpend.ledger.snapshot import Rebuild, Row, rebuild, score_table
 from perpend.measure.labels import LABELS
@@ -52,7 +52,10 @@ def restored(folder: Path, to: Path, *, quiet: bool = True) -> Restored:
     Its name is the run's own, so that all that is derived from it is the same; an existing one is a StoreError. Nothing
     derived is copied but the scores: metrics, report, tables and figures stay in the published folder.
     """
-    manifest, plan = read_manifest(folder), read_object(folder / PLAN, StoreError, f"{folder} is no published run")
+    manifest, plan = (
+        read_manifest(folder),
+        read_object(folder / PLAN, StoreError, f"{folder} is no published run", within=folder),
+    )
     if plan.get("format") != FORMAT:
         raise StoreError(f"{folder / PLAN}: not of format {FORMAT}; upgrade perpend, or publish the run again")
     directory = to / run_id(manifest)
@@ -65,19 +68,22 @@ def restored(folder: Path, to: Path, *, quiet: bool = True) -> Restored:
         half.mkdir()
         for name in (MANIFEST, LABELS, *code):
             if (folder / name).is_file():
-                write_atomic(half / name, (folder / name).read_bytes())
+                write_atomic(half / name, read_bytes(folder / name, StoreError, within=folder))
         with Progress("restoring", manifest.trials, quiet=quiet) as progress:
-            verbatim = _rebuild(folder, plan, half / "run.db", progress, looks=manifest.stop is not None)
+            verbatim = _rebuild(folder, manifest, plan, half / "run.db", progress)
         half.replace(directory)
     return Restored(directory, verbatim)
 
 
-def _rebuild(folder: Path, plan: Mapping[str, JSON], path: Path, progress: Progress, *, looks: bool) -> dict[str, int]:
+def _rebuild(
+    folder: Path, manifest: Manifest, plan: Mapping[str, JSON], path: Path, progress: Progress
+) -> dict[str, int]:
     """run.db of the folder's lines. A line that has not what its table needs is a StoreError that names the file.
 
-    Of many scores another process makes a table meanwhile. Returns the files that are `Restored.verbatim`.
+    So is one item, or one trial, more than the manifest states: nobody knows how many would follow. Of many scores
+    another process makes a table meanwhile. Returns the files that are `Restored.verbatim`.
     """
-    packed = folder / SCORES
+    packed, looks = folder / SCORES, manifest.stop is not None
     pool = one_more(packed.stat().st_size if packed.is_file() else 0, _ALONE)
     with rebuild(path, looks=looks) as db, pool or nullcontext():
         with _named(folder / PLAN):
@@ -87,8 +93,8 @@ def _rebuild(folder: Path, plan: Mapping[str, JSON], path: Path, progress: Progr
         beside = path.parent.with_name("scores.db")
         scores = None if pool is None else pool.submit(_score_table, folder, scorers, beside)
         with _named(folder / ITEMS):
-            db.items(_item_rows(folder))
-        trials = _Trials(folder, progress)
+            db.items(_item_rows(folder, manifest.items.n))
+        trials = _Trials(folder, manifest.trials, progress)
         with _named(folder / TRIALS):
             db.trials(trials)
         responses = Lines()
@@ -175,15 +181,21 @@ def _known(body: Mapping[str, JSON], keys: AbstractSet[str], place: str) -> Mapp
     return body
 
 
-def _item_rows(folder: Path) -> Iterator[tuple[int, str, str]]:
+def _within(number: int, most: int, place: Path) -> None:
+    if number > most:
+        raise StoreError(f"{place}:{number}: one more than the {most} that {MANIFEST} states; the rest was not read")
+
+
+def _item_rows(folder: Path, most: int) -> Iterator[tuple[int, str, str]]:
     for number, line in read_lines(folder / ITEMS):
+        _within(number, most, folder / ITEMS)
         body = _known(_table(line), {"dataset", "item"}, f"{ITEMS}:{number}")
         text = dumps(body["item"])
         yield whole(body["dataset"]), parse_item(text, f"{ITEMS}:{number}").id, text
 
 
 def _look_rows(folder: Path) -> Iterator[Row]:
-    for number, body in json_lines(folder / LOOKS):
+    for number, body in json_lines(folder / LOOKS, within=folder):
         if sorted(body) != ["items", "look", "numbers", "stop"] or not isinstance(body["stop"], bool):
             raise StoreError(f"{LOOKS}:{number}: not a look; the file was changed")
         yield whole(body["look"]), whole(body["items"]), int(body["stop"]), dumps(body["numbers"])
@@ -192,8 +204,9 @@ def _look_rows(folder: Path) -> Iterator[Row]:
 class _Trials:
     """The rows of the plan, counted while they stream by, so that no later row can name a trial that is not there."""
 
-    def __init__(self, folder: Path, progress: Progress) -> None:
+    def __init__(self, folder: Path, most: int, progress: Progress) -> None:
         self.folder = folder
+        self.most = most
         self.progress = progress
         self.n = 0
 
@@ -201,6 +214,7 @@ class _Trials:
         for number, line in read_trials(self.folder / TRIALS):
             if not isinstance(line, list) or len(line) != 5:
                 raise StoreError(f"{self.folder / TRIALS}:{number}: not [item, condition, model, sampling, repeat]")
+            _within(number, self.most, self.folder / TRIALS)
             self.n = number
             yield (number, *line)
 

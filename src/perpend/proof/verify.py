@@ -16,6 +16,7 @@ import zlib
 from pathlib import Path
 
 REQUIRED = ("manifest.json", "plan.json", "items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "scores.jsonl.gz")
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 UNLISTED = {"receipt.json", "receipt.json.sig", "signer.pub", "statement.intoto.json.sig"}
 
 
@@ -41,11 +42,18 @@ def once(pairs: "list[tuple[str, object]]") -> "dict[str, object]":
     return dict(pairs)
 
 
+def no_number(word: str) -> float:
+    """NaN and the infinite, which JSON has not."""
+    raise ValueError(f"{word} is no number")
+
+
 def read(path: Path) -> "dict[str, typing.Any]":
     """The JSON object in a file that is a file, and not longer than 64 MB."""
     if not path.is_file() or path.stat().st_size > 1 << 26:
         raise ValueError("not a file, or too long for one")
-    body: dict[str, typing.Any] = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
+    body: typing.Any = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once, parse_constant=no_number)
+    if not isinstance(body, dict):
+        raise TypeError("not a JSON object")
     return body
 
 
@@ -61,12 +69,13 @@ def problems(folder: Path) -> "list[str]":
         receipt = read(folder / "receipt.json")
         stated = {str(name): str(value) for name, value in receipt["files"].items()}
         root, own = receipt["root_sha256"], receipt.pop("receipt_sha256")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        return [f"receipt.json cannot be read: {error!r}"]
+        is_root, is_own = digest(stated) == root, digest(receipt) == own
+    except UNREADABLE as error:
+        return [f"receipt.json cannot be read: {error!r:.200}"]
     wrong = []
-    if digest(stated) != root:
+    if not is_root:
         wrong.append("receipt.json: root_sha256 is not the digest of the files that it lists")
-    if digest(receipt) != own:
+    if not is_own:
         wrong.append("receipt.json: receipt_sha256 is not the digest of the rest")
     wrong += [f"{name}: not in the receipt" for name in REQUIRED if name not in stated]
     present = {}
@@ -81,8 +90,11 @@ def problems(folder: Path) -> "list[str]":
     wrong += [f"{name}: missing" for name in stated if name not in present]
     wrong += [f"{name}: not in the receipt" for name in present if name not in stated and name not in REQUIRED]
     for name, path in present.items():
-        if name in stated and digest_file(path) != stated[name]:
-            wrong.append(f"{name}: SHA-256 differs from the receipt")
+        try:
+            if name in stated and digest_file(path) != stated[name]:
+                wrong.append(f"{name}: SHA-256 differs from the receipt")
+        except OSError as error:
+            wrong.append(f"{name}: cannot be read: {error}")
     return wrong or counted(folder, sorted(present))
 
 
@@ -96,7 +108,10 @@ def counted(folder: Path, names: "list[str]") -> "list[str]":
             except (OSError, EOFError, zlib.error) as error:
                 return [f"{name}: cannot be unpacked: {error}"]
             print(f"{lines[name]:>12} lines  {ascii(name)[1:-1]}")
-    planned = read(folder / "manifest.json").get("trials")
+    try:
+        planned = read(folder / "manifest.json").get("trials")
+    except UNREADABLE as error:
+        return [f"manifest.json cannot be read: {error!r:.200}"]
     if lines.get("trials.jsonl.gz") != planned:
         return [f"trials.jsonl.gz: {lines.get('trials.jsonl.gz')} lines, the manifest plans {planned} trials"]
     return []

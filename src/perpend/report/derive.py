@@ -16,6 +16,7 @@ from pathlib import Path
 from perpend.canon import read_text, write_atomic
 from perpend.errors import SpecError, StoreError
 from perpend.inert import markdown
+from perpend.ledger.database import refuse_linked_folders
 from perpend.measure.calibrated import calibration_metrics
 from perpend.measure.missing import (
     FAILED,
@@ -363,6 +364,8 @@ def derive(  # noqa: PLR0913  what is written, how it is drawn, and what is coun
     Without `draw` the report links to its figures, and none is drawn. `labels` keeps to the run's first labels.
     `workers` processes draw where there are many figures.
     """
+    if (out / "run.db").exists():
+        refuse_linked_folders(out)
     study = study_of(runs)
     metrics = whole_metrics(runs, study, labels)
     manifests = [run.manifest for run in runs]
@@ -396,7 +399,7 @@ def drawn_in(folder: Path) -> Drawn:
     if not (folder / FIGURES).is_dir():
         return False
     page = folder / REPORT
-    lists_all = page.is_file() and f"\n## {ALL_FIGURES}\n" in read_text(page, StoreError)
+    lists_all = page.is_file() and f"\n## {ALL_FIGURES}\n" in read_text(page, StoreError, within=folder)
     return "all" if lists_all else True
 
 

@@ -170,4 +170,4 @@ def noted_variables(run: Path) -> list[str]:
     """The names that `note_variables` kept, in order."""
     if not (run / VARIABLES).is_file():
         return []
-    return [str(name) for name in list_of(read_object(run / VARIABLES), "variables", str(run / VARIABLES))]
+    return [str(name) for name in list_of(read_object(run / VARIABLES, within=run), "variables", str(run / VARIABLES))]

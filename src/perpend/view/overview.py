@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from perpend.canon import JSON, as_list, as_object, read_text
+from perpend.canon import JSON, as_list, as_object, read_bytes, read_text
 from perpend.errors import SpecError, StoreError
 from perpend.inert import one_line
 from perpend.measure.calibrated import READERS
@@ -74,7 +74,7 @@ class Stated:
     def answer(self) -> list[str]:
         """The sentences that answer the study's question, as report.md begins with them."""
         page = self.folder / REPORT
-        return answer_in(read_text(page, StoreError)) if page.is_file() else []
+        return answer_in(read_text(page, StoreError, within=self.folder)) if page.is_file() else []
 
     @property
     def is_stopped(self) -> bool:
@@ -130,11 +130,14 @@ class Stated:
         """The figures of the folder by name; those of the report, drawn, where it has none and that is wanted."""
         folder = self.folder / FIGURES
         if folder.is_dir():
-            paths = [path for path in sorted(folder.rglob("*.png")) if path.is_file() and not path.is_symlink()]
+            paths = [path for path in sorted(folder.rglob("*.png")) if path.is_file()]
             small = {
                 path.relative_to(folder).as_posix()[:-4]: path for path in paths if path.stat().st_size <= _LARGEST
             }
-            return [_figure(name, small[name].read_bytes()) for name in _widest(small)[:_MOST]]
+            return [
+                _figure(name, read_bytes(small[name], StoreError, longest=_LARGEST, within=self.folder))
+                for name in _widest(small)[:_MOST]
+            ]
         return [*self._drawn()] if self.draw and self.numbers is not None else []
 
     @cached_property

@@ -54,7 +54,7 @@ def check_published(run: Run, folder: Path, facts: Mapping[str, JSON]) -> tuple[
         viewed.fill()
     chunks = list(view.chunks())
     mode: Mode = "folder" if len(view) > LARGEST_FILE else "file"
-    with opened(folder / PAGE) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as page:
+    with opened(folder / PAGE, within=folder) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as page:
         digest, held = _taken_apart(page)
         wrong = [] if digest in known_shells(mode) else [f"{PAGE}: its program is not perpend's; do not open it"]
         inside = [f"chunk-{number}" for number in range(len(chunks))] if mode == "file" else []
@@ -105,7 +105,7 @@ def _strays(folder: Path, wanted: list[str]) -> Iterator[str]:
 def _of_file(path: Path, number: int, now: bytes, words: str) -> list[str]:
     name = f"{PAGE_DATA}/{path.name}"
     longest = len(chunk_file(number, "")) + 4 * len(now) + 4096
-    with opened(path) as file:
+    with opened(path, within=path.parents[1]) as file:
         match = _FILE.fullmatch(file.read(longest))
     if match is None or match[1] != str(number).encode():
         return [f"{name}: not a part of a page"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, digest, digest_file, pretty, read_object, read_text, write_atomic
-from perpend.disk import temporary_folder
+from perpend.canon import JSON, as_list, as_object, digest, digest_file, parse, pretty, read_object, read_text
 from perpend.errors import StoreError
-from perpend.ledger.manifest import MANIFEST, Manifest
+from perpend.ledger.manifest import Manifest
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS
 from perpend.proof import receipt as signature
@@ -17,15 +16,14 @@ from perpend.proof.archive import NEEDED
 from perpend.proof.audit import words_0_1 as format_1
 from perpend.proof.audit.checks import Check, canonical
 from perpend.proof.gates import NAMES, gates, headline, sentence
-from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, write_index
+from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, index_texts
 from perpend.proof.receipt import (
     FORMAT,
     RECEIPT,
-    SIGNATURE,
     SIGNER,
     STATEMENT,
     STATEMENT_SIGNATURE,
-    digests,
+    compared_files,
     is_of_0_1,
     read,
 )
@@ -37,7 +35,6 @@ _NEEDED = (*NEEDED, METRICS, REPORT)
 _KEYS = ("attempts", "code", "files", "format", "gates", "receipt_sha256", "root_sha256", "run")
 _ATTEMPT_KEYS = ("created", "differs", "headline", "run", "shared")
 _CODE_KEYS = ("perpend", "python", "source_sha256")
-_LINKED = re.compile(r"\]\(([^()]*)/report\.md\)")
 VERIFY = "verify.py"
 _PRIVATE = "private"
 """The gate that looked at the files before they were published; the others are derived from the run."""
@@ -61,15 +58,10 @@ def facts(folder: Path) -> Mapping[str, JSON]:
 def _files(folder: Path) -> Check:
     """Every file has the digest that the receipt states; none is missing, none was added."""
     check = Check("files are those of the receipt")
-    stated, now = read(folder).files, digests(folder)
-    for name in sorted({*stated, *now}):
+    for _, words in compared_files(folder, read(folder).files):
         check.checked += 1
-        if name not in now:
-            check.miss(f"{name}: missing")
-        elif name not in stated:
-            check.miss(f"{name}: not in the receipt")
-        elif stated[name] != now[name]:
-            check.miss(f"{name}: stored {stated[name]}, recomputed {now[name]}")
+        if words:
+            check.miss(words)
     return check
 
 
@@ -81,7 +73,7 @@ def _needed(folder: Path) -> Check:
             check.miss(f"{name}: a published run needs it")
     if (folder / VERIFY).exists():
         check.checked += 1
-        if digest_file(folder / VERIFY) != format_1.VERIFY_SHA256:
+        if digest_file(folder / VERIFY, within=folder) != format_1.VERIFY_SHA256:
             check.miss(f"{VERIFY}: not perpend's; do not run it")
     return check
 
@@ -106,41 +98,34 @@ def _receipt(folder: Path) -> Check:
 
 
 def _index(folder: Path) -> Check:
-    """What index.json and README.md in the folder above say of this run, against what they would say now."""
+    """index.json and README.md in the folder above, byte for byte, against what all the runs there give now."""
     check = Check("index agrees")
-    above, name = folder.resolve().parent, folder.resolve().name
+    above = folder.resolve().parent
     if not (above / INDEX).is_file():
         check.note = f"there is no {INDEX} beside the folder"
         return check
-    with temporary_folder("audit") as alone:
-        for file in (RECEIPT, SIGNATURE, MANIFEST, REPORT):
-            if (folder / file).is_file():
-                write_atomic(alone / name / file, (folder / file).read_bytes())
-        write_index(alone)
-        now, stored = read_object(alone / INDEX), read_object(above / INDEX, StoreError)
-        pages = _lines(above / PAGE), _lines(alone / PAGE)
-    canonical(check, above / INDEX, pretty(stored))
-    entries = [{str(entry.get("run")): entry for entry in map(as_object, as_list(body.get("runs")))}
-               for body in (stored, now)]  # fmt: skip
-    check.compare(entries[0].get(name), entries[1].get(name), f"{INDEX}, {name}")
-    check.compare({**stored, "runs": []}, {**now, "runs": []}, INDEX)
-    rows = [next((line for line in page if f"]({name}/report.md)" in line), None) for page in pages]
-    check.compare(rows[0], rows[1], f"{PAGE}, {name}")
-    heads = [[line for line in page if "/report.md)" not in line] for page in pages]
-    if heads[0] != format_1.INDEX_PAGE or not is_of_0_1(facts(folder)):
-        check.compare(heads[0], heads[1], f"{PAGE}, beside its rows")
-    check.compare(
-        [str(as_object(entry).get("run")) for entry in as_list(stored.get("runs"))],
-        [name for line in pages[0] for name in _LINKED.findall(line)],
-        f"runs of {INDEX}, rows of {PAGE}",
-    )
-    for run in entries[0]:
-        check.compare("published", "published" if (above / run / RECEIPT).is_file() else "not there", f"{INDEX}, {run}")
+    now = index_texts(above)
+    stored, derived = read_object(above / INDEX, StoreError, within=above), as_object(parse(now[INDEX]))
+    then, again = (_by_run(body) for body in (stored, derived))
+    for name in dict.fromkeys((*then, *again)):
+        if name in then and name in again:
+            check.compare(then[name], again[name], f"{INDEX}, {name}")
+        else:
+            stated, found = ("listed", "not there") if name in then else ("not listed", "there")
+            check.compare(stated, found, f"{INDEX}, {name}")
+    check.compare({**stored, "runs": [*then]}, {**derived, "runs": [*again]}, INDEX)
+    canonical(check, above / INDEX, now[INDEX])
+    page = read_text(above / PAGE, StoreError, within=above).split("\n") if (above / PAGE).is_file() else []
+    lines = now[PAGE].split("\n")
+    if page[: len(format_1.INDEX_PAGE) - 1] == format_1.INDEX_PAGE[:-1] and is_of_0_1(facts(folder)):
+        lines = [*format_1.INDEX_PAGE[:-1], *(line for line in lines if line.startswith("| [")), ""]
+    for number, (one, other) in enumerate(zip_longest(page, lines, fillvalue="(no such line)"), 1):
+        check.compare(one, other, f"{PAGE}:{number}")
     return check
 
 
-def _lines(path: Path) -> list[str]:
-    return read_text(path, StoreError).split("\n") if path.is_file() else []
+def _by_run(index: Mapping[str, JSON]) -> dict[str, JSON]:
+    return {str(as_object(entry).get("run")): entry for entry in as_list(index.get("runs"))}
 
 
 def accepted_gates(stated: Mapping[str, JSON]) -> dict[str, str]:

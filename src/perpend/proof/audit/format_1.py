@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, write_atomic
+from perpend.canon import JSON, as_list, as_object, read_bytes, write_atomic
 from perpend.disk import temporary_folder
+from perpend.errors import StoreError
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS, Numbers, Report, all_figures_of, names_of, plain_metrics
 from perpend.proof.audit.bundle import stated_attempts
@@ -55,7 +56,7 @@ def numbers(
         if facts is not None:
             close_report(fresh, facts)
             checks.append(stated_attempts(run.manifest, facts, as_list(now["metrics"])))
-        checks.append(_compare_reports(stored / REPORT, fresh / REPORT))
+        checks.append(_compare_reports(stored, fresh / REPORT))
         if published or (stored / TABLES).is_dir():
             trees = Trees(run, stored, fresh, report, published=published)
             checks += trees.files(redraw=redraw)
@@ -113,15 +114,16 @@ def _wordless(body: Mapping[str, JSON]) -> dict[str, JSON]:
     return {**body, "metrics": entries}
 
 
-def _compare_reports(stored: Path, now: Path) -> Check:
+def _compare_reports(folder: Path, now: Path) -> Check:
     """Each row of a table is, by its numbers, one of the report as it is now, and they are in the same order."""
     check = Check(REPORT)
-    if not stored.is_file():
+    if not (folder / REPORT).is_file():
         check.note = NOT_THERE
         return check
     check.note = "of format 1: the numbers of its tables were compared by row, others by whether they occur"
     check.missing = "its words, which perpend 0.1 chose otherwise"
-    pages = [path.read_text(encoding="utf-8", errors="replace").split("\n") for path in (stored, now)]
+    stored = read_bytes(folder / REPORT, StoreError, within=folder).decode("utf-8", "replace")
+    pages = [text.split("\n") for text in (stored, now.read_text(encoding="utf-8"))]
     rows = [_TOKEN.findall(line) for line in pages[1] if line.startswith("|")]
     known = Counter(token for line in pages[1] for token in _TOKEN.findall(line))
     section = ""

@@ -75,7 +75,7 @@ def _manifest(run: Run) -> Check:
     """Every field of the manifest is one that is read, and it is written as perpend writes one."""
     check = Check("manifest holds nothing else")
     manifest = run.manifest
-    body = read_object(run.directory / MANIFEST, StoreError)
+    body = read_object(run.directory / MANIFEST, StoreError, within=run.directory)
     check.compare(body, json.loads(json.dumps(manifest.as_json())), MANIFEST)
     canonical(check, run.directory / MANIFEST, pretty(body))
     most = manifest.items.max_items
@@ -155,10 +155,10 @@ def _sources(manifest: Manifest, stored: Path, *, published: bool) -> Check:
         check.checked += 1
         if name not in stated:
             check.miss(f"{CODE}/{name}: not in the manifest")
-        elif path.parent != folder or not path.is_file() or path.is_symlink():
+        elif path.parent != folder or not path.is_file():
             check.miss(f"{CODE}/{name}: missing")
-        elif digest_file(path) != stated[name]:
-            check.miss(f"{CODE}/{name}: stored {digest_file(path)}, the manifest states {stated[name]}")
+        elif (now := digest_file(path, within=stored)) != stated[name]:
+            check.miss(f"{CODE}/{name}: stored {now}, the manifest states {stated[name]}")
     return check
 
 

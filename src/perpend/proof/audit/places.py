@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from perpend.ask.task import CODE
-from perpend.canon import as_list, as_object, portable_name
+from perpend.canon import as_list, as_object, portable_name, read_object
 from perpend.disk import temporary_folder
 from perpend.errors import StoreError, near_file
 from perpend.ledger.database import LOCK, copy_ledger
@@ -21,7 +22,9 @@ from perpend.ledger.store import Store
 from perpend.measure.labels import LABELS
 from perpend.measure.run import Run
 from perpend.measure.study import Format, formats_of
+from perpend.opening import refuse_links
 from perpend.proof.archive import PLAN
+from perpend.proof.publish import INDEX, PAGE
 from perpend.proof.receipt import RECEIPT
 from perpend.proof.restoring import Restored, restored
 from perpend.spec.resolve import module_of, names
@@ -42,7 +45,7 @@ class AuditPlace:
 def places(paths: Sequence[Path]) -> list[AuditPlace]:
     """Everything that the paths are or hold, each once, in the order of the paths, then by name.
 
-    A path that holds nothing to audit is a StoreError.
+    A path that holds nothing to audit, and whose index lists nothing, is a StoreError.
     """
     known: dict[Path, AuditPlace] = {}
     for path in paths:
@@ -50,7 +53,7 @@ def places(paths: Sequence[Path]) -> list[AuditPlace]:
             near = near_file(path) or "; give a run, a published folder, or a folder of them"
             raise StoreError(f"{path}: no such folder or file{near}")
         here = list(_below(path))
-        if not here:
+        if not here and not _listed(path):
             readable = ", ".join(one.name for one in formats())
             raise StoreError(
                 f"{path}: holds no run ({MANIFEST} and run.db), no published folder ({RECEIPT}) and no file that a "
@@ -63,8 +66,8 @@ def places(paths: Sequence[Path]) -> list[AuditPlace]:
 
 
 def holds_place(path: Path) -> bool:
-    """Whether a path is or holds something that `places` gives."""
-    return path.exists() and next(_below(path), None) is not None
+    """Whether a path is or holds something that `places` gives, or says that it does."""
+    return path.exists() and (next(_below(path), None) is not None or bool(_listed(path)))
 
 
 @cache
@@ -74,23 +77,93 @@ def formats() -> tuple[Format, ...]:
     return tuple(one for study in studies if study is not None for one in formats_of(study))
 
 
-def _below(path: Path) -> Iterator[AuditPlace]:
-    """What a path is, else what the folders in it are. A folder of perpend's own is no format of a study."""
+def folders_of_runs(paths: Sequence[Path]) -> list[FolderOfRuns]:
+    """Those of the paths that hold published runs, or a run among others, and something that is none of them."""
+    folders = []
+    for path in paths:
+        folder = FolderOfRuns(path)
+        here = list(_below(path, folder))
+        is_published = any(place.published for place in here) or folder.has_index
+        if folder.differences or (folder.unseen and is_published):
+            folders.append(folder)
+    return folders
+
+
+@dataclass(slots=True)
+class FolderOfRuns:
+    """What a folder of runs holds beside them: what should not be there, and what no audit looks at."""
+
+    path: Path
+    differences: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    has_index: bool = False
+
+    def see(self, folder: Path, runs: Mapping[Path, bool]) -> None:
+        """Take in one folder on the way to the runs. `runs` says of each folder in it whether anything is audited."""
+        listed = _listed(folder)
+        self.has_index |= listed is not None
+        is_above = listed is not None or any((entry / RECEIPT).is_file() for entry in runs)
+        shadows = [name for name in (RECEIPT, PLAN, MANIFEST, "run.db") if os.path.lexists(folder / name)]
+        own = {*shadows, *((INDEX, PAGE) if listed is not None else ())}
+        for entry in sorted(folder.iterdir()):
+            if entry.is_symlink() and entry.is_dir() and is_above:
+                self.differences.append(f"{self._named(entry)}: a link to a folder, which is not followed")
+            elif entry.name not in own and not runs.get(entry):
+                self.unseen.append(self._named(entry))
+        self.differences += [f"{self._named(folder / name)}: of a run, and the folder holds runs" for name in shadows]
+        for name in listed or ():
+            if portable_name(name) != name or own_place(folder / name) is None:
+                self.differences.append(f"{self._named(folder / INDEX)}: lists {name!r:.80}, which is no run there")
+
+    def _named(self, path: Path) -> str:
+        return path.relative_to(self.path).as_posix()
+
+
+def _listed(folder: Path) -> list[str] | None:
+    """The runs that a folder's index names; None where it has no index of ours."""
+    if not (folder / INDEX).is_file():
+        return None
+    try:
+        body = read_object(folder / INDEX, StoreError, within=folder)
+    except StoreError:
+        return []  # the runs beside it say what is wrong
+    runs = body.get("runs") if body.get("format") == 1 else None
+    return [str(as_object(one).get("run")) for one in runs] if isinstance(runs, list) else None
+
+
+def _below(path: Path, folder: FolderOfRuns | None = None) -> Iterator[AuditPlace]:
+    """What a path is, else what the folders in it are. A folder of perpend's own is no format of a study.
+
+    `folder` takes in what is beside the runs.
+    """
+    inner = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
+    inner = [entry for entry in inner if not entry.is_symlink() and not entry.name.startswith(".")]
     own = own_place(path)
-    if own is not None:
+    # Whoever puts a run's files into a folder of runs must not keep them from being audited.
+    has_runs = _listed(path) is not None or any(_is_run(entry) for entry in inner)
+    if own is not None and not has_runs:
         yield own
         return
     if (path / SHARDS / MANIFEST).is_file():
         read_manifest(path)  # it says that the shards are not merged
-    inner = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
-    inner = [entry for entry in inner if not entry.is_symlink() and not entry.name.startswith(".")]
-    if all(own_place(entry) is None for entry in inner):
+    if own is None and all(own_place(entry) is None for entry in inner):
         known = next((one for one in formats() if one.is_one(path)), None)
         if known is not None:
             yield AuditPlace(path, format=known)
             return
+    runs = {}
     for entry in inner:
-        yield from _below(entry)
+        places_there = list(_below(entry, folder)) if folder is not None else _below(entry)
+        runs[entry] = bool(places_there)
+        yield from places_there
+    if folder is not None and path.is_dir() and (any(runs.values()) or has_runs):
+        folder.see(path, runs)
+
+
+def _is_run(entry: Path) -> bool:
+    """Whether a folder in another one is a run by itself; shards are part of the run that they are in."""
+    is_own = (entry / MANIFEST).is_file() and (entry / "run.db").is_file()
+    return entry.name != SHARDS and (is_own or (entry / RECEIPT).is_file() or (entry / PLAN).is_file())
 
 
 def own_place(path: Path) -> AuditPlace | None:
@@ -109,7 +182,11 @@ def run_directory(place: AuditPlace, *, metadata: Path | None = None, quiet: boo
 
 @contextmanager
 def restored_place(place: AuditPlace, *, metadata: Path | None = None, quiet: bool = True) -> Iterator[Restored]:
-    """The same, with the files of a published folder that are verbatim; of another place none are."""
+    """The same, with the files of a published folder that are verbatim; of another place none are.
+
+    A link in it is a StoreError: whoever made the folder would choose what else is read and shown.
+    """
+    refuse_links(place.path, deep=place.format is None)
     if not place.published and place.format is None:
         yield Restored(place.path, {})
         return

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 
+from perpend.canon import open_file
 from perpend.disk import temporary_folder
 from perpend.errors import StoreError
 from perpend.ledger.manifest import read_manifest
@@ -38,12 +39,12 @@ def rewritten(directory: Path, stored: Path, verbatim: Mapping[str, int]) -> lis
             if then.is_file() and (name in packed or now.is_file()):
                 try:
                     if name in verbatim:
-                        deque(_blocks(then), maxlen=0)
+                        deque(_blocks(then, stored), maxlen=0)
                         check.checked += verbatim[name]
                         continue
                     # Packed lines are compared as they are made: to pack them only to unpack them would take longer.
-                    again = _filled(line_bytes(name, packed[name])) if name in packed else _blocks(now)
-                    _compare(check, name, _blocks(then), again)
+                    again = _filled(line_bytes(name, packed[name])) if name in packed else _blocks(now, tmpdir)
+                    _compare(check, name, _blocks(then, stored), again)
                 except StoreError as error:
                     check.miss(str(error))
             elif name in packed or then.is_file() != now.is_file():
@@ -78,9 +79,9 @@ def _filled(parts: Iterator[tuple[bytes, int]]) -> Iterator[bytes]:
         yield bytes(pending)
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _blocks(path: Path, folder: Path) -> Iterator[bytes]:
     """The bytes of a file in blocks of one size; of a packed one those that it holds, in one member and no more."""
-    with path.open("rb") as file:
+    with open_file(path, StoreError, within=folder) as file:
         if path.suffix != ".gz":
             yield from iter(lambda: file.read(_BLOCK), b"")
             return

@@ -39,6 +39,7 @@ from perpend.proof.audit import format_1
 from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, left_out
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
 from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed, where
+from perpend.proof.audit.collection import collections
 from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order, planned_trials
 from perpend.proof.audit.judged import judged_answers
 from perpend.proof.audit.labels import Judged, judged
@@ -195,10 +196,9 @@ _EXCUSED_BY = {
 
 
 def audit(paths: Sequence[Path], options: Options = _WHOLE) -> list[Audit]:
-    """Audit everything that the paths are or hold. A path that holds nothing to audit is a StoreError."""
-    here = places(paths)
-    others = tuple(place.path for place in here)
-    return [_audit(place, options, others) for place in here]
+    """Audit everything that the paths are or hold; then what is beside the runs. Nothing to audit is a StoreError."""
+    others = tuple(place.path for place in places(paths))
+    return [*(_audit(place, options, others) for place in places(paths)), *collections(paths)]
 
 
 def audit_run(directory: Path, rules: str = "both") -> Audit:

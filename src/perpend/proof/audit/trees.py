@@ -6,11 +6,12 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, pretty
+from perpend.canon import JSON, as_list, as_object, open_file, pretty
+from perpend.errors import StoreError
 from perpend.ledger.manifest import Manifest
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS, Metric, Report
@@ -24,6 +25,8 @@ from perpend.report.derive import FIGURES, REPORT, TABLES, is_given
 
 NOT_THERE = "not there; 'perpend score' writes it"
 _MISSING = "(no such line)"
+_FURTHER = 1 << 16
+"""Bytes beyond twice the length of what is derived that are read of a stored file, so that a difference is shown."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
@@ -91,7 +94,7 @@ class Trees:
         """Every line of report.md."""
         check = Check(REPORT)
         if (self.stored / REPORT).is_file():
-            _lines(check, self.stored / REPORT, self.fresh / REPORT, REPORT)
+            compare_lines(check, self.stored, self.fresh, REPORT)
         else:
             check.note = NOT_THERE
         return check
@@ -105,10 +108,8 @@ class Trees:
         """Every cell of every CSV file, every line of every other file but figures."""
         check = Check(TABLES)
         for name in self._ordered(name for name in self.names if not name.startswith(f"{FIGURES}/")):
-            there, again = self.stored / name, self.fresh / name
-            if not self._both(check, name, "file"):
-                continue
-            (_cells if name.endswith(".csv") else _lines)(check, there, again, name)
+            if self._both(check, name, "file"):
+                (_cells if name.endswith(".csv") else compare_lines)(check, self.stored, self.fresh, name)
         if not check.checked:
             check.note = "this run has none"
         return check
@@ -119,7 +120,7 @@ class Trees:
         for name in self._ordered(name for name in self.names if name.startswith(f"{FIGURES}/")):
             if self._both(check, name, "figure"):
                 check.checked += 1
-                if redraw and (self.stored / name).read_bytes() != (self.fresh / name).read_bytes():
+                if redraw and len({*_texts(self.stored, self.fresh, name)}) > 1:
                     check.miss(f"{name}: not the bytes that this run gives when it is drawn again")
         if not check.checked:
             check.note = "this run has none, or none was drawn"
@@ -155,8 +156,16 @@ def files_below(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
 
 
-def _lines(check: Check, stored: Path, now: Path, name: str) -> None:
-    texts = [path.read_bytes() for path in (stored, now)]
+def _texts(stored: Path, fresh: Path, name: str) -> tuple[bytes, bytes]:
+    """A file of the two folders; of the stored one not much more than the other holds: what is longer differs."""
+    now = (fresh / name).read_bytes()
+    with open_file(stored / name, StoreError, within=stored) as file:
+        return file.read(2 * len(now) + _FURTHER), now
+
+
+def compare_lines(check: Check, stored: Path, fresh: Path, name: str) -> None:
+    """Count every line of a file of the folder `stored` that is not that of `fresh`."""
+    texts = _texts(stored, fresh, name)
     lines = [text.decode("utf-8", "replace").split("\n") for text in texts]
     before = check.differ
     for number, (then, again) in enumerate(zip_longest(*lines, fillvalue=_MISSING), 1):
@@ -167,10 +176,11 @@ def _lines(check: Check, stored: Path, now: Path, name: str) -> None:
         check.miss(f"{name}: not UTF-8")
 
 
-def _cells(check: Check, stored: Path, now: Path, name: str) -> None:
+def _cells(check: Check, stored: Path, fresh: Path, name: str) -> None:
     """Numbers may differ in the digits that another machine may move; everything else is the same."""
+    texts = _texts(stored, fresh, name)
     try:
-        rows = [_rows(path) for path in (stored, now)]
+        rows = [list(csv.reader(io.StringIO(text.decode("utf-8"), newline=""))) for text in texts]
     except (csv.Error, UnicodeDecodeError) as error:
         check.checked += 1
         check.miss(f"{name}: not a table: {error}")
@@ -186,13 +196,9 @@ def _cells(check: Check, stored: Path, now: Path, name: str) -> None:
                 difference = first_difference(_number(one), _number(other), place, of=head)
                 if difference is not None:
                     check.miss(difference)
-    layouts = {_NUMBER.sub("#", path.read_bytes().decode("utf-8")) for path in (stored, now)}
+    layouts = {_NUMBER.sub("#", text.decode("utf-8")) for text in texts}
     if check.differ == before and len(layouts) > 1:
         check.miss(f"{name}: the same cells, written in another way")
-
-
-def _rows(path: Path) -> Sequence[Sequence[str]]:
-    return list(csv.reader(io.StringIO(path.read_bytes().decode("utf-8"), newline="")))
 
 
 def _number(cell: str) -> float | str:

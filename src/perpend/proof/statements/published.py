@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
-from perpend.canon import JSON, as_object, opened, pretty
+from perpend.canon import JSON, as_object, open_file, pretty
+from perpend.errors import StoreError
 from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.measure.study import numbers_of, read_metrics
 from perpend.proof import receipt as receipts
@@ -70,13 +71,14 @@ def differences(folder: Path) -> Iterator[tuple[str, str]]:
     code = as_object(receipt.body.get("code"))
     run = StatedRun(manifest, numbers_of(read_metrics(folder), [manifest]), files, code)
     for name, text in sorted(texts(run).items()):
-        yield name, _difference(folder / name, name, text.encode())
+        yield name, _difference(folder, name, text.encode())
 
 
-def _difference(path: Path, name: str, now: bytes) -> str:
-    if not path.is_file() or path.is_symlink():
+def _difference(folder: Path, name: str, now: bytes) -> str:
+    path = folder / name
+    if not path.is_file():
         return f"{name}: missing"
-    with opened(path) as file:
+    with open_file(path, StoreError, within=folder) as file:
         stored = file.read(2 * len(now) + _SHOWN)  # what is longer differs before its end
     if stored == now:
         return ""

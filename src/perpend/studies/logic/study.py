@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from perpend.canon import JSON
 from perpend.measure.study import Format
+from perpend.opening import refuse_links
 
 if TYPE_CHECKING:
     from perpend.measure.run import Run
@@ -28,6 +29,7 @@ def read_run_folder(source: Path, destination: Path) -> Path:
     """Import a run folder of chaosbench as a run directory, and return it."""
     from perpend.studies.logic.chaosbench.imported import read_run_folder as read
 
+    refuse_links(source)
     return read(source, destination)
 
 

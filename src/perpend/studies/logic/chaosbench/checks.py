@@ -29,6 +29,7 @@ from perpend.ledger.staging import IMPORTED
 from perpend.measure.missing import no_answer_metrics
 from perpend.measure.run import Run, table_of
 from perpend.measure.study import Metric, Numbers, body_of, numbers_of, plain_metrics
+from perpend.opening import refuse_links
 from perpend.proof.audit.checks import Check, first_difference
 from perpend.proof.gates import Gate
 from perpend.stats.edition import first_edition
@@ -102,7 +103,16 @@ class Examined:
 
 
 def examine(folder: Path) -> Examined:
-    """Read a run folder and recompute what it states. What cannot be read is a check that fails."""
+    """Read a run folder and recompute what it states. What cannot be read, or is a link, is a check that fails."""
+    try:
+        refuse_links(folder)
+    except StoreError as error:
+        return Examined(folder, {}, {}, checks=(_failed("files are its own", str(error).replace(f"{folder}/", "")),))
+    return _examined(folder)
+
+
+def _examined(folder: Path) -> Examined:
+    """The same of a folder in which an audit may have put links to the files that it was given."""
     checks: list[Check] = []
     metrics = SOURCE_METRICS if (folder / SOURCE_METRICS).is_file() else METRICS
     manifest, stored = (_object(folder / name, checks) for name in (RUN_MANIFEST, metrics))
@@ -343,5 +353,5 @@ def extra_checks(run: Run) -> Iterator[Check]:
             check.compare(None if math.isnan(then) else then, now, run.table.place(row))
         yield check
     if (run.directory / RUN_MANIFEST).is_file():
-        for check in examine(run.directory).checks:
+        for check in _examined(run.directory).checks:
             yield replace(check, name=f"chaosbench: {check.name}", note="" if check.differ else check.note)

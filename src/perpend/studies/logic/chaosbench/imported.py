@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perpend.ask.task import packaged_task
-from perpend.canon import JSON, digest_file, object_of, write_atomic
+from perpend.canon import JSON, digest_file, object_of, read_bytes, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError
 from perpend.ledger.items import check_item
@@ -77,8 +78,11 @@ def read_run_folder(source: Path, destination: Path) -> Path:
         # The folder's own files stay beside the ledger, so that they can be checked and analysed as in the source.
         for name in (RUN_MANIFEST, path.name, METRICS, SUMMARY_PAGE):
             if (source / name).is_file():
-                to = SOURCE_METRICS if name == METRICS else name
-                write_atomic(folder / "run" / to, (source / name).read_bytes())
+                to = folder / "run" / (SOURCE_METRICS if name == METRICS else name)
+                if name == path.name:  # of any length
+                    shutil.copyfile(path, to)
+                else:
+                    write_atomic(to, read_bytes(source / name))
         if destination.exists():
             destination.rmdir()
         (folder / "run").replace(destination)

@@ -1,0 +1,121 @@
+"""What unpacks to more than it may, and what the small verifier is given in place of JSON: a verdict, and soon."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from perpend.canon import digest, digest_file, dumps
+from perpend.proof import lines
+from perpend.proof.audit import Options, audit
+from tests.attack.forge import seal
+from tests.attack.hostile import ROOT
+
+
+@pytest.fixture
+def folder(source: Path, tmp_path: Path) -> Path:
+    """A copy of an honest published folder."""
+    shutil.copytree(source / "published" / "questions", tmp_path / "questions")
+    return tmp_path / "questions"
+
+
+def _told(folder: Path) -> str:
+    (outcome,) = audit([folder], Options(workers=1))
+    return " ".join(check.first for check in outcome.checks if check.fails)
+
+
+@pytest.mark.parametrize("name", ["items.jsonl.gz", "trials.jsonl.gz"])
+def test_no_more_lines_are_restored_than_the_manifest_states(folder: Path, name: str) -> None:
+    path = folder / name
+    rows = gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
+    body = json.loads(rows[0])
+    with path.open("wb") as file, gzip.GzipFile("", "wb", 1, file, mtime=0) as packed:
+        packed.write(("\n".join(rows) + "\n").encode())
+        for number in range(40):
+            if name.startswith("items"):
+                body["item"] |= {"id": f"x{number}", "prompt": "a" * (8 << 20)}
+            packed.write((dumps(body) + "\n").encode())
+    seal(folder)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    told = _told(folder)
+    assert f"{name}:{len(rows) + 1}: one more than the {len(rows)} that manifest.json states" in told
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 << 10
+
+
+def test_a_file_that_unpacks_to_far_more_than_its_size_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "_FREE", 1 << 20)
+    path = folder / "responses.jsonl.gz"
+    rows = gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
+    body = json.loads(rows[-1])
+    with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        packed.write(("\n".join(rows) + "\n").encode())
+        for number in range(1, 40):
+            packed.write((dumps({**body, "turn": number, "text": "a" * (1 << 20)}) + "\n").encode())
+    seal(folder)
+    assert "responses.jsonl.gz: unpacks to more than 500 times its size" in _told(folder)
+
+
+def _sealed(folder: Path) -> None:
+    """The receipt's digests anew, whatever is in the files."""
+    body = json.loads((folder / "receipt.json").read_text())
+    body["files"] = {name: digest_file(folder / name) for name in body["files"]}
+    body["root_sha256"] = digest(body["files"])
+    body.pop("receipt_sha256")
+    body["receipt_sha256"] = digest(body)
+    (folder / "receipt.json").write_text(json.dumps(body))
+
+
+def _manifest(text: str) -> Callable[[Path], None]:
+    def forge(folder: Path) -> None:
+        (folder / "manifest.json").write_text(text)
+        _sealed(folder)
+
+    return forge
+
+
+def _receipt(old: str, new: str) -> Callable[[Path], None]:
+    def forge(folder: Path) -> None:
+        text = (folder / "receipt.json").read_text()
+        assert old in text
+        (folder / "receipt.json").write_text(text.replace(old, new, 1))
+
+    return forge
+
+
+def _whole(folder: Path, text: str) -> None:
+    (folder / "receipt.json").write_text(text)
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+FORGED = {
+    "manifest is a list": _manifest("[]"),
+    "manifest is cut": _manifest("{"),
+    "manifest is deep": _manifest(DEEP),
+    "receipt has half a letter": _receipt('"files": {', '"files": {"\\ud800": "x",'),
+    "receipt has half a letter elsewhere": _receipt('"format": 2', '"format": "\\ud800"'),
+    "receipt has NaN": _receipt('"format": 2', '"format": NaN'),
+    "receipt has an endless number": _receipt('"format": 2', '"format": ' + "9" * 5000),
+    "receipt is deep": _receipt('"format": 2', '"format": ' + "[" * 990 + "]" * 990),
+    "receipt is a list": lambda folder: _whole(folder, "[]"),
+    "files is a list": _receipt('"files": {', '"files": [], "others": {'),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_the_small_verifier_says_6_and_no_traceback(folder: Path, name: str) -> None:
+    FORGED[name](folder)
+    command = [sys.executable, ROOT / "src" / "perpend" / "proof" / "verify.py", folder]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 6, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "DIFFERS" in done.stdout
