@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 import perpend as pp
 from perpend.cli import cli
 from perpend.errors import ModelError, PerpendError, SpecError, StoreError
+from perpend.spec.function import judged_by
 
 SCORER = "import perpend as pp\ndef judge(item, response):\n    {body}\nVERSIONS = (pp.Scorer('boom', '1', judge),)\n"
 TASK = (
@@ -92,6 +93,15 @@ def test_a_scorer_that_fails_is_named_with_the_item_and_the_trial(body: str, sai
     assert said in str(error)
     assert "'perpend show runs/r --where trial=1' shows the answer" in str(error)
     assert pp.Run("runs/r").status()["answered"] == 6
+
+
+def test_a_bug_in_a_packaged_rule_is_no_mistake_of_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("ours")
+
+    monkeypatch.setattr("perpend.scorers.stance.visible", broken)
+    with pytest.raises(KeyError, match="ours"):
+        judged_by(pp.scorer("unfinished"), pp.Item("x", "?"), pp.Response(text="y"))
 
 
 def test_a_repaired_scorer_scores_the_stored_answers_as_the_message_says() -> None:

@@ -54,7 +54,12 @@ def _is_foreign(file: str) -> bool:
 
 
 def judged_by(scorer: Scorer, item: Item, response: Response, trial: int | None = None) -> Score:
-    """The score; what a scorer of the user's own raises, and what it returns that is no Score, is a SpecError."""
+    """The score; what a scorer of the user's own raises, and what it returns that is no Score, is a SpecError.
+
+    A packaged rule that raises is a bug of ours, and ends the program as such.
+    """
+    if scorer.judge.__module__.startswith("perpend.scorers."):
+        return scorer.judge(item, response)
     name, number = f"scorer {scorer.name}@{scorer.version}", "" if trial is None else f", trial {trial}"
     place = f"on item {item.id!r}{number}"
     with OwnCode(name, f", {place}. {_KEPT}"):
