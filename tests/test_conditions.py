@@ -111,4 +111,4 @@ def test_the_conformity_task_has_a_no_system_arm_and_can_be_cut_down() -> None:
     cut = make_task("conformity", {"conditions": ["control", "asch_history_5"]})
     assert [condition.name for condition in cut.conditions] == ["control", "asch_history_5"]
     with pytest.raises(SpecError, match="did you mean"):
-        make_task("conformity", {"conditions": ["asch"]})
+        make_task("conformity", {"conditions": ["asch_histroy_5"]})

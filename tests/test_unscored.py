@@ -68,7 +68,7 @@ def test_where_nothing_can_be_scored_the_headline_says_so_and_why(
     assert report.answer == (f"m: correct is undefined. {said}.",)
     assert run["correct"].rate().value is None
     assert next(name.partition("@")[0] for name in overview(run).rows[0].rates) == "correct"
-    assert "| correct\\@3 | NA (n = 0) |" in report.page()
+    assert "| correct\\@4 | NA (n = 0) |" in report.page()
 
 
 def test_the_caution_counts_failed_and_unfinished_trials_and_says_why(

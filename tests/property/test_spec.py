@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perpend.errors import SpecError
+from perpend.inert import terminal
 from perpend.spec.runspec import parse_spec
 
 KNOWN = {
@@ -31,7 +32,7 @@ BASE: dict[str, object] = {"task": "questions", "model": [{"name": "mock/true"}]
 def test_any_unknown_key_is_an_error_that_names_it(key: str) -> None:
     with pytest.raises(SpecError) as error:
         parse_spec({**BASE, key: 1}, folder=Path(), where="run.toml")
-    assert repr(key) in str(error.value)
+    assert terminal(repr(key)) in terminal(str(error.value))  # what cannot be seen is shown as an escape
 
 
 @given(

@@ -26,12 +26,12 @@ from perpend.canon import (
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, PerpendError, StoreError
 from perpend.ledger.staging import IMPORTED
-from perpend.measure.missing import no_answer_metrics
 from perpend.measure.run import Run, table_of
 from perpend.measure.study import Metric, Numbers, body_of, numbers_of, plain_metrics
 from perpend.opening import refuse_links
 from perpend.proof.audit.checks import Check, first_difference
 from perpend.proof.gates import Gate
+from perpend.report.derive import stated_metrics
 from perpend.stats.edition import first_edition
 from perpend.studies.logic.chaosbench.imported import SOURCE_METRICS, STORED, read_run_folder, reading_of
 from perpend.studies.logic.chaosbench.items import text_of
@@ -291,7 +291,7 @@ def _derived(run: Run, examined: Examined, *, rescore: bool) -> tuple[Mapping[st
     if not rescore:
         table = replace(table, scorers=tuple(name for name in table.scorers if not name.endswith("@import")))
     plain = tuple(plain_metrics(table))
-    metrics = (*plain, *no_answer_metrics(table), *study_metrics(table))
+    metrics = (*stated_metrics(table), *study_metrics(table))
     body = seed_names(Numbers(metrics, (run.manifest,)))
     now = body_of([str(examined.manifest.get("run_id"))], metrics, body)
     if examined.stored.get("format") == 1:
