@@ -100,7 +100,7 @@ def stance_v3(item: Item, response: Response) -> Score:
 
 
 def stance_v4(item: Item, response: Response) -> Score:
-    """As version 3."""
+    """As version 3, by the rules of version 4. Not scorable also: a target that has nothing to read."""
     return _stance(_V4.read(item, response))
 
 
