@@ -72,12 +72,12 @@ def sampled(chosen: list[Forgery], most: int) -> list[Forgery]:
     return [one for group in groups.values() for one in (rng.sample(group, most) if len(group) > most else group)]
 
 
-def allowed(forgery: Forgery) -> str | None:
+def allowed(forgery: Forgery, kind: str) -> str | None:
     """The entry of the printed list that a forgery may fall under."""
     for one in CRAFTED:
         if forgery.kind == "crafted" and one.name == forgery.place:
             return (one.beyond or None) if one.is_free or forgery.level == "derived" else None
-    return beyond(forgery)
+    return beyond(forgery, kind)
 
 
 def main() -> None:
@@ -102,7 +102,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as tmpdir:
                 place = (chosen.folder, kind, forgery, Path(tmpdir))
                 outcome = in_a_process(partial(judge, *place, trust_code=chosen.trust_code))
-            key = allowed(forgery) if outcome.verdict == "PASSED" else None
+            key = allowed(forgery, kind) if outcome.verdict == "PASSED" else None
             is_unnamed = outcome.verdict == "caught" and forgery.kind != "crafted" and not outcome.names(forgery)
             verdict = f"beyond: {key}" if key else "caught, not named" if is_unnamed else outcome.verdict
             tally[f"{forgery.level}: {verdict}"] += 1

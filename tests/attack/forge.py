@@ -15,16 +15,17 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from perpend.canon import digest, digest_file, dumps, pretty
+from perpend.canon import as_object, digest, digest_file, dumps, pretty
 from perpend.errors import PerpendError
 from perpend.measure.run import Run
 from perpend.measure.study import metrics_text
 from perpend.proof import receipt
-from perpend.proof.archive import write
+from perpend.proof.archive import NEEDED, write
 from perpend.proof.closing import close_report
 from perpend.proof.gates import attempts, gates
 from perpend.proof.publish import NOTHING_PRIVATE, write_index
@@ -41,7 +42,6 @@ BODIES = ("manifest.json", "plan.json", "receipt.json", "metrics.json", *STATED,
 LINES = ("items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "scores.jsonl.gz", "labels.jsonl")
 FACTS = ("manifest.json", "plan.json", "items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "labels.jsonl")
 """The files from which all others follow: an attacker who changes one derives the rest anew."""
-REFUSALS = (PerpendError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, OSError, RecursionError)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -248,11 +248,11 @@ def seal(folder: Path, *, restate: bool = True) -> None:
 
 
 def _restate(folder: Path) -> None:
-    try:
-        code = json.loads((folder / receipt.RECEIPT).read_text(encoding="utf-8"))["code"]
-        write_statements(folder, code)
-    except REFUSALS:
-        return
+    """Write the statements anew. They name every packed file, and each name is a text: else perpend writes none."""
+    is_whole = all((folder / name).is_file() for name in NEEDED)
+    if is_whole and not any("\udcff" in path.name for path in folder.rglob("*")):
+        with suppress(PerpendError):
+            write_statements(folder, as_object(receipt.read(folder).body.get("code")))
 
 
 def _seal(body: Pairs, folder: Path) -> None:
@@ -276,10 +276,8 @@ def _seal(body: Pairs, folder: Path) -> None:
 def write_page(folder: Path) -> None:
     """Write the index above a folder anew, as well as an attacker can."""
     if (folder / "manifest.json").is_file() and (folder / receipt.RECEIPT).is_file():
-        try:
+        with suppress(PerpendError):
             write_index(folder.parent)
-        except REFUSALS:
-            return
 
 
 def derived_anew(folder: Path, *, trust_code: bool = False) -> bool:
@@ -307,7 +305,7 @@ def derived_anew(folder: Path, *, trust_code: bool = False) -> bool:
             close_report(folder, facts)
             write_statements(folder, facts["code"])
             receipt.write(folder, code["run"], facts)
-        except REFUSALS:
+        except PerpendError:
             return False
     write_page(folder)
     return True

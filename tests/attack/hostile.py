@@ -238,11 +238,7 @@ def main() -> None:
                 run = base / "cases" / str(number) / "run"
                 shutil.copytree(source / "runs" / kind, run)
                 plant(run, base / "MARK")
-                try:
-                    forge(run, name)
-                except (sqlite3.Error, UnicodeError) as error:
-                    print("cannot be made", kind, field, ascii(name)[:40], error)
-                    continue
+                forge(run, name)
                 out = base / "out" / str(number)
                 out.mkdir()
                 cases += list(commands(run, source / "runs" / kind, out, claims))

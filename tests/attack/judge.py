@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
 import signal
-import sqlite3
 import traceback
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import TypeAlias
 
 from perpend.errors import PerpendError
 from perpend.proof.audit import Options, audit
 from perpend.proof.publish import write_index
 from perpend.proof.statements.citation import CITATION
 from perpend.proof.statements.published import RECORDS
-from tests.attack import ledger
+from tests.attack import honest, ledger
 from tests.attack.fields import HIDDEN
 from tests.attack.forge import STATED, Forgery, derived_anew, seal
 
 LIMIT = 30.0
-FINE = frozenset(("caught", "accepted", "refused", "no change", "cannot be made"))
+FINE = frozenset(("caught", "accepted", "refused", "no change"))
 """caught: exit 6. accepted: the verdict names the gate and the reason. refused: perpend makes no such folder."""
 
 BEYOND_RULES = (
@@ -47,11 +49,19 @@ BEYOND_RULES = (
     (r"run\.db \| response(\.(text|error|finish|logprobs))? \|.*", "answers"),
 )
 """File, place, kind and level of forgeries → the entry of the printed list that they may fall under, if not caught."""
+OF_IMPORTS = re.compile(r"responses\.jsonl\.gz \| \d+: request_sha256 \|.*|run\.db \| response\.request_sha256 \|.*")
+"""What nobody can recompute of an imported run, whose questions another tool asked."""
 
 
-def beyond(forgery: Forgery) -> str | None:
-    """The entry of the printed list that a forgery may fall under; None where it must be caught."""
+def beyond(forgery: Forgery, kind: str) -> str | None:
+    """The entry of the printed list that a forgery of such a run may fall under; None where it must be caught."""
+    if kind == "imported" and OF_IMPORTS.fullmatch(str(forgery)):
+        return "imports"
     return next((key for rule, key in BEYOND_RULES if re.fullmatch(rule, str(forgery))), None)
+
+
+PINNED = Path(__file__).with_name("verdicts.jsonl")
+"""How many forgeries of each file are caught, accepted, refused, …: one that tries nothing any more is seen here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +77,7 @@ class Outcome:
         text = " ".join((*self.places, *self.places.values())).lower()
         words = {HIDDEN[0], *re.split(r"[./:| ]+", forgery.place.lower()), *Path(forgery.file).name.lower().split(".")}
         words |= {"item file"} if "dataset" in words else set()
+        words |= {"checkpoint hash"} if "checkpoint_sha256" in words else set()
         words |= {"trial"} if re.match(r"\d+: ", forgery.place) else set()  # a line of answers or scores is a trial's
         return any(word.rstrip("s") in text for word in words if len(word) > 2)
 
@@ -116,10 +127,7 @@ def of_published(source: Path, kind: str, forgery: Forgery, work: Path, *, trust
     shutil.copytree(source / "published" / kind, folder)
     write_index(folder.parent)
     before = contents(folder.parent)
-    try:
-        forgery.forge(folder)
-    except (OSError, UnicodeError):
-        return Outcome("cannot be made")
+    forgery.forge(folder)
     if not forgery.file.startswith("../"):
         if forgery.level == "derived":
             if contents(folder.parent) == before:
@@ -149,16 +157,53 @@ def of_run(source: Path, kind: str, forgery: Forgery, work: Path, *, trust_code:
     shutil.rmtree(directory.parent, ignore_errors=True)
     shutil.copytree(source / "runs" / kind, directory)
     files, rows = contents(directory), ledger.contents(directory)
-    try:
-        forgery.forge(directory)
-    except (OSError, UnicodeError, sqlite3.Error):
-        return Outcome("cannot be made")
+    forgery.forge(directory)
     of_rows = forgery.file == "run.db" and forgery.place not in {"schema", "file"} and "view" not in forgery.kind
     if contents(directory) == files or (of_rows and ledger.contents(directory) == rows):
         return Outcome("no change")
     if forgery.level == "derived" and not ledger.derived_again(directory, trust_code=trust_code):
         return Outcome("refused")
     return audited(directory, trust_code=trust_code)
+
+
+Judge: TypeAlias = Callable[..., Outcome]
+
+
+def drawn(known: Iterable[Forgery], count: int, kind: str) -> list[Forgery]:
+    """Some of the forgeries, others of each kind of run, by the digests of their names: a new one hardly changes which.
+
+    A name can be no text.
+    """
+    return sorted(known, key=lambda one: hashlib.sha256(f"{kind} {one}".encode(errors="replace")).digest())[:count]
+
+
+def pinned() -> dict[tuple[str, str, str, str], dict[str, int]]:
+    """(folder, kind of run, file, level) → verdict → how many."""
+    lines = [json.loads(line) for line in PINNED.read_text(encoding="utf-8").splitlines()]
+    return {tuple(line.pop(key) for key in ("of", "kind", "file", "level")): line for line in lines}
+
+
+def faults(judge: Judge, source: Path, kind: str, file: str, tried: Iterable[Forgery], work: Path) -> list[str]:
+    """What is wrong with the outcomes, in words; nothing where each is caught and named, or may pass, as many as ever.
+
+    `file` is how the forgeries are called in verdicts.jsonl.
+    """
+    words = []
+    of = "published" if judge is of_published else "runs"
+    told = {key: counts for key, counts in pinned().items() if key[:3] == (of, kind, file)}
+    tally: dict[tuple[str, str, str, str], Counter[str]] = {}
+    for forgery in tried:
+        outcome = judge(source, kind, forgery, work, trust_code=of == "published" and kind in honest.TRUSTED)
+        verdict = "beyond" if outcome.verdict == "PASSED" and beyond(forgery, kind) else outcome.verdict
+        tally.setdefault((of, kind, file, forgery.level), Counter())[verdict] += 1
+        if verdict not in FINE | {"beyond"}:
+            words.append(f"{forgery}: {verdict} {outcome.line}")
+        elif of == "published" and verdict == "caught" and not outcome.names(forgery):
+            words.append(f"{forgery}: not named: {outcome.places}")
+    for key in sorted({*told, *tally} if told != tally else ()):
+        line = dict(zip(("of", "kind", "file", "level"), key, strict=True)) | dict(sorted(tally.get(key, {}).items()))
+        words.append(f"{PINNED.name} says {told.get(key)}: {json.dumps(line, ensure_ascii=False)}")
+    return words
 
 
 def contents(folder: Path) -> dict[str, object]:

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+from perpend.errors import PerpendError
 from perpend.measure.run import Run
 from perpend.report.derive import derive
-from tests.attack.forge import REFUSALS, Forgery, fields
+from tests.attack.forge import Forgery, fields
 
 TABLES = ("meta", "dataset", "item", "condition", "model", "sampling", "trial", "response", "scorer", "score")
 DERIVED = ("scorer", "score")
 """The tables that are written anew whenever a run is scored, so that no forgery in them lasts."""
+JSON = ("body", "params", "options", "logprobs", "usage")
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
 
 
@@ -54,10 +56,13 @@ def contents(directory: Path) -> object:
         return None
 
 
-def columns(directory: Path) -> dict[str, list[tuple[str, str]]]:
-    """(column, type) of every table."""
+def columns(directory: Path) -> dict[str, list[tuple[str, str, bool]]]:
+    """(column, type, whether it may be null) of every table. SQLite takes no null for the number of a row either."""
     with closing(sqlite3.connect(directory / "run.db")) as db:
-        return {table: [(row[1], row[2]) for row in db.execute(f"PRAGMA table_info({table})")] for table in TABLES}
+        return {
+            table: [(row[1], row[2], not row[3] and not row[5]) for row in db.execute(f"PRAGMA table_info({table})")]
+            for table in TABLES
+        }
 
 
 def _sql(*statements: str, guarded: bool = True) -> Callable[[Path], None]:
@@ -69,7 +74,7 @@ def rows(directory: Path) -> Iterator[Forgery]:
     for table, known in columns(directory).items():
         key = "rowid" if table != "score" else "trial"
         one = f"{key} = (SELECT {key} FROM {table} ORDER BY {key} DESC LIMIT 1)"
-        for column, kind in known:
+        for column, kind, may_be_null in known:
             new = {
                 "TEXT": f"coalesce({column}, '') || 'x'",
                 "INTEGER": f"coalesce({column}, 0) + 1",
@@ -78,14 +83,16 @@ def rows(directory: Path) -> Iterator[Forgery]:
             }[kind]
             edits = {
                 "changed": f"UPDATE OR REPLACE {table} SET {column} = {new} WHERE {one}",
-                "null": f"UPDATE OR IGNORE {table} SET {column} = NULL WHERE {one}",
                 "all changed": f"UPDATE OR IGNORE {table} SET {column} = {new}",
             }
+            if may_be_null:
+                edits["null"] = f"UPDATE {table} SET {column} = NULL WHERE {one}"
             if kind == "TEXT":
                 edits["nul"] = f"UPDATE OR REPLACE {table} SET {column} = 'a' || char(0) || 'b' WHERE {one}"
                 edits["surrogate"] = f"UPDATE OR REPLACE {table} SET {column} = CAST(x'eda080' AS TEXT) WHERE {one}"
                 edits["json deep"] = f"UPDATE OR REPLACE {table} SET {column} = '{'[' * 2000 + ']' * 2000}' WHERE {one}"
                 edits["json NaN"] = f"UPDATE OR REPLACE {table} SET {column} = '{{\"a\": NaN}}' WHERE {one}"
+            if column in JSON:
                 edits["json twice"] = (
                     f"UPDATE OR REPLACE {table} SET {column} = '{{\"evil\":1,' || substr({column}, 2) WHERE {one}"
                     f" AND {column} LIKE '{{%'"
@@ -133,7 +140,7 @@ def planted() -> Iterator[Forgery]:
         yield Forgery("run.db", "response", name, _sql(f"INSERT INTO response {chosen} WHERE {where}"))
     failed = (
         "INSERT INTO response SELECT trial, 0, 0, request_sha256, NULL, 'refused', NULL, NULL, NULL, 1.0, at"
-        " FROM response WHERE turn = 0 AND attempt = 1"
+        " FROM response WHERE turn = 0 AND attempt = 1 AND trial = 2"
     )
     yield Forgery(
         "run.db", "response", "an answer behind a planted failure",
@@ -200,7 +207,6 @@ def schemas() -> Iterator[Forgery]:
         "a version of the schema": ("PRAGMA user_version = 0",),
         "a later version": ("PRAGMA user_version = 99",),
         "another application": ("PRAGMA application_id = 1",),
-        "a text encoding": ("PRAGMA encoding = 'UTF-16'",),
     }
     for name, statements in plain.items():
         yield Forgery("run.db", "schema", name, _sql(*statements, guarded=False))
@@ -248,7 +254,7 @@ def _tables(table: str) -> Iterator[Forgery]:
 
     def as_view(select: str) -> Callable[[Path], None]:
         def forge(directory: Path) -> None:
-            names = ", ".join(f'"{name}"' for name, _ in columns(directory)[table])
+            names = ", ".join(f'"{name}"' for name, *_ in columns(directory)[table])
             run_sql(directory, f"ALTER TABLE {table} RENAME TO kept", guarded=False) if table != "response" else None
             if table == "response":
                 run_sql(
@@ -270,7 +276,7 @@ def _tables(table: str) -> Iterator[Forgery]:
 
     def untyped(directory: Path) -> None:
         known = columns(directory)[table]
-        names = ", ".join(f'"{name}"' for name, _ in known)
+        names = ", ".join(f'"{name}"' for name, *_ in known)
         run_sql(
             directory,
             f"ALTER TABLE {table} RENAME TO kept",
@@ -342,7 +348,7 @@ def derived_again(directory: Path, *, trust_code: bool = False) -> bool:
         run = Run(directory, trust_code=trust_code)
         run.score()
         derive([run], directory, figures=False)
-    except REFUSALS:
+    except PerpendError:
         return False
     return True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,8 @@ from perpend.proof.audit import BEYOND
 from tests.attack import honest
 from tests.attack.crafted import CRAFTED, Crafted
 from tests.attack.files import whole_files
-from tests.attack.forge import BODIES, FACTS, LINES, Forgery, fields
-from tests.attack.judge import BEYOND_RULES, FINE, beyond, of_published
+from tests.attack.forge import BODIES, FACTS, LINES, fields
+from tests.attack.judge import BEYOND_RULES, FINE, drawn, faults, of_published, pinned
 
 FEW = 3
 """How many forgeries of one file are tried here, of each kind of run; `tests.attack.exhaustive` tries all."""
@@ -30,29 +29,13 @@ def test_what_was_forged_for_a_purpose_is_caught_or_on_the_list(one: Crafted, so
     kind = one.kinds.split()[0]
     for forgery in one.forgeries():
         outcome = of_published(source, kind, forgery, tmp_path)
+        assert pinned().get(("published", kind, one.name, forgery.level)) == {outcome.verdict: 1}, outcome
         is_free = one.beyond and (one.is_free or forgery.level == "derived")
         if outcome.verdict == "caught":
             said = " ".join((*outcome.places, *outcome.places.values()))
             assert one.place in said, f"{forgery}: {outcome}"
         else:
             assert outcome.verdict in FINE | ({"PASSED"} if is_free else set()), f"{forgery}: {outcome}"
-
-
-def _drawn(known: list[Forgery], seed: str, count: int) -> list[Forgery]:
-    return random.Random(seed).sample(known, min(count, len(known)))
-
-
-def _unnoticed(drawn: list[Forgery], source: Path, kind: str, work: Path) -> list[str]:
-    """What is wrong with the outcomes, in words; nothing where each is caught and named, or may pass."""
-    words = []
-    for forgery in drawn:
-        outcome = of_published(source, kind, forgery, work, trust_code=kind in honest.TRUSTED)
-        may_pass = outcome.verdict == "PASSED" and beyond(forgery) is not None
-        if outcome.verdict not in FINE and not may_pass:
-            words.append(f"{forgery}: {outcome.verdict} {outcome.line}")
-        elif outcome.verdict == "caught" and not outcome.names(forgery):
-            words.append(f"{forgery}: not named: {outcome.places}")
-    return words
 
 
 @pytest.mark.parametrize("kind", honest.KINDS)
@@ -62,15 +45,15 @@ def test_a_changed_field_is_noticed_when_all_is_sealed_again(
 ) -> None:
     folder = source / "published" / kind
     known = [one for one in fields(folder) if one.file == file or one.file.startswith(f"{file}/")]
-    drawn = _drawn(known, f"{kind} {file}", FEW)
+    tried = drawn(known, FEW, kind)
     if file in FACTS:
-        drawn += [one.derived() for one in _drawn(known, f"{kind} {file} anew", 1)]
-    assert _unnoticed(drawn, source, kind, tmp_path) == []
+        tried += drawn([one.derived() for one in known], 1, kind)
+    assert faults(of_published, source, kind, file, tried, tmp_path) == []
 
 
 @pytest.mark.parametrize("kind", honest.KINDS)
 def test_a_file_that_is_another_or_no_file_is_noticed_when_all_is_sealed_again(
     source: Path, tmp_path: Path, kind: str
 ) -> None:
-    drawn = _drawn([*whole_files(source / "published" / kind)], kind, 4 * FEW)
-    assert _unnoticed(drawn, source, kind, tmp_path) == []
+    tried = drawn(whole_files(source / "published" / kind), 4 * FEW, kind)
+    assert faults(of_published, source, kind, "any", tried, tmp_path) == []

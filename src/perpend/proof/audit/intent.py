@@ -142,6 +142,10 @@ def _task(run: Run) -> Check:
     return check
 
 
+_KINDS = {"tasks": 0, "scorers": 1, "models": 2}
+"""The kinds of source file, in the order in which a run lists them."""
+
+
 def _sources(manifest: Manifest, stored: Path, *, published: bool) -> Check:
     """The run's own Python files are there, with the digests of the manifest, and no other file beside them."""
     check = Check("code is that of the manifest")
@@ -159,6 +163,10 @@ def _sources(manifest: Manifest, stored: Path, *, published: bool) -> Check:
             check.miss(f"{CODE}/{name}: missing")
         elif (now := digest_file(path, within=stored)) != stated[name]:
             check.miss(f"{CODE}/{name}: stored {now}, the manifest states {stated[name]}")
+    listed = sorted(dict.fromkeys(manifest.sources), key=lambda source: _KINDS.get(source.kind, len(_KINDS)))
+    if listed != [*manifest.sources]:
+        check.checked += 1
+        check.miss("sources of the manifest: twice, or not those of the task first, then of scorers, then of models")
     return check
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perpend.canon import portable_name
+from perpend.errors import StoreError
 from perpend.inert import markdown
 from perpend.measure.study import FigureOf, Metric, Numbers, Report, Section, TableOf
 from perpend.report import answer as plainly
@@ -82,7 +83,9 @@ def _pair(comparison: Metric) -> dict[str, str]:
 
 
 def _facts(numbers: Numbers, label: str) -> str:
-    manifest = next(m for m in numbers.manifests if label in [model.label for model in m.models])
+    manifest = next((m for m in numbers.manifests if label in [model.label for model in m.models]), None)
+    if manifest is None:
+        raise StoreError(f"no manifest names the model {label!r}, which the ledger has: one of them was changed")
     return facts(provenance_of(manifest, label, raw=False))
 
 
