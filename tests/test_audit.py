@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from perpend.models.mock import model
 from perpend.proof.audit import audit_run
 from perpend.report.derive import derive
 from perpend.spec.runspec import ModelSpec, RunSpec
+from tests.attack.ledger import run_sql
 
 TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
 
@@ -36,19 +36,6 @@ def run(tmp_path: Path, items_file: Callable[..., Path]) -> Path:
     return directory
 
 
-def forge(directory: Path, *statements: str) -> None:
-    """Edit run.db as a forger would, with the guards taken off and put back."""
-    with sqlite3.connect(directory / "run.db") as db:
-        guards = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-        for name, _ in guards:
-            db.execute(f"DROP TRIGGER {name}")
-        for statement in statements:
-            assert db.execute(statement).rowcount != 0
-        for _, sql in guards:
-            db.execute(sql)
-    db.close()
-
-
 def failed(directory: Path) -> list[str]:
     return [check.name for check in audit_run(directory).checks if check.differ]
 
@@ -60,26 +47,8 @@ def test_an_honest_run_passes_and_every_check_looked_at_something(run: Path) -> 
     outcome.raise_for_failures()
 
 
-@pytest.mark.parametrize(
-    ("statement", "caught"),
-    [
-        ("UPDATE response SET text = 'FALSE' WHERE trial = 3", "scores of label@1"),
-        ("UPDATE score SET value = 1 - value WHERE trial = 3 AND scorer = 1", "scores of label@1"),
-        ("UPDATE score SET reason = 'because' WHERE trial = 3 AND scorer = 2", "scores of label@2"),
-        ("DELETE FROM score WHERE trial = 3 AND scorer = 2", "every answer has its scores"),
-        ("UPDATE item SET body = replace(body, 'is even', 'is odd') WHERE item = 2", "items are those of the manifest"),
-        ("UPDATE response SET request_sha256 = x'00' WHERE trial = 3", "questions were asked as planned"),
-        ("DELETE FROM trial WHERE trial = 16", "plan is complete"),
-        ("UPDATE scorer SET version = '9' WHERE scorer = 1", "scores of label@9"),
-    ],
-)
-def test_a_forged_ledger_is_caught_by_the_check_that_names_it(run: Path, statement: str, caught: str) -> None:
-    forge(run, statement)
-    assert caught in failed(run)
-
-
 def test_a_lost_trial_is_told_with_what_the_manifest_states_and_what_is_there(run: Path) -> None:
-    forge(run, "UPDATE trial SET condition = 1, repeat = 1 WHERE trial = 16")
+    run_sql(run, "UPDATE trial SET condition = 1, repeat = 1 WHERE trial = 16")
     check = next(check for check in audit_run(run).checks if check.name == "plan is complete")
     assert check.first.endswith("stored 8, recomputed 9")
 
@@ -89,13 +58,13 @@ def test_a_call_that_failed_before_its_answer_is_no_difference_and_one_after_it_
         "INSERT INTO response SELECT trial, turn, {attempt}, request_sha256, {text}, logprobs, finish, usage, ms, at "
         "FROM response WHERE trial = 3 AND attempt = {of}"
     )
-    forge(
+    run_sql(
         run,
         "UPDATE response SET attempt = 1 WHERE trial = 3",
         again.format(attempt=0, text="NULL, 'HTTP 500'", of=1),
     )
     assert failed(run) == []
-    forge(run, again.format(attempt=2, text="text, NULL", of=1))
+    run_sql(run, again.format(attempt=2, text="text, NULL", of=1))
     check = next(check for check in audit_run(run).checks if check.differ)
     assert check.first == "trial 3 (item-1, control), turn 0: attempt 2 comes after an answer"
 
@@ -104,13 +73,6 @@ def test_numbers_that_cannot_be_read_are_one_difference_of_one(run: Path) -> Non
     (run / "metrics.json").write_text("{")
     check = next(check for check in audit_run(run).checks if check.name == "metrics.json")
     assert (check.checked, check.differ) == (1, 1)
-
-
-def test_missing_guards_are_caught(run: Path) -> None:
-    with sqlite3.connect(run / "run.db") as db:
-        db.execute("DROP TRIGGER response_stays")
-    db.close()
-    assert failed(run) == ["what is stored can be read"]
 
 
 @pytest.mark.parametrize("name", ["metrics.json", "report.md"])
@@ -135,7 +97,7 @@ def test_an_edited_template_is_caught(run: Path) -> None:
 
 
 def test_the_first_difference_shows_the_trial_and_both_values(run: Path) -> None:
-    forge(run, "UPDATE score SET value = 0.25 WHERE trial = 3 AND scorer = 1")
+    run_sql(run, "UPDATE score SET value = 0.25 WHERE trial = 3 AND scorer = 1")
     check = next(check for check in audit_run(run).checks if check.differ)
     assert "trial 3 (item-1, control)" in check.first
     assert "0.25" in check.first
@@ -144,11 +106,11 @@ def test_the_first_difference_shows_the_trial_and_both_values(run: Path) -> None
 
 
 def test_a_trial_that_was_never_asked_is_a_gap_and_one_that_failed_is_stated(run: Path) -> None:
-    forge(run, "DELETE FROM response WHERE trial = 3", "DELETE FROM score WHERE trial = 3")
+    run_sql(run, "DELETE FROM response WHERE trial = 3", "DELETE FROM score WHERE trial = 3")
     plan = next(check for check in audit_run(run).checks if check.name == "every trial was asked")
     assert plan.differ == 1
     assert "trials planned, trials asked: stored 8, recomputed 7" in plan.first
-    forge(run, "UPDATE response SET text = NULL, error = 'HTTP 500' WHERE trial = 5")
+    run_sql(run, "UPDATE response SET text = NULL, error = 'HTTP 500' WHERE trial = 5")
     plan = next(check for check in audit_run(run).checks if check.name == "every trial was asked")
     assert plan.differ == 1
     assert "1 of 8 trials only failed" in plan.note
@@ -168,7 +130,7 @@ def test_the_verb_prints_a_table_and_exits_with_6(run: Path, tmp_path: Path) -> 
     done = CliRunner().invoke(cli, ["audit", str(run)])
     assert done.exit_code == 0
     assert "nothing differs" in done.output
-    forge(run, "UPDATE response SET text = 'FALSE' WHERE trial = 3")
+    run_sql(run, "UPDATE response SET text = 'FALSE' WHERE trial = 3")
     out = tmp_path / "audit.json"
     done = CliRunner().invoke(cli, ["audit", str(run), "--out-json", str(out)])
     assert isinstance(done.exception, AuditFailure)

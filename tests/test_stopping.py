@@ -23,7 +23,7 @@ from perpend.measure.run import Run
 from perpend.spec.runspec import ModelSpec, RunSpec, parse_spec
 from perpend.spec.stopping import parse_rule, stop_spec
 from perpend.stats.betting import paired_sequence, sequence
-from tests.tamper.forgery import failed, seal
+from tests.attack.forge import failed, seal
 
 RULE = "width(correct) < 0.45"
 PAIR = "low(correct, asch_history_5 - control) > 0 or high(correct, asch_history_5 - control) < 0"

@@ -21,6 +21,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from perpend.proof.audit import BEYOND
 from tests.attack import honest, ledger
 from tests.attack.crafted import CRAFTED
 from tests.attack.files import whole_files
@@ -34,8 +35,13 @@ MEMORY = 3 << 30
 def forgeries(folder: Path, kind: str) -> list[Forgery]:
     """Every forgery of a published folder, sealed; and those of its facts also with all derived anew."""
     known = [*fields(folder), *whole_files(folder)]
-    crafted = [forgery for one in CRAFTED if kind in one.kinds.split() for forgery in one.forgeries()]
-    return [*known, *crafted, *(one.derived() for one in known if one.file in FACTS and one.place != "file")]
+    again = [one.derived() for one in known if one.file in FACTS and one.place != "file"]
+    return [*known, *crafted("published", kind), *again]
+
+
+def crafted(of: str, kind: str) -> list[Forgery]:
+    """The forgeries with a purpose that are tried on this kind of run."""
+    return [forgery for one in CRAFTED if one.of == of and kind in one.kinds for forgery in one.forgeries()]
 
 
 def in_a_process(call: Callable[[], Outcome]) -> Outcome:
@@ -74,10 +80,10 @@ def sampled(chosen: list[Forgery], most: int) -> list[Forgery]:
 
 def allowed(forgery: Forgery, kind: str) -> str | None:
     """The entry of the printed list that a forgery may fall under."""
-    for one in CRAFTED:
-        if forgery.kind == "crafted" and one.name == forgery.place:
-            return (one.beyond or None) if one.is_free or forgery.level == "derived" else None
-    return beyond(forgery, kind)
+    if forgery.kind != "crafted":
+        return beyond(forgery, kind)
+    (one,) = [one for one in CRAFTED if one.name == forgery.place]
+    return one.levels[forgery.level] if one.levels[forgery.level] in BEYOND else None
 
 
 def main() -> None:
@@ -97,7 +103,7 @@ def main() -> None:
     lines = []
     for kind in chosen.kind or honest.KINDS:
         folder = chosen.folder / where / kind
-        known = ledger.forgeries(folder) if chosen.runs else forgeries(folder, kind)
+        known = [*ledger.forgeries(folder), *crafted(where, kind)] if chosen.runs else forgeries(folder, kind)
         for forgery in sampled([one for one in known if chosen.only in f"{kind} | {one}"], chosen.most):
             with tempfile.TemporaryDirectory() as tmpdir:
                 place = (chosen.folder, kind, forgery, Path(tmpdir))

@@ -79,6 +79,14 @@ def changes(text: str) -> Iterator[Change]:
     yield from _of_the_whole(body, text)
 
 
+def each_changed(text: str) -> Iterator[Change]:
+    """Every value of a JSON text that is no object and no list, changed."""
+    body = parsed(text)
+    for path in _paths(body):
+        if not isinstance(_at(body, path), list):
+            yield Change("changed", path, value=lambda path=path: plain(_edited(body, path, _other)))
+
+
 def _of_a_field(body: object, path: Path, text: str) -> Iterator[Change]:
     indent, end = 2 if text.count("\n") > 1 else None, "\n" if text.endswith("\n") else ""
     value, parent = _at(body, path), _at(body, path[:-1])
@@ -174,6 +182,10 @@ def _set(new: object) -> Edit:
         parent[_place(parent, key)] = (key, new) if isinstance(parent, Pairs) else new  # type: ignore[index]
 
     return edit
+
+
+def _other(parent: object, key: str | int) -> None:
+    _set(other(_at(parent, (key,))))(parent, key)
 
 
 def _pop(parent: object, key: str | int) -> None:

@@ -1,8 +1,8 @@
 """Forgeries of a published folder, generated from its JSON and text files; and how an attacker seals it again.
 
-A forgery is sealed in one of two ways. 'sealed': receipt, root digest, index and its page are written anew. 'derived':
-whatever follows from the forged facts is made anew as well, as somebody would who has perpend: scores, numbers, report,
-tables, gates with a reason for each that fails.
+'open': a forgery as it is. 'sealed': receipt, root digest, index and its page are written anew. 'derived': whatever
+follows from the forged facts is made anew as well, as somebody would who has perpend: scores, numbers, report, tables,
+gates with a reason for each that fails.
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from perpend.canon import as_object, digest, digest_file, dumps, pretty
+from perpend.canon import JSON, as_object, digest, digest_file, dumps, pretty, write_atomic
 from perpend.errors import PerpendError
+from perpend.ledger.manifest import read_manifest
 from perpend.measure.run import Run
-from perpend.measure.study import metrics_text
-from perpend.proof import receipt
+from perpend.measure.study import metrics_text, numbers_of, read_metrics
+from perpend.proof import receipt, statements
 from perpend.proof.archive import NEEDED, write
+from perpend.proof.audit import Audit, Check, Options, audit
 from perpend.proof.closing import close_report
 from perpend.proof.gates import attempts, gates
 from perpend.proof.publish import NOTHING_PRIVATE, write_index
 from perpend.proof.restoring import restore
+from perpend.proof.statements.published import RECORDS
 from perpend.report.derive import derive
-from tests.attack.fields import Change, Pairs, changes, other, parsed, shape, written
-from tests.tamper.forgery import write_statements
+from tests.attack.fields import Change, Pairs, changes, each_changed, other, parsed, shape, written
 
 Forge: TypeAlias = Callable[[Path], None]
 Body: TypeAlias = dict[str, Any]
@@ -63,6 +65,17 @@ class Forgery:
         return replace(self, level="derived")
 
 
+def of(folder: Path, options: Options | None = None) -> Audit:
+    """The audit of one folder."""
+    (outcome,) = audit([folder], options or Options(workers=1))
+    return outcome
+
+
+def failed(folder: Path, options: Options | None = None) -> dict[str, Check]:
+    """The checks that found a difference, by name."""
+    return {check.name: check for check in of(folder, options).checks if check.differ}
+
+
 def edit(name: str, change: Callable[[Body], object]) -> Forge:
     """Change the object of a JSON file, which is written as perpend would."""
 
@@ -85,12 +98,13 @@ def lines(name: str, change: Callable[[list[Any]], object]) -> Forge:
     return forge
 
 
-def all_of(*steps: Forge) -> Forge:
-    """One change after another."""
+def text(name: str, old: str, new: str) -> Forge:
+    """Replace a text once."""
 
     def forge(folder: Path) -> None:
-        for step in steps:
-            step(folder)
+        before = (folder / name).read_text(encoding="utf-8")
+        assert old in before
+        (folder / name).write_text(before.replace(old, new, 1), encoding="utf-8")
 
     return forge
 
@@ -130,6 +144,27 @@ def fields(folder: Path) -> Iterator[Forgery]:
         if path.suffix == ".csv":
             yield from _cells(path, name)
         elif path.suffix in {".md", ".tex", ".html"}:
+            yield from _numbers(path, name)
+
+
+def values(folder: Path, file: str) -> Iterator[Forgery]:
+    """Every value that a file, or a folder of files, states: of JSON each one, not one of a shape as `fields` does."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir() or (name != file and not name.startswith(f"{file}/")):
+            continue
+        if name == "metrics.json":
+            for change in each_changed(path.read_text(encoding="utf-8")):
+                yield Forgery(name, "/".join(map(str, change.path)), change.kind, _body_forge(name, change))
+        elif path.suffix == ".gz":
+            for number, row in enumerate(unpacked(path)):
+                for change in each_changed(row):
+                    yield Forgery(
+                        name, f"{number + 1}: {shape(change.path)}", change.kind, _line_forge(name, number, change)
+                    )
+        elif path.suffix == ".csv":
+            yield from _cells(path, name)
+        else:
             yield from _numbers(path, name)
 
 
@@ -245,6 +280,17 @@ def seal(folder: Path, *, restate: bool = True) -> None:
             if body != parsed(before):
                 path.write_text(written(body, indent=None if "[[[[" in before else 2) + "\n", encoding="utf-8")
     write_page(folder)
+
+
+def write_statements(folder: Path, code: Mapping[str, JSON]) -> None:
+    """Write the statements of a published folder anew, from its files as they are."""
+    manifest = read_manifest(folder)
+    numbers = numbers_of(read_metrics(folder), [manifest])
+    shutil.rmtree(folder / RECORDS, ignore_errors=True)  # its names are of the manifest
+    own = statements.names(manifest, receipt.FORMAT)
+    files = {name: value for name, value in receipt.digests(folder).items() if name not in own}
+    for name, words in statements.texts(statements.StatedRun(manifest, numbers, files, code)).items():
+        write_atomic(folder / name, words)
 
 
 def _restate(folder: Path) -> None:

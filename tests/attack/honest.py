@@ -7,6 +7,8 @@ questions   a plain task: frozen items, two models (one with a token limit of it
 code        a task, a scorer and a model out of Python files of the run's own, with a study and a figure
 imported    rows of another tool, with its scores
 pilot       stopped after half of its questions; published with a reason
+swayed      a task of two versions of one scorer, of a subject that now and then says what the others said
+tastes      a study of questions without a right answer, with figures
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import perpend as pp
+from perpend.ask.conditions import asch, control
 from perpend.ask.runner import evaluate_task
 from perpend.ask.task import make_model, make_task
 from perpend.ledger.items import freeze
@@ -26,7 +29,8 @@ from perpend.report.derive import derive
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from perpend.types import Request, Response, Sampling, Usage
 
-OLD = Path(__file__).parent.parent / "fixtures" / "v0_1"
+STATEMENTS = Path(__file__).with_name("statements.jsonl")
+"""Items of the logic study: of every kind, two splits and both right answers."""
 KINDS = ("conformity", "logic", "verbs", "questions", "code", "imported", "pilot")
 TRUSTED = frozenset(("code",))
 """The kinds that bring code along."""
@@ -91,6 +95,15 @@ def unsure(request: Request) -> Response:
     return Response(text=text, finish="stop", usage=Usage(7, 3), ms=1.5)
 
 
+def right_or_swayed(request: Request) -> Response:
+    """TRUE alone; under pressure FALSE on every third statement, after a sentence."""
+    asked = request.messages[-1].content
+    if "colour" in asked:
+        return Response(text="I would say teal." if "Participant" in asked else "Red.", finish="stop", ms=1.0)
+    swayed = "Participant" in asked and any(f"Statement {n}:" in asked for n in (0, 3, 6))
+    return Response(text="After some thought: FALSE" if swayed else "TRUE", finish="stop", ms=1.0)
+
+
 def make(folder: Path) -> None:
     """Write folder/runs/<kind> and folder/published/<kind>."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,7 +122,7 @@ def make(folder: Path) -> None:
     for kind, make_one in MAKERS.items():
         run = make_one(folder, items)
         accept: Mapping[str, str] = {"plan": "half is enough", "coverage": "it is a pilot"} if kind == "pilot" else {}
-        publish([run], folder / "published", accept, figures=kind in ("verbs", "code"))
+        publish([run], folder / "published", accept, figures=kind in ("verbs", "code", "tastes"))
 
 
 def _conformity(folder: Path, _: Path) -> Run:
@@ -129,9 +142,7 @@ def _logic(folder: Path, _: Path) -> Run:
             return Response(error="ConnectError: refused", ms=0.5)
         return unsure(request)
 
-    spec = RunSpec(
-        "logic", (ModelSpec("callable/m", "m"),), (OLD / "items" / "logic.jsonl",), name="logic", max_items=12
-    )
+    spec = RunSpec("logic", (ModelSpec("callable/m", "m"),), (STATEMENTS,), name="logic", max_items=12)
     task = make_task("logic", {})
     for _ in range(2):  # the second time asks again what failed
         made = evaluate_task(spec, task, [CallableModel("m", answer)], folder / "runs", quiet=True).directory
@@ -192,6 +203,31 @@ def _pilot(folder: Path, items: Path) -> Run:
     return pp.evaluate(task, [subject], name="pilot", limits=limits, out=folder / "runs", quiet=True)
 
 
+def _swayed(folder: Path, _: Path) -> Run:
+    items = [
+        {"id": f"item-{n}", "prompt": f"Statement {n}: {n} is even. Is it TRUE or FALSE?"}
+        | dict(zip(("target", "decoy"), ("FALSE", "TRUE") if n % 2 else ("TRUE", "FALSE"), strict=True))
+        for n in range(8)
+    ]
+    task = pp.Task("t", (control(), asch(2)), ("label@1", "label@2"))
+    return _asked(folder, "swayed", task, items)
+
+
+def _tastes(folder: Path, _: Path) -> Run:
+    items = [{"id": f"taste-{n}", "prompt": f"Which colour suits box {n}?", "decoy": "teal"} for n in range(4)]
+    study = make_task("conformity", {"confederates": 2, "conditions": ["control", "asch_history_2"]})
+    return _asked(folder, "tastes", study, items)
+
+
+def _asked(folder: Path, name: str, task: pp.Task, items: list[dict[str, str]]) -> Run:
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
+    spec = RunSpec("t", (ModelSpec("callable/m", "m"),), (path,), name=name)
+    return _scored(
+        evaluate_task(spec, task, [CallableModel("m", right_or_swayed)], folder / "runs", quiet=True).directory
+    )
+
+
 def _scored(directory: Path) -> Run:
     run = Run(directory)
     run.score()
@@ -207,4 +243,6 @@ MAKERS = {
     "code": _code,
     "imported": _imported,
     "pilot": _pilot,
+    "swayed": _swayed,
+    "tastes": _tastes,
 }

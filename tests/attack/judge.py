@@ -134,7 +134,7 @@ def of_published(source: Path, kind: str, forgery: Forgery, work: Path, *, trust
                 return Outcome("no change")
             if not derived_anew(folder, trust_code=trust_code):
                 return Outcome("refused")
-        else:
+        elif forgery.level == "sealed":
             seal(folder, restate=not forgery.file.startswith((*STATED, CITATION, RECORDS)))
     if contents(folder.parent) == before:
         return Outcome("no change")
@@ -158,7 +158,7 @@ def of_run(source: Path, kind: str, forgery: Forgery, work: Path, *, trust_code:
     shutil.copytree(source / "runs" / kind, directory)
     files, rows = contents(directory), ledger.contents(directory)
     forgery.forge(directory)
-    of_rows = forgery.file == "run.db" and forgery.place not in {"schema", "file"} and "view" not in forgery.kind
+    of_rows = forgery.file == "run.db" and forgery.place != "file" and not re.search("view|crafted", forgery.kind)
     if contents(directory) == files or (of_rows and ledger.contents(directory) == rows):
         return Outcome("no change")
     if forgery.level == "derived" and not ledger.derived_again(directory, trust_code=trust_code):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -114,7 +116,6 @@ def rows(directory: Path) -> Iterator[Forgery]:
                 yield Forgery("run.db", f"{table}.{column}", name, _sql(statement))
         yield Forgery("run.db", table, "row removed", _sql(f"DELETE FROM {table} WHERE {one}"))
         yield Forgery("run.db", table, "all rows removed", _sql(f"DELETE FROM {table}"))
-    yield from planted()
 
 
 def planted() -> Iterator[Forgery]:
@@ -164,110 +165,28 @@ def planted() -> Iterator[Forgery]:
         yield Forgery("run.db", table, "row added", _sql(f"INSERT INTO {table} VALUES({values})"))
 
 
-def schemas() -> Iterator[Forgery]:
-    """Every kind of thing that a schema can hold and a run's does not; tables with other columns, rules and kinds."""
-    plain: dict[str, tuple[str, ...]] = {
-        "a trigger that edits scores": (
-            "CREATE TRIGGER t AFTER INSERT ON score BEGIN UPDATE score SET value = 1.0 WHERE trial = new.trial; END",
-        ),
-        "a trigger on responses": ("CREATE TRIGGER t AFTER INSERT ON response BEGIN SELECT 1; END",),
-        "a trigger that ignores inserts": (
-            "CREATE TRIGGER t BEFORE INSERT ON score WHEN new.value = 0.0 BEGIN SELECT RAISE(IGNORE); END",
-        ),
-        "a view": ("CREATE VIEW v AS SELECT 1",),
-        "an endless view": (f"CREATE VIEW v AS {ENDLESS} i FROM n",),
-        "a table": ("CREATE TABLE evil(x)", "INSERT INTO evil VALUES('hidden')"),
-        "a virtual table": ("CREATE VIRTUAL TABLE evil USING fts5(x)",),
-        "an index": ("CREATE INDEX evil ON response(text)",),
-        "an index on an expression": ("CREATE INDEX evil ON response(length(text) + 1)",),
-        "a partial index": ("CREATE INDEX evil ON score(value) WHERE value = 1",),
-        "statistics": ("ANALYZE",),
-        "a column": ("ALTER TABLE response ADD COLUMN hidden TEXT",),
-        "a column with a default": ("ALTER TABLE score ADD COLUMN hidden TEXT DEFAULT 'x'",),
-        "a generated column": ("ALTER TABLE item ADD COLUMN hidden TEXT AS (body)",),
-        "guards that guard nothing": (
-            "DROP TRIGGER response_is_a_fact",
-            "CREATE TRIGGER response_is_a_fact BEFORE UPDATE ON response WHEN 0 BEGIN SELECT 1; END",
-        ),
-        "guards on another table": (
-            "DROP TRIGGER response_stays",
-            "CREATE TRIGGER response_stays BEFORE DELETE ON meta BEGIN SELECT 1; END",
-        ),
-        "no guard": ("DROP TRIGGER response_stays",),
-        "no index": ("DROP INDEX failure",),
-        "another view of answers": ("DROP VIEW answer", "CREATE VIEW answer AS SELECT * FROM response"),
-        "a view of a study that lies": (
-            "DROP VIEW conformity_outputs",
-            "CREATE VIEW conformity_outputs AS SELECT trial AS output_id, 1 AS is_correct FROM response",
-        ),
-        "an endless view of a study": (
-            "DROP VIEW conformity_outputs",
-            f"CREATE VIEW conformity_outputs AS {ENDLESS} i FROM n",
-        ),
-        "a version of the schema": ("PRAGMA user_version = 0",),
-        "a later version": ("PRAGMA user_version = 99",),
-        "another application": ("PRAGMA application_id = 1",),
-    }
-    for name, statements in plain.items():
-        yield Forgery("run.db", "schema", name, _sql(*statements, guarded=False))
+def tables() -> Iterator[Forgery]:
+    """A view in the place of each table, and tables without the rules of theirs."""
     for table in TABLES:
         yield from _tables(table)
-    yield Forgery(
-        "run.db",
-        "schema",
-        "text of the schema",
-        lambda directory: schema_sql(
-            directory,
-            "UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', 'NOT NULL /* hidden */') WHERE name = 'item'",
-        ),
-    )
-    yield Forgery(
-        "run.db",
-        "schema",
-        "not strict",
-        lambda directory: schema_sql(
-            directory, "UPDATE sqlite_master SET sql = replace(sql, ') STRICT', ')') WHERE type = 'table'"
-        ),
-    )
-    yield Forgery(
-        "run.db",
-        "schema",
-        "a default that calls",
-        lambda directory: schema_sql(
-            directory,
-            "UPDATE sqlite_master SET sql = replace(sql, 'reason TEXT NOT NULL',"
-            " 'reason TEXT NOT NULL DEFAULT (load_extension(''x''))') WHERE name = 'score'",
-        ),
-    )
-    yield Forgery(
-        "run.db",
-        "schema",
-        "nonsense",
-        lambda directory: schema_sql(
-            directory, "UPDATE sqlite_master SET sql = 'CREATE TABLE item(' WHERE name = 'item'"
-        ),
-    )
 
 
 def _tables(table: str) -> Iterator[Forgery]:
     """A table that is something else."""
 
+    guards = ("response_is_a_fact BEFORE UPDATE", "response_stays BEFORE DELETE") if table == "response" else ()
+
     def as_view(select: str) -> Callable[[Path], None]:
         def forge(directory: Path) -> None:
             names = ", ".join(f'"{name}"' for name, *_ in columns(directory)[table])
-            run_sql(directory, f"ALTER TABLE {table} RENAME TO kept", guarded=False) if table != "response" else None
-            if table == "response":
-                run_sql(
-                    directory,
-                    "DROP TRIGGER response_is_a_fact",
-                    "DROP TRIGGER response_stays",
-                    "ALTER TABLE response RENAME TO kept",
-                    guarded=False,
-                )
-            run_sql(directory, f"CREATE VIEW {table} AS " + select.format(names=names), guarded=False)
-            if table == "response":
-                for trigger in ("response_is_a_fact BEFORE UPDATE ON kept", "response_stays BEFORE DELETE ON kept"):
-                    run_sql(directory, f"CREATE TRIGGER {trigger} BEGIN SELECT RAISE(ABORT, ''); END", guarded=False)
+            run_sql(
+                directory,
+                *(f"DROP TRIGGER {guard.partition(' ')[0]}" for guard in guards),
+                f"ALTER TABLE {table} RENAME TO kept",
+                f"CREATE VIEW {table} AS {select.format(names=names)}",
+                *(f"CREATE TRIGGER {guard} ON kept BEGIN SELECT RAISE(ABORT, ''); END" for guard in guards),
+                guarded=False,
+            )
 
         return forge
 
@@ -316,8 +235,6 @@ def files() -> Iterator[Forgery]:
         (directory / "run.db").write_text("no database")
 
     def fifo(directory: Path) -> None:
-        import os
-
         (directory / "run.db").unlink()
         os.mkfifo(directory / "run.db")
 
@@ -327,8 +244,6 @@ def files() -> Iterator[Forgery]:
 
     def real_log(directory: Path) -> None:
         """Changes that are only in the write-ahead log."""
-        import shutil
-
         with closing(sqlite3.connect(directory / "run.db", isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA wal_autocheckpoint=0")
@@ -358,4 +273,4 @@ def forgeries(directory: Path) -> list[Forgery]:
     facts = [*rows(directory), *(one for one in fields(directory) if one.file in ("manifest.json", "labels.jsonl"))]
     rest = [one for one in fields(directory) if one.file not in ("manifest.json", "labels.jsonl")]
     again = [one.derived() for one in facts if one.place.partition(".")[0] not in DERIVED]
-    return [*facts, *rest, *schemas(), *files(), *again]
+    return [*facts, *rest, *planted(), *tables(), *files(), *again]

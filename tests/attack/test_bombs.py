@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import resource
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from perpend.canon import digest, digest_file, dumps
+from perpend.canon import dumps
 from perpend.proof import lines
 from perpend.proof.audit import Options, audit
+from tests.attack.conftest import Copied
 from tests.attack.forge import seal
 from tests.attack.hostile import ROOT
 
 
 @pytest.fixture
-def folder(source: Path, tmp_path: Path) -> Path:
+def folder(copied: Copied) -> Path:
     """A copy of an honest published folder."""
-    shutil.copytree(source / "published" / "questions", tmp_path / "questions")
-    return tmp_path / "questions"
+    return copied("published/questions")
 
 
 def _told(folder: Path) -> str:
@@ -65,20 +64,10 @@ def test_a_file_that_unpacks_to_far_more_than_its_size_is_refused(
     assert "responses.jsonl.gz: unpacks to more than 500 times its size" in _told(folder)
 
 
-def _sealed(folder: Path) -> None:
-    """The receipt's digests anew, whatever is in the files."""
-    body = json.loads((folder / "receipt.json").read_text())
-    body["files"] = {name: digest_file(folder / name) for name in body["files"]}
-    body["root_sha256"] = digest(body["files"])
-    body.pop("receipt_sha256")
-    body["receipt_sha256"] = digest(body)
-    (folder / "receipt.json").write_text(json.dumps(body))
-
-
 def _manifest(text: str) -> Callable[[Path], None]:
     def forge(folder: Path) -> None:
         (folder / "manifest.json").write_text(text)
-        _sealed(folder)
+        seal(folder, restate=False)
 
     return forge
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.attack.conftest import Copied
 from tests.attack.crafted import CRAFTED
 from tests.attack.files import whole_files
 from tests.attack.forge import Forgery, fields, seal
@@ -61,9 +62,8 @@ def test_one_bad_folder_does_not_keep_the_others_from_being_audited(source: Path
     assert "No recomputation can find:" in done.stdout
 
 
-def test_a_ledger_that_never_ends_is_refused_by_every_verb_that_reads_it(source: Path, tmp_path: Path) -> None:
-    run = tmp_path / "questions"
-    shutil.copytree(source / "runs" / "questions", run)
+def test_a_ledger_that_never_ends_is_refused_by_every_verb_that_reads_it(copied: Copied, tmp_path: Path) -> None:
+    run = copied("runs/questions")
     run_sql(run, "ALTER TABLE item RENAME TO kept", f"CREATE VIEW item AS {ENDLESS} k.* FROM kept k, n", guarded=False)
     assert perpend("audit", run, "--quiet").returncode == 6
     for arguments in (("show", run), ("score", run), ("export", run, "--out", tmp_path / "x.csv")):
@@ -74,9 +74,8 @@ def test_a_ledger_that_never_ends_is_refused_by_every_verb_that_reads_it(source:
 
 
 @pytest.mark.parametrize("name", ["a link to nowhere", "a link to itself", "a pipe", "a folder"])
-def test_a_manifest_that_is_no_file_ends_every_verb_with_a_sentence(source: Path, tmp_path: Path, name: str) -> None:
-    run = tmp_path / "questions"
-    shutil.copytree(source / "runs" / "questions", run)
+def test_a_manifest_that_is_no_file_ends_every_verb_with_a_sentence(copied: Copied, source: Path, name: str) -> None:
+    run = copied("runs/questions")
     known = {one.kind: one for one in whole_files(source / "published" / "questions") if one.file == "manifest.json"}
     known[name].forge(run)
     done = perpend("audit", run)

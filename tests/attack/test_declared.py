@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import perpend as pp
+from tests.attack.conftest import Copied
 from tests.attack.forge import Body, edit, seal
 from tests.attack.ledger import run_sql
 from tests.attack.test_cli import perpend
@@ -48,9 +48,9 @@ FORGED: dict[str, tuple[Callable[[Body], None], ...]] = {
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_what_is_declared_and_not_there_ends_soon_with_a_difference(source: Path, tmp_path: Path, name: str) -> None:
+def test_what_is_declared_and_not_there_ends_soon_with_a_difference(copied: Copied, name: str) -> None:
     for kind in ("published", "runs"):
-        folder = Path(shutil.copytree(source / kind / "questions", tmp_path / kind / "questions"))
+        folder = copied(f"{kind}/questions")
         for change in FORGED[name]:
             edit("manifest.json", change)(folder)
         if kind == "published":
@@ -61,8 +61,8 @@ def test_what_is_declared_and_not_there_ends_soon_with_a_difference(source: Path
         assert "Traceback" not in done.stderr
 
 
-def test_a_trial_with_a_number_beyond_all_others_ends_soon_with_a_difference(source: Path, tmp_path: Path) -> None:
-    run = Path(shutil.copytree(source / "runs" / "questions", tmp_path / "questions"))
+def test_a_trial_with_a_number_beyond_all_others_ends_soon_with_a_difference(copied: Copied) -> None:
+    run = copied("runs/questions")
     last = "(SELECT max(trial) FROM trial)"
     run_sql(
         run,

@@ -13,6 +13,7 @@ from perpend.measure.run import Run
 from perpend.proof.audit import Audit, Options, audit
 from perpend.proof.publish import publish
 from tests.attack import honest
+from tests.attack.conftest import Copied
 
 
 def clean(path: Path, *, trust_code: bool = False) -> Audit:
@@ -50,11 +51,10 @@ def test_a_renamed_copy_is_clean_and_is_published_as_the_same_folder(source: Pat
 
 @pytest.mark.parametrize("rest", [True, False])
 def test_a_run_that_was_copied_with_or_without_the_files_of_its_log_at_rest_is_clean(
-    source: Path, tmp_path: Path, rest: bool
+    copied: Copied, tmp_path: Path, rest: bool
 ) -> None:
     """At rest the log holds nothing that the ledger does not."""
-    copy = tmp_path / "copy"
-    shutil.copytree(source / "runs" / "questions", copy)
+    copy = copied("runs/questions")
     with sqlite3.connect(copy / "run.db") as db:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("SELECT count(*) FROM response").fetchone()
@@ -78,17 +78,15 @@ def test_a_resumed_run_is_clean(source: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("only", [(), ("correct@4",)])
-def test_a_run_that_was_scored_twice_or_in_part_is_clean(source: Path, tmp_path: Path, only: tuple[str, ...]) -> None:
-    run = tmp_path / "questions"
-    shutil.copytree(source / "runs" / "questions", run)
+def test_a_run_that_was_scored_twice_or_in_part_is_clean(copied: Copied, only: tuple[str, ...]) -> None:
+    run = copied("runs/questions")
     for _ in range(2):
         pp.score(run, only=only)
     clean(run)
 
 
-def test_a_scorer_that_the_task_does_not_declare_may_be_added(source: Path, tmp_path: Path) -> None:
-    run = tmp_path / "questions"
-    shutil.copytree(source / "runs" / "questions", run)
+def test_a_scorer_that_the_task_does_not_declare_may_be_added(copied: Copied, tmp_path: Path) -> None:
+    run = copied("runs/questions")
     pp.score(run, only=("correct@1",))
     clean(run)
     publish([run], tmp_path / "published", {}, figures=False)
@@ -101,9 +99,8 @@ def test_what_was_converted_and_never_scored_is_clean(tmp_path: Path) -> None:
     clean(pp.convert(rows, tmp_path / "converted", fields="prompt=q,target=a,text=t"))
 
 
-def test_an_unscored_run_is_clean(source: Path, tmp_path: Path) -> None:
-    run = tmp_path / "questions"
-    shutil.copytree(source / "runs" / "questions", run)
+def test_an_unscored_run_is_clean(copied: Copied) -> None:
+    run = copied("runs/questions")
     for name in ("metrics.json", "report.md"):
         (run / name).unlink()
     with sqlite3.connect(run / "run.db") as db:
@@ -111,20 +108,6 @@ def test_an_unscored_run_is_clean(source: Path, tmp_path: Path) -> None:
         db.execute("DELETE FROM scorer")
     db.close()
     clean(run)
-
-
-@pytest.mark.parametrize("folder", sorted(path.name for path in (honest.OLD / "published").iterdir() if path.is_dir()))
-def test_what_perpend_0_1_published_is_clean(folder: str) -> None:
-    clean(honest.OLD / "published" / folder)
-
-
-def test_a_changed_number_in_a_report_of_perpend_0_1_is_a_difference(tmp_path: Path) -> None:
-    shutil.copytree(honest.OLD / "published" / "verbs", tmp_path / "verbs")
-    report = tmp_path / "verbs" / "report.md"
-    report.write_text(report.read_text().replace("0.744", "0.844"))
-    (outcome,) = audit([tmp_path / "verbs"], Options(workers=1))
-    told = {check.name: check.first for check in outcome.checks if check.fails}
-    assert "no row that is recomputed has these numbers here" in told["report.md"]
 
 
 def test_a_run_with_every_name_in_another_script_is_clean(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from perpend.ledger.digest import content_digest
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.proof.audit import Options, audit
+from tests.attack.conftest import Copied
 from tests.attack.test_cli import perpend
 
 MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -45,10 +46,9 @@ def _first_page(ledger: Path) -> bytes:
 
 
 @pytest.fixture
-def run(source: Path, tmp_path: Path) -> Path:
+def run(copied: Copied) -> Path:
     """A copy of an honest run."""
-    shutil.copytree(source / "runs" / "questions", tmp_path / "questions")
-    return tmp_path / "questions"
+    return copied("runs/questions")
 
 
 def test_sqlite_itself_deletes_what_such_a_journal_names(run: Path, tmp_path: Path) -> None:

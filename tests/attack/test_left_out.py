@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -16,14 +15,15 @@ from perpend.measure.run import Run
 from perpend.proof.audit import Options, audit, check_claims
 from perpend.proof.audit.runner import READABLE
 from perpend.report.derive import derive
+from tests.attack.conftest import Copied
 from tests.attack.ledger import run_sql
 from tests.test_compat_simulation import simulation
 
 
 @pytest.fixture
-def forged(source: Path, tmp_path: Path) -> Path:
+def forged(copied: Copied) -> Path:
     """A run whose newest scores say that every answer is right, with the numbers that follow from them."""
-    run = Path(shutil.copytree(source / "runs" / "questions", tmp_path / "questions"))
+    run = copied("runs/questions")
     run_sql(run, "UPDATE score SET value = 1.0 WHERE scorer IN (SELECT scorer FROM scorer WHERE name = 'correct')")
     derive([Run(run)], run, figures=False)
     return run

@@ -16,10 +16,13 @@ from perpend.measure.labels import HumanLabel, append_labels
 from perpend.measure.run import Run
 from perpend.proof.audit import Options, audit
 from perpend.proof.audit.checks import as_table
+from tests.attack.conftest import Copied
 from tests.attack.forge import seal
 from tests.attack.hostile import ROOT
 from tests.attack.test_cli import perpend
+from tests.test_chaosbench_forgery import original, root, run_of
 
+__all__ = ["original", "root"]
 SECRET = "correct horse battery staple"
 SPARSE, MEMORY = 6 << 30, 3 << 30
 
@@ -31,11 +34,6 @@ def secret(tmp_path: Path) -> Path:
     path.parent.mkdir()
     path.write_text(f"{SECRET}\n" * 3)
     return path
-
-
-def _copied(source: Path, kind: str, to: Path) -> Path:
-    shutil.copytree(source / kind, to / kind)
-    return to / kind
 
 
 def _linked(path: Path, target: Path) -> None:
@@ -58,9 +56,9 @@ NAMES = ("report.md", "metrics.json", "manifest.json", "tables", "run.db")
 
 @pytest.mark.parametrize("name", [*NAMES, "labels.jsonl", "manifest.journal"])
 def test_a_link_in_a_run_directory_is_a_difference_and_shows_nothing(
-    source: Path, tmp_path: Path, secret: Path, name: str
+    copied: Copied, source: Path, tmp_path: Path, secret: Path, name: str
 ) -> None:
-    run = _copied(source, "runs/questions", tmp_path)
+    run = copied("runs/questions")
     is_ledger, is_folder = name == "run.db", name == "tables"
     if is_ledger:
         shutil.move(run / name, tmp_path / "other.db")
@@ -78,9 +76,9 @@ def test_a_link_in_a_run_directory_is_a_difference_and_shows_nothing(
     "name", ["report.md", "tables", "signer.pub", "responses.jsonl.gz", "../index.json", "../README.md"]
 )
 def test_a_link_in_a_published_folder_is_a_difference_and_shows_nothing(
-    source: Path, tmp_path: Path, secret: Path, name: str
+    copied: Copied, secret: Path, name: str
 ) -> None:
-    folder = _copied(source, "published/questions", tmp_path)
+    folder = copied("published/questions")
     seal(folder)
     if name == "tables":
         for path in (folder / name).iterdir():
@@ -91,9 +89,11 @@ def test_a_link_in_a_published_folder_is_a_difference_and_shows_nothing(
     assert SECRET not in told
 
 
-def test_the_page_of_a_run_takes_nothing_along_that_a_link_leads_to(source: Path, tmp_path: Path, secret: Path) -> None:
+def test_the_page_of_a_run_takes_nothing_along_that_a_link_leads_to(
+    copied: Copied, tmp_path: Path, secret: Path
+) -> None:
     for kind in ("runs/questions", "published/questions"):
-        run = _copied(source, kind, tmp_path)
+        run = copied(kind)
         _linked(run / "report.md", secret)
         out = tmp_path / "page.html"
         done = perpend("view", run, "--out", out)
@@ -102,23 +102,22 @@ def test_the_page_of_a_run_takes_nothing_along_that_a_link_leads_to(source: Path
         assert not out.exists()
 
 
+@pytest.mark.parametrize("name", ["summary.md", "metrics.json"])
 def test_a_link_in_a_folder_of_the_logic_benchmark_is_a_difference_and_shows_nothing(
-    tmp_path: Path, secret: Path
+    root: Path, secret: Path, name: str
 ) -> None:
-    old = Path(__file__).parents[1] / "fixtures" / "v0_1" / "chaosbench" / "run_folders"
-    (given,) = [path for path in old.iterdir() if path.is_dir()]
-    for number, name in enumerate(("summary.md", "metrics.json")):
-        folder = tmp_path / str(number) / given.name
-        shutil.copytree(given, folder)
-        _linked(folder / name, secret)
-        told = _told(folder)
-        assert name in told
-        assert SECRET not in told
+    folder = run_of(root)
+    _linked(folder / name, secret)
+    told = _told(folder)
+    assert name in told
+    assert SECRET not in told
 
 
 @pytest.mark.parametrize("name", ["tables", "run.db", LOCK])
-def test_nothing_is_written_by_way_of_a_link_in_a_run_directory(source: Path, tmp_path: Path, name: str) -> None:
-    run, victim = _copied(source, "runs/questions", tmp_path), tmp_path / "victim"
+def test_nothing_is_written_by_way_of_a_link_in_a_run_directory(
+    copied: Copied, source: Path, tmp_path: Path, name: str
+) -> None:
+    run, victim = copied("runs/questions"), tmp_path / "victim"
     if name == "tables":
         victim.mkdir()
         (victim / "mine.txt").write_text("mine")
@@ -142,8 +141,8 @@ def _state(path: Path) -> object:
     return path.read_bytes(), path.stat().st_mtime_ns
 
 
-def test_labels_are_not_appended_to_a_file_that_a_link_leads_to(source: Path, tmp_path: Path, secret: Path) -> None:
-    run = _copied(source, "runs/questions", tmp_path)
+def test_labels_are_not_appended_to_a_file_that_a_link_leads_to(copied: Copied, secret: Path) -> None:
+    run = copied("runs/questions")
     _linked(run / "labels.jsonl", secret)
     with pytest.raises(DiskError, match="link"):
         append_labels(Run(run), [HumanLabel(1, 1, "reader-1", "correct")])
@@ -151,8 +150,8 @@ def test_labels_are_not_appended_to_a_file_that_a_link_leads_to(source: Path, tm
 
 
 @pytest.mark.parametrize("name", ["report.md", "tables/", "labels.jsonl", "signer.pub", "receipt.json.sig"])
-def test_a_file_of_six_gigabytes_is_a_difference_and_is_not_read_whole(source: Path, tmp_path: Path, name: str) -> None:
-    folder = _copied(source, "published/questions", tmp_path)
+def test_a_file_of_six_gigabytes_is_a_difference_and_is_not_read_whole(copied: Copied, name: str) -> None:
+    folder = copied("published/questions")
     path = next((folder / name).iterdir()) if name.endswith("/") else folder / name
     for file in ("receipt.json.sig", "signer.pub") if "sig" in name else (path.name,):
         (path.parent / file).touch()
@@ -170,15 +169,15 @@ def test_a_file_of_six_gigabytes_is_a_difference_and_is_not_read_whole(source: P
     assert "Traceback" not in done.stderr
 
 
-def test_what_a_receipt_does_not_list_is_not_read(source: Path, tmp_path: Path) -> None:
-    folder = _copied(source, "published/questions", tmp_path)
+def test_what_a_receipt_does_not_list_is_not_read(copied: Copied, source: Path) -> None:
+    folder = copied("published/questions")
     (folder / "notes.bin").touch()
     os.truncate(folder / "notes.bin", 8 << 40)
     assert "notes.bin: not in the receipt" in _told(folder)
     assert perpend("publish", source / "runs" / "questions", "--to", folder.parent, limit=30).returncode == 5
 
 
-def test_a_listed_file_that_is_almost_all_a_hole_is_not_read_either(source: Path, tmp_path: Path) -> None:
-    folder = _copied(source, "published/questions", tmp_path)
+def test_a_listed_file_that_is_almost_all_a_hole_is_not_read_either(copied: Copied) -> None:
+    folder = copied("published/questions")
     os.truncate(folder / "report.md", 8 << 40)
     assert "almost nothing is on the disk" in _told(folder)

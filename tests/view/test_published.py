@@ -21,7 +21,7 @@ from perpend.proof.audit import audit as audit_without_pages
 from perpend.proof.gates import gates
 from perpend.proof.pages import PAGE
 from perpend.view import published as pages
-from tests.tamper.forgery import write_statements
+from tests.attack.forge import write_statements
 from tests.view.conftest import make_run
 from tests.view.pages import HELD, Page, unpacked
 

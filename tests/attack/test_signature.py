@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perpend.proof import receipt
-from tests.tamper.conftest import Honest
+from tests.attack.conftest import Copied
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
 
@@ -23,9 +23,9 @@ def _key(path: Path) -> tuple[Path, str, str]:
 
 
 @pytest.fixture
-def signed(honest: Honest, tmp_path: Path) -> tuple[Path, str, str, str]:
+def signed(copied: Copied, tmp_path: Path) -> tuple[Path, str, str, str]:
     """A folder that an attacker signed, his key, a victim's key, and the victim's fingerprint."""
-    folder = honest.published / "logic"
+    folder = copied("published/swayed")
     key, own, _ = _key(tmp_path / "attacker")
     _, victim, fingerprint = _key(tmp_path / "victim")
     receipt.sign(folder, key)
