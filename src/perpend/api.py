@@ -15,6 +15,7 @@ from perpend.ask.given import on_disk
 from perpend.ask.merging import merge as merge_shards
 from perpend.ask.runner import Keeping, evaluate_task, task_of
 from perpend.ask.task import Task, answer_key, make_model, make_task
+from perpend.errors import SpecError, did_you_mean
 from perpend.ledger.shards import parse_shard
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from perpend.spec.stopping import stop_spec
@@ -75,8 +76,10 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     limits: Limits | None = None,
     name: str | None = None,
     out: str | Path = "runs",
-    keeping: Keeping | None = None,
+    durable: bool = False,
+    accept_loss: bool = False,
     shard: str | None = None,
+    scratch: str | Path | None = None,
     quiet: bool = False,
 ) -> InteractiveRun:
     """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions.
@@ -84,11 +87,14 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     `models` is one or several of: a name such as 'mock/subject', what `pp.model` returns, a function that answers.
     `stop_when` ends the run as soon as a rule such as 'width(correct) < 0.05' holds, which is looked at after every
     `look_every` items, or at `looks` planned looks. With `shard`, such as '3/8', only that part is asked, into a ledger
-    of its own, and nothing is scored: `merge` puts the parts together.
+    of its own, and nothing is scored: `merge` puts the parts together. With `scratch`, a folder on a local disk, that
+    ledger is there, and a copy of it is put below the run at the end. `durable` waits for the disk at every commit: a
+    power cut costs no answer. `accept_loss` resumes although answers are missing that were kept, and asks them again.
     """
-    keeping = keeping or Keeping()
-    if shard is not None:
-        keeping = replace(keeping, shard=parse_shard(shard))
+    if scratch is not None and shard is None:
+        raise SpecError("scratch is for one part of a run: give shard='K/N', too")
+    kept_on = None if scratch is None else Path(scratch)
+    keeping = Keeping(durable, accept_loss, None if shard is None else parse_shard(shard), kept_on)
     temperatures = [temperature] if isinstance(temperature, float | int) else temperature
     entries = models_given(models)
     specs = [entry if isinstance(entry, ModelSpec) else ModelSpec(entry.name, entry.name) for entry in entries]
