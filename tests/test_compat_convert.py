@@ -1,4 +1,4 @@
-"""'perpend convert' goes by what a file holds, and says what it can read when it cannot read something."""
+"""'perpend import' goes by what a file holds, and says what it can read when it cannot read something."""
 
 from __future__ import annotations
 

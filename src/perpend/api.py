@@ -380,11 +380,11 @@ def convert(
     from perpend._convert import convert as convert_one
     from perpend._convert import convert_each
 
-    places = {"metadata": metadata, "runs_dir": runs_dir}
-    given = {name: None if place is None else Path(place) for name, place in places.items()}
+    at, runs = (None if place is None else Path(place) for place in (metadata, runs_dir))
     if isinstance(source, str | Path):
-        return convert_one(Path(source), Path(destination), fields, **given)
-    return list(convert_each([Path(one) for one in source], Path(destination), fields, **given))
+        return convert_one(Path(source), Path(destination), fields, metadata=at, runs_dir=runs)
+    sources = [Path(one) for one in source]
+    return list(convert_each(sources, Path(destination), fields, metadata=at, runs_dir=runs, exports=True))
 
 
 @overload
@@ -392,22 +392,37 @@ def export(run: Place, out: Literal["pandas"], *, where: Where = None, only: Seq
 @overload
 def export(run: Place, out: Literal["polars"], *, where: Where = None, only: Sequence[str] = ()) -> pl.DataFrame: ...
 @overload
+def export(run: Place, out: str | Path, *, format: Literal["simulation.db"]) -> Path: ...
+@overload
 def export(run: Place, out: Path, *, where: Where = None, only: Sequence[str] = (), by: Sequence[str] = ()) -> int: ...
 def export(
     run: Place,
-    out: Path | Literal["pandas", "polars"],
+    out: str | Path,
     *,
     where: Where = None,
     only: Sequence[str] = (),
     by: Sequence[str] = (),
-) -> int | pd.DataFrame | pl.DataFrame:
+    format: Literal["table", "simulation.db"] = "table",  # noqa: A002  as the verb's --as
+) -> int | Path | pd.DataFrame | pl.DataFrame:
     """One row per trial: plan, item, answer, every score. Written to a .csv, .parquet or .jsonl file, or with `by` to a
     folder of Parquet files parted by these keys; the number of rows is returned. Or returned as a DataFrame of 'pandas'
-    or 'polars'."""
+    or 'polars'.
+
+    The format 'simulation.db' is the file that the conformity study's own scripts read: of the whole run, written to
+    the file or into the folder `out`; its path is returned.
+    """
     from perpend.report.export import export as export_run
     from perpend.report.export import to_pandas, to_polars
     from perpend.report.partitions import export_parts
 
+    if format != "table":
+        from perpend._convert import write_simulation
+
+        if format != "simulation.db":
+            raise SpecError(f"unknown format {format!r}; {did_you_mean(format, ['table', 'simulation.db'])}")
+        if where or only or by:
+            raise SpecError("simulation.db holds the whole run: leave out where, only and by")
+        return write_simulation(Path(run) if isinstance(run, str | Path) else run.directory, Path(out))
     if out == "pandas":
         return to_pandas(_run(run), where=where, only=only)
     if out == "polars":

@@ -1,4 +1,4 @@
-"""The study's own files, as 'convert' and 'audit' know and read them.
+"""The study's own files, as 'import' and 'audit' know and read them.
 
 A sweep lies as its authors have it: `runs-hpc-full/runs/<run>/simulation.db`, one run per temperature, and
 `Comparing_Experiments/runs_metadata.json`, which names the runs that count.

@@ -110,7 +110,7 @@ def parse_item(body: Mapping[str, JSON], where: str, dataset: SuiteDataset | Non
 
 
 def write_items(source: Path, out: Path) -> Path:
-    """Convert one of the study's item files into an item file of perpend's."""
+    """Write one of the study's item files as an item file of perpend's."""
     must_be_free(out)
     lines = [dumps(parse_item(body, where)[1].as_json()) for where, body in json_lines(source)]
     if not lines:
