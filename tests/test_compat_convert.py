@@ -14,7 +14,6 @@ from perpend.errors import DataError, PerpendError, StoreError
 from perpend.ledger.items import load_items
 from perpend.measure.run import Run
 from perpend.spec.runspec import read_spec
-from perpend.studies.conformity.runs_metadata import Experiment, RunsMetadata, write
 from tests.test_compat_rows import rows_file
 from tests.test_compat_simulation import joined, simulation
 from tests.test_compat_suite import ITEM, suite_files
@@ -44,8 +43,8 @@ def test_the_runs_of_a_sweep_become_one_run(tmp_path: Path) -> None:
     experiments = {}
     for n, temperature in enumerate((0.0, 0.8)):
         simulation(tmp_path / "sweep" / f"run-{n}" / "simulation.db", temperatures=(temperature,), run=f"run-{n}")
-        experiments[str(temperature)] = Experiment(temperature, run_dir=f"run-{n}")
-    write(tmp_path / "sweep" / "runs_metadata.json", RunsMetadata(None, None, experiments))
+        experiments[str(temperature)] = {"temperature": temperature, "run_dir": f"run-{n}"}
+    (tmp_path / "sweep" / "runs_metadata.json").write_text(json.dumps({"experiments": experiments}))
     run = Run(convert(tmp_path / "sweep", tmp_path / "run"))
     assert run.table.values("temperature") == ("0", "0.8")
 
@@ -109,9 +108,10 @@ def test_a_sweep_is_read_as_its_authors_keep_it_and_wherever_its_parts_are(tmp_p
     runs = tmp_path / "seed" / "runs-hpc-full" / "runs"
     for n, temperature in enumerate((0.0, 0.8)):
         simulation(runs / f"run-{n}" / "simulation.db", temperatures=(temperature,), run=f"run-{n}")
-        experiments[str(temperature)] = Experiment(temperature, run_dir=f"run-{n}")
+        experiments[str(temperature)] = {"temperature": temperature, "run_dir": f"run-{n}"}
     metadata = tmp_path / "seed" / "Comparing_Experiments" / "runs_metadata.json"
-    write(metadata, RunsMetadata(None, None, experiments))
+    metadata.parent.mkdir()
+    metadata.write_text(json.dumps({"experiments": experiments}))
     (tmp_path / "elsewhere").mkdir()
     moved = tmp_path / "elsewhere" / "runs_metadata.json"
     moved.write_bytes(metadata.read_bytes())
