@@ -31,7 +31,6 @@ from perpend.rows.mapping import check_map, mapped, text_cell
 from perpend.rows.reader import FORMATS, is_table, read_rows
 
 LABELS = "labels.jsonl"
-READER = "reader-1"
 _PLACES = ("item", "condition", "model", "temperature", "repeat", "sampling")
 _OF_RUBRIC = ("rubric", "rubric_sha256", "label", "text_sha256", "turn", "stratum", "drawn", "of", "seed")
 KEYS = ("trial", *_PLACES, "scorer", "value", "by", "note", *_OF_RUBRIC)
