@@ -39,16 +39,6 @@ def test_a_run_becomes_a_database_from_its_folder_or_its_ledger(tmp_path: Path) 
     assert joined(tmp_path / "one.db") == joined(tmp_path / "out" / "simulation.db") == joined(source)
 
 
-def test_the_runs_of_a_sweep_become_one_run(tmp_path: Path) -> None:
-    experiments = {}
-    for n, temperature in enumerate((0.0, 0.8)):
-        simulation(tmp_path / "sweep" / f"run-{n}" / "simulation.db", temperatures=(temperature,), run=f"run-{n}")
-        experiments[str(temperature)] = {"temperature": temperature, "run_dir": f"run-{n}"}
-    (tmp_path / "sweep" / "runs_metadata.json").write_text(json.dumps({"experiments": experiments}))
-    run = Run(convert(tmp_path / "sweep", tmp_path / "run"))
-    assert run.table.values("temperature") == ("0", "0.8")
-
-
 def test_items_become_an_item_file(tmp_path: Path) -> None:
     path = tmp_path / "facts_wrong.jsonl"
     path.write_text(json.dumps(ITEM) + "\n")
@@ -101,26 +91,3 @@ def test_a_database_cut_short_is_damaged(tmp_path: Path) -> None:
     source.write_bytes(source.read_bytes()[: 4096 * 3])
     with pytest.raises(PerpendError, match="damaged"):
         convert(source, tmp_path / "out")
-
-
-def test_a_sweep_is_read_as_its_authors_keep_it_and_wherever_its_parts_are(tmp_path: Path) -> None:
-    experiments = {}
-    runs = tmp_path / "seed" / "runs-hpc-full" / "runs"
-    for n, temperature in enumerate((0.0, 0.8)):
-        simulation(runs / f"run-{n}" / "simulation.db", temperatures=(temperature,), run=f"run-{n}")
-        experiments[str(temperature)] = {"temperature": temperature, "run_dir": f"run-{n}"}
-    metadata = tmp_path / "seed" / "Comparing_Experiments" / "runs_metadata.json"
-    metadata.parent.mkdir()
-    metadata.write_text(json.dumps({"experiments": experiments}))
-    (tmp_path / "elsewhere").mkdir()
-    moved = tmp_path / "elsewhere" / "runs_metadata.json"
-    moved.write_bytes(metadata.read_bytes())
-    sources = [
-        convert(runs, tmp_path / "a"),
-        convert(metadata, tmp_path / "b", runs_dir=runs),
-        convert(moved, tmp_path / "c", runs_dir=runs),
-        convert(runs, tmp_path / "d", metadata=moved),
-    ]
-    for run in map(Run, sources):
-        assert run.table.values("temperature") == ("0", "0.8")
-        assert len(run.table) == 8

@@ -36,9 +36,9 @@ GROUPS = {"perpend": cli, "chaosbench": chaosbench}
 HONEST = {
     "run": "run", "runs": "run", "paths": "run", "shards": "run",
     "first": "run", "second": "other", "items": "items.jsonl",
-    "spec_file": "run.toml", "source": "rows.jsonl", "sources": "rows.jsonl", "destination": "new", "claims_file": "claims.toml",
-    "paper": "paper.tex", "data": "chaos/data", "out": "out/new", "to": "out/new", "output_dir": "out/new",
-    "out_dir": "out/new", "runs_dir": "chaos/runs",
+    "spec_file": "run.toml", "source": "rows.jsonl", "sources": "rows.jsonl", "destination": "new",
+    "claims_file": "claims.toml", "paper": "paper.tex", "data": "chaos/data", "out": "out/new", "to": "out/new",
+    "output_dir": "out/new", "out_dir": "out/new", "runs_dir": "chaos/runs",
 }  # fmt: skip
 """What is given for a path that is needed and not the one that is tried."""
 NEEDS = {
