@@ -11,7 +11,7 @@ import pytest
 from perpend.ask.conditions import asch, template
 from perpend.ask.preview import preview
 from perpend.ask.runner import evaluate
-from perpend.errors import DataError, PerpendError, SpecError, StoreError
+from perpend.errors import DataError, PerpendError, SpecError
 from perpend.ledger.items import load_items
 from perpend.spec.runspec import read_spec
 from perpend.studies.conformity.prompts import (
@@ -174,13 +174,6 @@ def test_a_suite_that_cannot_be_run_as_it_says_is_refused(
         write_suite(suite, folder, tmp_path / "out")
     assert said in str(error.value)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_suite_is_not_written_over_something(tmp_path: Path) -> None:
-    suite, folder = suite_files(tmp_path)
-    write_suite(suite, folder, tmp_path / "out")
-    with pytest.raises(StoreError, match="exists already"):
-        write_suite(suite, folder, tmp_path / "out")
 
 
 def test_a_template_file_reads_back_as_the_same_words(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 import perpend as pp
 from perpend.cli import cli
 from perpend.errors import DataError, SpecError, StoreError
+from perpend.ledger.digest import content_digest
 from perpend.measure.stated import SourceNumber, follows, read_rules, read_stated, tolerances
 from perpend.report.every_eval_ever import write_records
 from perpend.types import Response
@@ -22,8 +24,11 @@ from tests import source_files
 from tests.conftest import ROOT
 from tests.peak import PEAK_KB
 from tests.source_files import SOURCES
-from tests.test_compat_inspect import trials
-from tests.test_compat_rows import notes
+from tests.test_compat_inspect import HEADER, SAMPLE, trials
+from tests.test_compat_lm_eval import PICKED
+from tests.test_compat_rows import notes, rows_file
+from tests.test_compat_simulation import simulation
+from tests.test_compat_suite import ITEM, suite_files
 
 PUBLIC = ROOT / ".." / "shared" / "data" / "public"
 SCHEMAS = PUBLIC / "every_eval_ever" / "every_eval_ever" / "schemas"
@@ -54,6 +59,40 @@ def test_every_source_is_known_by_its_content_and_its_numbers_follow(tmp_path: P
     if name != "rewards":  # verdicts without answers: the audit of a run says that nothing was asked
         run.score()
         pp.audit(run.directory).raise_for_failures()
+
+
+EVERY: Mapping[str, Callable[[Path], Path]] = {
+    **SOURCES,
+    "rows": lambda folder: rows_file(folder, {"created_at": 5.0}, {"created_at": 6.0, "trial_id": "t", "variant": "b"}),
+    "simulation": lambda folder: simulation(folder / "simulation.db"),
+    "inspect": lambda folder: source_files.write_json(folder / "log.json", {**HEADER, "samples": [SAMPLE]}),
+    "lm_eval": lambda folder: source_files.write_lines(folder / "samples_x_2026-01-01T00.jsonl", [PICKED]),
+    "items": lambda folder: source_files.write_lines(folder / "items.jsonl", [ITEM]),
+    "suite": lambda folder: suite_files(folder)[0],
+}
+
+
+def content(written: Path) -> dict[str, object]:
+    """Every file by its bytes, a ledger by its content; without the name of the run and the time of the import."""
+    files: dict[str, object] = {}
+    for path in sorted(path for path in (written, *written.rglob("*")) if path.is_file()):
+        name = path.relative_to(written).as_posix()
+        files[name] = content_digest(written) if name == "run.db" else path.read_bytes()
+    if "manifest.json" in files:
+        body = json.loads((written / "manifest.json").read_text())
+        files["manifest.json"] = {key: value for key, value in body.items() if key not in ("created", "run")}
+    return files
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_source_gives_the_same_twice_and_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
+    (tmp_path / "given").mkdir()
+    source = EVERY[name](tmp_path / "given")
+    first, second = (pp.convert(source, tmp_path / to) for to in ("one", "two"))
+    assert content(tmp_path / "one") == content(tmp_path / "two") != {}
+    with pytest.raises(StoreError, match="exists already"):
+        pp.convert(source, first)
+    assert second.exists()
 
 
 def test_a_run_of_helm(tmp_path: Path) -> None:
