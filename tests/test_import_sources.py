@@ -16,9 +16,12 @@ from click.testing import CliRunner
 import perpend as pp
 from perpend.cli import cli
 from perpend.errors import DataError, SpecError, StoreError
+from perpend.importers.formats import FORMATS
 from perpend.ledger.digest import content_digest
 from perpend.measure.stated import SourceNumber, follows, read_rules, read_stated, tolerances
 from perpend.report.every_eval_ever import write_records
+from perpend.studies.conformity import STUDY as CONFORMITY
+from perpend.studies.logic.study import STUDY as LOGIC
 from perpend.types import Response
 from tests import source_files
 from tests.conftest import ROOT
@@ -70,6 +73,16 @@ EVERY: Mapping[str, Callable[[Path], Path]] = {
     "items": lambda folder: source_files.write_lines(folder / "items.jsonl", [ITEM]),
     "suite": lambda folder: suite_files(folder)[0],
 }
+
+
+def test_every_format_has_a_source_here_but_two_that_are_folders_of_runs(tmp_path: Path) -> None:
+    given = []
+    for name, make in EVERY.items():
+        (tmp_path / name).mkdir()
+        given.append(make(tmp_path / name))
+    known = [*CONFORMITY.formats, *LOGIC.formats, *FORMATS]
+    missing = [one.name for one in known if not any(map(one.is_one, given))]
+    assert missing == ["runs_metadata.json", "a run folder of chaosbench"]
 
 
 def content(written: Path) -> dict[str, object]:
