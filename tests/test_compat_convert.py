@@ -8,8 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from perpend._convert import READABLE, convert
+from perpend.cli import cli
 from perpend.errors import DataError, PerpendError, StoreError
 from perpend.ledger.items import load_items
 from perpend.measure.run import Run
@@ -91,3 +93,28 @@ def test_a_database_cut_short_is_damaged(tmp_path: Path) -> None:
     source.write_bytes(source.read_bytes()[: 4096 * 3])
     with pytest.raises(PerpendError, match="damaged"):
         convert(source, tmp_path / "out")
+
+
+def said(*arguments: str | Path) -> str:
+    done = CliRunner().invoke(cli, list(map(str, arguments)))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_an_imported_run_is_scored_and_shown_like_any_other(tmp_path: Path) -> None:
+    run = convert(simulation(tmp_path / "simulation.db", temperatures=(0.0, 1.0)), tmp_path / "runs" / "study")
+    assert "correct@1" in said("score", run, "--json")
+    status = json.loads(said("show", run, "--json"))
+    assert (status["planned"], status["answered"]) == (8, 8)
+    cases = json.loads(said("show", run, "--where", "condition=control", "--where", "item=peru", "--json"))
+    assert [case["scores"]["stored_correct@import"]["value"] for case in cases] == [1.0, 1.0]
+    assert "8 of 8 expected trials are answered" in (run / "report.md").read_text()
+    assert Run(run)["correct@1"].disagreement(Run(run)["stored_correct"]).value == 0.0
+
+
+def test_a_scored_import_goes_back_to_the_study_unchanged(tmp_path: Path) -> None:
+    source = simulation(tmp_path / "simulation.db")
+    run = convert(source, tmp_path / "run")
+    said("score", run)
+    said("export", run, "--as", "simulation.db", "--out", tmp_path / "back.db")
+    assert joined(tmp_path / "back.db") == joined(source)

@@ -29,7 +29,7 @@ from tests.peak import PEAK_KB
 from tests.source_files import SOURCES
 from tests.test_compat_inspect import HEADER, SAMPLE, trials
 from tests.test_compat_lm_eval import PICKED
-from tests.test_compat_rows import notes, rows_file
+from tests.test_compat_rows import ROW, notes, rows_file
 from tests.test_compat_simulation import simulation
 from tests.test_compat_suite import ITEM, suite_files
 
@@ -384,13 +384,30 @@ print(peak_kb() // 1024)
 """
 
 
+def preference(number: int) -> dict[str, object]:
+    return {"instruction": f"Say {number}.", "output_1": "a" * 800, "generator_1": "base", "output_2": "b" * 800,
+            "generator_2": "tiny", "annotator": "j", "preference": 1 + number % 2}  # fmt: skip
+
+
+def output(number: int) -> dict[str, object]:
+    names = {"trial_id": f"t-{number}", "item_id": f"i-{number // 4}", "variant": f"m-{number % 4}"}
+    return {**ROW, **names, "raw_text": "x" * 1000}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module to measure memory")
-def test_memory_does_not_grow_with_the_source(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("write", "row", "few", "many"),
+    [  # with fewer the caches of the database fill
+        (source_files.write_json, preference, 6000, 14_000),
+        (source_files.write_lines, output, 500, 20_000),
+    ],
+)
+def test_memory_does_not_grow_with_the_source(
+    tmp_path: Path, write: Callable[[Path, list[object]], Path], row: Callable[[int], object], few: int, many: int
+) -> None:
     peaks = []
-    for count in (6000, 14_000):  # below that the caches of the database fill
-        rows = [{"instruction": f"Say {n}.", "output_1": "a" * 800, "generator_1": "base", "output_2": "b" * 800,
-                 "generator_2": "tiny", "annotator": "j", "preference": 1 + n % 2} for n in range(count)]  # fmt: skip
-        path = source_files.write_json(tmp_path / f"annotations{count}" / "annotations.json", rows)
+    for count in (few, many):
+        path = write(tmp_path / str(count) / "annotations.json", [row(n) for n in range(count)])
         command = [sys.executable, "-c", PEAK, str(path), str(tmp_path / f"run{count}")]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
         peaks.append(int(done.stdout))
