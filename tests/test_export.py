@@ -176,6 +176,8 @@ def test_the_study_s_database_is_the_same_by_every_way(run: Run, tmp_path: Path)
     assert len({path.read_bytes() for path in (*written, tmp_path / "three.db")}) == 1
     with pytest.raises(PerpendError, match="exists already"):
         pp.export(run, tmp_path / "two.db", format="simulation.db")
+    with pytest.raises(PerpendError, match="nothing: not a run"):
+        pp.export(tmp_path / "nothing", tmp_path / "four.db", format="simulation.db")
 
 
 def test_the_study_s_database_is_of_the_whole_run(run: Run, tmp_path: Path) -> None:

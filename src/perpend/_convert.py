@@ -201,7 +201,7 @@ def _format_of(path: Path) -> Format | None:
 
 def write_simulation(run: Path, destination: Path) -> Path:
     """Write a run, given by its directory or its run.db, as the conformity study's simulation.db, or into a folder."""
-    return simulation_db.write(run if run.is_dir() else run.parent, _inside(destination, simulation_db.FORMAT))
+    return simulation_db.write(run.parent if run.is_file() else run, _inside(destination, simulation_db.FORMAT))
 
 
 def _convert(source: Path, destination: Path, exports: bool) -> Path:
