@@ -10,18 +10,18 @@ from itertools import islice
 from pathlib import Path
 
 import pandas as pd
-import polars as pl
 import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
 
+import perpend as pp
 from perpend._convert import convert
 from perpend.canon import dumps
 from perpend.cli import cli
-from perpend.errors import SpecError
+from perpend.errors import PerpendError, SpecError
 from perpend.inert import csv_cell
 from perpend.measure.run import Run
-from perpend.report.export import columns, export, rows, to_pandas, to_polars
+from perpend.report.export import columns, export, rows, to_pandas
 from perpend.report.partitions import export_parts
 from tests.peak import PEAK_KB
 
@@ -88,15 +88,11 @@ def test_csv_cells_are_inert_and_an_empty_text_is_not_an_absent_one(run: Run, tm
     assert (empty["text"], failed["text"]) == ("", "")
 
 
-def test_parquet_pandas_and_polars_hold_what_jsonl_holds(run: Run, tmp_path: Path) -> None:
+def test_parquet_holds_what_jsonl_holds(run: Run, tmp_path: Path) -> None:
     export(run, tmp_path / "t.jsonl")
     export(run, tmp_path / "t.parquet")
     lines = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text(encoding="utf-8").splitlines()]
     assert parquet.read_table(tmp_path / "t.parquet").to_pylist() == lines
-    frame = to_polars(run)
-    assert frame.to_dicts() == lines
-    assert frame.schema["seed"] == pl.Int64
-    assert frame.schema["choices"] == pl.List(pl.String)
     types = {field.name: str(field.type) for field in parquet.read_schema(tmp_path / "t.parquet")}
     assert (types["trial"], types["ms"], types["text"], types["correct@2"]) == ("int64", "double", "string", "double")
 
@@ -165,6 +161,34 @@ def test_exporting_twice_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
         export(run, tmp_path / f"a.{ending}")
         export(run, tmp_path / f"b.{ending}")
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+
+
+def test_the_study_s_database_is_the_same_by_every_way(run: Run, tmp_path: Path) -> None:
+    written = [
+        convert(run.directory, tmp_path / "one.db"),
+        pp.export(run, tmp_path / "two.db", format="simulation.db"),
+        pp.export(str(run.directory / "run.db"), str(tmp_path / "folder"), format="simulation.db"),
+    ]
+    command = ["export", str(run.directory), "--as", "simulation.db", "--out"]
+    done = CliRunner().invoke(cli, [*command, str(tmp_path / "three.db")])
+    assert (done.exit_code, done.output) == (0, f"{tmp_path / 'three.db'}\n")
+    assert written[2] == tmp_path / "folder" / "simulation.db"
+    assert len({path.read_bytes() for path in (*written, tmp_path / "three.db")}) == 1
+    with pytest.raises(PerpendError, match="exists already"):
+        pp.export(run, tmp_path / "two.db", format="simulation.db")
+    with pytest.raises(PerpendError, match="nothing: not a run"):
+        pp.export(tmp_path / "nothing", tmp_path / "four.db", format="simulation.db")
+
+
+def test_the_study_s_database_is_of_the_whole_run(run: Run, tmp_path: Path) -> None:
+    command = ["export", str(run.directory), "--as", "simulation.db"]
+    for more in ([], ["--out", str(tmp_path / "a.db"), "--columns", "item"]):
+        assert "--as simulation.db writes the whole run" in CliRunner().invoke(cli, [*command, *more]).output
+    with pytest.raises(SpecError, match="the whole run"):
+        pp.export(run, tmp_path / "a.db", where={"item": "empty"}, format="simulation.db")  # type: ignore[call-overload]
+    with pytest.raises(SpecError, match="did you mean 'simulation.db'"):
+        pp.export(run, tmp_path / "a.db", format="simulationdb")  # type: ignore[call-overload]
+    assert not (tmp_path / "a.db").exists()
 
 
 def test_memory_does_not_grow_with_the_run(tmp_path: Path) -> None:
