@@ -10,7 +10,6 @@ import pytest
 from perpend import stats
 from perpend.errors import DataError
 from perpend.stats.cautions import same_again
-from perpend.stats.edition import first_edition
 
 
 def by_hand(outcomes: list[list[int]], k: int) -> tuple[float, float]:
@@ -118,5 +117,3 @@ def test_repeats_at_temperature_0_that_agree_are_told() -> None:
     assert same_again(np.array([1.0, 0.0, 0.0, 0.0, 1.0]), trials, cold) == (), "one of them differs"
     assert same_again(values, np.arange(5), cold) == (), "nothing is repeated"
     assert same_again(values, trials, np.zeros(5, dtype=bool)) == (), "no temperature is 0"
-    with first_edition():
-        assert same_again(values, trials, cold) == ()

@@ -11,7 +11,6 @@ from perpend import stats
 from perpend.errors import DataError
 from perpend.stats import resample
 from perpend.stats.clusters import clustering, clustering_of_sums
-from perpend.stats.edition import first_edition
 
 ITEMS = np.repeat(np.arange(20), 4)
 ONES = (np.arange(80) * 7 % 11 > 3).astype(float)
@@ -164,11 +163,11 @@ def test_clustered_classification_takes_little_more_memory_than_its_rows() -> No
     assert peak <= 40 * n, "400 MB for ten million rows"
 
 
-def test_drawing_clusters_one_by_one_is_the_same_bootstrap() -> None:
+def test_drawing_clusters_one_by_one_is_the_same_bootstrap(monkeypatch: pytest.MonkeyPatch) -> None:
     table = np.random.default_rng(4).random((1500, 2))
     drawn = resample.cluster_totals(table, np.random.default_rng(5), 2000)
-    with first_edition():
-        counted = resample.cluster_totals(table, np.random.default_rng(5), 2000)
+    monkeypatch.setattr(resample, "_MANY", len(table) + 1)
+    counted = resample.cluster_totals(table, np.random.default_rng(5), 2000)
     assert drawn.shape == counted.shape
     assert not np.array_equal(drawn, counted)
     assert drawn.mean(axis=0) == pytest.approx(counted.mean(axis=0), rel=0.002)

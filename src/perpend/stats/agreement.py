@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate, measured, resample
+from perpend.stats import gate, measured, resample
 from perpend.stats.clusters import FEW, coded, normal_quantile, student_quantile
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.proportions import rate, wilson_bounds
@@ -337,7 +337,7 @@ def _delta(estimate: Estimate, by_cluster: FloatArray, statistic: _Statistic, si
     at, size = estimate.value or 0.0, len(by_cluster)
     share = sizes / sizes.sum()
     alike = 1.0 / float(share @ share)
-    plain = edition.is_first() or size == estimate.n
+    plain = size == estimate.n
     df = size - 1.0 if plain or alike > size - 0.01 else max(alike - 1.0, 1.0)
     quantile = student_quantile(estimate.level, df)
     total = by_cluster.sum(axis=0)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError, did_you_mean
-from perpend.stats import edition, gate
+from perpend.stats import gate
 from perpend.stats.gate import FloatArray
 from perpend.stats.proportions import cohens_h
 from perpend.types import Caution, Estimate, Number
@@ -125,7 +125,7 @@ def mde_paired(n: int, discordance: float, *, alpha: float = 0.05, power: float 
     also: dict[str, Number] = {"discordance": psi, "alpha": alpha, "power": power}
     if n == 0:
         return Estimate(None, 0, note="no items", also=also)
-    if psi == 0.0 and not edition.is_first():
+    if psi == 0.0:
         return Estimate(None, n, note="no pair differs, so nothing says how often pairs would", also=also)
     delta = z * math.sqrt(psi / (n + z * z))
     note = "more than the discordance allows: no effect of these items reaches this power" if delta > psi else ""

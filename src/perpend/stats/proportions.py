@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate, measured, resample, weighted
+from perpend.stats import gate, measured, resample, weighted
 from perpend.stats.clusters import (
     FEW,
     Clustering,
@@ -219,7 +219,7 @@ def mean(
         se, df = spread.se_naive, spread.n - 1
     if se is None:
         return Estimate(spread.mean, spread.n, note=note, level=level, also=also, cautions=spread.cautions())
-    if spread.n_effective < spread.n and spread.se_naive is not None and not edition.is_first():
+    if spread.n_effective < spread.n and spread.se_naive is not None:
         se = spread.se_naive * math.sqrt(spread.n / spread.n_effective)
     half = student_quantile(level, df) * se
     name = f"{'cluster ' if spread.repeats else ''}t({df:.6g})" + ", weights and strata" * (how is not None)
