@@ -323,14 +323,5 @@ def judge_uninformative(informed: float, lo: float, hi: float) -> Caution:
     return Caution("STAT025", text, informed)
 
 
-def no_random_slope(name: str) -> Caution:
-    """STAT026. The number is how often such a test at 5% rejects where there is no effect but items differ in it."""
-    text = (
-        f"a random intercept takes {name} to act alike on every item; where it does not, a test at 5% rejects up to "
-        "13%: quote the item-clustered odds ratio or the paired difference"
-    )
-    return Caution("STAT026", text, 0.13)
-
-
 def _number(value: Number) -> str:
     return f"{value:.2f}" if isinstance(value, float) else "unknown"
