@@ -11,7 +11,6 @@ import draws
 from draws import FEW, SIZES, Array
 from judging import Design, Judged, Once, Rng, covers, interval
 from perpend import stats
-from perpend.stats.spending import Spending
 
 
 def agreements() -> Iterator[Design]:
@@ -58,25 +57,12 @@ def looks() -> Iterator[Design]:
             x = (rng.random(200) < 0.9).astype(np.float64) if law == "0 and 1" else shares(rng)
             x = x - shares(rng) if law == "pairs" else x
             x = (rng.random(200) < 0.5) * rng.beta(1.0, 9.0, 200) if law == "skewed" else x
-            plans: dict[str, Spending] = {
-                "planned looks, O'Brien-Fleming": "obrien-fleming",
-                "planned looks, Pocock": "pocock",
-            }
-            every = {"confidence sequence": stats.sequence(x, looks=counts, bounds=bounds)}
-            for name, spending in plans.items():
-                every[name] = stats.planned_looks(x, plan=counts, spending=spending, bounds=bounds)
+            ones = stats.sequence(x, looks=counts, bounds=bounds)
             fixed = [stats.mean(x[:n]) for n in counts]
             naive = any(covers(one, truth) is False for one in fixed)
-            return {
-                name: Judged(
-                    "20 looks",
-                    any(covers(one, truth) is False for one in ones),
-                    ones[0].cautions,
-                    {"Student's t at every look": naive},
-                    0.05,
-                )
-                for name, ones in every.items()
-            }
+            wrong = any(covers(one, truth) is False for one in ones)
+            beside = {"Student's t at every look": naive}
+            return {"confidence sequence": Judged("20 looks", wrong, ones[0].cautions, beside, 0.05)}
 
         return run
 

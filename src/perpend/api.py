@@ -70,7 +70,6 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     repeats: int = 1,
     max_items: int | None = None,
     stop_when: str | None = None,
-    looks: int | None = None,
     look_every: int | None = None,
     limits: Limits | None = None,
     name: str | None = None,
@@ -83,8 +82,8 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
 
     `models` is one or several of: a name such as 'mock/subject', what `pp.model` returns, a function that answers.
     `stop_when` ends the run as soon as a rule such as 'width(correct) < 0.05' holds, which is looked at after every
-    `look_every` items, or at `looks` planned looks. With `shard`, such as '3/8', only that part is asked, into a ledger
-    of its own, and nothing is scored: `merge` puts the parts together.
+    `look_every` items. With `shard`, such as '3/8', only that part is asked, into a ledger of its own, and nothing is
+    scored: `merge` puts the parts together.
     """
     keeping = keeping or Keeping()
     if shard is not None:
@@ -102,7 +101,7 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
             max_items=max_items,
             seed=seed,
             limits=limits or Limits(),
-            stop=stop_spec(stop_when, looks, look_every),
+            stop=stop_spec(stop_when, look_every),
         )
         key = answer_key(spec, ready)
         asked = [make_model(e.name, e.options, *key) if isinstance(e, ModelSpec) else e for e in entries]

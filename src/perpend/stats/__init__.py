@@ -53,7 +53,6 @@ from perpend.stats.passing import pass_at_k, pass_hat_k
 from perpend.stats.proportions import clopper_pearson, cohens_h, mean, proportion, risk_difference, wilson
 from perpend.stats.ranking import ModelPair, RankedModel, Ranking, by_item, rank
 from perpend.stats.sample_size import detectable, needed
-from perpend.stats.spending import critical_values, planned_looks
 from perpend.stats.unequal_errors import errs_differently
 
 __all__ = [
@@ -61,11 +60,11 @@ __all__ = [
     "accuracy_bounds", "accuracy_effective", "accuracy_valid", "against_mde", "alpha", "balanced_accuracy",
     "balanced_accuracy_effective", "benjamini_hochberg", "bias", "binary_metrics", "bonferroni", "by_item",
     "clopper_pearson", "cluster_mcnemar", "cohens_h", "confusion", "confusion_metrics", "corrected_difference",
-    "corrected_rate", "coverage", "critical_values", "decided", "detectable", "equivalence", "errs_differently",
+    "corrected_rate", "coverage", "decided", "detectable", "equivalence", "errs_differently",
     "excess", "expected_se", "family", "flip", "flip_rate", "holm", "judge_rates", "kappa", "mcc", "mcnemar",
     "mcnemar_power", "mde_clustered", "mde_independent", "mde_paired", "mean", "needed", "npv", "override",
     "pair_table", "paired_bootstrap", "paired_difference", "paired_odds_ratio", "paired_sequence", "paired_test",
-    "pass_at_k", "pass_hat_k", "planned_looks", "power_independent", "precision", "proportion", "rank",
+    "pass_at_k", "pass_hat_k", "power_independent", "precision", "proportion", "rank",
     "raw_agreement", "rescue", "risk_difference", "sensitivity", "sequence", "sign_flip", "specificity", "tnr", "tpr",
     "variance_components", "wilson", "wilson_on_balanced_accuracy_as_in_the_run_plan",
 ]  # fmt: skip
