@@ -105,16 +105,6 @@ def test_identical_repeats_are_worth_one_unit(statistic: object) -> None:
     assert repeated.also["n_clusters"] == 60
 
 
-@pytest.mark.parametrize("statistic", EVERY)
-def test_the_bootstrap_agrees_and_is_the_same_twice(statistic: object) -> None:
-    first, second = raters(5, n=400)
-    items = np.repeat(np.arange(200), 2)
-    delta, drawn = (statistic([first, second], items, method=method) for method in ("delta", "bootstrap"))
-    assert (drawn.lo, drawn.hi) == pytest.approx((delta.lo, delta.hi), abs=0.012)
-    assert drawn == statistic([first, second], items, method="bootstrap")
-    assert drawn.method == "bootstrap of clusters, percentile"
-
-
 def test_weights_are_repeats_of_the_point_estimate() -> None:
     first, second = raters(6, n=50)
     times = np.arange(50) % 3 + 1
@@ -158,7 +148,6 @@ def test_few_clusters_and_one_cluster_are_flagged() -> None:
         (lambda: stats.alpha([range(30), range(30)], scale="ordinal"), "limit 20"),
         (lambda: stats.ac1([range(200), range(200)]), "limit 100"),
         (lambda: stats.ac1([[1, 2], [1, 2]], weights=[1, 0]), "not above 0"),
-        (lambda: stats.ac1([[1, 2], [1, 2]], method="bayes"), "use 'delta' or 'bootstrap'"),
         (lambda: stats.ac1([[], []]), "at least one unit"),
         (lambda: stats.ac1([[{}, 1], [1, 2]]), "cannot be compared"),
     ],

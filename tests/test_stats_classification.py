@@ -166,15 +166,6 @@ def test_clusters_change_intervals_and_never_values() -> None:
         assert clustered[name].hi - clustered[name].lo > plain[name].hi - plain[name].lo
 
 
-def test_the_cluster_bootstrap_agrees_with_the_closed_form_when_classes_are_large() -> None:
-    gold, predicted, items = rows(n=1600)
-    closed = stats.binary_metrics(gold, predicted, items)
-    drawn = stats.binary_metrics(gold, predicted, items, method="bootstrap")
-    for name in ("balanced_accuracy", "mcc"):
-        assert (drawn[name].lo, drawn[name].hi) == pytest.approx((closed[name].lo, closed[name].hi), abs=0.01)
-        assert drawn[name].method == "cluster bootstrap, percentile"
-
-
 def test_clusters_that_hold_both_classes_are_correlated_in_balanced_accuracy() -> None:
     gold = np.tile([1.0, 0.0], 60)
     skill = np.repeat(np.random.default_rng(2).random(60) < 0.5, 2)

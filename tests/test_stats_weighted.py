@@ -36,7 +36,7 @@ def test_strata_with_known_shares_are_weighed_by_them_and_each_has_its_own_varia
     rng = np.random.default_rng(0)
     first, second = (rng.random(60) < 0.2).astype(float), (rng.random(40) < 0.9).astype(float)
     column, strata = np.concatenate([first, second]), ["easy"] * 60 + ["hard"] * 40
-    rate = stats.proportion(column, strata=strata, shares={"easy": 0.3, "hard": 0.7}, method="t")
+    rate = stats.mean(column, strata=strata, shares={"easy": 0.3, "hard": 0.7})
     assert rate.value == pytest.approx(0.3 * first.mean() + 0.7 * second.mean())
     variance = 0.09 * first.var(ddof=1) / 60 + 0.49 * second.var(ddof=1) / 40
     assert (rate.hi - rate.lo) / 2 == pytest.approx(1.99 * variance**0.5, rel=0.05)
@@ -52,7 +52,7 @@ def test_the_variance_is_that_of_a_survey_package() -> None:
     chance = np.repeat(rng.beta(0.6, 0.6, 60), 5)
     column, items = (rng.random(300) < chance).astype(float), np.repeat(np.arange(60), 5)
     strata = items % 3
-    rate = stats.proportion(column, items, strata=strata, shares={0: 0.5, 1: 0.3, 2: 0.2}, method="t")
+    rate = stats.mean(column, items, strata=strata, shares={0: 0.5, 1: 0.3, 2: 0.2})
     expected = 0.0
     for stratum, share in {0: 0.5, 1: 0.3, 2: 0.2}.items():
         means = column[strata == stratum].reshape(20, 5).mean(axis=1)
@@ -105,7 +105,6 @@ def test_unequal_weights_are_worth_fewer_items_and_all_right_is_no_certainty() -
         (lambda: stats.proportion([1, 0], strata=["a", "b"], shares={"a": 1.0}), "lacks the stratum 'b'"),
         (lambda: stats.proportion([1, 0], strata=["a", "a"], shares={"a": 0.5, "b": 0.5}), "'b' has no rows"),
         (lambda: stats.proportion([1, 0], strata=["a", "b"], shares={"a": 0.5, "b": 0.4}), "add up to 0.9"),
-        (lambda: stats.proportion([1, 0], weights=[1, 2], method="bootstrap"), "knows no weights"),
     ],
 )
 def test_weights_and_shares_that_mean_nothing_are_errors(call: Callable[[], object], message: str) -> None:

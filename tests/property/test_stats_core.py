@@ -50,7 +50,7 @@ def test_every_interval_of_a_table_is_in_range_and_around_its_value(table: Confu
 
 
 @modest
-@given(rows, st.sampled_from(["wilson", "clopper-pearson", "t"]))
+@given(rows, st.sampled_from(["wilson", "clopper-pearson"]))
 def test_every_clustered_rate_is_in_range_around_its_value_and_has_a_width(
     data: list[tuple[int, int, int]], method: str
 ) -> None:
@@ -61,14 +61,12 @@ def test_every_clustered_rate_is_in_range_around_its_value_and_has_a_width(
 
 
 @modest
-@given(rows, st.sampled_from(["newcombe", "tango", "t"]), st.booleans())
-def test_a_pair_turned_round_is_its_own_negative(
-    data: list[tuple[int, int, int]], method: str, clustered: bool
-) -> None:
+@given(rows, st.booleans())
+def test_a_pair_turned_round_is_its_own_negative(data: list[tuple[int, int, int]], clustered: bool) -> None:
     control, pressure, items = zip(*data, strict=True)
     clusters = items if clustered else None
-    there = stats.paired_difference(control, pressure, clusters, method=method)
-    back = stats.paired_difference(pressure, control, clusters, method=method)
+    there = stats.paired_difference(control, pressure, clusters)
+    back = stats.paired_difference(pressure, control, clusters)
     assert inside(there, -1.0, 1.0)
     assert there.lo is None or there.hi > there.lo
     assert same(there.value, -back.value)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from perpend.stats import binary, classification, families, gate, grouping, pairs, proportions
+from perpend.stats import binary, classification, families, gate, grouping, pair_bounds, pairs, proportions
 from perpend.stats import families as power
 from perpend.stats import pairs as paired_tests
 from perpend.types import Estimate
@@ -234,7 +234,7 @@ CASES: Mapping[str, Callable[[Inputs], object]] = {
     "sign_flip": lambda i: _test(paired_tests.sign_flip(_deltas(i))),
     "sign_flip_exact": lambda i: _test(paired_tests.sign_flip(_deltas(i))),
     "newcombe_paired": _paired_ends(pairs.newcombe_bounds),
-    "tango": _paired_ends(pairs.tango_bounds),
+    "tango": _paired_ends(pair_bounds.tango_bounds),
     "paired_rates": _paired_rates,
     "override": paired_rates_as("override"),
     "rescue": paired_rates_as("rescue"),

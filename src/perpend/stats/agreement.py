@@ -16,14 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, measured, resample
+from perpend.stats import gate, measured
 from perpend.stats.clusters import FEW, coded, normal_quantile, student_quantile
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.proportions import rate, wilson_bounds
 from perpend.types import Caution, Estimate, Number
 
 Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
-AgreementMethod: TypeAlias = Literal["delta", "bootstrap"]
 Raters: TypeAlias = Sequence[npt.ArrayLike]
 """One column of ratings per rater, in the same order of units."""
 
@@ -142,7 +141,6 @@ def raw_agreement(
     *,
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
-    method: AgreementMethod = "delta",
 ) -> Estimate:
     """The share of pairs of raters that agree, averaged over units with at least two ratings. Undefined without one.
 
@@ -150,12 +148,12 @@ def raw_agreement(
     do.
     """
     units = _units(raters, clusters, weights)
-    if len(raters) == 2 and weights is None and method == "delta" and len(units.weight):
+    if len(raters) == 2 and weights is None and len(units.weight):
         plain = rate(units.agreed, units.codes, level=level)
         return replace(plain, also={**plain.also, "left_out": units.left_out, "categories": len(units.categories)})
     table = np.stack([np.ones(len(units.weight)), units.agreed], axis=1)
     statistic = _Statistic(table, lambda total: total[..., 1] / total[..., 0], _less_agreement)
-    return _estimate(units, statistic, level, method)
+    return _estimate(units, statistic, level)
 
 
 def kappa(
@@ -164,7 +162,6 @@ def kappa(
     *,
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
-    method: AgreementMethod = "delta",
 ) -> Estimate:
     """Cohen's (1960) kappa of two raters: (agreement - chance) / (1 - chance), chance from each rater's own shares.
 
@@ -183,7 +180,7 @@ def kappa(
         chance = (by_first * by_second).sum(axis=-1) / total[..., 0] ** 2
         return _above_chance(total[..., 1] / total[..., 0], chance)
 
-    return _estimate(units, _Statistic(table, value, _less_agreement), level, method)
+    return _estimate(units, _Statistic(table, value, _less_agreement), level)
 
 
 def ac1(
@@ -192,7 +189,6 @@ def ac1(
     *,
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
-    method: AgreementMethod = "delta",
 ) -> Estimate:
     """Gwet's (2008) AC1: (agreement - chance) / (1 - chance), chance = sum of p(1 - p) / (categories - 1).
 
@@ -209,7 +205,7 @@ def ac1(
         share = total[..., 2:] / total[..., :1]
         return _above_chance(total[..., 1] / total[..., 0], (share * (1.0 - share)).sum(axis=-1) / others)
 
-    return _estimate(units, _Statistic(table, value, _less_agreement), level, method)
+    return _estimate(units, _Statistic(table, value, _less_agreement), level)
 
 
 def alpha(
@@ -219,7 +215,6 @@ def alpha(
     scale: Scale = "nominal",
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
-    method: AgreementMethod = "delta",
 ) -> Estimate:
     """Krippendorff's (2004) alpha: 1 - observed disagreement / disagreement of ratings drawn at random.
 
@@ -257,7 +252,7 @@ def alpha(
     def lowered(total: FloatArray, least: float) -> FloatArray:
         return np.concatenate([[(1.0 - least) * total[1:].sum()], total[1:]])
 
-    return _estimate(units, _Statistic(table, value, lowered if scale == "nominal" else None), level, method)
+    return _estimate(units, _Statistic(table, value, lowered if scale == "nominal" else None), level)
 
 
 def _distances(scale: Scale, categories: Sequence[Hashable], margin: FloatArray) -> FloatArray:
@@ -282,10 +277,8 @@ def _above_chance(agreed: FloatArray, chance: FloatArray) -> FloatArray:
     return _ratio(agreed - chance, left)
 
 
-def _estimate(units: _Units, statistic: _Statistic, level: float, method: AgreementMethod) -> Estimate:
+def _estimate(units: _Units, statistic: _Statistic, level: float) -> Estimate:
     """The statistic with its interval, whole clusters taken together."""
-    if method not in ("delta", "bootstrap"):
-        raise DataError(f"method: is {method!r}; use 'delta' or 'bootstrap'")
     normal_quantile(level)
     n = len(units.weight)
     also: dict[str, Number] = {"left_out": units.left_out, "categories": len(units.categories)}
@@ -310,22 +303,11 @@ def _estimate(units: _Units, statistic: _Statistic, level: float, method: Agreem
     estimate = Estimate(at, n, level=level, also=also, cautions=warned)
     if size == 1:
         return replace(estimate, note="no interval: one unit" if n == 1 else "no interval: all units in one cluster")
-    if method == "bootstrap":
-        return _bootstrapped(estimate, by_cluster, statistic.value)
     return _delta(estimate, by_cluster, statistic, sizes)
 
 
 def _summed(codes: IntArray, rows: FloatArray) -> FloatArray:
     return np.stack([np.bincount(codes, weights=column) for column in rows.T], axis=1)
-
-
-def _bootstrapped(estimate: Estimate, by_cluster: FloatArray, value: Callable[[FloatArray], FloatArray]) -> Estimate:
-    drawn = resample.cluster_totals(by_cluster, resample.generator(None))
-    ends = resample.percentile_interval(value(drawn), estimate.level)
-    warned = (*estimate.cautions, *ends.cautions)
-    also = {**estimate.also, "resamples": len(drawn)}
-    name = "bootstrap of clusters, percentile"
-    return replace(estimate, lo=ends.lo, hi=ends.hi, method=name, note=ends.note, also=also, cautions=warned)
 
 
 def _delta(estimate: Estimate, by_cluster: FloatArray, statistic: _Statistic, sizes: FloatArray) -> Estimate:
