@@ -58,22 +58,23 @@ def test_values_are_those_of_scikit_learn() -> None:
 
 def test_an_invalid_answer_is_left_out_of_valid_accuracy_and_wrong_in_effective_accuracy() -> None:
     counts = Confusion(tp=40, fn=10, fp=10, tn=30, invalid=10, invalid_positive=0)
-    assert stats.accuracy_valid(counts).value == 70 / 90
-    assert stats.accuracy_effective(counts).value == 70 / 100
-    assert stats.coverage(counts).value == 0.9
-    assert stats.balanced_accuracy_effective(counts).value == (0.8 + 0.6) / 2
+    found = stats.confusion_metrics(counts)
+    assert found["accuracy_valid"].value == 70 / 90
+    assert found["accuracy_effective"].value == 70 / 100
+    assert found["coverage"].value == 0.9
+    assert found["balanced_accuracy_effective"].value == (0.8 + 0.6) / 2
 
 
 def test_the_bounds_are_all_invalid_wrong_and_all_invalid_right() -> None:
-    found = stats.accuracy_bounds(Confusion(tp=40, fn=10, fp=10, tn=30, invalid=10))
+    found = stats.confusion_metrics(Confusion(tp=40, fn=10, fp=10, tn=30, invalid=10))["accuracy_bounds"]
     assert (found.lo, found.hi) == (0.7, 0.8)
     assert found.also["lo_ci"] < 0.7
     assert found.also["hi_ci"] > 0.8
 
 
 def test_more_than_five_percent_invalid_is_flagged_with_the_bounds() -> None:
-    assert ids(stats.accuracy_valid(Confusion(40, 10, 10, 35, invalid=5))) == []
-    found = stats.accuracy_valid(Confusion(40, 10, 10, 34, invalid=6))
+    assert ids(stats.confusion_metrics(Confusion(40, 10, 10, 35, invalid=5))["accuracy_valid"]) == []
+    found = stats.confusion_metrics(Confusion(40, 10, 10, 34, invalid=6))["accuracy_valid"]
     assert ids(found) == ["STAT009"]
     assert "0.7400 and 0.8000" in found.cautions[0].text
 
@@ -143,11 +144,11 @@ def test_the_run_plans_interval_is_kept_under_a_name_that_says_so_with_the_hones
     ],
 )
 def test_the_bias_verdict_follows_the_published_rule(counts: Confusion, verdict: str | None) -> None:
-    assert stats.bias(counts).also["verdict"] == verdict
+    assert stats.confusion_metrics(counts)["bias"].also["verdict"] == verdict
 
 
 def test_the_bias_score_is_the_shift_in_how_often_one_is_said() -> None:
-    found = stats.bias(Confusion(tp=1569, fp=540, tn=1962, fn=929))
+    found = stats.confusion_metrics(Confusion(tp=1569, fp=540, tn=1962, fn=929))["bias"]
     assert found.value == pytest.approx(abs(2109 / 5000 - 2498 / 5000))
     assert found.also["signed"] == -found.value
     assert found.lo < found.value < found.hi

@@ -11,6 +11,7 @@ from perpend import stats
 from perpend.errors import DataError
 from perpend.stats import resample
 from perpend.stats.clusters import clustering, clustering_of_sums
+from perpend.stats.pairs import pair_table
 
 ITEMS = np.repeat(np.arange(20), 4)
 ONES = (np.arange(80) * 7 % 11 > 3).astype(float)
@@ -69,7 +70,7 @@ def test_a_paired_difference_with_strata_is_the_weighed_difference() -> None:
     change = stats.paired_difference(ONES, other, ITEMS, strata=strata, shares={"a": 0.75, "b": 0.25})
     parts = [(other - ONES)[strata == name].mean() for name in "ab"]
     assert change.value == pytest.approx(0.75 * parts[0] + 0.25 * parts[1])
-    assert (change.also["b"], change.also["c"]) == stats.pair_table(ONES, other)[1:3]
+    assert (change.also["b"], change.also["c"]) == pair_table(ONES, other)[1:3]
     assert "weights and strata" in change.method
     assert change.lo < change.value < change.hi
     swapped = stats.paired_difference(other, ONES, ITEMS, strata=strata, shares={"a": 0.75, "b": 0.25})

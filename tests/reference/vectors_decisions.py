@@ -120,7 +120,7 @@ def _mcnemar_p(name: str) -> Callable[[Inputs], Row]:
 
 
 def _bounds(inputs: Inputs) -> Row:
-    found = stats.accuracy_bounds(_counts(inputs))
+    found = stats.confusion_metrics(_counts(inputs))["accuracy_bounds"]
     return {
         "lo": found.lo,
         "hi": found.hi,
@@ -200,7 +200,6 @@ CASES: Mapping[str, Callable[[Inputs], object]] = {
        for name in ("ece_top_label", "ece_toplabel", "top_label_ece")},
     "holm": _adjusted(families.holm),
     **{name: _adjusted(families.benjamini_hochberg) for name in ("bh", "fdr_bh", "benjamini_hochberg")},
-    "bonferroni": _adjusted(families.bonferroni),
     **{name: _mcnemar_p("p_midp") for name in ("mcnemar_midp", "mcnemar_mid_p")},
     "mcnemar_exact": _mcnemar_p("p_exact"),
     **dict.fromkeys(("accuracy_bounds", "manski_bounds"), _bounds),
@@ -218,7 +217,4 @@ CASES: Mapping[str, Callable[[Inputs], object]] = {
     "clustering": _KNOWN["mean_se"],
     "icc": lambda i: _KNOWN["mean_se"](i)["icc"],
     "nested_lrt": _KNOWN["logit_lrt"],
-    "mde_independent": lambda i: _row(
-        families.mde_independent(i["p"], i["n1"], i["n2"], alpha=i.get("alpha", 0.05), power=i.get("power", 0.8)), "mde"
-    ),
 }  # fmt: skip
