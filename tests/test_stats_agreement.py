@@ -94,17 +94,6 @@ def test_missing_ratings_are_left_out_and_counted() -> None:
     assert (nobody.value, nobody.n, nobody.note) == (None, 0, "no unit has two ratings")
 
 
-@pytest.mark.parametrize("statistic", EVERY)
-def test_identical_repeats_are_worth_one_unit(statistic: object) -> None:
-    first, second = raters(4, n=60)
-    items = np.repeat(np.arange(60), 4)
-    once, repeated = statistic([first, second]), statistic([np.repeat(first, 4), np.repeat(second, 4)], items)
-    rows = statistic([np.repeat(first, 4), np.repeat(second, 4)])
-    assert repeated.hi - repeated.lo == pytest.approx(once.hi - once.lo, rel=0.03)
-    assert rows.hi - rows.lo < 0.6 * (once.hi - once.lo)
-    assert repeated.also["n_clusters"] == 60
-
-
 def test_weights_are_repeats_of_the_point_estimate() -> None:
     first, second = raters(6, n=50)
     times = np.arange(50) % 3 + 1

@@ -29,16 +29,6 @@ def test_twenty_items_that_are_right_six_times_each_do_not_refute_calibration() 
     assert found.hi > 0.1
 
 
-def test_the_order_of_rows_changes_no_number_of_clustered_ece() -> None:
-    rng = np.random.default_rng(2)
-    c = np.round(rng.beta(8, 2, 180), 2)
-    y, items = (rng.random(180) < c).astype(float), np.arange(180) // 6
-    order = rng.permutation(180)
-    first, second = cal.ece_estimate(c, y, clusters=items), cal.ece_estimate(c[order], y[order], clusters=items[order])
-    assert first.also["p_calibrated"] == second.also["p_calibrated"]
-    assert (first.lo, first.hi) == pytest.approx((second.lo, second.hi), abs=1e-12)
-
-
 def test_the_exact_and_the_normal_null_of_clustered_ece_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     from perpend.stats import dependent
 

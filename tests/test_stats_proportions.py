@@ -130,8 +130,3 @@ def test_two_independent_rates_are_those_of_statsmodels() -> None:
     assert (found.lo, found.hi) == pytest.approx(confint_proportions_2indep(8, 20, 15, 40, method="newcomb"), abs=1e-12)
     assert stats.risk_difference(1, 2, 0, 0).note == "the second sample is empty"
     assert stats.risk_difference(0, 0, 1, 2).value is None
-
-
-def test_clusters_of_another_length_are_an_error() -> None:
-    with pytest.raises(DataError, match="clusters has 2 rows, the data 3"):
-        stats.proportion([0, 1, 1], ["a", "b"])

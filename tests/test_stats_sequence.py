@@ -50,20 +50,11 @@ def test_a_look_depends_on_the_items_before_it_and_on_no_other_look() -> None:
     assert sequence(SCORES, looks=[100]) == ()
 
 
-def test_repeats_of_an_item_count_once() -> None:
-    rows = np.repeat(SCORES, 4)
-    repeated = sequence(rows, np.repeat(np.arange(60), 4), looks=[60])[0]
-    (plain,) = sequence(SCORES, looks=[60])
-    assert (repeated.lo, repeated.hi, repeated.n) == pytest.approx((plain.lo, plain.hi, 60), abs=1e-8)
-    assert repeated.also["rows"] == 240
-
-
-def test_swapping_the_columns_changes_the_sign_and_p_agrees_with_the_interval() -> None:
+def test_p_agrees_with_the_interval_of_a_paired_difference() -> None:
     rng = np.random.default_rng(1)
     control, pressure = (rng.random(150) < 0.8).astype(float), (rng.random(150) < 0.5).astype(float)
-    there, back = paired_sequence(control, pressure), paired_sequence(pressure, control)
-    for one, other in zip(there, back, strict=True):
-        assert (one.lo, one.hi, one.also["p"]) == pytest.approx((-other.hi, -other.lo, other.also["p"]), abs=1e-7)
+    there = paired_sequence(control, pressure)
+    for one in there:
         assert (one.also["p"] <= 0.05) == (not one.lo <= 0.0 <= one.hi)
     assert there[-1].also["p"] < 0.05
     assert there[0].also["p"] > 0.5

@@ -96,7 +96,10 @@ def _units(raters: Raters, clusters: Ids | None, weights: npt.ArrayLike | None) 
 
 def _ratings(name: str, column: npt.ArrayLike) -> npt.NDArray[np.generic]:
     """Numbers as floats, with nan for a missing one, or any hashable ratings as objects, with None."""
-    raw = np.asarray(column)
+    try:
+        raw = np.asarray(column)
+    except ValueError:  # lists of several lengths among them
+        raise DataError(f"{name}: holds lists, which cannot be compared; use text or numbers") from None
     if raw.ndim != 1 or raw.size == 0:
         raise DataError(f"{name}: has shape {raw.shape}; give one rating per unit, and at least one unit")
     if raw.dtype.kind in "biuf":
