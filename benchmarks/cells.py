@@ -77,7 +77,7 @@ def page() -> str:
     for nominal in sorted({float(cell["nominal"]) for cell in cells}, reverse=True):
         parts += [
             "",
-            f"| nominal {nominal:g} | designs | few or unequal items, rare answers | others |",
+            f"| nominal {nominal:g} | designs | hard | others |",
             "|---|--:|---|---|",
         ]
         parts += lines([cell for cell in cells if float(cell["nominal"]) == nominal])

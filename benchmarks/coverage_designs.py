@@ -299,5 +299,6 @@ FAMILIES: dict[str, Callable[[], Iterator[Design]]] = {
     "areas": areas,
     "agreement": coverage_decisions.agreements,
     "looks": coverage_decisions.looks,
+    "stops": coverage_decisions.stops,
     "rank": coverage_decisions.ranks,
 }

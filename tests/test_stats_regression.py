@@ -1,4 +1,4 @@
-"""Regression on cells: collapse, nested tests, clustering, separation, random intercepts."""
+"""Regression on cells: collapse, nested tests, clustering, separation."""
 
 from __future__ import annotations
 

@@ -603,42 +603,6 @@ def test_an_interrupted_run_cannot_pass_for_a_stopped_one(tmp_path: Path) -> Non
         pp.publish(run, tmp_path / "published")
 
 
-# Error control.
-
-
-def test_over_twenty_looks_at_repeated_items_a_true_null_is_rejected_no_more_often_than_stated() -> None:
-    rng, runs, rejected, naive = np.random.default_rng(18), 40, 0, 0
-    rule = parse_rule("low(c@1, b - a) > 0 or high(c@1, b - a) < 0")
-    plan = LookPlan(rule, StopFacts("", 10), ("a", "b"), 200)
-    for _ in range(runs):
-        ability = rng.beta(2.0, 1.0, (200, 1, 1))
-        values = (rng.random((200, 2, 3)) < ability).astype(float)
-        rejected += any(
-            plan.look(look, {"c@1": scored_items(values[:items], (2, 3), ())}).stop
-            for look, items in enumerate(plan.points, 1)
-        )
-        d = (values[:, 1] - values[:, 0]).mean(axis=1)
-        naive += any(abs(d[:n].mean()) > 1.96 * d[:n].std(ddof=1) / n**0.5 for n in plan.points)
-    assert rejected <= 4, "5% of 40 are 2"
-    assert naive > 6, "what the same looks cost with intervals for a fixed number of items"
-
-
-def test_the_interval_at_the_stop_covers_and_that_of_fixed_n_does_not() -> None:
-    """Stopped as soon as the rate is shown to be above or below 0.5, which it is not."""
-    rng, runs = np.random.default_rng(19), 40
-    plan = LookPlan(parse_rule("low(c@1) > 0.5 or high(c@1) < 0.5"), StopFacts("", 10), ("a",), 200)
-    left_out = 0
-    for _ in range(runs):
-        values = rng.binomial(4, rng.beta(1.0, 1.0, (200, 1, 1))) / 4
-        for look, items in enumerate(plan.points, 1):
-            blocks = {"c@1": scored_items(values[:items], (1, 1), ())}
-            if plan.look(look, blocks).stop:
-                one = plan.estimate(look, ("a", None), blocks["c@1"])
-                left_out += not one.lo <= 0.5 <= one.hi  # type: ignore[operator]
-                break
-    assert left_out <= 3
-
-
 def test_a_comparison_with_a_run_that_could_stop_says_so(tmp_path: Path) -> None:
     stopped, whole = ask(tmp_path), ask(tmp_path, None, name="b", look_every=None)
     assert any(note.startswith("STAT040: a could stop at a look") for note in pp.compare(whole, stopped).notes)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT, load_benchmark
 
-STEP = {"calibration": 40, "odds": 40, "agreement": 6, "looks": 2, "rank": 8, "clustered-tables": 8}
+STEP = {"calibration": 40, "odds": 40, "agreement": 6, "looks": 2, "stops": 1, "rank": 8, "clustered-tables": 8}
 """Of every so many designs one is measured again; of the other families one in 20."""
 
 
