@@ -7,8 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import click
-
 from benchmarks import gallery
+
 from perpend.cli import cli
 from tests import chaos_page
 from tests.floors import FLOORS, MODULES, unit

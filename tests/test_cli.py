@@ -135,34 +135,6 @@ def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         main()
 
 
-def test_hostile_answers_are_inert_on_the_page(tmp_path: Path) -> None:
-    items, said = tmp_path / "items.jsonl", tmp_path / "said.jsonl"
-    items.write_text(json.dumps({"id": "../../x|y", "prompt": "Q?", "target": "a"}) + "\n")
-    text = "<script>alert(1)</script>\x1b[31mred\u202e\x00```\n# heading"
-    said.write_text(json.dumps({"prompt": "Q?", "text": text}) + "\n")
-    done = call(
-        "eval",
-        "--task",
-        "questions",
-        "--items",
-        str(items),
-        "--model",
-        f"replay/{said}",
-        "--out",
-        str(tmp_path / "runs"),
-    )
-    assert done.exit_code == 0, done.output
-    page = tmp_path / "cases.md"
-    shown = call("show", run_name(tmp_path / "runs"), "--n-per-group", "1").output
-    call("show", run_name(tmp_path / "runs"), "--n-per-group", "1", "--out-md", str(page))
-    for dangerous in ("\x1b", "\u202e", "\x00"):
-        assert dangerous not in shown + page.read_text()
-    assert "../../x\\|y" in page.read_text()
-    assert page.read_text().count("````") == 2
-    assert "../../x|y" in shown, "the terminal is not Markdown"
-    assert "\n    | # heading" in shown, "no line of an answer can pass for one of ours"
-
-
 def test_quiet_verbs_print_nothing_but_what_is_wrong(tmp_path: Path, items_file: Callable[..., Path]) -> None:
     items = str(items_file(3))
     run = ("--task", "questions", "--items", items, "--model", "mock/true", "--out", str(tmp_path / "runs"))

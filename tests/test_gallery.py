@@ -15,14 +15,16 @@ gallery = load_benchmark("gallery")
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A root of files of our own, in the formats of two sources; a win rate is stated that the annotations do not give."""
+    """A root of files of our own in two formats; a win rate is stated that the annotations do not give."""
     root = tmp_path / "public"
     source_files.judged(root / "judges" / "judges.csv")
     source_files.alpaca(root / "alpaca")
     path = root / "alpaca" / "leaderboard.csv"
     path.write_text(path.read_text().replace("58.3", "68.3"))
     table = "".join(f"| `{name}/` | lab/{name} (1234567) | MIT | files | numbers |\n" for name in ("alpaca", "judges"))
-    (root / "README.md").write_text(f"# Files\n\n| folder | source (commit) | licence | what | wanted |\n|---|\n{table}")
+    (root / "README.md").write_text(
+        f"# Files\n\n| folder | source (commit) | licence | what | wanted |\n|---|\n{table}"
+    )
     return root
 
 

@@ -219,9 +219,3 @@ def test_a_pilot_that_has_enough_items_hears_it(pilot: Callable[..., Run]) -> No
     run = pilot(40)
     assert "The items of the pilot are enough." in plan_text(pp.plan(run, detect=0.4))
     assert "are enough." not in plan_text(pp.plan(run, detect=0.05))
-
-
-def test_names_in_a_plan_are_inert(pilot: Callable[..., Run]) -> None:
-    text = printed(pilot(models={"\x1b[31mred\n# title": subject, "b": firm}).directory)
-    assert "\x1b" not in text
-    assert "\n# title" not in text

@@ -387,18 +387,6 @@ def test_tables_and_figures_are_in_the_order_of_tiers() -> None:
     assert [m.name for m in rank({**table, "none": [None] * 90}).by_tier()][-1] == "none"
 
 
-def test_hostile_names_are_inert_everywhere(tmp_path: Path) -> None:
-    name = "=1+1|\x1b[2J\n<b>$x$"
-    paths = [log(tmp_path / f"{n}.json", [str(2 * n) for n in range(12)], own) for n, own in enumerate((name, "plain"))]
-    page = shown(*paths, "--column", "stored_match", "--out", tmp_path / "out")
-    assert "\x1b" not in page
-    for file in ("RANK.md", "ranking.csv", "ranking.tex", "pairs.csv"):
-        text = (tmp_path / "out" / file).read_text()
-        assert "\x1b" not in text
-        assert not any(line.startswith("=") or ",=" in line for line in text.splitlines())
-        assert "<b>" not in text.replace("\\<b\\>", "") or file.endswith("csv")
-
-
 def test_a_notebook_gets_a_table_frames_and_a_figure(runs: dict[str, Run]) -> None:
     ranking = pp.rank(runs["many"], columns=["label"])
     assert repr(ranking).startswith(

@@ -276,23 +276,3 @@ def test_failures_name_the_probe_the_choice_and_the_confidence(written: tuple[Ch
     for one in wrong:
         assert f"| {one.id} | She \\_\\_\\_ \\({one.id.removeprefix('probe-')}\\)." in failures
         assert f"| {one.expected} | {one.predicted} | {one.confidence:.3f} |" in failures
-
-
-def test_hostile_text_is_inert_in_tables_pages_and_figures(tmp_path: Path) -> None:
-    rows = [
-        replace(
-            one, prompt=HOSTILE, reason_code=one.reason_code and HOSTILE, predicted=HOSTILE, expected="right",
-            correct=False, candidates=(HOSTILE, "right"), probabilities=None, tags={"language": HOSTILE + str(row % 2)},
-        )
-        for row, one in enumerate(simulated(12, 20, n_adversarial=4))
-    ]  # fmt: skip
-    folder = write_checkpoint(checkpoint_of(rows, name="../" + HOSTILE), tmp_path)
-    assert folder.parent == tmp_path
-    page = (folder / "REPORT.md").read_text(encoding="utf-8")
-    assert not any(text in page for text in ("<script>", "\x1b", "\u202e", "[a](", "\n# head"))
-    table_lines = [line for line in page.splitlines() if line.startswith("| probe-")]
-    assert {line.replace("\\|", "").count("|") for line in table_lines} == {6}
-    for name in ("per_slice.csv", "adversarial_by_category.csv"):
-        with (folder / name).open(encoding="utf-8", newline="") as file:
-            cells = [cell for row in csv.reader(file) for cell in row]
-        assert not any(cell.startswith("=") or "\x1b" in cell for cell in cells)
