@@ -91,14 +91,11 @@ def test_freeze_and_check(tmp_path: Path, items_file: Callable[..., Path]) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("eval", "--task", "conformty", "--model", "mock/true"), 2, "did you mean 'conformity'"),
         (("eval", "--task", "conformity", "--model", "mok/true"), 2, "did you mean 'mock'"),
         (("eval", "--task", "conformity"), 2, "no model"),
         (("eval", "--task", "conformity", "--model", "mock/true", "--option", "x"), 2, "write KEY=VALUE"),
-        (("eval", "--task", "conformity", "--model", "mock/true", "--option", "confedrates=3"), 2, "did you mean"),
         (("eval", "--task", "questions", "--model", "mock/true", "--items", "none.jsonl"), 3, "no such file"),
         (("show", "none"), 5, "not a run"),
-        (("eval", "--wrokers", "3"), 2, "--workers"),
         (("evall",), 2, "No such command"),
     ],
 )

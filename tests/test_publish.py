@@ -246,9 +246,7 @@ def test_a_gap_in_the_plan_is_stated(evaluated: Callable[..., Path], tmp_path: P
     assert "6 never were" in (made.folder / "report.md").read_text()
 
 
-def test_an_unknown_gate_suggests_the_near_one_and_a_reason_is_needed(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="did you mean 'coverage'"):
-        publish([run], tmp_path / "out", {"covrage": "why"})
+def test_a_gate_is_accepted_with_a_reason(run: Path, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="say why"):
         publish([run], tmp_path / "out", {"coverage": " "})
 

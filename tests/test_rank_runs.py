@@ -212,20 +212,6 @@ def test_one_model_alone_is_an_error_that_says_what_to_do(runs: dict[str, Run]) 
     assert "is given twice" in refused(runs["ten"].directory, runs["ten"].directory)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--column", "lable"], "no column 'lable' is scored on all runs; did you mean 'label@2'?"),
-        (["--model", "tenn"], "no run has a model 'tenn'; did you mean 'ten'"),
-        (["--where", "condition=contrl"], "no trial has condition = 'contrl'; did you mean 'control'?"),
-        (["--where", "conditon=control"], "trials have no 'conditon'; did you mean 'condition'?"),
-        (["--missing", "zeros"], "missing: is 'zeros'; did you mean 'zero'?"),
-    ],
-)
-def test_an_unknown_name_suggests_the_near_one(runs: dict[str, Run], arguments: list[str], message: str) -> None:
-    assert message in refused(runs["many"].directory, *arguments)
-
-
 def logged(path: Path, answers: Sequence[str], model: str) -> Path:
     """A log in which an answer of '' has no score."""
     file = log(path, answers, model)
