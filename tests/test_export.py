@@ -150,13 +150,6 @@ def test_rows_can_be_left_before_their_end(run: Run) -> None:
     assert [row.trial.item.id for row in islice(rows(run), 2)] == ["@evil", "failed"]
 
 
-def test_exporting_twice_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
-    for ending in ("csv", "jsonl"):
-        export(run, tmp_path / f"a.{ending}")
-        export(run, tmp_path / f"b.{ending}")
-        assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
-
-
 def test_memory_does_not_grow_with_the_run(tmp_path: Path) -> None:
     peaks = {}
     for count in (2_000, 12_000):

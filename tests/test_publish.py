@@ -82,15 +82,6 @@ def verify(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder.parent)
 
 
-def test_publishing_twice_gives_the_same_bytes_here_and_elsewhere(run: Path, tmp_path: Path) -> None:
-    publish([run], tmp_path / "a", {})
-    first = files(tmp_path / "a")
-    publish([run], tmp_path / "a", {})
-    publish([run], tmp_path / "b", {})
-    assert files(tmp_path / "a") == first
-    assert files(tmp_path / "b") == first
-
-
 def test_a_renamed_copy_of_a_run_is_published_as_the_same_bytes(run: Path, tmp_path: Path) -> None:
     publish([run], tmp_path / "a", {})
     shutil.copytree(run, tmp_path / "elsewhere" / "copy of it")
