@@ -20,7 +20,6 @@ from perpend.studies.verbs.report import FACTS, slices_of, verdict_of
 from perpend.types import Estimate
 
 TRICKS = ("over_regularization", "wrong_tense_marker", "auxiliary_mismatch")
-HOSTILE = "=cmd|'/c calc'!A1 | <script>x</script> [a](javascript:b) `tick`\n# head \x1b[31m\u202e"
 
 
 def simulated(
