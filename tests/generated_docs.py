@@ -7,10 +7,10 @@ from importlib.resources import files
 from pathlib import Path
 
 import click
-from benchmarks import gallery
 
 from perpend.cli import cli
 from tests import chaos_page
+from tests.conftest import load_benchmark
 from tests.floors import FLOORS, MODULES, unit
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,6 +71,7 @@ def table_of_rooms() -> str:
 
 def audits_page() -> str:
     """The page on the audits of public sources with a row per data file of benchmarks/audits."""
+    gallery = load_benchmark("gallery")
     return with_block("docs/audits/index.md", "sources", gallery.table(gallery.entries()))
 
 
