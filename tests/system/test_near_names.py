@@ -37,7 +37,6 @@ GIVEN = {
     "perpend export": "runs/first --parquet parts",
     "perpend freeze": "answers.csv",
     "perpend import": "answers.csv new",
-    "perpend convert": "answers.csv new",
     "perpend claims check": "claims.toml answers.csv",
     "perpend inside": "runs/first --model hf/nothing",
     "perpend show": "runs/first",
@@ -80,7 +79,7 @@ FREE = {
     "--engine", "--family-weights", "--hash", "--label", "--layers", "--margin", "--model", "--model-option",
     "--name", "--only", "--parent", "--partition", "--phase", "--price", "--probes-hash", "--reader", "--resume",
     "--rules", "--scoring", "--set", "--setup", "--shard", "--share", "--source", "--steer-by", "--tier", "--time",
-    "--to", "--unscored-by",
+    "--unscored-by",
 }  # fmt: skip
 """Options whose value is free, a number, a path, or one of a few that the help lists."""
 MODEL = '[[model]]\nname = "mock/subject"\n'

@@ -21,8 +21,8 @@ WRITES = {
     "perpend publish": "honest/run --to {}",
     "perpend compare": "honest/run honest/other --out {}",
     "perpend rank": "honest/run honest/other --out {}",
-    "perpend export": "honest/run --out {}/t.csv | honest/run --out {}/t.jsonl | honest/run --parquet {}/parts",
-    "perpend convert": "honest/run {}/simulation.db",
+    "perpend export": "honest/run --out {}/t.csv | honest/run --out {}/t.jsonl | honest/run --parquet {}/parts | "
+    "honest/run --as simulation.db --out {}/simulation.db",
     "perpend analyze": "honest/run --out {0} --tex {0}/numbers.tex",
     "perpend checkpoint": "--predictions honest/predictions.jsonl --out {}",
     "perpend claims extract": "honest/paper.tex --out {}/claims.toml",
@@ -31,7 +31,7 @@ WRITES = {
 }
 """What is written into the folder '{}'; '|' parts ways."""
 BY_THE_CLOCK = {
-    "perpend eval", "perpend judge", "perpend demo", "perpend submit", "perpend import", "perpend variants",
+    "perpend eval", "perpend judge", "perpend demo", "perpend submit", "perpend import",
     "chaosbench eval", "chaosbench freeze", "chaosbench subset", "chaosbench private", "chaosbench publish-run",
     "chaosbench analyze-runs",
 }  # fmt: skip
