@@ -25,20 +25,18 @@ from perpend.canon import (
     whole_of,
     write_atomic,
 )
-from perpend.errors import DataError, SpecError, StoreError, did_you_mean
+from perpend.errors import DataError, SpecError, StoreError, check_format, did_you_mean
 from perpend.inert import markdown, one_line, plain
 from perpend.ledger.manifest import Manifest
 from perpend.measure.column import Column
 from perpend.measure.table import IMPORTED, Table
-from perpend.stats import edition
 from perpend.types import Caution, Estimate, Number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METRICS = "metrics.json"
-FORMAT = 2
-"""1 held the rates and pairs that every run states, and nothing of its study."""
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +144,13 @@ def metrics_text(body: Mapping[str, JSON]) -> str:
 
 
 def read_metrics(folder: Path) -> Mapping[str, JSON]:
-    """The body of metrics.json, as it is. A file that cannot be read is a StoreError."""
+    """The body of metrics.json, as it is. A file that cannot be read, or of another format, is a StoreError."""
     path = folder / METRICS
     if not path.exists():
         raise StoreError(f"{folder}: there is no {METRICS}; 'perpend score' writes it")
-    return read_object(path, StoreError, within=folder)
+    body = read_object(path, StoreError, within=folder)
+    check_format(body.get("format"), FORMAT, path)
+    return body
 
 
 def numbers_of(body: Mapping[str, JSON], manifests: Sequence[Manifest], where: str = METRICS) -> Numbers:
@@ -202,8 +202,7 @@ def plain_metrics(table: Table) -> Iterator[Metric]:
     A setting is a temperature, with every other parameter of the samplings that varies: top_p, max_tokens, seed.
 
     A column of other values than 0 and 1 (a confidence) gives its mean instead, and no pairs. Of one without any value,
-    the rates are undefined; a text that was imported, a scorer that can judge none of the items, and what perpend 0.1
-    stated give nothing.
+    the rates are undefined; a text that was imported and a scorer that can judge none of the items give nothing.
     """
     for column in map(table.column, table.scorers):  # one at a time: memory
         if column.defined.any() or _could_have_values(column, table):
@@ -211,7 +210,7 @@ def plain_metrics(table: Table) -> Iterator[Metric]:
 
 
 def _could_have_values(column: Column, table: Table) -> bool:
-    if ":" in column.name or column.name.endswith(f"@{IMPORTED}") or edition.is_first():
+    if ":" in column.name or column.name.endswith(f"@{IMPORTED}"):
         return False
     unfit = table.unfit(column.name)
     return unfit is not None and len(unfit) < len(table.items) and bool(table.answers.answered.any())

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -27,12 +26,11 @@ from perpend.disk import temporary_folder
 from perpend.errors import DataError, PerpendError, StoreError
 from perpend.ledger.staging import IMPORTED
 from perpend.measure.run import Run, table_of
-from perpend.measure.study import Metric, Numbers, body_of, numbers_of, plain_metrics
+from perpend.measure.study import Metric, Numbers, body_of, numbers_of
 from perpend.opening import refuse_links
 from perpend.proof.audit.checks import Check, first_difference
 from perpend.proof.gates import Gate
 from perpend.report.derive import stated_metrics
-from perpend.stats.edition import first_edition
 from perpend.studies.logic.chaosbench.imported import SOURCE_METRICS, STORED, read_run_folder, reading_of
 from perpend.studies.logic.chaosbench.items import text_of
 from perpend.studies.logic.chaosbench.predictions import (
@@ -139,8 +137,7 @@ def _examined(folder: Path) -> Examined:
     ]
     examined = replace(bare, predictions=tuple(predictions), shortened=texts.shortened)
     try:
-        with first_edition() if is_ours(manifest) and stored.get("format") == 1 else nullcontext():
-            body, rest = _numbers(examined, ledger)
+        body, rest = _numbers(examined, ledger)
     except PerpendError as error:
         return replace(examined, checks=(*checks, _failed("metrics recompute", str(error).replace(f"{folder}/", ""))))
     checks += rest
@@ -286,16 +283,13 @@ def protocol_of(predictions: Sequence[Prediction], parser: str, max_tokens: int 
 
 
 def _derived(run: Run, examined: Examined, *, rescore: bool) -> tuple[Mapping[str, JSON], Check]:
-    """metrics.json as it would be written now, by this format or the one before, which had less."""
+    """metrics.json as it would be written now."""
     table = table_of([run], rescore=rescore)
     if not rescore:
         table = replace(table, scorers=tuple(name for name in table.scorers if not name.endswith("@import")))
-    plain = tuple(plain_metrics(table))
     metrics = (*stated_metrics(table), *study_metrics(table))
     body = seed_names(Numbers(metrics, (run.manifest,)))
     now = body_of([str(examined.manifest.get("run_id"))], metrics, body)
-    if examined.stored.get("format") == 1:
-        now |= {"format": 1, "metrics": [metric.as_json() for metric in plain]}
     return body, _compared("metrics recompute", METRICS, examined.stored, json.loads(pretty(now)))
 
 
