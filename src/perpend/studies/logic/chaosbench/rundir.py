@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from perpend.canon import JSON, as_object, object_of, read_object, write_atomic
-from perpend.errors import DataError, StoreError, did_you_mean
+from perpend.errors import DataError, StoreError, check_format, did_you_mean
 from perpend.inert import markdown
 from perpend.measure.run import Run
+from perpend.measure.study import FORMAT
 from perpend.measure.table import Reply
 from perpend.report.derive import derive
 from perpend.report.tables import markdown_row, markdown_table, number, undefined
@@ -59,6 +60,12 @@ def write_json(path: Path, body: Mapping[str, JSON]) -> None:
 def is_ours(manifest: Mapping[str, JSON]) -> bool:
     """Whether this program wrote a run manifest; the reference names neither a parser nor settings."""
     return "parser" in manifest or "settings" in manifest
+
+
+def check_version(folder: Path, manifest: Mapping[str, JSON], stored: Mapping[str, JSON]) -> None:
+    """FormatError for a folder that another version of perpend wrote; the reference's metrics.json has no format."""
+    if is_ours(manifest) and stored:
+        check_format(stored.get("format"), FORMAT, folder / METRICS, as_object(manifest.get("code")).get("perpend"))
 
 
 def parser_named(manifest: Mapping[str, JSON]) -> str:
