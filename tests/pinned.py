@@ -20,7 +20,6 @@ from perpend import stats
 from perpend.ask.task import make_task
 from perpend.ledger.manifest import template
 from perpend.stats import brier, calibration, calibration_error, selective
-from perpend.stats.edition import first_edition
 from perpend.types import ChoiceLogprob, Estimate, Item, Message, Response, Score, Scorer
 
 FOLDER = Path(__file__).parent / "golden" / "formats"
@@ -179,18 +178,8 @@ def plain(value: object) -> object:
     return value
 
 
-REPAIRED = ("debiased_l2_squared", "ece_estimate", "ece_estimate, clustered", "spiegelhalter, clustered")
-"""What no publication of perpend 0.1 states, and was wrong: pinned in its second edition only."""
-
-
 def statistics() -> dict[str, object]:
-    """Every pinned statistic on the columns above, as perpend 0.1 computed it."""
-    with first_edition():
-        return {name: plain(compute()) for name, compute in STATISTICS.items() if name not in REPAIRED}
-
-
-def statistics_2() -> dict[str, object]:
-    """Every pinned statistic of the second edition."""
+    """Every pinned statistic on the columns above."""
     return {name: plain(compute()) for name, compute in STATISTICS.items()}
 
 
@@ -198,7 +187,6 @@ KINDS: dict[str, Callable[[], Mapping[str, object]]] = {
     "verdicts": lambda: {f"{scorer.name}@{scorer.version}": verdicts(scorer) for scorer in scorers()},
     "templates": templates,
     "statistics": statistics,
-    "statistics_2": statistics_2,
 }
 
 
