@@ -5,6 +5,7 @@ One table of the files that state a format, one of the verbs that open a run. A 
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import sqlite3
@@ -18,7 +19,7 @@ from click.testing import CliRunner
 
 from perpend.canon import VERSION
 from perpend.cli import chaosbench, cli
-from perpend.errors import FormatError, PerpendError, StoreError, check_format
+from perpend.errors import AuditFailure, FormatError, PerpendError, StoreError, check_format
 from perpend.ledger import items, looks, manifest, merged, schema
 from perpend.measure import study
 from perpend.proof import archive, publish, receipt
@@ -91,6 +92,7 @@ VERBS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         ("shards/manifest.json",),
     ),
     "eval --shard": ("shards", (*ITEMS, "--out", "work", "--name", "run", "--shard", "1/2"), ("shards/manifest.json",)),
+    "freeze --check": ("freeze", ("freeze", "items.jsonl", "--check", "work/run/freeze.json"), ("freeze.json",)),
     "eval --freeze": ("freeze", (*ITEMS, "--freeze", "work/run/freeze.json"), ("freeze.json",)),
     "chaosbench analyze-runs": ("benchmark", ("--runs-dir", "work", "--out-dir", "out"), (*LEDGER, "metrics.json")),
     "chaosbench eval": ("benchmark", ("--resume", "RUN"), LEDGER),
@@ -248,6 +250,20 @@ def test_a_look_inside_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
     of_format(look.folder / looks.HEADER, looks.FORMAT - 1)
     with pytest.raises(FormatError, match="Look inside again, or use the perpend that wrote it"):
         looks.looks(tmp_path)
+
+
+def test_one_folder_of_an_earlier_version_does_not_keep_the_others_from_being_audited(work: Path) -> None:
+    shutil.copytree("publication/run", "publication/old")
+    of_format(work / "publication" / "old" / "receipt.json", 1)
+    code, said = say("audit", "publication")
+    assert code == FormatError.exit_code
+    assert "old: not audited: publication/old/receipt.json: was written by a development version" in said
+    assert "run: nothing differs in what was recomputed" in said
+    path = work / "publication" / "run" / "responses.jsonl.gz"
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b"stop", b"Stop", 1)))
+    code, said = say("audit", "publication")
+    assert code == AuditFailure.exit_code, "a difference beside it is one all the same"
+    assert "1 of 2 differ from what is stored: run" in said
 
 
 def test_runs_of_an_earlier_version_are_listed_with_their_version(work: Path) -> None:

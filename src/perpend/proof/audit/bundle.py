@@ -7,7 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from perpend.canon import JSON, as_list, as_object, digest, parse, pretty, read_object, read_text
-from perpend.errors import StoreError, check_format
+from perpend.errors import FormatError, StoreError, check_format
 from perpend.ledger.manifest import Manifest
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS
@@ -87,7 +87,11 @@ def _index(folder: Path) -> Check:
     if not (above / INDEX).is_file():
         check.note = f"there is no {INDEX} beside the folder"
         return check
-    now = index_texts(above)
+    try:
+        now = index_texts(above)
+    except FormatError as error:  # another version wrote a run beside this one
+        check.missing = str(error)
+        return check
     stored, derived = read_object(above / INDEX, StoreError, within=above), as_object(parse(now[INDEX]))
     check_format(stored.get("format"), FORMAT, above / INDEX, again="Publish into the folder again")
     then, again = (_by_run(body) for body in (stored, derived))

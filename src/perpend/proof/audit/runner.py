@@ -191,9 +191,23 @@ _EXCUSED_BY = {
 
 
 def audit(paths: Sequence[Path], options: Options = _WHOLE) -> list[Audit]:
-    """Audit everything that the paths are or hold; then what is beside the runs. Nothing to audit is a StoreError."""
+    """Audit everything that the paths are or hold; then what is beside the runs. Nothing to audit is a StoreError.
+
+    What another version of perpend wrote is an outcome that says so; where there is nothing else, it is a FormatError.
+    """
     others = tuple(place.path for place in places(paths))
-    return [*(_audit(place, options, others) for place in places(paths)), *collections(paths)]
+    outcomes = [_audit_or_refuse(place, options, others) for place in places(paths)]
+    refused = [one.refused for one in outcomes if one.refused is not None]
+    if refused and len(refused) == len(outcomes):
+        raise refused[0]
+    return [*outcomes, *collections(paths)]
+
+
+def _audit_or_refuse(place: AuditPlace, options: Options, others: tuple[Path, ...]) -> Audit:
+    try:
+        return _audit(place, options, others)
+    except FormatError as error:
+        return Audit(place.path, [Check(READABLE, missing=str(error))], refused=error)
 
 
 def audit_run(directory: Path, rules: str = "both") -> Audit:
