@@ -25,6 +25,8 @@ _NEEDED = (*NEEDED, METRICS, REPORT)
 _KEYS = ("attempts", "code", "files", "format", "gates", "receipt_sha256", "root_sha256", "run")
 _ATTEMPT_KEYS = ("created", "differs", "headline", "run", "shared")
 _CODE_KEYS = ("perpend", "python", "source_sha256")
+VERIFY = "verify.py"
+"""The name of the script by which somebody without perpend checks a folder; no folder holds one."""
 _PRIVATE = "private"
 """The gate that looked at the files before they were published; the others are derived from the run."""
 
@@ -55,11 +57,14 @@ def _files(folder: Path) -> Check:
 
 
 def _needed(folder: Path) -> Check:
-    """The files that every published run has are there, whatever the receipt lists."""
+    """The files that every published run has are there, whatever the receipt lists; and no script to be run."""
     check = Check("files are those of a published run", checked=len(_NEEDED))
     for name in _NEEDED:
         if not (folder / name).is_file():
             check.miss(f"{name}: a published run needs it")
+    if (folder / VERIFY).exists():
+        check.checked += 1
+        check.miss(f"{VERIFY}: not perpend's; do not run it")
     return check
 
 
