@@ -23,7 +23,6 @@ from perpend.ledger.shards import SHARDS
 SWEEP = "sweep"
 INTERRUPTED = "interrupted"
 """Why a shard stopped whose task was told to go."""
-Engine = Literal["local", "slurm"]
 State = Literal["waiting", "running", "done", "stopped", "failed"]
 _LONGEST_WHY = 500
 F = TypeVar("F", "Sweep", "ShardState", "SweepJob")
