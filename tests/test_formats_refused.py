@@ -104,13 +104,10 @@ VERBS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 }
 NO_RUN = {
     "checkpoint",
-    "convert",
     "demo",
     "freeze",
     "import",
     "list",
-    "submit",
-    "variants",
     *(f"chaosbench {verb}" for verb in ("freeze", "private", "prompt", "subset", "validate")),
 }
 """Verbs that open no run that is there already; 'import' reads what others wrote, 'list' says what cannot be read."""
