@@ -71,7 +71,6 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     repeats: int = 1,
     max_items: int | None = None,
     stop_when: str | None = None,
-    looks: int | None = None,
     look_every: int | None = None,
     limits: Limits | None = None,
     name: str | None = None,
@@ -86,10 +85,10 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
 
     `models` is one or several of: a name such as 'mock/subject', what `pp.model` returns, a function that answers.
     `stop_when` ends the run as soon as a rule such as 'width(correct) < 0.05' holds, which is looked at after every
-    `look_every` items, or at `looks` planned looks. With `shard`, such as '3/8', only that part is asked, into a ledger
-    of its own, and nothing is scored: `merge` puts the parts together. With `scratch`, a folder on a local disk, that
-    ledger is there, and a copy of it is put below the run at the end. `durable` waits for the disk at every commit: a
-    power cut costs no answer. `accept_loss` resumes although answers are missing that were kept, and asks them again.
+    `look_every` items. With `shard`, such as '3/8', only that part is asked, into a ledger of its own, and nothing is
+    scored: `merge` puts the parts together. With `scratch`, a folder on a local disk, that ledger is there, and a copy
+    of it is put below the run at the end. `durable` waits for the disk at every commit: a power cut costs no answer.
+    `accept_loss` resumes although answers are missing that were kept, and asks them again.
     """
     if scratch is not None and shard is None:
         raise SpecError("scratch is for one part of a run: give shard='K/N', too")
@@ -108,7 +107,7 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
             max_items=max_items,
             seed=seed,
             limits=limits or Limits(),
-            stop=stop_spec(stop_when, looks, look_every),
+            stop=stop_spec(stop_when, look_every),
         )
         key = answer_key(spec, ready)
         asked = [make_model(e.name, e.options, *key) if isinstance(e, ModelSpec) else e for e in entries]

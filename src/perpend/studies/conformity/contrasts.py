@@ -65,8 +65,8 @@ class Contrast:
     def detectable(self, tests: int) -> Estimate:
         """The smallest difference that these items show with 80% power as one of several tests that are adjusted
         together: at 5% / tests, which Holm as well as Benjamini and Hochberg ask of one effect alone."""
-        own = self.difference()
-        return mde_clustered(own, alpha=families.SIGNIFICANT / tests) if len(self.sides()[0]) else _NO_PAIR
+        change = self.difference()
+        return mde_clustered(change, alpha=families.SIGNIFICANT / tests) if change.n else _NO_PAIR
 
 
 def contrast(trials: Trials, values: Packed, rows: RowPairs) -> Contrast:
