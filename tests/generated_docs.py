@@ -39,10 +39,7 @@ def cli_page() -> str:
 
 def schema_page() -> str:
     """The run directory and the schema of run.db."""
-    schema = "\n\n".join(
-        files("perpend.ledger").joinpath(name).read_text(encoding="utf-8").rstrip()
-        for name in ("schema.sql", "looks.sql")
-    )
+    schema = files("perpend.ledger").joinpath("schema.sql").read_text(encoding="utf-8").rstrip()
     head = (ROOT / "docs" / "reference" / "run-format.md").read_text(encoding="utf-8").split("## Schema")[0]
     return f"{head}## Schema\n\nThis part is made from the code.\n\n```sql\n{schema}\n```\n"
 

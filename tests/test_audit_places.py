@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,9 @@ from perpend.cli import cli
 from perpend.errors import StoreError
 from perpend.ledger.database import exclusive
 from perpend.proof.audit import Audit, Options, audit, check_claims, seed_numbers
+from tests.test_chaosbench_forgery import original, published, root, run_of
 
-OLD = Path(__file__).parent / "fixtures" / "v0_1"
+__all__ = ["original", "root"]
 
 
 @pytest.fixture
@@ -76,19 +76,15 @@ def test_claims_and_the_studys_own_audit_work_on_what_was_imported(simulation: P
     assert seed_numbers([], "v1") == {}
 
 
-def test_published_results_of_the_benchmark_are_imported_and_their_labels_read_again(tmp_path: Path) -> None:
-    folder = tmp_path / "published_results"
-    shutil.copytree(OLD / "chaosbench" / "published_results", folder)
-    outcome = of(folder)
+def test_published_results_of_the_benchmark_are_imported_and_their_labels_read_again(root: Path) -> None:
+    outcome = of(published(root).parent)
     assert outcome.ok
     assert any("predictions" in check.name and check.checked for check in outcome.checks)
 
 
-def test_forged_labels_and_metrics_of_a_benchmark_folder_are_differences(tmp_path: Path) -> None:
+def test_forged_labels_and_metrics_of_a_benchmark_folder_are_differences(root: Path) -> None:
     """Six labels and the numbers that fit them: what once went through publish-run, analyze-runs and audit."""
-    source = next((OLD / "chaosbench" / "run_folders").iterdir())
-    folder = tmp_path / source.name
-    shutil.copytree(source, folder)
+    folder = run_of(root)
     for name in ("manifest.json", "run.db"):
         (folder / name).unlink()
     assert of(folder).ok

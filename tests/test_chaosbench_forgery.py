@@ -14,6 +14,7 @@ from typing import TypeAlias
 import pytest
 
 from perpend.canon import compress, digest, digest_file
+from perpend.errors import FormatError
 from perpend.proof.audit import audit
 from perpend.studies.logic.chaosbench.checks import examine, protocol_of
 from perpend.studies.logic.chaosbench.imported import reading_of
@@ -205,6 +206,9 @@ def test_every_number_recomputes(root: Path, place: str, file: str) -> None:
             reseal(folder)
         if path == ("dataset", "items"):  # only the freeze knows how many items there were
             assert not all(gate.passed for gate in acceptance(folder, SELECTOR))
+        elif path == ("format",):
+            with pytest.raises(FormatError):
+                examine(folder)
         elif not is_seen(folder):
             missed.append(path)
     assert not missed

@@ -16,7 +16,6 @@ from perpend.studies.logic.chaosbench.freeze import read_freeze
 from perpend.studies.logic.chaosbench.sources import SELECTOR, locate, older_selector, open_source
 from tests.test_chaosbench_items import chaosbench
 
-FIXTURES = Path(__file__).parent / "fixtures" / "v0_1" / "chaosbench"
 SET_1 = "f4fbbf53c3e33e0194f600a75472c7ee04fc6a29396664d0fd8f42d1a803008d"
 
 
@@ -111,15 +110,6 @@ def test_another_selector_is_not_set_aside_for_set_1(tmp_path: Path) -> None:
     code, said = chaosbench("publish-run", "--run", run, "--selector", own / SELECTOR)
     assert code == 6
     assert "FAIL  dataset SHA equals the freeze" in said
-
-
-@pytest.mark.parametrize("folder", ["run_folders", "published_results"])
-def test_runs_of_the_first_release_are_analysed_as_before(folder: str, tmp_path: Path) -> None:
-    shutil.copytree(FIXTURES / folder, tmp_path / "runs")
-    code, said = chaosbench("analyze-runs", "--runs-dir", "runs", "--out-dir", "out", "--include-failed")
-    assert code == 0, said
-    rows = json.loads((tmp_path / "out" / "summary.json").read_text())["runs"]
-    assert {row["dataset_global_sha256"] for row in rows if row["is_canonical_run"]} == {SET_1}
 
 
 def test_packed_items_that_are_damaged_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

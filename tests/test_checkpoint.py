@@ -14,8 +14,9 @@ from perpend.measure.study import numbers_of, read_metrics
 from perpend.proof.audit import audit_run
 from perpend.report.derive import derive
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
-from perpend.studies.verbs.checkpoint import checkpoint_in
+from perpend.studies.verbs.checkpoint import checkpoint_in, compared_checkpoints
 from perpend.studies.verbs.compare import compare
+from perpend.studies.verbs.folder import load_checkpoint, write_checkpoint
 from perpend.studies.verbs.probes import CORE, CORPUS, load_probes
 
 
@@ -81,6 +82,18 @@ def test_the_tables_of_the_run_are_those_of_the_report_folder(checkpoints: Path)
     for name in ("per_slice.csv", "adversarial_by_category.csv"):
         run = checkpoints / "runs" / "verbs-final" / "tables" / name
         assert run.read_bytes() == (checkpoints / "final" / name).read_bytes()
+
+
+def test_the_report_on_stored_predictions_states_what_it_stated(checkpoints: Path, tmp_path: Path) -> None:
+    for name in ("early", "final"):
+        folder = write_checkpoint(load_checkpoint(checkpoints / name), tmp_path)
+        kept = [path for path in (checkpoints / name).iterdir() if path.suffix in (".json", ".csv", ".jsonl", ".md")]
+        assert len(kept) == 6
+        for path in kept:
+            assert (folder / path.name).read_bytes() == path.read_bytes(), path.name
+    compared_checkpoints(checkpoints / "early", checkpoints / "final", tmp_path, figures=False)
+    for name in ("COMPARE.json", "COMPARE.md"):
+        assert (tmp_path / name).read_bytes() == (checkpoints / name).read_bytes()
 
 
 def test_two_models_of_one_run_each_have_a_section_and_are_compared(tmp_path: Path) -> None:

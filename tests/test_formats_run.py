@@ -30,8 +30,8 @@ from perpend.types import ChoiceLogprob, Item, Message, Request, Response, Sampl
 from tests.test_formats import GOLDEN, OSLO, SEASON
 
 FILES = {
-    "manifest.json": "9c36750f12be76eb0be90d2721bd02c4ba0228f962658d9eb605939f625a6873",
-    "plan.json": "e0f67ed40de40cc68a683c79c9e5e9394014c0e720c2341e28cd1133dd3b6e26",
+    "manifest.json": "5105244bd6ca297d50f647baea016b0c668ecde644d87d4ab5059350fc8086ed",
+    "plan.json": "407bcdb2108694c9fabcf8e3e0c5439172e1305377e7ea7b17577b4a04399bfa",
     "items.jsonl": "eb8f6df910acaca733283085a9aa01dba5f5f7936bd462d42db84eeba6ee8389",
     "trials.jsonl": "d9bd1fece0ea0ad37d1d173499a8887b8492a5d5d7ede636e58c86829d829817",
     "responses.jsonl": "c7954a1db08e46cb6f6040b317b17fc97519ac86b1bce5ac18dd8ac4ec6835b5",
@@ -151,7 +151,7 @@ def test_a_publication_of_the_pinned_bytes_restores_to_the_same_run(tiny: Run, t
     restored = Run(restore(folder, tmp_path / "restored"), code=toolkit_of(TASK))
     assert restored.manifest == tiny.manifest
     with restored.open() as old, tiny.open() as new:
-        for table in ("meta", "dataset", "item", "condition", "model", "sampling", "trial", "response"):
+        for table in ("meta", "dataset", "item", "condition", "model", "sampling", "trial", "response", "look"):
             rows = f"SELECT * FROM {table}"
             assert sorted(old.query(rows), key=repr) == sorted(new.query(rows), key=repr), table
         assert old.scores(range(1, 17)) == new.scores(range(1, 17))

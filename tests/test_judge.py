@@ -203,9 +203,8 @@ def test_a_changed_first_run_is_not_mixed_with_what_was_judged(first: pp.Run) ->
 
 def _forge_text(run: pp.Run, trial: int, text: str) -> None:
     with sqlite3.connect(run.directory / "run.db") as db:
-        (trigger,) = db.execute("SELECT sql FROM sqlite_master WHERE type='trigger' AND sql LIKE '%UPDATE%'").fetchone()
-        (name,) = db.execute("SELECT name FROM sqlite_master WHERE type='trigger' AND sql LIKE '%UPDATE%'").fetchone()
-        db.execute(f"DROP TRIGGER {name}")
+        (trigger,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'response_is_a_fact'").fetchone()
+        db.execute("DROP TRIGGER response_is_a_fact")
         db.execute("UPDATE response SET text = ? WHERE trial = ?", (text, trial))
         db.execute(trigger)
     db.close()

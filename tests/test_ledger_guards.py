@@ -22,8 +22,7 @@ def test_a_manifest_that_says_nothing_more_asks_for_text_once_per_item() -> None
     body = plain.as_json()
     assert body["task"] == {"name": "t", "options": {}, "choices_scored": False}
     assert (body["repeats"], body["reprompt"], body["created"], body["code"]) == (1, None, "", {})
-    assert "sources" not in body
-    assert "import" not in body
+    assert (body["sources"], body["stop"], body["import"]) == ([], None, None)
     assert not plain.is_imported
 
 

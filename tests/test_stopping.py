@@ -260,11 +260,11 @@ def test_flags_keys_and_arguments_mean_the_same_run(tmp_path: Path, items_file: 
 
 def test_a_run_without_a_rule_has_no_trace_of_one(tmp_path: Path) -> None:
     run = ask(tmp_path, None, look_every=None, max_items=5)
-    assert "stop" not in json.loads((run.directory / "manifest.json").read_text())
+    assert json.loads((run.directory / "manifest.json").read_text())["stop"] is None
     with sqlite3.connect(run.directory / "run.db") as db:
-        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name LIKE 'look%'").fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM look").fetchone() == (0,)
     assert "sequential" not in (run.directory / "metrics.json").read_text()
-    assert "stop" not in RunSpec("questions", (ModelSpec("mock/true", "a"),)).identity()
+    assert RunSpec("questions", (ModelSpec("mock/true", "a"),)).identity()["stop"] is None
 
 
 def test_a_rule_that_never_holds_asks_everything(tmp_path: Path) -> None:
@@ -591,7 +591,7 @@ def rule_of(folder: Path, keep: str | None = "stop", **changes: object) -> None:
     body = json.loads((folder / "manifest.json").read_text())
     body["stop"] |= changes
     if keep is None:
-        del body["stop"]
+        body["stop"] = None
     (folder / "manifest.json").write_text(json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
 
 

@@ -216,7 +216,7 @@ def test_what_is_not_a_run_is_said_so(tmp_path: Path) -> None:
 def test_a_newer_schema_is_refused(store: Store) -> None:
     store.query("PRAGMA user_version = 99")
     store.close()
-    with pytest.raises(StoreError, match="upgrade perpend"):
+    with pytest.raises(StoreError, match="a later version of perpend .format 99; this one reads"):
         Store.open(store.path)
 
 

@@ -51,10 +51,13 @@ class Audited:
 
     def raise_for_failures(self) -> None:
         """Raise AuditFailure with the first difference of every check that has one, or the claims that do not hold."""
-        failed = [outcome for outcome in self.runs if not outcome.ok]
+        failed = [outcome for outcome in self.runs if not outcome.ok and outcome.refused is None]
         if failed:
             names = ", ".join(outcome.name for outcome in failed)
             raise AuditFailure(f"{len(failed)} of {len(self.runs)} differ from what is stored: {names}")
+        for outcome in self.runs:
+            if outcome.refused is not None:
+                raise outcome.refused
         wrong = [outcome for outcome in self.sources if not outcome.ok]
         if wrong:
             from perpend.proof.source_text import verdict

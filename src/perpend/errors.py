@@ -5,7 +5,8 @@
     ├ DataError    3   bad item, duplicate id, decoy = target, freeze mismatch (file:line)
     ├ ModelError   4   fatal for the whole run: no key, 401, unknown model, broken protocol
     ├ StoreError   5   not a run, newer schema, run locked, spec differs from the manifest
-    │ └ DiskError  5   the disk is full, read-only or refuses: nothing is said of what it holds
+    │ ├ DiskError  5   the disk is full, read-only or refuses: nothing is said of what it holds
+    │ └ FormatError 5  another version of perpend wrote it: nothing is said of what it holds
     └ AuditFailure 6   a recomputed number differs, a gate is not met
 
 A programmer's bug crashes. The world failing for one trial is `Response.error`. An undefined
@@ -75,10 +76,33 @@ class DiskError(StoreError):
     """The disk of whoever calls is full or cannot be written: no fault of any run."""
 
 
+class FormatError(StoreError):
+    """A file of perpend's own in a form that this version does not read: nothing is wrong with it."""
+
+
 class AuditFailure(PerpendError):  # noqa: N818  the name of the design: an audit fails, it does not err
     """A recomputed number differs from the stored one, or a gate is not met."""
 
     exit_code = 6
+
+
+def check_format(found: object, reads: int, path: Path, wrote: object = None, *, again: str = "Run it again") -> None:
+    """FormatError, with who wrote it, for a file of another format than the one that this perpend reads.
+
+    `wrote` is the version of perpend that the file names, if it names one; `again` says how to get a new file. What is
+    no format is a StoreError.
+    """
+    if isinstance(found, bool) or not isinstance(found, int):
+        raise StoreError(f"{path}: states {found!r:.40} as its format, which is none; it was changed")
+    if found == reads:
+        return
+    version = f"{wrote:.40}, " if isinstance(wrote, str) else ""
+    is_older = found < reads
+    raise FormatError(
+        f"{path}: was written by a {'development' if is_older else 'later'} version of perpend ({version}format "
+        f"{found}; this one reads {reads}). "
+        + (f"{again}, or use the perpend that wrote it." if is_older else "Upgrade perpend.")
+    )
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

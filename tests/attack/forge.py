@@ -287,7 +287,7 @@ def write_statements(folder: Path, code: Mapping[str, JSON]) -> None:
     manifest = read_manifest(folder)
     numbers = numbers_of(read_metrics(folder), [manifest])
     shutil.rmtree(folder / RECORDS, ignore_errors=True)  # its names are of the manifest
-    own = statements.names(manifest, receipt.FORMAT)
+    own = statements.names(manifest)
     files = {name: value for name, value in receipt.digests(folder).items() if name not in own}
     for name, words in statements.texts(statements.StatedRun(manifest, numbers, files, code)).items():
         write_atomic(folder / name, words)

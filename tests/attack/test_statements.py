@@ -39,7 +39,7 @@ def body(folder: Path, name: str) -> dict[str, Any]:
 
 def stated(folder: Path) -> list[str]:
     """The names of the statements of a published folder."""
-    return sorted(statements.names(read_manifest(folder), receipt.FORMAT))
+    return sorted(statements.names(read_manifest(folder)))
 
 
 def wrong(folder: Path) -> list[str]:

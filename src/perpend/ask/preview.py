@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from perpend.ledger.manifest import MANIFEST, read_manifest
 from perpend.ledger.plan import Trial
 from perpend.ledger.stopping import stop_facts
 from perpend.ledger.store import Store
-from perpend.spec.model import Model
 from perpend.spec.runspec import RunSpec
 from perpend.spec.stopping import StopSpec
 from perpend.types import Item, Message, Request, Spent
@@ -175,24 +174,12 @@ def _chars(request: Request) -> int:
     return sum(messages + len(choice) for choice in request.choices) if request.choices else messages
 
 
-class _AsStated:
-    """A model of which only the fingerprint that a manifest states is known: its server is not asked."""
-
-    def __init__(self, fingerprint: Mapping[str, JSON]) -> None:
-        self._fingerprint = fingerprint
-
-    def fingerprint(self) -> Mapping[str, JSON]:
-        """As the manifest has it."""
-        return self._fingerprint
-
-
 def _answered(directory: Path, spec: RunSpec, task: Task) -> dict[str, int]:
     """How many trials of each model have an answer already; a folder that holds another run is a StoreError."""
     if not (directory / MANIFEST).exists():
         return {}
-    stated = {model.label: model.fingerprint for model in read_manifest(directory).models}
-    stand_ins: list[Model] = [_AsStated(stated.get(model.label, {})) for model in spec.models]  # type: ignore[misc]
-    check_same(directory, spec, task, stand_ins)
+    stated = {model.label: model.fingerprint for model in read_manifest(directory).models}  # no server is asked
+    check_same(directory, spec, task, [stated.get(model.label, {}) for model in spec.models])
     with Store.open(directory / "run.db") as store:
         check_loss(store)
         check_rendering(store, task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from perpend.ask.sharding import asking_place, begin_shard, check_cut, check_unm
 from perpend.ask.spending import check_prices
 from perpend.ask.starting import holding, new_folders, withdrawn
 from perpend.ask.task import CODE, Planned, Task, answer_key, intent, make_model, make_task, source_texts
-from perpend.canon import digest_file, write_atomic
+from perpend.canon import JSON, digest_file, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, DiskError, SpecError, StoreError, near_file
 from perpend.ledger.database import refuse_linked_folders
@@ -154,14 +154,14 @@ def settled(spec: RunSpec, task: Task) -> RunSpec:
     return replace(spec, task=task.name, options=task.options, items=paths, fields=fields, stop=stop)
 
 
-def check_same(directory: Path, spec: RunSpec, task: Task, models: Sequence[Model]) -> None:
+def check_same(directory: Path, spec: RunSpec, task: Task, fingerprints: Iterable[Mapping[str, JSON]]) -> None:
     """StoreError that says what differs where a run's folder, which has a manifest, asks another question."""
     datasets, frozen = _files(spec)
     before = read_manifest(directory)
     with Store.open(directory / "run.db") as store:
         items = replace(_same_items(store, before, spec, task, datasets), freeze_sha256=frozen)
     planned = Planned(items, datasets, before.trials)
-    changed = differences(before.binding(), intent(directory.name, spec, task, models, planned).binding())
+    changed = differences(before.binding(), intent(directory.name, spec, task, fingerprints, planned).binding())
     if changed:
         raise StoreError(
             f"{directory}: holds another run; it differs in",
@@ -203,7 +203,7 @@ def _prepare(
     if part is None and not (directory / "run.db").exists() and (directory / SHARDS / MANIFEST).exists():
         raise StoreError(f"{directory}: its shards were not merged yet. Run 'perpend merge' on it, then this again.")
     if (directory / MANIFEST).exists():
-        check_same(directory, spec, task, models)
+        check_same(directory, spec, task, (model.fingerprint() for model in models))
         if part is not None and asked:
             check_unmerged(part[0], directory / "run.db")
         return
@@ -219,10 +219,11 @@ def _prepare(
     )
     with _planning(directory), temporary_folder("plan", directory) as tmpdir:
         whole = tmpdir / "run.db"
-        with Store.create(whole, run.name, looks=spec.stop is not None) as store:
+        with Store.create(whole, run.name) as store:
             trials = store.write_plan(plan, _digesting(_ordered(spec, task), digest), shard=shard)
         planned = Planned(replace(_items_facts(spec, digest), freeze_sha256=frozen), datasets, trials)
-        manifest = intent(run.name, spec, task, models, planned)  # the first contact with a server
+        # The first contact with a server.
+        manifest = intent(run.name, spec, task, (model.fingerprint() for model in models), planned)
         if shard is not None:
             manifest = shared_manifest(run, manifest)
             if asked:
@@ -372,7 +373,7 @@ def _digesting(items: Iterator[tuple[int, str, Item]], digest: ItemsDigest) -> I
 
 def _digest(path: Path, fields: Mapping[str, str]) -> str:
     try:
-        next(read_items(path, fields, for_new_run=False), None)  # what is no item file need not be read to its end
+        next(read_items(path, fields), None)  # what is no item file need not be read to its end
         return digest_file(path)
     except FileNotFoundError:
         near = near_file(path) or f"; give the path of a file of items: {FORMATS}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -175,8 +175,10 @@ class Planned:
     trials: int
 
 
-def intent(name: str, spec: RunSpec, task: Task, models: Sequence[Model], planned: Planned) -> Manifest:
-    """The manifest of a run that is about to begin."""
+def intent(
+    name: str, spec: RunSpec, task: Task, fingerprints: Iterable[Mapping[str, JSON]], planned: Planned
+) -> Manifest:
+    """The manifest of a run that is about to begin. `fingerprints` are those of its models, in order."""
     return Manifest(
         run=name,
         task=task.name,
@@ -186,8 +188,8 @@ def intent(name: str, spec: RunSpec, task: Task, models: Sequence[Model], planne
         conditions=tuple(template(condition.name, condition.params) for condition in task.conditions),
         reprompt=None if task.reprompt is None else template("reprompt", task.reprompt.params),
         models=tuple(
-            ModelFacts(written_name(one.name), one.label, one.binding_options, one.max_tokens, model.fingerprint())
-            for one, model in zip(spec.models, models, strict=True)
+            ModelFacts(written_name(one.name), one.label, one.binding_options, one.max_tokens, fingerprint)
+            for one, fingerprint in zip(spec.models, fingerprints, strict=True)
         ),
         samplings=spec.samplings,
         repeats=spec.repeats,

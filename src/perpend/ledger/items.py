@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perpend.canon import JSON, clean_text, digest_file, dumps, json_object, read_object
-from perpend.errors import DataError, StoreError, did_you_mean
+from perpend.errors import DataError, StoreError, check_format, did_you_mean
 from perpend.ledger.item_rows import FIELDS, LISTS, OF_PROBES, item_body
 from perpend.rows.mapping import NO_MAP, MappedRow, check_map, mapped
 from perpend.rows.reader import FORMATS, Row, is_table, read_rows
@@ -20,16 +20,14 @@ from perpend.text.notation import same
 from perpend.types import Item
 
 _FIELD_NAMES = frozenset(FIELDS)
-_FREEZE_FORMAT = 1
+_FREEZE_FORMAT = 2
 
 
-def read_items(
-    path: Path, fields: Mapping[str, str] = NO_MAP, *, for_new_run: bool = True
-) -> Iterator[tuple[str, Item]]:
+def read_items(path: Path, fields: Mapping[str, str] = NO_MAP) -> Iterator[tuple[str, Item]]:
     """(place, item) of every row of a file, one at a time. `fields` maps names of FIELDS and 'tag.NAME' to columns.
 
-    A file without an item is an error, and so is a mapped column that no row has, and so are, `for_new_run`, answers
-    that no rule tells apart.
+    A file without an item is an error, and so is a mapped column that no row has, and so are answers that
+    no rule tells apart.
     """
     names = (*FIELDS, *OF_PROBES)
     check_map(fields, names, ("tag", *LISTS))
@@ -44,8 +42,7 @@ def read_items(
         if item is None:
             item = _item(item_body(row, is_loose=is_loose), row.where)
         check_item(item, row.where)
-        if for_new_run:
-            check_answers(item, row.where)
+        check_answers(item, row.where)
         yield row.where, item
     if not count:
         raise DataError(f"{path}: no items in this file; {advice}")
@@ -223,8 +220,7 @@ def freeze_differences(frozen: Mapping[str, JSON], now: Mapping[str, JSON]) -> l
 def check_freeze(path: Path, items: Iterable[Path], fields: Mapping[str, str] = NO_MAP) -> str:
     """The digest of a freeze file whose items are those of `items`; otherwise DataError says what differs."""
     frozen = read_object(path, advice="'perpend freeze ITEMS --out FILE' makes a freeze file")
-    if frozen.get("format") != _FREEZE_FORMAT:
-        raise DataError(f"{path}: not a freeze file of format {_FREEZE_FORMAT}")
+    check_format(frozen.get("format"), _FREEZE_FORMAT, path, again="Freeze the items again")
     now = freeze(items, fields)
     differences = freeze_differences(frozen, now)
     if differences:

@@ -10,7 +10,7 @@
     steering.jsonl     {"trial", "layer", "alpha", "log_odds_before", "log_odds_after", "text_before", "text_after", …}
     estimates.json     shifts by condition, accuracy by layer, effects of steering, each an Estimate
 
-The same run and checkpoint give the same bytes on the same machine. Format 1 had no kinds: its probes are of truth.
+The same run and checkpoint give the same bytes on the same machine.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from perpend.canon import (
     read_object,
     write_atomic,
 )
-from perpend.errors import StoreError
+from perpend.errors import StoreError, check_format
 
-FORMAT = 2
-_READ = (1, 2)
+FORMAT = 3
 FOLDER, HEADER, ESTIMATES = "inside", "header.json", "estimates.json"
 LINES = ("answers", "lens", "statements", "probes", "projections", "steering")
 
@@ -91,8 +90,9 @@ def read_look(folder: Path) -> Look:
         raise StoreError(f"{folder}: no look inside (there is no {HEADER}); 'perpend inside' makes one")
     header = read_object(path, StoreError, "look inside again", within=folder)
     files = header.get("files")
-    if not isinstance(files, Mapping) or header.get("format") not in _READ:
-        raise StoreError(f"{path}: not a look of format {FORMAT}; upgrade perpend or look inside again")
+    check_format(header.get("format"), FORMAT, path, again="Look inside again")
+    if not isinstance(files, Mapping):
+        raise StoreError(f"{path}: lists no files; look inside again")
     for name in (*(f"{stem}.jsonl" for stem in LINES), ESTIMATES):
         stated = files.get(name)
         file = folder / name

@@ -14,6 +14,7 @@ from pathlib import Path
 from perpend.canon import (
     JSON,
     VERSION,
+    as_object,
     digest,
     dumps,
     list_of,
@@ -24,19 +25,18 @@ from perpend.canon import (
     whole_of,
     write_atomic,
 )
-from perpend.errors import DataError, StoreError, did_you_mean
+from perpend.errors import DataError, StoreError, check_format, did_you_mean
 from perpend.ledger.plan import Dataset, sampling_of
 from perpend.ledger.stopping import StopFacts, read_stop
 from perpend.types import Item, Sampling
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 # What must be the same for a run to be resumed. The rest says when and with which code it was begun.
-BINDING = ("task", "items", "conditions", "reprompt", "models", "samplings", "repeats", "sources")
-_KEYS = (*BINDING, "format", "run", "created", "trials", "scorers", "datasets", "code", "stop", "import")
+BINDING = ("task", "items", "conditions", "reprompt", "models", "samplings", "repeats", "sources", "stop")
+_KEYS = (*BINDING, "format", "run", "created", "trials", "scorers", "datasets", "code", "import")
 _KINDS, _LONGEST_NAME = ("tasks", "scorers", "models"), 255
 _LONGEST_HINT = 400
-_OPTIONAL = ("sources", "stop", "import")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,10 @@ class ItemsFacts:
     """Which columns of the files the items were made of, `map` in the manifest; empty where none was mapped."""
 
     def as_json(self) -> dict[str, JSON]:
-        """The entry of the items; without a map where there is none, as it always was."""
-        columns: dict[str, JSON] = {"map": dict(self.fields)} if self.fields else {}
-        return {name: getattr(self, name) for name in ItemsFacts.__slots__ if name != "fields"} | columns
+        """The entry of the items."""
+        return {name: getattr(self, name) for name in ItemsFacts.__slots__ if name != "fields"} | {
+            "map": dict(self.fields)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class Manifest:
 
     def as_json(self) -> dict[str, JSON]:
         """The body of manifest.json."""
-        body: dict[str, JSON] = {
+        return {
             "format": FORMAT,
             "run": self.run,
             "created": self.created,
@@ -192,20 +193,15 @@ class Manifest:
             "scorers": list(self.scorers),
             "datasets": [dataset.as_json() for dataset in self.datasets],
             "code": dict(self.code),
+            "sources": [source.as_json() for source in self.sources],
+            "stop": None if self.stop is None else self.stop.as_json(),
+            "import": None if self.source_of_import is None else dict(self.source_of_import),
         }
-        # Absent where there is nothing to say, so that runs without them have the digests that they always had.
-        if self.sources:
-            body["sources"] = [source.as_json() for source in self.sources]
-        if self.stop is not None:
-            body["stop"] = self.stop.as_json()
-        if self.source_of_import is not None:
-            body["import"] = dict(self.source_of_import)
-        return body
 
     def binding(self) -> dict[str, JSON]:
         """The part that must be the same for the run to be resumed."""
         body = self.as_json()
-        return {key: body.get(key) for key in BINDING} | {key: body[key] for key in ("stop",) if key in body}
+        return {key: body[key] for key in BINDING}
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -214,8 +210,7 @@ def read_manifest(directory: Path) -> Manifest:
     if not path.exists():
         raise StoreError(f"{directory}: {_no_run(directory)}")
     body = read_object(path, StoreError, within=directory)
-    if body.get("format") != FORMAT:
-        raise StoreError(f"{path}: not a manifest of format {FORMAT}; upgrade perpend or start the run anew")
+    check_format(body.get("format"), FORMAT, path, as_object(body.get("code")).get("perpend"))
     return parse_manifest(body, str(path))
 
 
@@ -241,7 +236,7 @@ def parse_manifest(body: Mapping[str, JSON], where: str) -> Manifest:
         if key not in _KEYS:
             raise StoreError(f"{where}: unknown key {key!r}; {did_you_mean(key, _KEYS)}")
     for key in _KEYS:
-        if key not in body and key not in _OPTIONAL:
+        if key not in body:
             raise StoreError(f"{where}: {key!r} is missing; the file was changed")
     try:
         return _manifest(body, where)
@@ -294,11 +289,9 @@ def _manifest(body: Mapping[str, JSON], where: str) -> Manifest:
             Dataset(*(text_of(entry, key, where) for key in ("name", "version", "path", "sha256")))
             for entry in _objects(body, "datasets", where)
         ),
-        sources=tuple(
-            _source(entry, where) for entry in (_objects(body, "sources", where) if "sources" in body else ())
-        ),
-        stop=read_stop(object_of(body, "stop", where), where) if "stop" in body else None,
-        source_of_import=object_of(body, "import", where) if "import" in body else None,
+        sources=tuple(_source(entry, where) for entry in _objects(body, "sources", where)),
+        stop=None if body["stop"] is None else read_stop(object_of(body, "stop", where), where),
+        source_of_import=None if body["import"] is None else object_of(body, "import", where),
         created=text_of(body, "created", where),
         code=object_of(body, "code", where),
     )

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from perpend.canon import JSON, as_list, as_object, count_or_none, pretty, read_object, write_atomic
-from perpend.errors import StoreError
+from perpend.errors import StoreError, check_format
 from perpend.ledger.journal import noted_spent
 from perpend.types import Spent
 
+FORMAT = 2
 MERGED = "merged.json"
 ByModel = Mapping[str, Spent]
 
@@ -21,6 +22,8 @@ def add_spent(run: Path, shards: Mapping[str, ByModel]) -> dict[str, Spent]:
     spent. Merging a shard again adds only what it spent since.
     """
     body = read_object(run / MERGED, StoreError, within=run) if (run / MERGED).is_file() else {}
+    if body:
+        check_format(body.get("format"), FORMAT, run / MERGED, again="Remove the file and merge all shards again")
     known = {name: _read(run, entry) for name, entry in as_object(body.get("shards")).items()}
     own, written, noted = _read(run, body.get("own")), _read(run, body.get("journal")), noted_spent(run)
     for label, spent in noted.items():
@@ -35,7 +38,7 @@ def add_spent(run: Path, shards: Mapping[str, ByModel]) -> dict[str, Spent]:
     write_atomic(
         run / MERGED,
         pretty({
-            "format": 1,
+            "format": FORMAT,
             "own": _json(own),
             "journal": _json(total),
             "shards": {name: _json(by_model) for name, by_model in known.items()},

@@ -8,17 +8,17 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from perpend.errors import StoreError
+from perpend.errors import StoreError, check_format
 
 APPLICATION_ID = 0x70657270  # 'perp'
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 
 
-def create_schema(connection: sqlite3.Connection, *, looks: bool = False) -> None:
-    """Make the tables in a new file; that of the looks only where a run has a stopping rule."""
+def create_schema(connection: sqlite3.Connection) -> None:
+    """Make the tables in a new file."""
     connection.executescript(
-        f"PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={SCHEMA_VERSION}; BEGIN; {_sql(looks)} COMMIT;"
+        f"PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={SCHEMA_VERSION}; BEGIN; {_sql()} COMMIT;"
     )
 
 
@@ -31,10 +31,8 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID:
         raise StoreError(f"{path}: a SQLite file, but not a run of perpend; 'perpend import' reads other ledgers")
-    if version != SCHEMA_VERSION:
-        raise StoreError(f"{path}: schema {version}, this perpend reads schema {SCHEMA_VERSION}; upgrade perpend")
-    # A run without a stopping rule has the tables that every run always had.
-    ours = _objects(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'look'").fetchone() is not None)
+    check_format(version, SCHEMA_VERSION, path)
+    ours = _objects()
     for kind, name, *_ in sorted(ours.symmetric_difference(connection.execute(_OBJECTS)), key=str, reverse=True):
         is_known = name in {one[1] for one in ours}
         state = "is not the one of a run" if is_known else "belongs to no run"
@@ -43,13 +41,12 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _sql(looks: bool) -> str:
-    names = ("schema.sql", "looks.sql") if looks else ("schema.sql",)
-    return "\n".join(files("perpend.ledger").joinpath(name).read_text(encoding="utf-8") for name in names)
+def _sql() -> str:
+    return files("perpend.ledger").joinpath("schema.sql").read_text(encoding="utf-8")
 
 
 @cache
-def _objects(looks: bool) -> frozenset[tuple[object, ...]]:
+def _objects() -> frozenset[tuple[object, ...]]:
     with closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(_sql(looks))
+        db.executescript(_sql())
         return frozenset(db.execute(_OBJECTS))

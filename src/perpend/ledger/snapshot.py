@@ -252,9 +252,9 @@ def score_table(path: Path, rows: Iterable[Row]) -> None:
 
 
 @contextmanager
-def rebuild(path: Path, *, looks: bool = False) -> Iterator[Rebuild]:
+def rebuild(path: Path) -> Iterator[Rebuild]:
     """A new run.db at `path`, committed at the end of the block. What is half written must be thrown away."""
-    Store.create(path, "", looks=looks).close()
+    Store.create(path, "").close()
     with translated(path), closing(connect(path, "rw")) as db:
         # Nobody else sees the file before it is whole, so it needs no journal.
         db.execute("PRAGMA journal_mode=OFF")

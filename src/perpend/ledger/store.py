@@ -72,14 +72,14 @@ class Store:
         self._kept: int | None = None
 
     @classmethod
-    def create(cls, path: Path, run: str, *, looks: bool = False) -> Self:
-        """A new, empty ledger, with a table of looks for a run that may stop early. An existing file is an error."""
+    def create(cls, path: Path, run: str) -> Self:
+        """A new, empty ledger. An existing file is an error."""
         if path.exists() or path.is_symlink():
             raise StoreError(f"{path} exists already; give the run another name or remove it")
         with translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             store = cls(path, connect(path, "rwc"), write=True)
-            create_schema(store._db, looks=looks)
+            create_schema(store._db)
             store.set_meta({"run": run, "created": repr(time.time())})
         return store
 
@@ -135,12 +135,8 @@ class Store:
             for row in self._db.execute(sql, values):  # noqa: UP028  'yield from' would close a cursor of a closed file
                 yield row
 
-    def rows(self, sql: str, *values: object) -> Iterator[tuple[object, ...]]:
-        """The rows of one reading statement, as they are read."""
-        return self._rows(sql, *values)
-
     def batches(self, sql: str, *values: object, size: int = 20_000) -> Iterator[list[tuple[object, ...]]]:
-        """The same in lists of up to `size` rows."""
+        """The rows of one reading statement, as they are read, in lists of up to `size`."""
         with translated(self.path):
             cursor = self._db.execute(sql, values)
             while batch := cursor.fetchmany(size):

@@ -25,7 +25,7 @@ from perpend.canon import (
     whole_of,
     write_atomic,
 )
-from perpend.errors import DataError, SpecError, StoreError, did_you_mean
+from perpend.errors import DataError, SpecError, StoreError, check_format, did_you_mean
 from perpend.inert import markdown, one_line, plain
 from perpend.ledger.manifest import Manifest
 from perpend.measure.column import Column
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METRICS = "metrics.json"
-FORMAT = 2
-"""1 held the rates and pairs that every run states, and nothing of its study."""
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +144,13 @@ def metrics_text(body: Mapping[str, JSON]) -> str:
 
 
 def read_metrics(folder: Path) -> Mapping[str, JSON]:
-    """The body of metrics.json, as it is. A file that cannot be read is a StoreError."""
+    """The body of metrics.json, as it is. A file that cannot be read, or of another format, is a StoreError."""
     path = folder / METRICS
     if not path.exists():
         raise StoreError(f"{folder}: there is no {METRICS}; 'perpend score' writes it")
-    return read_object(path, StoreError, within=folder)
+    body = read_object(path, StoreError, within=folder)
+    check_format(body.get("format"), FORMAT, path)
+    return body
 
 
 def numbers_of(body: Mapping[str, JSON], manifests: Sequence[Manifest], where: str = METRICS) -> Numbers:

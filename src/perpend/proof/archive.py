@@ -36,7 +36,7 @@ from perpend.measure.labels import LABELS
 from perpend.measure.processes import outcome
 from perpend.proof.lines import write_lines
 
-FORMAT = 1
+FORMAT = 2
 PLAN = "plan.json"
 ITEMS, TRIALS, RESPONSES, SCORES = "items.jsonl.gz", "trials.jsonl.gz", "responses.jsonl.gz", "scores.jsonl.gz"
 NEEDED = (MANIFEST, PLAN, ITEMS, TRIALS, RESPONSES, SCORES)

@@ -243,7 +243,7 @@ def attempts(run: Path, metrics: Sequence[JSON]) -> dict[str, JSON]:
 
     They count when they share an item, by its content, and a model, by its name or its fingerprint; `shared` is how
     many items they share. A copy of the run itself does not count, and neither does a run without a single answer (a
-    server that was down): those are listed apart, as `unanswered`, where there are any. `position` is the place of this
+    server that was down): those are listed apart, as `unanswered`. `position` is the place of this
     run among all that count by the time that each began, from 1. A headline is one Estimate; that of another run is
     what its own metrics.json says, and null where that does not hold it.
     """
@@ -257,7 +257,7 @@ def attempts(run: Path, metrics: Sequence[JSON]) -> dict[str, JSON]:
         {"run": manifest.run, "created": manifest.created, "shared": shared} for manifest, _, shared in empty
     ]
     return {
-        **({"unanswered": apart} if apart else {}),
+        "unanswered": apart,
         "others": [
             {
                 "run": manifest.run,

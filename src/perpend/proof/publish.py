@@ -42,6 +42,8 @@ ALONE = 20_000
 
 
 INDEX, PAGE = "index.json", "README.md"
+FORMAT = 2
+"""Of index.json."""
 NOTHING_PRIVATE = "no secret, path, user or host in any file"
 """What the gate 'private' says where it passes."""
 _LISTED = 10
@@ -129,7 +131,7 @@ def write_index(to: Path) -> None:
 def index_texts(to: Path) -> dict[str, str]:
     """The text of index.json and of README.md over every published run in a folder, by the names of the files."""
     entries = _entries(to)
-    return {INDEX: pretty({"format": 1, "runs": entries}), PAGE: _page(entries)}
+    return {INDEX: pretty({"format": FORMAT, "runs": entries}), PAGE: _page(entries)}
 
 
 def _entries(to: Path) -> list[dict[str, JSON]]:
@@ -310,7 +312,7 @@ def _entry(folder: Path) -> dict[str, JSON]:
         "trials": manifest.trials,
         "created": manifest.created,
         "headline": counted.get("headline"),
-        **({} if receipts.is_of_0_1(receipt.body) else {"answer": _answer(folder)}),
+        "answer": _answer(folder),
         "attempt": [counted.get("position"), counted.get("of")],
         "accepted": {str(gate.get("gate")): gate.get("accepted") for gate in accepted},
         "root_sha256": receipt.root_sha256,

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from perpend.canon import JSON, as_object, digest, digest_file, pretty, read_bytes, read_object, read_text, write_atomic
 from perpend.disk import temporary_folder
-from perpend.errors import SpecError, StoreError
+from perpend.errors import SpecError, StoreError, check_format
 from perpend.opening import refuse_links
 
-FORMAT = 2
-"""1, of perpend 0.1, is of a folder without statements."""
+FORMAT = 3
 RECEIPT, SIGNATURE, SIGNER = "receipt.json", "receipt.json.sig", "signer.pub"
 STATEMENT, STATEMENT_SIGNATURE = "statement.intoto.json", "statement.intoto.json.sig"
 UNLISTED = frozenset((RECEIPT, SIGNATURE, SIGNER, STATEMENT_SIGNATURE))
@@ -92,8 +91,9 @@ def read(folder: Path) -> Receipt:
         raise StoreError(f"{folder}: not a published run (there is no {RECEIPT}); 'perpend publish' makes one")
     body = read_object(path, StoreError, within=folder)
     files = body.get("files")
-    if not isinstance(files, dict) or body.get("format") not in (1, FORMAT):
-        raise StoreError(f"{path}: not a receipt of format 1 or {FORMAT}; upgrade perpend, or publish the run again")
+    check_format(body.get("format"), FORMAT, path, as_object(body.get("code")).get("perpend"))
+    if not isinstance(files, dict):
+        raise StoreError(f"{path}: lists no files; it was changed")
     named = {name: str(value) for name, value in files.items()}
     return Receipt(str(body.get("run")), named, str(body.get("root_sha256")), str(body.get("receipt_sha256")), body)
 
@@ -206,8 +206,3 @@ def _checked(key: Path, command: list[str]) -> str:
     if done.returncode:
         raise SpecError(f"{key}: ssh-keygen cannot sign with it: {done.stderr.strip()[:200]}")
     return done.stdout
-
-
-def is_of_0_1(stated: Mapping[str, JSON]) -> bool:
-    """Whether a receipt says that perpend 0.1 published the folder: its words are other ones."""
-    return str(as_object(stated.get("code")).get("perpend")).startswith("0.1.")

@@ -14,7 +14,7 @@ from perpend.ask.progress import Progress
 from perpend.ask.task import CODE
 from perpend.canon import JSON, as_list, dumps, json_lines, read_bytes, read_object, write_atomic
 from perpend.disk import temporary_folder
-from perpend.errors import StoreError
+from perpend.errors import StoreError, check_format
 from perpend.ledger.items import parse_item
 from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
 from perpend.ledger.plan import read_response, read_sampling, whole
@@ -56,8 +56,7 @@ def restored(folder: Path, to: Path, *, quiet: bool = True) -> Restored:
         read_manifest(folder),
         read_object(folder / PLAN, StoreError, f"{folder} is no published run", within=folder),
     )
-    if plan.get("format") != FORMAT:
-        raise StoreError(f"{folder / PLAN}: not of format {FORMAT}; upgrade perpend, or publish the run again")
+    check_format(plan.get("format"), FORMAT, folder / PLAN, manifest.code.get("perpend"))
     directory = to / run_id(manifest)
     if directory.exists():
         raise StoreError(f"{directory} exists already; restore into another folder or remove it")
@@ -85,7 +84,7 @@ def _rebuild(
     """
     packed, looks = folder / SCORES, manifest.stop is not None
     pool = one_more(packed.stat().st_size if packed.is_file() else 0, _ALONE)
-    with rebuild(path, looks=looks) as db, pool or nullcontext():
+    with rebuild(path) as db, pool or nullcontext():
         with _named(folder / PLAN):
             parts = _parts(plan)
             scorers = _scorers(plan)

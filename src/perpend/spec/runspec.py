@@ -171,24 +171,19 @@ class RunSpec:
 
     def identity(self) -> dict[str, JSON]:
         """The question that this run asks, without the contents of files: same question, same directory."""
-        # Absent where there is none, so that runs without a map have the names that they always had.
-        columns: dict[str, JSON] = {"map": dict(self.fields)} if self.fields else {}
-        stop: dict[str, JSON] = {} if self.stop is None else {"stop": {**self.stop.as_json()}}
-        return (
-            columns
-            | stop
-            | {
-                "task": written_name(self.task),
-                "options": dict(self.options),
-                "items": [path.name for path in self.items],
-                "templates": [path.name for path in self.templates],
-                "models": [model.identity() for model in self.models],
-                "samplings": [sampling.as_json() for sampling in self.samplings],
-                "repeats": self.repeats,
-                "max_items": self.max_items,
-                "seed": self.seed,
-            }
-        )
+        return {
+            "task": written_name(self.task),
+            "options": dict(self.options),
+            "items": [path.name for path in self.items],
+            "map": dict(self.fields),
+            "templates": [path.name for path in self.templates],
+            "models": [model.identity() for model in self.models],
+            "samplings": [sampling.as_json() for sampling in self.samplings],
+            "repeats": self.repeats,
+            "max_items": self.max_items,
+            "seed": self.seed,
+            "stop": None if self.stop is None else {**self.stop.as_json()},
+        }
 
     def run_name(self) -> str:
         """The name of the run's directory: the given one, or task, first label and the identity's first 8 digits."""

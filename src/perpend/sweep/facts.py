@@ -17,6 +17,8 @@ from typing import Literal, TypeVar, get_args
 
 from perpend.canon import JSON, pretty, read_object, write_atomic
 from perpend.errors import StoreError
+from perpend.ledger.manifest import MANIFEST, read_manifest
+from perpend.ledger.shards import SHARDS
 
 SWEEP = "sweep"
 INTERRUPTED = "interrupted"
@@ -132,8 +134,10 @@ def read_sweep(run: Path) -> Sweep | None:
 
 
 def the_sweep(run: Path) -> Sweep:
-    """What was submitted; StoreError where nothing was."""
+    """What was submitted; StoreError where nothing was, or where another version of perpend submitted it."""
     sweep = read_sweep(run)
+    if (run / SHARDS / MANIFEST).exists():
+        read_manifest(run / SHARDS)
     if sweep is None:
         raise StoreError(f"{run}: no sweep was submitted here; 'perpend submit run.toml --shards N' does")
     return sweep

@@ -1,7 +1,7 @@
 """The page in a published folder: written from what is published, and compared with what that gives.
 
 A page holds data and a program. The data are compared byte by byte, unpacked; the program must be the one that this
-version of perpend, or an earlier one, puts into every page.
+version of perpend puts into every page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from perpend.canon import JSON, opened
@@ -56,7 +55,7 @@ def check_published(run: Run, folder: Path, facts: Mapping[str, JSON]) -> tuple[
     mode: Mode = "folder" if len(view) > LARGEST_FILE else "file"
     with opened(folder / PAGE, within=folder) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as page:
         digest, held = _taken_apart(page)
-        wrong = [] if digest in known_shells(mode) else [f"{PAGE}: its program is not perpend's; do not open it"]
+        wrong = [] if digest == shell_digest(mode) else [f"{PAGE}: its program is not perpend's; do not open it"]
         inside = [f"chunk-{number}" for number in range(len(chunks))] if mode == "file" else []
         if list(held) != ["index", *inside]:
             return 1, [*wrong, f"{PAGE}: holds {len(held)} parts, not the {1 + len(inside)} of this run"]
@@ -87,12 +86,10 @@ def _taken_apart(page: mmap.mmap) -> tuple[str, dict[str, tuple[int, int]]]:
 
 
 @cache
-def known_shells(mode: Mode) -> frozenset[str]:
-    """The digests of the programs that perpend has ever put into a page: that of this version, and those of a list."""
+def shell_digest(mode: Mode) -> str:
+    """The digest of the program that perpend puts into a page."""
     text = "".join(shell(mode, "", [("chunk-0", "")] if mode == "file" else [])).encode()
-    listed = files("perpend.view").joinpath("assets", "SHELLS").read_text(encoding="utf-8").split("\n")
-    old = {line.split()[0] for line in listed if line.strip() and not line.startswith("#")}
-    return frozenset({hashlib.sha256(_HELD.sub(b"", text)).hexdigest(), *old})
+    return hashlib.sha256(_HELD.sub(b"", text)).hexdigest()
 
 
 def _strays(folder: Path, wanted: list[str]) -> Iterator[str]:

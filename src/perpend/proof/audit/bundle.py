@@ -6,27 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, digest, digest_file, parse, pretty, read_object, read_text
-from perpend.errors import StoreError
+from perpend.canon import JSON, as_list, as_object, digest, parse, pretty, read_object, read_text
+from perpend.errors import FormatError, StoreError, check_format
 from perpend.ledger.manifest import Manifest
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS
 from perpend.proof import receipt as signature
 from perpend.proof.archive import NEEDED
-from perpend.proof.audit import words_0_1 as format_1
 from perpend.proof.audit.checks import Check, canonical
 from perpend.proof.gates import NAMES, gates, headline, sentence
-from perpend.proof.publish import INDEX, NOTHING_PRIVATE, PAGE, index_texts
-from perpend.proof.receipt import (
-    FORMAT,
-    RECEIPT,
-    SIGNER,
-    STATEMENT,
-    STATEMENT_SIGNATURE,
-    compared_files,
-    is_of_0_1,
-    read,
-)
+from perpend.proof.publish import FORMAT, INDEX, NOTHING_PRIVATE, PAGE, index_texts
+from perpend.proof.receipt import RECEIPT, SIGNER, STATEMENT, STATEMENT_SIGNATURE, compared_files, read
 from perpend.proof.rendered import RenderedAgain
 from perpend.proof.statements import differences
 from perpend.report.derive import REPORT
@@ -36,6 +26,7 @@ _KEYS = ("attempts", "code", "files", "format", "gates", "receipt_sha256", "root
 _ATTEMPT_KEYS = ("created", "differs", "headline", "run", "shared")
 _CODE_KEYS = ("perpend", "python", "source_sha256")
 VERIFY = "verify.py"
+"""The name of the script by which somebody without perpend checks a folder; no folder holds one."""
 _PRIVATE = "private"
 """The gate that looked at the files before they were published; the others are derived from the run."""
 
@@ -66,15 +57,14 @@ def _files(folder: Path) -> Check:
 
 
 def _needed(folder: Path) -> Check:
-    """The files that every published run has are there, whatever the receipt lists; and no script of a stranger's."""
+    """The files that every published run has are there, whatever the receipt lists; and no script to be run."""
     check = Check("files are those of a published run", checked=len(_NEEDED))
     for name in _NEEDED:
         if not (folder / name).is_file():
             check.miss(f"{name}: a published run needs it")
     if (folder / VERIFY).exists():
         check.checked += 1
-        if digest_file(folder / VERIFY, within=folder) != format_1.VERIFY_SHA256:
-            check.miss(f"{VERIFY}: not perpend's; do not run it")
+        check.miss(f"{VERIFY}: not perpend's; do not run it")
     return check
 
 
@@ -90,8 +80,6 @@ def _receipt(folder: Path) -> Check:
     code = as_object(receipt.body.get("code"))
     check.compare(sorted(code), list(_CODE_KEYS), "keys of code")
     check.compare(True, all(isinstance(value, str) for value in code.values()), "code as strings")
-    if receipt.body.get("format") == 1 and not is_of_0_1(receipt.body):
-        check.miss(f"of format 1, but perpend {code.get('perpend')} published it, which writes format {FORMAT}")
     canonical(check, folder / RECEIPT, pretty(receipt.body))
     check.note = f"root {receipt.root_sha256}: compare it with the one that the paper quotes"
     return check
@@ -104,8 +92,13 @@ def _index(folder: Path) -> Check:
     if not (above / INDEX).is_file():
         check.note = f"there is no {INDEX} beside the folder"
         return check
-    now = index_texts(above)
+    try:
+        now = index_texts(above)
+    except FormatError as error:  # another version wrote a run beside this one
+        check.missing = str(error)
+        return check
     stored, derived = read_object(above / INDEX, StoreError, within=above), as_object(parse(now[INDEX]))
+    check_format(stored.get("format"), FORMAT, above / INDEX, again="Publish into the folder again")
     then, again = (_by_run(body) for body in (stored, derived))
     for name in dict.fromkeys((*then, *again)):
         if name in then and name in again:
@@ -117,8 +110,6 @@ def _index(folder: Path) -> Check:
     canonical(check, above / INDEX, now[INDEX])
     page = read_text(above / PAGE, StoreError, within=above).split("\n") if (above / PAGE).is_file() else []
     lines = now[PAGE].split("\n")
-    if page[: len(format_1.INDEX_PAGE) - 1] == format_1.INDEX_PAGE[:-1] and is_of_0_1(facts(folder)):
-        lines = [*format_1.INDEX_PAGE[:-1], *(line for line in lines if line.startswith("| [")), ""]
     for number, (one, other) in enumerate(zip_longest(page, lines, fillvalue="(no such line)"), 1):
         check.compare(one, other, f"{PAGE}:{number}")
     return check
@@ -135,7 +126,7 @@ def accepted_gates(stated: Mapping[str, JSON]) -> dict[str, str]:
 
 
 def _signature(folder: Path) -> Check:
-    """The signatures of receipt and statement: both or none, as `publish` makes them; before format 2 the receipt's."""
+    """The signatures of receipt and statement: both or none, as `publish` makes them."""
     check = Check("signature")
     seal = signature.check(folder)
     check.note = seal.note
@@ -143,7 +134,7 @@ def _signature(folder: Path) -> Check:
         check.checked = 1
         check.miss(f"{SIGNER}: a key, and no signature by it")
     statement = signature.check(folder, STATEMENT)
-    if statement.signed != (seal.signed and facts(folder).get("format") == FORMAT):
+    if statement.signed != seal.signed:
         check.checked += 1
         there = "a signature, and none of the receipt" if statement.signed else "missing, and the receipt is signed"
         check.miss(f"{STATEMENT_SIGNATURE}: {there}")
@@ -163,8 +154,6 @@ def _statements(folder: Path) -> Check:
         check.checked += 1
         if difference:
             check.miss(difference)
-    if not check.checked:
-        check.note = "perpend 0.1 wrote none"
     return check
 
 
@@ -194,7 +183,6 @@ def recomputed_gates(directory: Path, stated: Mapping[str, JSON], rendered: Rend
 def stated_attempts(manifest: Manifest, stated: Mapping[str, JSON], metrics: Sequence[JSON]) -> Check:
     """What the receipt says of the attempts against itself and this run's numbers; the other runs are not here."""
     check = Check("attempts of the receipt", note="how many runs there were is the publisher's word: they are not here")
-    is_old = is_of_0_1(stated)
     body = as_object(stated.get("attempts"))
     others = [as_object(entry) for entry in as_list(body.get("others"))]
     empty = [as_object(entry) for entry in as_list(body.get("unanswered"))]
@@ -204,20 +192,19 @@ def stated_attempts(manifest: Manifest, stated: Mapping[str, JSON], metrics: Seq
         "of": len(others) + 1,
         "position": earlier + 1,
         "headline": headline(manifest, metrics),
-        "told": format_1.sentence(earlier + 1, len(others))
-        if is_old
-        else sentence(earlier + 1, len(others), len(empty)),
-        **({"unanswered": body["unanswered"]} if empty and not is_old else {}),
+        "told": sentence(earlier + 1, len(others), len(empty)),
+        "unanswered": body.get("unanswered"),
     }
     for key in dict.fromkeys((*now, *body)):
         check.compare(body.get(key), now.get(key), f"attempts, {key}")
-    check.compare(True, isinstance(body.get("others"), list), "attempts, others is a list")
+    for key in ("others", "unanswered"):
+        check.compare(True, isinstance(body.get(key), list), f"attempts, {key} is a list")
     for other in empty:
         check.compare(sorted(other), ["created", "run", "shared"], "keys of a run without an answer")
         is_one = _is_attempt({**other, "differs": [], "headline": None}, {}, manifest)
         check.compare(True, is_one, f"shape of {other.get('run')!r:.60}")
     for other in others:
-        check.compare(sorted({*other, "shared"} if is_old else other), list(_ATTEMPT_KEYS), "keys of another run")
+        check.compare(sorted(other), list(_ATTEMPT_KEYS), "keys of another run")
         check.compare(
             True, _is_attempt(other, as_object(now["headline"]), manifest), f"shape of {other.get('run')!r:.60}"
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perpend.canon import JSON, open_file
-from perpend.errors import AuditFailure, PerpendError, StoreError
+from perpend.errors import AuditFailure, FormatError, PerpendError, StoreError
 from perpend.inert import one_line
 from perpend.ledger.plan import Trial
 from perpend.proof.audit.labels import Judged
@@ -116,6 +116,8 @@ class Audit:
     """The gates that failed and that the publisher accepted, with his reasons."""
     content: str = ""
     """The content digest of its run; empty where it could not be read."""
+    refused: FormatError | None = None
+    """Why nothing was compared, where another version of perpend wrote it."""
 
     @property
     def name(self) -> str:
@@ -124,8 +126,8 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """True when nothing differs but what the publisher accepted with a reason."""
-        return not any(check.fails for check in self.checks)
+        """True when nothing differs but what the publisher accepted with a reason, and it was not refused."""
+        return self.refused is None and not any(check.fails for check in self.checks)
 
     @property
     def not_recomputed(self) -> list[str]:
@@ -135,6 +137,8 @@ class Audit:
     @property
     def verdict(self) -> str:
         """One line: whether anything differs, and what was not looked at."""
+        if self.refused is not None:
+            return f"not audited: {self.refused}"
         left = self.not_recomputed
         line = "DIFFERS" if not self.ok else "nothing differs in what was recomputed" if left else "nothing differs"
         if self.accepted:
@@ -160,7 +164,9 @@ class Audit:
         }
 
     def raise_for_failures(self) -> None:
-        """Raise AuditFailure with the first difference of every check that has one."""
+        """Raise AuditFailure with the first difference of every check that has one; a refused one its FormatError."""
+        if self.refused is not None:
+            raise self.refused
         if not self.ok:
             lines = [f"{c.name}: {c.differ} of {c.checked} differ; {c.first}" for c in self.checks if c.fails]
             raise AuditFailure(f"{self.path}: differs from what is stored", *lines)

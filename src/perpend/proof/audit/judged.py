@@ -9,7 +9,7 @@ from pathlib import Path
 
 from perpend.ask.rubric import Rubric, rubric_of
 from perpend.canon import JSON, as_list, as_object
-from perpend.errors import PerpendError
+from perpend.errors import FormatError, PerpendError
 from perpend.ledger.manifest import MANIFEST, read_manifest
 from perpend.measure.judging import (
     DrawnAnswer,
@@ -118,6 +118,8 @@ def _compare(
             drawn.compare(stated, len(trials), "answers to draw from")
             chosen = draw(judged.table, trials, selection)
             again = [judge_item(judged.manifest.run, rubric, one) for one in answers_to_judge(judged, chosen)]
+    except FormatError:
+        raise
     except PerpendError as error:
         check.checked += 1
         check.miss(str(error))

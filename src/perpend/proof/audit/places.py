@@ -24,7 +24,7 @@ from perpend.measure.run import Run
 from perpend.measure.study import Format, formats_of
 from perpend.opening import refuse_links
 from perpend.proof.archive import PLAN
-from perpend.proof.publish import INDEX, PAGE
+from perpend.proof.publish import FORMAT, INDEX, PAGE
 from perpend.proof.receipt import RECEIPT
 from perpend.proof.restoring import Restored, restored
 from perpend.spec.resolve import module_of, names
@@ -127,7 +127,7 @@ def _listed(folder: Path) -> list[str] | None:
         body = read_object(folder / INDEX, StoreError, within=folder)
     except StoreError:
         return []  # the runs beside it say what is wrong
-    runs = body.get("runs") if body.get("format") == 1 else None
+    runs = body.get("runs") if body.get("format") == FORMAT else None
     return [str(as_object(one).get("run")) for one in runs] if isinstance(runs, list) else None
 
 

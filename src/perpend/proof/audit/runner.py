@@ -18,7 +18,7 @@ from pathlib import Path
 from perpend.ask.progress import Progress
 from perpend.canon import JSON, as_list, as_object
 from perpend.disk import temporary_folder
-from perpend.errors import DiskError, PerpendError, StoreError
+from perpend.errors import DiskError, FormatError, PerpendError, StoreError
 from perpend.ledger.digest import content_digest
 from perpend.measure.labels import LABELS
 from perpend.measure.plans import refuse_shard
@@ -26,7 +26,6 @@ from perpend.measure.processes import AS_COLUMNS_TWICE, outcome, processes
 from perpend.measure.run import Run
 from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
-    FORMAT,
     METRICS,
     Study,
     metrics_text,
@@ -35,7 +34,6 @@ from perpend.measure.study import (
     stored_labels_of,
 )
 from perpend.measure.table import IMPORTED
-from perpend.proof.audit import format_1
 from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, left_out
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
 from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed, where
@@ -63,14 +61,12 @@ def numbers(
     if facts is None and not any((stored / name).exists() for name in (METRICS, REPORT, TABLES, FIGURES)):
         return [Check(f"{METRICS}, {REPORT}", note=NOT_THERE)]
     metrics, body = _read(stored)
-    if body is not None and body.get("format") == FORMAT:
+    if body is not None:
         canonical(metrics, stored / METRICS, metrics_text(body))
     with well_formed("a number"), temporary_folder("audit") as fresh:
         why = run.code.missing.get("study")
         if why is not None:
             return [*_without_study(run, stored, body, facts, metrics, page), *_page(run, stored, facts, page)]
-        if body is not None and body.get("format") == 1:
-            return format_1.numbers(run, stored, body, facts, redraw=redraw)
         labels = None if facts is not None else _labels_counted(body)
         derived = derive([run], fresh, figures=drawn_in(stored), draw=redraw, labels=labels)
         now = read_metrics(fresh)
@@ -117,6 +113,8 @@ def _read(stored: Path) -> tuple[Check, Mapping[str, JSON] | None]:
         return check, None
     try:
         return check, read_metrics(stored)
+    except FormatError:
+        raise
     except StoreError as error:
         check.checked = 1
         check.miss(str(error))
@@ -135,7 +133,6 @@ def _without_study(
     why = run.code.missing["study"]
     now = as_json([*stop_metrics(run), *cautioned([run], stated_metrics(run.table))])
     then = as_list(None if body is None else body.get("metrics"))
-    check.compare(FORMAT if body is None else body.get("format"), FORMAT, "format")
     for one, other in zip_longest(then[: len(now)], now):
         check.compare(one, other, named(as_object(other)))
     check.missing = f"the study's own numbers, {why}"
@@ -194,9 +191,23 @@ _EXCUSED_BY = {
 
 
 def audit(paths: Sequence[Path], options: Options = _WHOLE) -> list[Audit]:
-    """Audit everything that the paths are or hold; then what is beside the runs. Nothing to audit is a StoreError."""
+    """Audit everything that the paths are or hold; then what is beside the runs. Nothing to audit is a StoreError.
+
+    What another version of perpend wrote is an outcome that says so; where there is nothing else, it is a FormatError.
+    """
     others = tuple(place.path for place in places(paths))
-    return [*(_audit(place, options, others) for place in places(paths)), *collections(paths)]
+    outcomes = [_audit_or_refuse(place, options, others) for place in places(paths)]
+    refused = [one.refused for one in outcomes if one.refused is not None]
+    if refused and len(refused) == len(outcomes):
+        raise refused[0]
+    return [*outcomes, *collections(paths)]
+
+
+def _audit_or_refuse(place: AuditPlace, options: Options, others: tuple[Path, ...]) -> Audit:
+    try:
+        return _audit(place, options, others)
+    except FormatError as error:
+        return Audit(place.path, [Check(READABLE, missing=str(error))], refused=error)
 
 
 def audit_run(directory: Path, rules: str = "both") -> Audit:
@@ -236,7 +247,7 @@ def _collected(checks: Iterable[Check]) -> list[Check]:
     try:
         with well_formed("what is stored"):
             collected.extend(checks)
-    except DiskError:  # this machine's disk says nothing of the folder
+    except (DiskError, FormatError):  # this machine's disk, or another version of perpend: the folder may be as it was
         raise
     except PerpendError as error:
         collected.append(Check(READABLE, 1, 1, str(error)))

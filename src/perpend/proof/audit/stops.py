@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perpend.ledger.manifest import Manifest
-from perpend.ledger.stopping import StopLook, has_looks, read_looks, seeded_place
+from perpend.ledger.stopping import StopLook, read_looks, seeded_place
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.measure.stopped import look_again, plan_of
@@ -18,7 +18,7 @@ def stops(run: Run, *, published: bool) -> list[Check]:
     """The checks of a run with a stopping rule; of another one, that it has no looks."""
     with run.open() as store:
         if run.manifest.stop is None:
-            return [Check(LOOKS, 1, 1, "run.db has looks, and the manifest no rule")] if has_looks(store) else []
+            return [Check(LOOKS, 1, 1, "run.db has looks, and the manifest no rule")] if read_looks(store) else []
         return [_order(store, run.manifest), _looks(run, store, published=published)]
 
 

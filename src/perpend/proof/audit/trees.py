@@ -16,10 +16,9 @@ from perpend.ledger.manifest import Manifest
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS, Metric, Report
 from perpend.proof.archive import archived
-from perpend.proof.audit.bundle import VERIFY
 from perpend.proof.audit.checks import Check, first_difference, shown
 from perpend.proof.pages import is_page
-from perpend.proof.receipt import UNLISTED, read
+from perpend.proof.receipt import UNLISTED
 from perpend.proof.statements import names as statement_names
 from perpend.report.derive import FIGURES, REPORT, TABLES, is_given
 
@@ -62,7 +61,7 @@ def beside(manifest: Manifest, stored: Path, *, page: bool) -> Check:
 
     With `page` its page is checked apart."""
     check = Check(f"{REPORT}, {TABLES}, {FIGURES}")
-    for name in sorted(files_below(stored) - _apart(manifest, stored)):
+    for name in sorted(files_below(stored) - _apart(manifest)):
         if not is_given(name) and not (page and is_page(name)):
             check.checked += 1
             check.miss(f"{name}: no study gives such a file")
@@ -84,7 +83,7 @@ class Trees:
         drawn = [f"{FIGURES}/{figure.name}.{kind}" for figure in report.figures for kind in ("png", "pdf")]
         self.now = {*files_below(fresh), *(drawn if (stored / FIGURES).is_dir() else ())} - {METRICS, REPORT}
         if published:
-            there = files_below(stored) - _apart(run.manifest, stored)
+            there = files_below(stored) - _apart(run.manifest)
             self.names = self.now | {name for name in there if not (page and is_page(name))}
         else:
             there = {name for name in files_below(stored) if name.startswith((f"{TABLES}/", f"{FIGURES}/"))}
@@ -145,10 +144,9 @@ class Trees:
         return is_stored and is_derived
 
 
-def _apart(manifest: Manifest, stored: Path) -> set[str]:
+def _apart(manifest: Manifest) -> set[str]:
     """The files of a published folder that are checked by themselves."""
-    own = statement_names(manifest, read(stored).body.get("format"))
-    return {*archived(manifest), *UNLISTED, METRICS, REPORT, VERIFY, *own}
+    return {*archived(manifest), *UNLISTED, METRICS, REPORT, *statement_names(manifest)}
 
 
 def files_below(folder: Path) -> set[str]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
-from perpend.canon import JSON, as_object, open_file, pretty
+from perpend.canon import as_object, open_file, pretty
 from perpend.errors import StoreError
 from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.measure.study import numbers_of, read_metrics
@@ -30,16 +30,12 @@ from perpend.proof.statements.ro_crate import RO_CRATE, ro_crate
 from perpend.report.every_eval_ever import record_names, records
 
 RECORDS = "every_eval_ever"
-FIRST_FORMAT = 2
-"""The format of the receipt since which a published folder has statements."""
 _MISSING = "(no such line)"
 _SHOWN = 200
 
 
-def names(manifest: Manifest, receipt_format: JSON) -> set[str]:
-    """The files that state something of a run, as a folder has them whose receipt is of that format; none before 2."""
-    if receipt_format != FIRST_FORMAT:
-        return set()
+def names(manifest: Manifest) -> set[str]:
+    """The files that state something of a run, as its published folder has them."""
     own = {f"{RECORDS}/{name}" for name in record_names(manifest).values()}
     return {CITATION, CROISSANT, RO_CRATE, STATEMENT, *own}
 
@@ -58,15 +54,13 @@ def texts(run: StatedRun) -> dict[str, str]:
 
 
 def differences(folder: Path) -> Iterator[tuple[str, str]]:
-    """(file, how it differs or '') of every statement that a published folder should have, by its receipt.
+    """(file, how it differs or '') of every statement that a published folder should have.
 
     Compared are bytes, with what follows from the folder's own manifest, metrics.json and receipt, which are checked
     against the ledger elsewhere.
     """
     receipt, manifest = receipts.read(folder), read_manifest(folder)
-    own = names(manifest, receipt.body.get("format"))
-    if not own:
-        return
+    own = names(manifest)
     files = {name: value for name, value in receipt.files.items() if name not in own}
     code = as_object(receipt.body.get("code"))
     run = StatedRun(manifest, numbers_of(read_metrics(folder), [manifest]), files, code)

@@ -103,9 +103,6 @@ class ConformityStudy:
     }
     """What the reference's rules said of an answer, where a row states it, and the scorer that must say the same."""
 
-    reported_in_format_1 = True
-    """Runs that perpend 0.1 published have this study's report and tables beside plain metrics."""
-
     def metrics(self, table: Table) -> Iterator[Metric]:
         """Every number of the study, by each rule version that all trials were judged by."""
         from perpend.studies.conformity.metrics import study_metrics

@@ -21,21 +21,18 @@ NO_REPLY = "(no answer)"
 """What stands for an empty first reply in the second turn: some servers refuse an empty message."""
 PARSERS = ("label@4", "label@1", "label_lenient@1")
 """The rules that may decide what a reply says; the other ones are scored too, for comparison."""
-OLDER = ("label@2",)
-"""Rules that stood in the first one's place when older runs were asked."""
 
 _ANY = Item("any", "any", "TRUE")
 
 
 def task(*, parser: str = PARSERS[0], reprompt: bool = True) -> Task:
     """The question after one instruction; `reprompt` asks once more where `parser` finds no label in a whole reply."""
-    known = (*PARSERS, *OLDER)
-    if parser not in known:
-        raise SpecError(f"logic: unknown parser {parser!r}; {did_you_mean(parser, known)}")
+    if parser not in PARSERS:
+        raise SpecError(f"logic: unknown parser {parser!r}; {did_you_mean(parser, PARSERS)}")
     return Task(
         name="logic",
         conditions=(condition(),),
-        scorers=(parser if parser in OLDER else PARSERS[0], *PARSERS[1:], "unfinished"),
+        scorers=(*PARSERS, "unfinished"),
         reprompt=second_turn(parser) if reprompt else None,
         options={"parser": parser, "reprompt": reprompt},
     )

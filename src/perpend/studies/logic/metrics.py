@@ -24,7 +24,7 @@ from perpend.report.derive import coverage
 from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion
 from perpend.studies.logic.budget import token_budget
-from perpend.studies.logic.design import OLDER, PARSERS
+from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.studies.logic.strata import PAIRS, PARTS, in_order, is_stratified, pairs_right, part_of
 from perpend.types import Estimate, Number
@@ -243,7 +243,7 @@ def study_metrics(table: Table) -> Iterator[Metric]:
 
 def _scored(table: Table) -> tuple[str, ...]:
     """The rules that the table was scored by; all present ones where it has no scores of theirs."""
-    return tuple(parser for parser in (*PARSERS, *OLDER) if parser in table.scorers) or PARSERS
+    return tuple(parser for parser in PARSERS if parser in table.scorers) or PARSERS
 
 
 def parsers(numbers: Numbers) -> tuple[str, ...]:

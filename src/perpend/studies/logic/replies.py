@@ -10,7 +10,7 @@ from perpend.errors import SpecError, did_you_mean
 from perpend.measure.table import Reply, Table
 from perpend.spec.resolve import packaged_scorer
 from perpend.studies.logic.chaosbench.items import NO_FAMILY, Label, normalised
-from perpend.studies.logic.design import OLDER, PARSERS
+from perpend.studies.logic.design import PARSERS
 from perpend.text.reasoning import CUT_WORDS, visible
 from perpend.text.segments import NONE
 from perpend.types import Item, Response, Scorer
@@ -73,13 +73,12 @@ class Prediction:
 
 
 def reader(parser: str) -> Reader:
-    """The rule of that name, one of PARSERS or OLDER: what a response is, and why.
+    """The rule of that name, one of PARSERS: what a response is, and why.
 
     A label does not depend on the item, and most replies are one word: each text is read once.
     """
-    known_rules = (*PARSERS, *OLDER)
-    if parser not in known_rules:
-        raise SpecError(f"logic: unknown parser {parser!r}; {did_you_mean(parser, known_rules)}")
+    if parser not in PARSERS:
+        raise SpecError(f"logic: unknown parser {parser!r}; {did_you_mean(parser, PARSERS)}")
     scorer = packaged_scorer(parser)
     known: dict[tuple[str, str | None], tuple[Outcome, str]] = {}
 

@@ -23,10 +23,10 @@ from perpend.canon import (
     read_text,
 )
 from perpend.disk import temporary_folder
-from perpend.errors import DataError, PerpendError, StoreError
+from perpend.errors import DataError, FormatError, PerpendError, StoreError
 from perpend.ledger.staging import IMPORTED
 from perpend.measure.run import Run, table_of
-from perpend.measure.study import Metric, Numbers, body_of, numbers_of, plain_metrics
+from perpend.measure.study import Metric, Numbers, body_of, numbers_of
 from perpend.opening import refuse_links
 from perpend.proof.audit.checks import Check, first_difference
 from perpend.proof.gates import Gate
@@ -50,6 +50,7 @@ from perpend.studies.logic.chaosbench.rundir import (
     RECEIPT,
     RUN_MANIFEST,
     SUMMARY_PAGE,
+    check_version,
     cut_stated,
     is_ours,
     parser_named,
@@ -101,7 +102,10 @@ class Examined:
 
 
 def examine(folder: Path) -> Examined:
-    """Read a run folder and recompute what it states. What cannot be read, or is a link, is a check that fails."""
+    """Read a run folder and recompute what it states. What cannot be read, or is a link, is a check that fails.
+
+    A folder that another version of perpend wrote is a FormatError.
+    """
     try:
         refuse_links(folder)
     except StoreError as error:
@@ -117,10 +121,13 @@ def _examined(folder: Path) -> Examined:
     bare = Examined(folder, manifest, stored)
     path = predictions_path(folder)
     try:
+        check_version(folder, manifest, stored)
         if path is None:
             raise DataError("no predictions.jsonl")
         ledger = _ledger(folder)
         texts = _from_ledger(ledger, manifest, path) if ledger is not None else _from_rows(manifest, path)
+    except FormatError:
+        raise
     except PerpendError as error:
         there = _failed("predictions are there", str(error).replace(f"{folder}/", ""))
         return replace(bare, checks=(*checks, there))
@@ -138,6 +145,8 @@ def _examined(folder: Path) -> Examined:
     examined = replace(bare, predictions=tuple(predictions), shortened=texts.shortened)
     try:
         body, rest = _numbers(examined, ledger)
+    except FormatError:
+        raise
     except PerpendError as error:
         return replace(examined, checks=(*checks, _failed("metrics recompute", str(error).replace(f"{folder}/", ""))))
     checks += rest
@@ -283,16 +292,13 @@ def protocol_of(predictions: Sequence[Prediction], parser: str, max_tokens: int 
 
 
 def _derived(run: Run, examined: Examined, *, rescore: bool) -> tuple[Mapping[str, JSON], Check]:
-    """metrics.json as it would be written now, by this format or the one before, which had less."""
+    """metrics.json as it would be written now."""
     table = table_of([run], rescore=rescore)
     if not rescore:
         table = replace(table, scorers=tuple(name for name in table.scorers if not name.endswith("@import")))
-    plain = tuple(plain_metrics(table))
     metrics = (*stated_metrics(table), *study_metrics(table))
     body = seed_names(Numbers(metrics, (run.manifest,)))
     now = body_of([str(examined.manifest.get("run_id"))], metrics, body)
-    if examined.stored.get("format") == 1:
-        now |= {"format": 1, "metrics": [metric.as_json() for metric in plain]}
     return body, _compared("metrics recompute", METRICS, examined.stored, json.loads(pretty(now)))
 
 

@@ -36,6 +36,7 @@ from perpend.studies.logic.chaosbench.rundir import (
     METRICS,
     RUN_MANIFEST,
     SUMMARY_PAGE,
+    check_version,
     cut_stated,
     is_ours,
     parser_stated,
@@ -69,6 +70,7 @@ def read_run_folder(source: Path, destination: Path) -> Path:
     if path is None:
         raise DataError(f"{source}: no predictions.jsonl; there is nothing to import")
     manifest = read_json(source / RUN_MANIFEST)
+    check_version(source, manifest, read_json(source / METRICS) if (source / METRICS).is_file() else {})
     rows = read_rows(path, reading_of(manifest))
     twice = repeated(row.prediction.id for row in rows)
     if twice or not rows:

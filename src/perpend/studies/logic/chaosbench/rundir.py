@@ -12,14 +12,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from perpend.canon import JSON, as_object, object_of, read_object, write_atomic
-from perpend.errors import DataError, StoreError, did_you_mean
+from perpend.errors import DataError, StoreError, check_format, did_you_mean
 from perpend.inert import markdown
 from perpend.measure.run import Run
+from perpend.measure.study import FORMAT
 from perpend.measure.table import Reply
 from perpend.report.derive import derive
 from perpend.report.tables import markdown_row, markdown_table, number, undefined
 from perpend.studies.logic.chaosbench.predictions import as_lines
-from perpend.studies.logic.design import OLDER, PARSERS
+from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import CONFUSION, SUMMARY, seed_names
 from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.studies.logic.strata import in_order
@@ -61,12 +62,10 @@ def is_ours(manifest: Mapping[str, JSON]) -> bool:
     return "parser" in manifest or "settings" in manifest
 
 
-def is_older(manifest: Mapping[str, JSON]) -> bool:
-    """Whether a run of ours ended before unknown costs were stated; some of its words are those of that time.
-
-    'strict_parsing' was then said of every rule but the lenient one, and an undefined MCC stood alone.
-    """
-    return "usd" in manifest and "usd_note" not in manifest
+def check_version(folder: Path, manifest: Mapping[str, JSON], stored: Mapping[str, JSON]) -> None:
+    """FormatError for a folder that another version of perpend wrote; the reference's metrics.json has no format."""
+    if is_ours(manifest) and stored:
+        check_format(stored.get("format"), FORMAT, folder / METRICS, as_object(manifest.get("code")).get("perpend"))
 
 
 def parser_named(manifest: Mapping[str, JSON]) -> str:
@@ -75,11 +74,10 @@ def parser_named(manifest: Mapping[str, JSON]) -> str:
 
 
 def parser_stated(manifest: Mapping[str, JSON]) -> str:
-    """`parser_named`, where it is one of PARSERS or OLDER; anything else is a DataError and never looked up."""
+    """`parser_named`, where it is one of PARSERS; anything else is a DataError and never looked up."""
     parser = parser_named(manifest)
-    known = (*PARSERS, *OLDER)
-    if parser not in known:
-        raise DataError(f"{RUN_MANIFEST}: unknown parser {parser!r}; {did_you_mean(parser, known)}")
+    if parser not in PARSERS:
+        raise DataError(f"{RUN_MANIFEST}: unknown parser {parser!r}; {did_you_mean(parser, PARSERS)}")
     return parser
 
 
@@ -151,7 +149,7 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
     # Items of several strata are never one number: what is told of all of them is how they were answered.
     rates = [(name, key) for name, key in _RATES if not strata or key == "coverage"]
     key_rows = [
-        *((name, _shown(manifest, object_of(estimates, key, "metrics"))) for name, key in rates),
+        *((name, _shown(object_of(estimates, key, "metrics"))) for name, key in rates),
         *((name.capitalize(), str(metrics.get(name))) for name in _COUNTS),
         ("Coverage of first replies", number(metrics.get("coverage_first_reply"), 4)),
         ("TP / FP / TN / FN", " / ".join(str(confusion.get(key)) for key in CONFUSION)),
@@ -166,7 +164,7 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
         f"Items: {markdown(str(dataset.get('path')))}; read by {parser_stated(manifest)}; {manifest.get('status')}.",
         f"Intervals are clustered by {metrics.get('clustered_by')}.",
         "",
-        *_strata(manifest, strata),
+        *_strata(strata),
         "## Key Metrics",
         "",
         markdown_table(("Metric", "Value"), key_rows, "|--------|-------|"),
@@ -179,16 +177,16 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
     for family in sorted(families):
         body = object_of(families, family, "metrics")
         few = " (low support)" if body.get("low_support") else ""
-        balanced = _shown(manifest, object_of(object_of(body, "estimates", family), "balanced_accuracy", family))
+        balanced = _shown(object_of(object_of(body, "estimates", family), "balanced_accuracy", family))
         cells = [number(body.get(key)) for key in ("coverage", "accuracy_valid")]
-        tail = [_plain(manifest, body, key) for key in ("mcc", "tpr", "tnr")]
+        tail = [_plain(body, key) for key in ("mcc", "tpr", "tnr")]
         rows.append((markdown(family) + few, str(body.get("total")), *cells, balanced, *tail))
     head = ("Family", "Total", "Coverage", "Accuracy", "Balanced accuracy", "MCC", "TPR", "TNR")
     rule = "|--------|-------|----------|----------|-------------------|-----|-----|-----|"
     return "\n".join([*lines, markdown_table(head, rows, rule)]) + "\n"
 
 
-def _strata(manifest: Mapping[str, JSON], strata: Mapping[str, JSON]) -> list[str]:
+def _strata(strata: Mapping[str, JSON]) -> list[str]:
     """The headline of a run on items of several strata: one line each; nothing for other items."""
     if not strata:
         return []
@@ -197,8 +195,8 @@ def _strata(manifest: Mapping[str, JSON], strata: Mapping[str, JSON]) -> list[st
         body = object_of(strata, name, "metrics")
         estimates = object_of(body, "estimates", name)
         worth = as_object(as_object(estimates.get("accuracy_valid")).get("also")).get("n_effective")
-        cells = [_shown(manifest, as_object(estimates.get(key))) for key in ("balanced_accuracy", "pairs_right")]
-        rates = [_plain(manifest, body, key) for key in ("tpr", "tnr")]
+        cells = [_shown(as_object(estimates.get(key))) for key in ("balanced_accuracy", "pairs_right")]
+        rates = [_plain(body, key) for key in ("tpr", "tnr")]
         few = " (low support)" if body.get("low_support") else ""
         rows.append((markdown(name) + few, str(body.get("total")), number(worth, 0), *cells, *rates))
     head = ("Stratum", "Total", "Effective n", "Balanced accuracy", "Whole pairs right", "TPR", "TNR")
@@ -206,35 +204,29 @@ def _strata(manifest: Mapping[str, JSON], strata: Mapping[str, JSON]) -> list[st
     return ["## Strata", "", markdown_table(head, rows, rule), ""]
 
 
-def _undefined(manifest: Mapping[str, JSON], estimate: Mapping[str, JSON]) -> str:
-    """NA, and what others print there."""
-    return undefined({} if is_older(manifest) else estimate.get("also"))
-
-
-def _shown(manifest: Mapping[str, JSON], estimate: Mapping[str, JSON]) -> str:
+def _shown(estimate: Mapping[str, JSON]) -> str:
     """Value and interval of an estimate."""
     if estimate.get("value") is None:
-        return _undefined(manifest, estimate)
+        return undefined(estimate.get("also"))
     lo, hi = estimate.get("lo"), estimate.get("hi")
     interval = "" if lo is None or hi is None else f" [{number(lo)}, {number(hi)}]"
     return f"{number(estimate.get('value'), 4)}{interval}"
 
 
-def _plain(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON], key: str, places: int = 3) -> str:
+def _plain(metrics: Mapping[str, JSON], key: str, places: int = 3) -> str:
     """A number by the protocol's name."""
     if metrics.get(key) is None:
-        return _undefined(manifest, as_object(as_object(metrics.get("estimates")).get(key)))
+        return undefined(as_object(as_object(metrics.get("estimates")).get(key)).get("also"))
     return number(metrics.get(key), places)
 
 
 def index_row(name: str, manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> str:
     """The line of a published run in the index."""
-    numbers = [_plain(manifest, metrics, key, 4) for key in ("accuracy_valid", "balanced_accuracy", "mcc")]
+    numbers = [_plain(metrics, key, 4) for key in ("accuracy_valid", "balanced_accuracy", "mcc")]
     strata = as_object(metrics.get("per_stratum"))
     if strata:
         each = (
-            f"{name} {_plain(manifest, as_object(strata[name]), 'balanced_accuracy')}"
-            for name in sorted(strata, key=in_order)
+            f"{name} {_plain(as_object(strata[name]), 'balanced_accuracy')}" for name in sorted(strata, key=in_order)
         )
         numbers = ["by stratum", ", ".join(each), "by stratum"]
     run, provider = f"[{markdown(name)}]({name})", markdown(str(manifest.get("provider")))

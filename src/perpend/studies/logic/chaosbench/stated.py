@@ -29,14 +29,11 @@ from perpend.studies.logic.chaosbench.rundir import (
     SUMMARY_PAGE,
     index,
     index_row,
-    is_older,
-    is_ours,
     parser_named,
     read_json,
     tokens,
 )
 from perpend.studies.logic.chaosbench.settings import settings_from
-from perpend.studies.logic.design import OLDER
 from perpend.studies.logic.metrics import SUMMARY
 from perpend.studies.logic.replies import Prediction
 from perpend.types import Item
@@ -49,8 +46,6 @@ _WHEN_ENDED = ("started_utc", "model", "tokens", "wall_seconds", "usd", "usd_not
 """The keys of run_manifest.json that `finish` and `begin` add to those of the intent."""
 _DATASET = ("name", "path", "sha256", "items", "note")
 _ITEMS = ("sha256", "ids_hash", "order")
-_OLDER_CHECKS = ("predictions are there", "every id once", "every planned item was asked", "metrics recompute")
-"""What the receipt of version 0.1 listed of a folder's own checks."""
 _AGREED = re.compile(r"\d+ (?:numbers|lines) agree")
 _DRAWN = re.compile(r"\d+ items(?:, drawn again|; not drawn again: .{1,200})")
 
@@ -69,14 +64,9 @@ def manifest_check(
     """
     check = Check("manifest agrees")
     settings = settings_from(object_of(manifest, "settings", RUN_MANIFEST), RUN_MANIFEST)
-    # 'careful' is whatever our newest rule was when the run was begun.
-    is_older_rule = settings.parsing == "careful" and manifest.get("parser") in OLDER
-    parser: dict[str, JSON] = {"parser": manifest.get("parser")} if is_older_rule else {}
     items = object_of(manifest, "items", RUN_MANIFEST)
     now: dict[str, JSON] = {
         **settings.stated(),
-        **parser,
-        **({"strict_parsing": settings.parsing != "lenient"} if is_older(manifest) else {}),
         "settings": settings.as_json(),
         "total_items_evaluated": len(predictions),
         "metrics_summary": {name: body[name] for name in SUMMARY},
@@ -100,7 +90,7 @@ def manifest_check(
             "model": dict(facts.models[0].fingerprint),
         }
         now["parser"] = facts.options.get("parser")
-        if facts.samplings != (asked,) or dict(facts.options) != settings.task_options() | parser:
+        if facts.samplings != (asked,) or dict(facts.options) != settings.task_options():
             check.checked = 1
             check.miss(f"{RUN_MANIFEST}: another sampling or parser than in manifest.json")
             return check
@@ -114,11 +104,11 @@ def manifest_check(
 
 def _wrong_facts(manifest: Mapping[str, JSON]) -> Iterator[str]:
     """What is unknown or missing in a run manifest of ours, and what has another type than it should."""
-    known = {*KEYS, *_WHEN_ENDED} - ({"usd_note"} if is_older(manifest) else set())
+    known = {*KEYS, *_WHEN_ENDED}
     yield from (f"{key}: nothing gives such a key" for key in sorted(manifest.keys() - known))
     yield from (f"{key}: missing" for key in sorted(known - manifest.keys()))
     texts = ("run_id", "prompt_version", "prompt_hash", "dataset_global_sha256", "status")
-    for key in (*texts, *(("usd_note",) if "usd_note" in known else ())):
+    for key in (*texts, "usd_note"):
         if not isinstance(manifest.get(key), str):
             yield f"{key}: not a string"
     for key in ("created_utc", "started_utc"):
@@ -222,20 +212,19 @@ def _listed(
     checks: Sequence[Check],
 ) -> None:
     """The acceptance table of a receipt: every line that there must be, in its order, and what each says it found."""
-    is_first = is_ours(manifest) and is_older(manifest)
     count, rule = body.get("total"), re.escape(parser_named(manifest))
     by_name: dict[str, str | re.Pattern[str]] = {
         "predictions are there": re.compile(rf"{count} rows in predictions(?:_subset)?\.jsonl(?:\.gz)?"),
         "predictions recompute": re.compile(rf"{count} rows (?:are those of run\.db|read again by {rule})"),
         **{one.name: one.note for one in checks if one.name in ("every id once", "every planned item was asked")},
     }
-    own = [one.name for one in checks if not is_first or one.name in _OLDER_CHECKS]
+    own = [one.name for one in checks]
     wording: dict[str, str | re.Pattern[str]] = {
         _DATASET_GATE: str(manifest.get("dataset_global_sha256")),
         _PROMPT_GATE: str(manifest.get("prompt_hash")),
         **{gate.gate: gate.detail for gate in limits(body)},
         **{name: by_name.get(name, _AGREED) for name in own},
-        **({} if is_first else {ITEMS_GATE: _DRAWN}),
+        ITEMS_GATE: _DRAWN,
     }
     entries = [as_object(entry) for entry in stated]
     check.compare([str(entry.get("check")) for entry in entries], list(wording), f"{RECEIPT}, names of the checks")
