@@ -1,0 +1,71 @@
+"""Every kind of forgery with its verdict: of each file, part, change and seal one is made and audited.
+
+The parts of JSON texts are their outermost keys, those of tables and pages whole files: 3,000 of the 62,000 forgeries
+that `python -m tests.attack.exhaustive` knows. Small runs come first, so that most are made on those.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from tests.attack import exhaustive, honest, ledger
+from tests.attack.forge import Forgery
+from tests.attack.judge import Outcome, of_published, of_run
+from tests.inventory.written import UUID
+from tests.tamper.kinds import KINDS
+
+ORDER = ("pilot", "questions", "imported", "code", "verbs", "logic", "conformity")
+WORKERS = 3
+Judge: TypeAlias = Callable[..., Outcome]
+
+
+def key(kind_of: str, forgery: Forgery) -> str:
+    """What the forgeries that count as one have in common."""
+    file = re.sub(r"^(tables|figures)/.*(\.\w+)$", r"\1/*\2", UUID.sub("UUID", forgery.file))
+    place = forgery.place if forgery.kind == "crafted" else re.sub(r"\d+", "*", forgery.place).split("/")[0]
+    return f"{kind_of} | {file} | {place} | {forgery.kind} | {forgery.level}"
+
+
+def chosen(folder: Path) -> Iterator[tuple[str, str, Forgery, Judge]]:
+    """(key, kind of run, forgery, judge) of one forgery per key; of a run directory what no published folder has."""
+    seen = set()
+    for kind in ORDER:
+        for one in exhaustive.forgeries(folder / "published" / kind, kind):
+            if (name := key("published", one)) not in seen:
+                seen.add(name)
+                yield name, kind, one, of_published
+    for kind in ORDER:
+        for one in ledger.forgeries(folder / "runs" / kind):
+            name = key("run", one)
+            if name not in seen and name.replace("run", "published", 1) not in seen:
+                seen.add(name)
+                yield name, kind, one, of_run
+
+
+_waiting: list[tuple[str, str, Forgery, Judge]] = []
+"""Inherited by the processes that make them: a forgery is a function that cannot be sent."""
+
+
+def verdicts(work: Path) -> dict[str, str]:
+    """The verdict on every forgery, with the checks that named it."""
+    found = {f"tampered | {kind.file} | {kind.name}": f"caught\t{kind.caught}" for kind in KINDS}
+    folder = work / "attacked"
+    honest.make(folder)
+    _waiting[:] = chosen(folder)
+    with multiprocessing.get_context("fork").Pool(WORKERS) as pool:
+        outcomes = pool.imap(partial(_outcome, folder), range(len(_waiting)), chunksize=20)
+        return found | {name: said for (name, *_), said in zip(_waiting, outcomes, strict=True)}
+
+
+def _outcome(folder: Path, number: int) -> str:
+    _, kind, one, judge = _waiting[number]
+    with tempfile.TemporaryDirectory() as tmpdir:
+        trust_code = kind in honest.TRUSTED
+        outcome = exhaustive.in_a_process(partial(judge, folder, kind, one, Path(tmpdir), trust_code=trust_code))
+    return f"{outcome.verdict}\t{', '.join(sorted(outcome.places))}"
