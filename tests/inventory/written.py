@@ -45,7 +45,7 @@ DROPPED = frozenset(("code", "contentSize", "receipt_sha256", "root_sha256", "si
 """Keys of JSON objects that say when, by which code or in which form something was written."""
 LEFT_OUT = frozenset(("lock.db", "manifest.journal", "run.db"))
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-SHA256 = re.compile(r"\b[0-9a-f]{64}\b")
+SHA256 = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{12,63}(?=…)")
 STATED = re.compile(r'"(root_sha256|receipt_sha256|source_sha256)": ?"([0-9a-f]{64})"')
 """Digests that follow from the code or from those of files."""
 TIMES = re.compile(r"\b\d+(\.\d+)? (ms|s|seconds|minutes)\b")
@@ -187,8 +187,13 @@ class Forms:
     def words(self, text: str) -> str:
         """A text with a word for the version, for digests of files and for their names that are digests."""
         text = text.replace(self.version, "VERSION")
-        text = SHA256.sub(lambda one: f"SHA-256 of {self.names[one[0]]}" if one[0] in self.names else one[0], text)
+        text = SHA256.sub(self._named, text)
         return TIMES.sub("TIME", UUID.sub("UUID", text))
+
+    def _named(self, one: re.Match[str]) -> str:
+        """The name of what has a digest, which may be cut short; the digest itself, if it is of something else."""
+        of = next((name for digest, name in self.names.items() if digest.startswith(one[0])), None)
+        return one[0] if of is None else f"SHA-256 of {of}"
 
 
 def bare(value: object) -> object:
