@@ -56,13 +56,14 @@ def keep_compiled() -> None:
 keep_in_memory()
 keep_compiled()
 
-TOGETHER = ("tests/slurm", "tests/real", "tests/browser")
+TOGETHER = ("tests/real", "tests/more/torch/real", "tests/more/browser", "tests/more/slurm")
 """Folders whose tests share a cluster, a model in memory or a browser: one process runs all of them."""
-APART = ("tests/test_benchmarks.py", "tests/tamper/test_values.py", "tests/system/test_kills.py")
+APART = ("tests/more/benchmarks/test_benchmarks.py", "tests/tamper/test_values.py", "tests/system/test_kills.py")
 """Long files whose tests share little: any process may take the next test."""
 FIRST = (
-    *("tests/slurm", "tests/real", "tests/test_docs.py", "tests/system/test_full_disk.py", "tests/system/test_fuzz.py"),
-    *("tests/attack/test_published.py", "tests/browser", "tests/system/test_wheel.py", *APART),
+    *("tests/more/slurm", "tests/more/torch/real", "tests/more/browser", "tests/real", "tests/test_docs.py"),
+    *("tests/system/test_full_disk.py", "tests/system/test_fuzz.py", "tests/attack/test_published.py"),
+    *("tests/system/test_wheel.py", *APART),
 )
 """What takes longest begins first, so that no process waits for another at the end."""
 

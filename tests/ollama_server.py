@@ -1,6 +1,6 @@
 """An Ollama server over the embedded model: the shapes of captured replies of Ollama 0.5.4, the words of a real model.
 
-No Ollama can be installed from a package index, so this stands in for one. `tests/real/test_ollama.py` compares every
+No Ollama can be installed from a package index, so this stands in for one. `tests/real/test_servers.py` compares every
 shape with the captures, and reads it with Ollama's own client.
 """
 

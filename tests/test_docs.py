@@ -24,6 +24,8 @@ from tests.generated_docs import PAGES as GENERATED
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WITH_MORE = ("docs/how-to/export.md", "docs/how-to/python.md")
+"""Pages whose blocks need what only `make test-more` installs, which is polars: tests/more/test_docs.py runs them."""
 LINK = re.compile(r"\[[^\]]*\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
@@ -35,8 +37,7 @@ def named(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
-def test_every_code_block_runs(page: Path, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def run_blocks(page: Path, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]))
     namespace: dict[str, object] = {"__name__": "__main__"}
@@ -61,6 +62,11 @@ def test_every_code_block_runs(page: Path, programs: Path, tmp_path: Path, monke
             assert kind in ("text", "toml", "json", "sql", "make"), f"{where}: a {kind} block is not run; use text"
             if kind == "toml" and body.startswith("# "):
                 Path(body.splitlines()[0].removeprefix("# ").strip()).write_text(body, encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page) and named(page) not in WITH_MORE], ids=named)
+def test_every_code_block_runs(page: Path, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_blocks(page, programs, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 
 import pandas as pd
-import polars as pl
 import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
@@ -21,7 +20,7 @@ from perpend.cli import cli
 from perpend.errors import SpecError
 from perpend.inert import csv_cell
 from perpend.measure.run import Run
-from perpend.report.export import columns, export, rows, to_pandas, to_polars
+from perpend.report.export import columns, export, rows, to_pandas
 from perpend.report.partitions import export_parts
 from tests.peak import PEAK_KB
 
@@ -88,15 +87,11 @@ def test_csv_cells_are_inert_and_an_empty_text_is_not_an_absent_one(run: Run, tm
     assert (empty["text"], failed["text"]) == ("", "")
 
 
-def test_parquet_pandas_and_polars_hold_what_jsonl_holds(run: Run, tmp_path: Path) -> None:
+def test_parquet_holds_what_jsonl_holds(run: Run, tmp_path: Path) -> None:
     export(run, tmp_path / "t.jsonl")
     export(run, tmp_path / "t.parquet")
     lines = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text(encoding="utf-8").splitlines()]
     assert parquet.read_table(tmp_path / "t.parquet").to_pylist() == lines
-    frame = to_polars(run)
-    assert frame.to_dicts() == lines
-    assert frame.schema["seed"] == pl.Int64
-    assert frame.schema["choices"] == pl.List(pl.String)
     types = {field.name: str(field.type) for field in parquet.read_schema(tmp_path / "t.parquet")}
     assert (types["trial"], types["ms"], types["text"], types["correct@2"]) == ("int64", "double", "string", "double")
 

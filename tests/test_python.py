@@ -352,12 +352,12 @@ def test_a_run_whose_numbers_are_damaged_still_shows_itself(run: pp.Run) -> None
 
 
 def test_frames_have_one_row_per_trial_or_contrast(run: pp.Run) -> None:
-    for frame in (run.to_pandas(), run.table.to_pandas(), run.to_polars(), run.table.to_polars()):
+    for frame in (run.to_pandas(), run.table.to_pandas()):
         assert len(frame) == 12
         assert {"item", "condition", "model", "correct@4"} <= {*frame.columns}
     assert len(run.to_pandas(where={"condition": "control"}, only=["item"])) == 6
     comparison = pp.compare(run, run, first_where={"condition": "control"}, second_where={"condition": "others"})
-    assert comparison.to_pandas().shape == comparison.to_polars().shape == (len(comparison.contrasts), 18)
+    assert comparison.to_pandas().shape == (len(comparison.contrasts), 18)
     row = comparison.to_pandas().set_index("column").loc["correct@4"]
     assert row["difference"] == -1.0
     assert row["n"] == 6

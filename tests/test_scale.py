@@ -19,7 +19,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -49,7 +48,6 @@ from perpend.proof.lines import read_lines, read_scores, read_trials, write_line
 from perpend.proof.publish import publish
 from perpend.proof.restoring import restore
 from perpend.report.derive import PlainStudy, whole_metrics
-from perpend.report.export import to_polars
 from perpend.report.partitions import export_parts
 from perpend.studies.conformity.metrics import study_metrics
 from perpend.studies.conformity.trials import JUDGED, UNFINISHED
@@ -364,15 +362,6 @@ def test_the_quick_reading_of_a_trial_is_the_long_one(tmp_path: Path) -> None:
         list(read_trials(tmp_path / "t.gz"))
 
 
-def test_the_table_in_parts_is_the_table(study: Path, tmp_path: Path) -> None:
-    run = Run(study)
-    assert export_parts(run, tmp_path / "parts", by=("model", "condition")) == len(run.table)
-    assert (tmp_path / "parts" / "model=a%2Fb%20c" / "condition=control" / "part-0.parquet").is_file()
-    parts = pl.read_parquet(tmp_path / "parts" / "**" / "*.parquet", hive_partitioning=True)
-    whole = to_polars(run)
-    assert parts.sort("trial").select(whole.columns).equals(whole)
-
-
 def test_a_folder_that_is_there_is_not_replaced(study: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="exists already"):
         export_parts(Run(study), tmp_path)
@@ -390,50 +379,6 @@ def test_several_processes_publish_the_bytes_that_one_publishes(study: Path, tmp
     assert [name for name in names if (one / name).read_bytes() != (other / name).read_bytes()] == []
     (audited,) = audit([other], Options(workers=2))
     assert audited.ok
-
-
-def _queries() -> list[str]:
-    page = Path(__file__).parents[1] / "docs" / "how-to" / "export.md"
-    return re.findall(r"```sql\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-
-
-def _rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return [(*row[:3], round(row[3], 9)) for row in rows]
-
-
-def test_the_queries_of_the_page_give_perpends_own_rates(
-    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    duckdb = pytest.importorskip("duckdb", reason="pip install 'perpend[duckdb]'")
-    monkeypatch.chdir(tmp_path)
-    run = Run(study)
-    run.score(workers=1)
-    export_parts(run, Path("trials"), by=("model", "condition"))
-    Path("runs").mkdir()
-    Path("runs/RUN").symlink_to(study)
-    rates, pairs, ledger = _queries()
-    column = run["correct@4"]
-    wanted = {
-        (model, condition): column.where(model=model, condition=condition).rate()
-        for model in run.table.names["model"]
-        for condition in run.table.names["condition"]
-    }
-    expected = _rounded(sorted((*cell, rate.n, rate.value) for cell, rate in wanted.items()))
-    database = duckdb.connect()
-    assert _rounded(database.execute(rates).fetchall()) == expected
-    for model, condition, count, difference in database.execute(pairs).fetchall():
-        paired = column.where(model=model).pair("control", condition).difference()
-        assert (count, difference) == (paired.n, pytest.approx(paired.value))
-    try:
-        import duckdb_extensions
-
-        duckdb_extensions.import_extension("sqlite_scanner", con=database)
-        database.execute("LOAD sqlite_scanner")
-        ledger = ledger.replace("INSTALL sqlite;\nLOAD sqlite;\n", "")
-    except ImportError:
-        pytest.skip("pip install duckdb-extension-sqlite-scanner")
-    assert _rounded(database.execute(ledger).fetchall()) == expected
-    assert sorted(path.name for path in study.glob("run.db*")) == ["run.db"]
 
 
 @pytest.mark.parametrize("row", [

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from perpend.errors import ModelError
-from perpend.models.hf import model as in_transformers
-from perpend.models.hf.provider import Transformers
 from perpend.models.local import model
 from perpend.models.local.engine import Engine, Setup
 from perpend.models.local.variants import make_variants
@@ -62,15 +60,6 @@ def llama_server(weights: Path) -> Iterator[str]:
     server = xllamacpp.Server(params)
     yield server.listening_address
     del server
-
-
-@pytest.fixture(scope="session")
-def dense(weights: Path) -> Transformers:
-    """The model in transformers, in this process: most of its time goes into reading the file."""
-    import torch
-
-    torch.set_num_threads(1)
-    return in_transformers("smollm2", device="cpu", places=2)
 
 
 @pytest.fixture(scope="session")
