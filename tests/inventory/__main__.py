@@ -109,27 +109,37 @@ class Difference:
 def differences(part: str, before: Mapping[str, str], now: Mapping[str, str]) -> list[Difference]:
     """Everything that is not as it was."""
     found = [Difference(part, name, "new", now[name]) for name in now if name not in before]
-    added = {one.name.rpartition("::")[2] for one in found}
+    if part == "tests":
+        return found + _of_tests(before, now)
     for name, old in before.items():
         if name not in now:
-            file, _, function = name.rpartition("::")
-            if part == "tests" and f"{file}::skipped" in now:
-                found.append(Difference(part, name, "not collected here"))
-            else:
-                is_moved = part == "tests" and function in added
-                found.append(Difference(part, name, "moved" if is_moved else "vanished", old))
-        elif part in ("runs", "seeds"):
+            found.append(Difference(part, name, "vanished", old.replace(SEP, ": ")))
+        elif part in WRITTEN:
             (raw, normal), (raw_now, normal_now) = old.split(SEP), now[name].split(SEP)
             if raw != raw_now:
                 found.append(Difference(part, name, "only by version" if normal == normal_now else "changed"))
-        elif part == "tests":
-            count, count_now = int(old.split()[0]), int(now[name])
-            if count_now < count:
-                found.append(Difference(part, name, "changed", f"{count} cases, now {count_now}"))
         elif old != now[name]:
-            is_named = part == "forgeries" and now[name].startswith("caught")
-            how = "caught by other checks" if is_named else "changed"
+            is_caught = part == "forgeries" and now[name].startswith("caught")
+            how = "caught by other checks" if is_caught else "changed"
             found.append(Difference(part, name, how, f"{old} → {now[name]}".replace(SEP, ": ")))
+    return found
+
+
+def _of_tests(before: Mapping[str, str], now: Mapping[str, str]) -> list[Difference]:
+    """Test functions that vanished, moved to another file, or have fewer cases."""
+    added = {name.rpartition("::")[2]: name for name in now if name not in before}
+    skipped = {name.rpartition("::")[0].rpartition("/")[2] for name in now if name.endswith("::skipped")}
+    found = []
+    for name, old in before.items():
+        file, _, function = name.rpartition("::")
+        place = name if name in now else added.get(function)
+        if place is None:
+            how = "not collected here" if file.rpartition("/")[2] in skipped else "vanished"
+            found.append(Difference("tests", name, how, old))
+        elif int(now[place].split()[0]) < int(old.split()[0]):
+            found.append(Difference("tests", name, "changed", f"{old.split()[0]} cases, now {now[place]}"))
+        elif place != name:
+            found.append(Difference("tests", name, "moved", place))
     return found
 
 
