@@ -1,10 +1,11 @@
 """How often nominal 95% intervals cover, and how often tests at 5% reject a true null, over designs of many kinds.
 
-    python benchmarks/coverage.py                 about 20 minutes; prints the tables
-    python benchmarks/coverage.py --into docs/reference    puts them into metrics.md and coverage.md there
+    python benchmarks/coverage.py                 about 20 minutes; prints a summary
+    python benchmarks/coverage.py --write         and puts every design into coverage.csv, from which
+                                                  `python -m tests.generated_docs` makes docs/reference/coverage.md
     python benchmarks/coverage.py --quick         seconds, rougher
     python benchmarks/coverage.py --json          one JSON object
-    python benchmarks/coverage.py rate pairs      these classes of designs only
+    python benchmarks/coverage.py rate pairs      these families of designs only
 
 The truth is that of the population of items. Each design has a seed of its own, so that one does not move another. An
 undefined estimate makes no claim: it is counted beside, and shares are of the others. A design near a limit or outside
@@ -24,10 +25,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
+import cells
 import coverage_designs
 from judging import Design, Judged
 from perpend.types import Caution
@@ -43,6 +44,7 @@ REJECTS = re.compile(r"reject(?:s)? up to (\d+(?:\.\d+)?)%")
 class Row:
     """The share of runs in which a quantity covered (or rejected), its Monte Carlo error, and what was cautioned."""
 
+    family: str
     quantity: str
     kind: str
     design: str
@@ -59,6 +61,19 @@ class Row:
     outside: bool
     """Outside the limits, and not stated."""
     beside: dict[str, float]
+
+    def as_cell(self) -> dict[str, object]:
+        """A line of coverage.csv."""
+        warned = ", ".join(f"{id_} {share:.2f}" for id_, share in self.cautions.items())
+        beside = "; ".join(f"{name} {share:.3f}" for name, share in self.beside.items())
+        own = {name: getattr(self, name) for name in ("family", "quantity", "kind", "design", "nominal", "runs")}
+        return own | {
+            "hits": round(self.share * self.runs),
+            "undefined": round(self.undefined, 4),
+            "cautions": warned,
+            "beside": beside,
+            "outside": "!" if self.outside else "",
+        }
 
 
 def figure(caution: Caution, nominal: float) -> tuple[float, float] | None:
@@ -80,7 +95,7 @@ def near_a_limit(row: Row) -> bool:
     return any(abs(row.share - limit) < 1.5 * max(row.error, 0.002) for limit in limits)
 
 
-def measured(design: Design, seed: int, runs: int) -> Iterator[Row]:
+def measured(family: str, design: Design, seed: int, runs: int) -> Iterator[Row]:
     """A row for each quantity of a design."""
     rng = np.random.default_rng([seed, zlib.crc32(f"{design.kind} {design.name}".encode())])
     by_quantity: dict[str, list[Judged]] = {}
@@ -92,25 +107,25 @@ def measured(design: Design, seed: int, runs: int) -> Iterator[Row]:
 
     first = max(runs // design.cost, 20)
     more(first)
-    rows = [row_of(quantity, design, ones) for quantity, ones in by_quantity.items()]
+    rows = [row_of(family, quantity, design, ones) for quantity, ones in by_quantity.items()]
     if runs > 250 and any(row.stated < STATED and (near_a_limit(row) or row.outside) for row in rows):
         more(2 * first)
     for quantity, ones in by_quantity.items():
-        yield row_of(quantity, design, ones)
+        yield row_of(family, quantity, design, ones)
 
 
-def row_of(quantity: str, design: Design, ones: list[Judged]) -> Row:
+def row_of(family: str, quantity: str, design: Design, ones: list[Judged]) -> Row:
     defined = [one for one in ones if one.right is not None]
     n, nominal = max(len(defined), 1), ones[0].nominal
     hits = sum(bool(one.right) for one in defined)
-    share, near = hits / n, (hits + 2.0) / (n + 4.0)  # Agresti and Coull 1998: not 0 where all runs agree
-    error = (near * (1.0 - near) / (n + 4.0)) ** 0.5
+    share, error = hits / n, cells.error(hits, n)
     warned = Counter(id_ for one in defined for id_ in {caution.id for caution in one.cautions})
     stated = 0
     for one in defined:
         figures = [found for caution in one.cautions if (found := figure(caution, nominal))]
         stated += any(lo - 2.0 * error <= share <= hi + 2.0 * error for lo, hi in figures)
     return Row(
+        family=family,
         quantity=quantity,
         kind=design.kind,
         design=design.name,
@@ -127,12 +142,12 @@ def row_of(quantity: str, design: Design, ones: list[Judged]) -> Row:
     )
 
 
-def measure(seed: int, runs: int, classes: tuple[str, ...] = (), step: int = 1) -> Iterator[Row]:
-    """Every design of the named classes, or of all; with a step, every so manieth."""
-    for name, designs in coverage_designs.CLASSES.items():
-        if not classes or name in classes:
+def measure(seed: int, runs: int, families: tuple[str, ...] = (), step: int = 1) -> Iterator[Row]:
+    """Every design of the named families, or of all; with a step, every so manieth."""
+    for name, designs in coverage_designs.FAMILIES.items():
+        if not families or name in families:
             for design in islice(designs(), 0, None, step):
-                yield from measured(design, seed, runs)
+                yield from measured(name, design, seed, runs)
 
 
 def summary(rows: list[Row]) -> Iterator[str]:
@@ -154,18 +169,6 @@ def summary(rows: list[Row]) -> Iterator[str]:
         )
 
 
-def table(rows: list[Row]) -> Iterator[str]:
-    """One line of Markdown per design."""
-    yield "| quantity | design | share | cautions (share of runs) | beside it |"
-    yield "|---|---|---|---|---|"
-    for row in rows:
-        warned = ", ".join(f"{id_} {share:.2f}" for id_, share in row.cautions.items())
-        beside = "; ".join(f"{name} {share:.3f}" for name, share in row.beside.items())
-        missing = f" (undefined in {row.undefined:.0%})" if row.undefined else ""
-        share = f"{row.share:.3f} ± {row.error:.3f}{missing}" if row.runs else "undefined"
-        yield f"| {row.quantity} | {row.design} | {share}{' **!**' if row.outside else ''} | {warned} | {beside} |"
-
-
 def outside(rows: list[Row]) -> str:
     """The last line: what is outside and not cautioned."""
     past = [f"{row.quantity}, {row.design}: {row.share:.3f} ± {row.error:.3f}" for row in rows if row.outside]
@@ -173,43 +176,34 @@ def outside(rows: list[Row]) -> str:
     return f"{len(past)} of {len(rows)} are {limits}" + (": " + "; ".join(past) if past else ".")
 
 
-def put(page: Path, text: str) -> None:
-    """Replace what stands between the two marks of a page."""
-    begin, end = "<!-- made by benchmarks/coverage.py -->", "<!-- end -->"
-    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, found, after = rest.partition(end)
-    if not found:
-        raise SystemExit(f"{page.name}: has no place between '{begin}' and '{end}'")
-    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measured coverage of intervals and type-I error of tests.")
-    parser.add_argument("classes", nargs="*", metavar="CLASS", help=f"of {', '.join(coverage_designs.CLASSES)}")
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"of {', '.join(coverage_designs.FAMILIES)}")
     parser.add_argument("--quick", action="store_true", help="4 runs of every 25th design instead of 300 of each")
     parser.add_argument(
         "--runs", type=int, default=300, help="runs per design; above 250, three times where near a limit"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--into", type=Path, metavar="FOLDER", help="put the tables into the pages of this folder")
+    parser.add_argument("--write", action="store_true", help="put the designs into coverage.csv")
     parser.add_argument("--seed", type=int, default=42)
     given = parser.parse_args()
-    unknown = set(given.classes) - set(coverage_designs.CLASSES)
+    unknown = set(given.families) - set(coverage_designs.FAMILIES)
     if unknown:
-        parser.error(f"no class {', '.join(sorted(unknown))}; there are {', '.join(coverage_designs.CLASSES)}")
+        parser.error(f"no family {', '.join(sorted(unknown))}; there are {', '.join(coverage_designs.FAMILIES)}")
+    if given.quick and given.write:
+        parser.error("--quick measures too few designs to --write them")
     runs, step = (4, 25) if given.quick else (given.runs, 1)
     rows: list[Row] = []
-    for row in measure(given.seed, runs, tuple(given.classes), step):
+    for row in measure(given.seed, runs, tuple(given.families), step):
         rows.append(row)
         print(f"{len(rows)} {row.quantity}, {row.design}: {row.share:.3f}", file=sys.stderr, flush=True)
-    if given.into is not None:
-        put(given.into / "metrics.md", "\n".join((outside(rows), "", *summary(rows))))
-        put(given.into / "coverage.md", "\n".join((*table(rows), "", outside(rows))))
+    if given.write:
+        cells.put([row.as_cell() for row in rows])
     if given.json:
         past = [f"{row.quantity}, {row.design}" for row in rows if row.outside]
         print(json.dumps({"seed": given.seed, "runs": runs, "rows": [asdict(row) for row in rows], "outside": past}))
         return 0
-    print("\n".join((*summary(rows), "", *table(rows), "", outside(rows))))
+    print("\n".join((*summary(rows), "", outside(rows))))
     return 0
 
 

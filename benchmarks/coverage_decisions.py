@@ -11,7 +11,9 @@ import draws
 from draws import FEW, SIZES, Array
 from judging import Design, Judged, Once, Rng, covers, interval
 from perpend import stats
-from perpend.stats.spending import Spending
+from perpend.ask.looking import LookPlan, ScoredItems
+from perpend.ledger.stopping import StopFacts
+from perpend.spec.stopping import parse_rule
 
 
 def agreements() -> Iterator[Design]:
@@ -58,30 +60,47 @@ def looks() -> Iterator[Design]:
             x = (rng.random(200) < 0.9).astype(np.float64) if law == "0 and 1" else shares(rng)
             x = x - shares(rng) if law == "pairs" else x
             x = (rng.random(200) < 0.5) * rng.beta(1.0, 9.0, 200) if law == "skewed" else x
-            plans: dict[str, Spending] = {
-                "planned looks, O'Brien-Fleming": "obrien-fleming",
-                "planned looks, Pocock": "pocock",
-            }
-            every = {"confidence sequence": stats.sequence(x, looks=counts, bounds=bounds)}
-            for name, spending in plans.items():
-                every[name] = stats.planned_looks(x, plan=counts, spending=spending, bounds=bounds)
+            ones = stats.sequence(x, looks=counts, bounds=bounds)
             fixed = [stats.mean(x[:n]) for n in counts]
             naive = any(covers(one, truth) is False for one in fixed)
-            return {
-                name: Judged(
-                    "20 looks",
-                    any(covers(one, truth) is False for one in ones),
-                    ones[0].cautions,
-                    {"Student's t at every look": naive},
-                    0.05,
-                )
-                for name, ones in every.items()
-            }
+            wrong = any(covers(one, truth) is False for one in ones)
+            beside = {"Student's t at every look": naive}
+            return {"confidence sequence": Judged("20 looks", wrong, ones[0].cautions, beside, 0.05)}
 
         return run
 
     for law in ("0 and 1", "shares of 6", "skewed", "pairs"):
         yield Design("20 looks", f"200 items, {law}", once(law), cost=2)
+
+
+def stops() -> Iterator[Design]:
+    """Runs that may stop at every tenth of 200 items, by their rule: is what they then claim wrong?"""
+
+    def plan(rule: str, *conditions: str) -> LookPlan:
+        return LookPlan(parse_rule(rule), StopFacts(rule, 10), conditions, 200)
+
+    decided = plan("low(c@1, b - a) > 0 or high(c@1, b - a) < 0", "a", "b")
+    against_half = plan("low(c@1) > 0.5 or high(c@1) < 0.5", "a")
+
+    def stopped(plan: LookPlan, values: Array) -> int | None:
+        """After how many items the rule first holds."""
+        blocks = ({"c@1": ScoredItems(values[:n], np.ones(n, dtype=np.bool_))} for n in plan.points)
+        looks = (plan.look(look, block) for look, block in enumerate(blocks, 1))
+        return next((one.items for one in looks if one.stop), None)
+
+    def difference(rng: Rng) -> dict[str, Judged]:
+        values = (rng.random((200, 2, 3)) < rng.beta(2.0, 1.0, (200, 1, 1))).astype(np.float64)
+        change = (values[:, 1] - values[:, 0]).mean(axis=1)
+        naive = any(abs(change[:n].mean()) > 1.96 * change[:n].std(ddof=1) / n**0.5 for n in decided.points)
+        beside = {"1.96 standard errors at every look": naive}
+        return {"stopping rule": Judged("20 looks", stopped(decided, values) is not None, (), beside, 0.05)}
+
+    def rate(rng: Rng) -> dict[str, Judged]:
+        values = rng.binomial(4, rng.beta(1.0, 1.0, (200, 1, 1))) / 4.0
+        return {"stopping rule": Judged("20 looks", stopped(against_half, values) is not None, (), {}, 0.05)}
+
+    yield Design("20 looks", "200 items × 3, two conditions alike", difference, cost=2)
+    yield Design("20 looks", "200 items × 4, a rate of 0.5 against 0.5", rate, cost=2)
 
 
 def ranks() -> Iterator[Design]:

@@ -1,4 +1,4 @@
-"""The designs of benchmarks/coverage.py: one function per class, each a list of ways to make data and to judge it."""
+"""The designs of benchmarks/coverage.py: one function per family, each a list of ways to make data and to judge it."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def single_rates() -> Iterator[Design]:
             yield Design(kind, f"{n} items × 1, rate {rate:g}", once(n, rate))
 
 
-CLASSES: dict[str, Callable[[], Iterator[Design]]] = {
+FAMILIES: dict[str, Callable[[], Iterator[Design]]] = {
     "rate": rates,
     "single": single_rates,
     "mean": means,
@@ -299,5 +299,6 @@ CLASSES: dict[str, Callable[[], Iterator[Design]]] = {
     "areas": areas,
     "agreement": coverage_decisions.agreements,
     "looks": coverage_decisions.looks,
+    "stops": coverage_decisions.stops,
     "rank": coverage_decisions.ranks,
 }

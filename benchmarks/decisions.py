@@ -1,6 +1,7 @@
 """How often decisions are right: coverage, type-I error and power of pass@k, variances, equivalence, plans, weights.
 
-    python benchmarks/decisions.py            minutes; the table of docs/reference/metrics.md
+    python benchmarks/decisions.py            minutes; prints the table
+    python benchmarks/decisions.py --write    and puts it into coverage.csv
     python benchmarks/decisions.py --quick    seconds, rougher
     python benchmarks/decisions.py --json     one JSON object
 
@@ -21,6 +22,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+import cells
 from perpend import stats
 from perpend.types import Estimate
 
@@ -39,6 +41,12 @@ class Row:
     share: float
     caution: float
     runs: int
+
+    def as_cell(self) -> dict[str, object]:
+        """A line of coverage.csv."""
+        own = {"quantity": self.quantity, "design": self.design, "nominal": self.nominal, "runs": self.runs}
+        stated = f"stated {self.caution:.2f}" if self.caution else ""
+        return {"family": "decisions", **own, "hits": round(self.share * self.runs), "cautions": stated}
 
 
 def tally(quantity: str, design: str, nominal: float, runs: int, once: Callable[[], tuple[bool, Estimate]]) -> Row:
@@ -205,7 +213,7 @@ def detectable(rng: np.random.Generator, runs: int) -> Iterator[Row]:
                     test = stats.paired_test(*asked_twice(rng, sizes, 0.0, *at))
                     return (test.value or 0.0) <= alpha, test
 
-                design = f"{name}, item × condition sd {slope:g}, {tests} tests, effect {stated:.3f}"
+                design = f"{name}, item × condition sd {slope:g}, {tests} tests"
                 yield tally("power at the detectable effect", design, 0.8, runs, once)
 
 
@@ -350,8 +358,11 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="4 runs of each design")
     parser.add_argument("--runs", type=int, default=1000, help="runs of each design")
     parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--write", action="store_true", help="put the designs into coverage.csv")
     options = parser.parse_args()
     table = rows(4 if options.quick else options.runs)
+    if options.write:
+        cells.put([row.as_cell() for row in table])
     print(json.dumps({"rows": [asdict(row) for row in table]}) if options.json else shown(table))
     return 0
 

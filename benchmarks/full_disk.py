@@ -47,11 +47,11 @@ VERBS = {
     "audit": "perpend audit in/published/study --workers 1 --quiet --out-json out/a.json",
     "audit unscored": "perpend audit in/runs/unscored --workers 1 --quiet",
     "freeze": "perpend freeze in/items.jsonl --out out/f.json",
-    "import": f"perpend convert in/sources/mine.jsonl out/run --map {FIELDS}",
-    "import rows": "perpend convert in/sources/rows.jsonl out/run",
-    "import simulation": "perpend convert in/sources/sweep/run0/simulation.db out/run",
-    "import suite": "perpend convert in/sources/suite/suite.json out/suite",
-    "export simulation": "perpend convert in/runs/study out/simulation.db",
+    "import": f"perpend import in/sources/mine.jsonl out/run --map {FIELDS}",
+    "import rows": "perpend import in/sources/rows.jsonl out/run",
+    "import simulation": "perpend import in/sources/sweep/run0/simulation.db out/run",
+    "import suite": "perpend import in/sources/suite/suite.json out/suite",
+    "export simulation": "perpend export in/runs/study --out out/simulation.db --as simulation.db",
     "checkpoint": "perpend checkpoint --predictions in/predictions.jsonl --name x --out out",
     "compare checkpoints": "perpend compare in/checkpoints/one in/checkpoints/two --out out",
     "chaosbench eval": "chaosbench eval --provider mock --subset in/chaos/data/subsets/few_atomic.jsonl --output-dir out --quiet",
@@ -59,7 +59,7 @@ VERBS = {
     "chaosbench subset": "chaosbench subset --size 4 --source in/chaos/data/v22_atomic.jsonl --out out/s.jsonl",
     "chaosbench report": "chaosbench report --run in/chaos/runs/20260101T120000Z_mock",
     "chaosbench analyze-runs": "chaosbench analyze-runs --runs-dir in/chaos/runs --out-dir out",
-    "chaosbench import": "perpend convert in/chaos/runs/20260101T120000Z_mock out/run",
+    "chaosbench import": "perpend import in/chaos/runs/20260101T120000Z_mock out/run",
 }
 """By name, so that a line of the table says what was tried."""
 _DATABASES = (".db", ".db-wal", ".db-shm", ".db-journal")

@@ -64,7 +64,7 @@ class Case:
             case((f"perpend export {run} --out out/t.csv", f"perpend export {run} --out out/t.parquet")),
             case((f"perpend publish {run} --to out/p --no-figures --json", f"perpend compare {run} {run} --json")),
             case((f"perpend audit {run} --workers 1 --json", "perpend audit out/p --workers 1 --json")),
-            f"perpend convert {run} out/simulation.db",
+            f"perpend export {run} --out out/simulation.db --as simulation.db",
         )
         self.then = [command.split() for command in self.rng.sample(after, self.rng.randint(0, 3))]
 
@@ -108,7 +108,7 @@ def _about_a_run(case: Case, run: str) -> list[str]:
         f"perpend audit {run} --workers 1 --quiet --rules v1 --claims in/claims.toml --out-json out/a.json",
         f"perpend audit {run} --workers 1 --sample 3 --json",
         f"perpend claims check in/claims.toml {run}",
-        f"perpend convert {run} out/simulation.db",
+        f"perpend export {run} --out out/simulation.db --as simulation.db",
         f"perpend publish {run} --to out/p --no-figures --json",
         f"perpend eval in/study.toml --model replay/{run} --name again --out out --quiet",
     )
@@ -332,7 +332,7 @@ def inspect_logs(case: Case) -> list[str]:
     name = case.take(case.rng.choice(("sources/log.eval", "sources/inspect.json")))
     case.spoil(name)
     case.follow("out/run")
-    return case.one_of(f"perpend convert {name} out/run")
+    return case.one_of(f"perpend import {name} out/run")
 
 
 def lm_eval_logs(case: Case) -> list[str]:
@@ -342,10 +342,10 @@ def lm_eval_logs(case: Case) -> list[str]:
     stamp = "2026-01-02T03-04-05.678"
     case.follow("out/run")
     return case.one_of(
-        "perpend convert in/sources/lm out/run",
-        "perpend convert in/sources/lm out/run",
-        f"perpend convert in/sources/lm/results_{stamp}.json out/run",
-        f"perpend convert in/sources/lm/samples_pick_{stamp}.jsonl out/run",
+        "perpend import in/sources/lm out/run",
+        "perpend import in/sources/lm out/run",
+        f"perpend import in/sources/lm/results_{stamp}.json out/run",
+        f"perpend import in/sources/lm/samples_pick_{stamp}.jsonl out/run",
     )
 
 
@@ -356,9 +356,9 @@ def judges(case: Case) -> list[str]:
     case.spoil("in/sources/judges.csv", "in/sources/dialogues")
     case.follow("out/run")
     return case.one_of(
-        "perpend convert in/sources/judges.csv out/run",
-        "perpend convert in/sources/dialogues out/run",
-        "perpend convert in/sources/dialogues/m_prompt0_output.csv out/run",
+        "perpend import in/sources/judges.csv out/run",
+        "perpend import in/sources/dialogues out/run",
+        "perpend import in/sources/dialogues/m_prompt0_output.csv out/run",
     )
 
 
@@ -402,7 +402,7 @@ def field_maps(case: Case) -> list[str]:
     fields = fuzz_inputs.FIELDS if case.rng.random() < 0.6 else shuffled(fuzz_inputs.FIELDS, case.rng)
     given = case.rng.choice((fields, "in/map.toml"))
     case.follow("out/run")
-    return ["perpend", "convert", "in/sources/mine.jsonl", "out/run", "--map", given.replace("\x00", "")]
+    return ["perpend", "import", "in/sources/mine.jsonl", "out/run", "--map", given.replace("\x00", "")]
 
 
 def study_rows(case: Case) -> list[str]:
@@ -413,7 +413,7 @@ def study_rows(case: Case) -> list[str]:
     case.spoil(f"in/{name}")
     read = case.rng.choice((name, name, "sources/suite/suite.json"))
     case.follow("out/run")
-    return case.one_of(f"perpend convert in/{read} out/run", f"perpend convert in/{read} out/run.jsonl")
+    return case.one_of(f"perpend import in/{read} out/run", f"perpend import in/{read} out/run.jsonl")
 
 
 def simulation(case: Case) -> list[str]:
@@ -425,10 +425,10 @@ def simulation(case: Case) -> list[str]:
         case.upset(below)
     case.follow("out/run")
     return case.one_of(
-        f"perpend convert {below}/run0/simulation.db out/run",
-        f"perpend convert {below}/run0 out/run",
-        f"perpend convert {below}/runs_metadata.json out/run",
-        f"perpend convert {below} out/run --metadata {below}/runs_metadata.json",
+        f"perpend import {below}/run0/simulation.db out/run",
+        f"perpend import {below}/run0 out/run",
+        f"perpend import {below}/runs_metadata.json out/run",
+        f"perpend import {below} out/run --metadata {below}/runs_metadata.json",
         f"perpend audit {below}/run0 --workers 1 --json",
         f"perpend audit {below} --workers 1 --quiet --metadata {below}/runs_metadata.json --rules v1",
     )
@@ -503,7 +503,7 @@ def chaos_runs(case: Case) -> list[str]:
         f"chaosbench publish-run --run in/runs/{run} --out out --selector in/data/canonical_v2_files.json",
         "chaosbench analyze-runs --runs-dir in/runs --out-dir out --selector in/data/canonical_v2_files.json",
         "chaosbench analyze-runs --runs-dir in/runs --out-dir out --items in/data/v22_atomic.jsonl --include-failed",
-        f"perpend convert in/runs/{run} out/run",
+        f"perpend import in/runs/{run} out/run",
         f"perpend audit in/runs/{run} --workers 1 --json",
         f"perpend show in/runs/{run} --json",
     )
@@ -588,8 +588,8 @@ def names(case: Case) -> list[str]:
         f"perpend score {run} --only correct@4",
         f"perpend claims check in/claims.toml {run}",
         "perpend claims extract in/paper.tex --claims in/claims.toml",
-        "perpend convert in/sources/mine.jsonl out/run --map id=qid,prompt=question,text=output",
-        f"perpend convert {run} out/simulation.db",
+        "perpend import in/sources/mine.jsonl out/run --map id=qid,prompt=question,text=output",
+        f"perpend export {run} --out out/simulation.db --as simulation.db",
         "perpend checkpoint --predictions in/predictions.jsonl --name n --out out",
         "perpend demo --out out/d --model mock/nope --no-figures --quiet",
         "chaosbench eval --provider mock --subset in/data/subsets/few_atomic.jsonl --output-dir out --max-items 2"

@@ -1,6 +1,7 @@
 """How often corrected rates and differences cover a planted truth, and how often the warning of unequal errors fires.
 
-    python benchmarks/judged.py            500 studies per design, minutes; the tables of docs/reference/metrics.md
+    python benchmarks/judged.py            500 studies per design, minutes; prints two tables
+    python benchmarks/judged.py --write    and puts what they cover into coverage.csv
     python benchmarks/judged.py --quick    2 studies per design
     python benchmarks/judged.py --json     one JSON object
 
@@ -24,6 +25,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+import cells
 from perpend import stats
 from perpend.types import Estimate
 
@@ -187,6 +189,24 @@ class Row:
     width: dict[str, float | None]
     warned: float
 
+    def as_cells(self) -> Iterator[dict[str, object]]:
+        """The lines of coverage.csv."""
+        own = {"family": "judged", "design": self.design.name}
+        for name, share in self.coverage.items():
+            studies = self.studies * (len(self.design.rates) if name.startswith("rate") else 1)
+            runs = round(studies * (1.0 - self.undefined[name]))
+            hits = round((share or 0.0) * runs)
+            more = {"undefined": round(self.undefined[name], 4), "nominal": 0.95}
+            yield {**own, "quantity": f"{name}, judged", "runs": runs, "hits": hits, **more}
+        told = "STAT024, judge errs " + ("the same" if self.design.same_errors else "differently")
+        yield {
+            **own,
+            "quantity": told,
+            "nominal": 0.05,
+            "runs": self.studies,
+            "hits": round(self.warned * self.studies),
+        }
+
 
 def measure(seed: int, studies: int, designs: tuple[Design, ...] = DESIGNS) -> Iterator[Row]:
     """Every design, each from a stream of its own."""
@@ -247,7 +267,7 @@ def true_agreement(cells: Array) -> dict[str, float]:
 
 
 def agreement(seed: int, studies: int) -> Iterator[dict[str, object]]:
-    """Coverage of each statistic of agreement, by the default and by the bootstrap."""
+    """Coverage of each statistic of agreement."""
     for place, raters in enumerate(RATERS):
         rng = np.random.default_rng([seed, 1000 + place])
         truth, items = true_agreement(raters.cells), np.repeat(np.arange(raters.items), raters.repeats)
@@ -259,14 +279,19 @@ def agreement(seed: int, studies: int) -> Iterator[dict[str, object]]:
             cell = (np.cumsum(chances, axis=1)[items] < rng.random((len(items), 1))).sum(axis=1).clip(max=3)
             pair = [(cell < 2).astype(np.float64), (cell % 2 == 0).astype(np.float64)]
             for name, value in truth.items():
-                for method in ("delta", "bootstrap"):
-                    estimate = getattr(stats, name)(pair, items, method=method)
-                    tallies.setdefault(f"{name}, {method}", Tally()).add(estimate, value)
+                tallies.setdefault(f"{name} covers", Tally()).add(getattr(stats, name)(pair, items), value)
         yield {"name": raters.name} | truth | {name: tally.share for name, tally in tallies.items()}
 
 
+def agreement_cells(row: dict[str, object], studies: int) -> Iterator[dict[str, object]]:
+    """The lines of coverage.csv."""
+    own = {"family": "raters", "design": row["name"], "nominal": 0.95, "runs": studies}
+    for name in STATISTICS:
+        yield {**own, "quantity": f"{name} of two raters", "hits": round(float(str(row[f"{name} covers"])) * studies)}
+
+
 def agreement_line(row: dict[str, object]) -> str:
-    cells = (f"{row[name]:.2f} | {row[f'{name}, delta']:.3f} ({row[f'{name}, bootstrap']:.3f})" for name in STATISTICS)
+    cells = (f"{row[name]:.2f} | {row[f'{name} covers']:.3f}" for name in STATISTICS)
     return f"| {row['name']} | {' | '.join(cells)} |"
 
 
@@ -295,21 +320,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Coverage of numbers that are corrected for a judge's errors.")
     parser.add_argument("--quick", action="store_true", help="2 studies per design instead of 500")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--write", action="store_true", help="put what is covered into coverage.csv")
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--studies", type=int, help="studies per design")
     given = parser.parse_args()
     studies = given.studies or (2 if given.quick else 500)
+    rows, raters = list(measure(given.seed, studies)), list(agreement(given.seed, studies))
+    if given.write:
+        found = [cell for row in rows for cell in row.as_cells()]
+        cells.put([*found, *(cell for one in raters for cell in agreement_cells(one, studies))])
     if given.json:
-        rows = [asdict(row) for row in measure(given.seed, studies)]
-        raters = list(agreement(given.seed, studies))
-        print(json.dumps({"seed": given.seed, "studies": studies, "rows": rows, "agreement": raters}))
+        body = {"seed": given.seed, "studies": studies, "rows": [asdict(row) for row in rows], "agreement": raters}
+        print(json.dumps(body))
         return 0
     print(f"| design | {' | '.join(HEAD)} | STAT024 |\n|{'---|' * (len(HEAD) + 2)}")
-    for row in measure(given.seed, studies):
-        print(line(row), flush=True)
+    print("\n".join(map(line, rows)))
     print(f"\n| raters | {' | '.join(f'{name} | covers' for name in STATISTICS)} |\n|{'---|' * 7}")
-    for one in agreement(given.seed, studies):
-        print(agreement_line(one), flush=True)
+    print("\n".join(map(agreement_line, raters)))
     return 0
 
 

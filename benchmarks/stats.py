@@ -1,6 +1,7 @@
 """Calibration, regression and paired resampling: ours beside the usual ways, in one process, on the same arrays.
 
-    python benchmarks/stats.py            minutes; the table of docs/reference/metrics-calibration.md
+    python benchmarks/stats.py            minutes; prints the table
+    python benchmarks/stats.py --write    and puts it into stats.csv
     python benchmarks/stats.py --quick    seconds; the smaller sizes
     python benchmarks/stats.py --json     one JSON object
 
@@ -12,6 +13,7 @@ few resamples of the slow way and multiplied.
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib.util
 import json
 import os
@@ -20,6 +22,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 # One thread for everybody, set before numpy reads it: on a busy machine the threads of a linear algebra library wait
 # for each other, and one and the same formula fit took between 25 and 350 ms.
@@ -261,10 +264,23 @@ def shown(rows: list[Row], peaks: list[dict[str, float]]) -> str:
     return "\n".join(lines)
 
 
+def write(rows: list[Row]) -> None:
+    """Put the times into stats.csv."""
+    with Path(__file__).with_name("stats.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(("task", "n", "ms", "other", "times", "extrapolated"))
+        for one in rows:
+            ms, mark = f"{1000 * one.seconds['perpend']:.3g}", "yes" if one.extrapolated else ""
+            table.writerows(
+                (one.task, one.n, ms, name, f"{float(f'{ratio:.3g}'):g}", mark) for name, ratio in one.ratios.items()
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Speed of the calibration and regression statistics beside others.")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quick", action="store_true", help="the smallest sizes, once")
+    parser.add_argument("--write", action="store_true", help="put the times into stats.csv")
     options = parser.parse_args()
     runs = 1 if options.quick else 7
     sizes = (10_000,) if options.quick else (10_000, 1_000_000, 10_000_000)
@@ -275,6 +291,8 @@ def main() -> None:
         rows += regression_rows(n, runs)
     rows.append(paired_row(21_600, 3))
     peaks = [memory(n) for n in ((100_000,) if options.quick else (1_000_000, 10_000_000))]
+    if options.write:
+        write(rows)
     if options.json:
         report = {
             "benchmark": "stats",

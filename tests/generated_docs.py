@@ -10,6 +10,7 @@ import click
 
 from perpend.cli import cli
 from tests import chaos_page, floor_plan
+from tests.conftest import load_benchmark
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -62,6 +63,14 @@ def mutants_page() -> str:
     return f"{head}<!-- mutants -->\n{mutants.told()}\n<!-- /mutants -->{rest.partition('<!-- /mutants -->')[2]}"
 
 
+def coverage_page() -> str:
+    """The page on coverage with the shares of benchmarks/coverage.csv."""
+    page = (ROOT / "docs" / "reference" / "coverage.md").read_text(encoding="utf-8")
+    head, _, rest = page.partition("<!-- cells -->")
+    cells = load_benchmark("cells").page()
+    return f"{head}<!-- cells -->\n\n{cells}\n<!-- /cells -->{rest.partition('<!-- /cells -->')[2]}"
+
+
 def items_page() -> str:
     """The page on the logic items with counts and examples of the packaged set."""
     return chaos_page.filled((ROOT / "docs" / "reference" / "items-chaos.md").read_text(encoding="utf-8"))
@@ -72,6 +81,7 @@ PAGES = {
     "docs/explanation/mutants.md": mutants_page,
     "docs/figures/floor-plan.svg": floor_plan.picture,
     "docs/reference/cli.md": cli_page,
+    "docs/reference/coverage.md": coverage_page,
     "docs/reference/items-chaos.md": items_page,
     "docs/reference/run-format.md": schema_page,
 }

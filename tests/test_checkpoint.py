@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -14,17 +13,11 @@ from perpend.errors import DataError
 from perpend.measure.run import Run
 from perpend.measure.study import numbers_of, read_metrics
 from perpend.proof.audit import audit_run
-from perpend.proof.audit.checks import first_difference
 from perpend.report.derive import derive
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
-from perpend.stats.edition import first_edition
-from perpend.studies.verbs.checkpoint import checkpoint_in, compared_checkpoints
+from perpend.studies.verbs.checkpoint import checkpoint_in
 from perpend.studies.verbs.compare import compare
-from perpend.studies.verbs.folder import load_checkpoint, write_checkpoint
 from perpend.studies.verbs.probes import CORE, CORPUS, load_probes
-from tests.conftest import ROOT
-
-FRACTION = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 
 
 def call(*arguments: str) -> Result:
@@ -89,49 +82,6 @@ def test_the_tables_of_the_run_are_those_of_the_report_folder(checkpoints: Path)
     for name in ("per_slice.csv", "adversarial_by_category.csv"):
         run = checkpoints / "runs" / "verbs-final" / "tables" / name
         assert run.read_bytes() == (checkpoints / "final" / name).read_bytes()
-
-
-def unrepaired(body: object, name: str = "") -> object:
-    """Without the intervals of perpend 0.1 that were wrong (below 0) or not there, and what is cautioned only since."""
-    if isinstance(body, dict):
-        gone = ("debiased_l2_lo", "debiased_l2_hi", *(("lo", "hi") if name == "aurc" else ()))
-        return {key: unrepaired(value, key) for key, value in body.items() if key not in gone}
-    if isinstance(body, str):
-        return body.partition(" (in simulations")[0]
-    if not isinstance(body, list):
-        return body
-    return [unrepaired(one) for one in body if not (isinstance(one, dict) and one.get("id") in ("STAT028", "STAT029"))]
-
-
-def stated(path: Path) -> object:
-    """What a JSON or CSV file states; a number as a number, for its last digits depend on the processor.
-
-    OpenBLAS adds up in another order on a Haswell than on a Skylake. What is no number has the bytes that it had.
-    """
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".json":
-        body = json.loads(text)
-        return unrepaired(body) if path.name == "results.json" else body
-    if path.suffix == ".jsonl":
-        return [json.loads(line) for line in text.splitlines()]
-    return [
-        [float(cell) if FRACTION.fullmatch(cell) else cell for cell in row] for row in csv.reader(text.splitlines())
-    ]
-
-
-def test_the_report_on_older_predictions_states_what_it_stated(tmp_path: Path) -> None:
-    older = ROOT / "tests" / "fixtures" / "v0_1" / "checkpoints"
-    for name in ("early", "final"):
-        folder = write_checkpoint(load_checkpoint(older / name), tmp_path)
-        for path in (older / name).iterdir():
-            if path.suffix in (".json", ".csv", ".jsonl"):
-                assert first_difference(stated(path), stated(folder / path.name), path.name) is None
-    with first_edition():  # minimum detectable effects are Holm's since
-        compared_checkpoints(older / "early", older / "final", tmp_path, figures=False)
-    now, before = stated(tmp_path / "COMPARE.json"), stated(older / "COMPARE.json")
-    assert first_difference(before, now, "COMPARE.json") is None
-    page = (older / "COMPARE.md").read_text(encoding="utf-8").replace("\n1 probes.", "\n1 probe.")
-    assert (tmp_path / "COMPARE.md").read_text(encoding="utf-8") == page
 
 
 def test_two_models_of_one_run_each_have_a_section_and_are_compared(tmp_path: Path) -> None:

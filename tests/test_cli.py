@@ -100,6 +100,8 @@ def test_freeze_and_check(tmp_path: Path, items_file: Callable[..., Path]) -> No
         (("show", "none"), 5, "not a run"),
         (("eval", "--wrokers", "3"), 2, "--workers"),
         (("evall",), 2, "No such command"),
+        (("convert", "runs/study", "study.db"), 2, "'perpend export --as simulation.db' writes"),
+        (("variants", "smollm2"), 2, "pp.variants"),
     ],
 )
 def test_a_mistake_is_a_sentence_and_an_exit_code_and_no_traceback(

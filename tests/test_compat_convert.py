@@ -1,4 +1,4 @@
-"""'perpend convert' goes by what a file holds, and says what it can read when it cannot read something."""
+"""'perpend import' goes by what a file holds, and says what it can read when it cannot read something."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from perpend._convert import READABLE, convert
+from perpend.cli import cli
 from perpend.errors import DataError, PerpendError, StoreError
 from perpend.ledger.items import load_items
 from perpend.measure.run import Run
 from perpend.spec.runspec import read_spec
-from perpend.studies.conformity.runs_metadata import Experiment, RunsMetadata, write
 from tests.test_compat_rows import rows_file
 from tests.test_compat_simulation import joined, simulation
 from tests.test_compat_suite import ITEM, suite_files
@@ -38,16 +39,6 @@ def test_a_run_becomes_a_database_from_its_folder_or_its_ledger(tmp_path: Path) 
     assert convert(run, tmp_path / "out") == tmp_path / "out" / "simulation.db"
     assert convert(run / "run.db", tmp_path / "one.db") == tmp_path / "one.db"
     assert joined(tmp_path / "one.db") == joined(tmp_path / "out" / "simulation.db") == joined(source)
-
-
-def test_the_runs_of_a_sweep_become_one_run(tmp_path: Path) -> None:
-    experiments = {}
-    for n, temperature in enumerate((0.0, 0.8)):
-        simulation(tmp_path / "sweep" / f"run-{n}" / "simulation.db", temperatures=(temperature,), run=f"run-{n}")
-        experiments[str(temperature)] = Experiment(temperature, run_dir=f"run-{n}")
-    write(tmp_path / "sweep" / "runs_metadata.json", RunsMetadata(None, None, experiments))
-    run = Run(convert(tmp_path / "sweep", tmp_path / "run"))
-    assert run.table.values("temperature") == ("0", "0.8")
 
 
 def test_items_become_an_item_file(tmp_path: Path) -> None:
@@ -104,23 +95,26 @@ def test_a_database_cut_short_is_damaged(tmp_path: Path) -> None:
         convert(source, tmp_path / "out")
 
 
-def test_a_sweep_is_read_as_its_authors_keep_it_and_wherever_its_parts_are(tmp_path: Path) -> None:
-    experiments = {}
-    runs = tmp_path / "seed" / "runs-hpc-full" / "runs"
-    for n, temperature in enumerate((0.0, 0.8)):
-        simulation(runs / f"run-{n}" / "simulation.db", temperatures=(temperature,), run=f"run-{n}")
-        experiments[str(temperature)] = Experiment(temperature, run_dir=f"run-{n}")
-    metadata = tmp_path / "seed" / "Comparing_Experiments" / "runs_metadata.json"
-    write(metadata, RunsMetadata(None, None, experiments))
-    (tmp_path / "elsewhere").mkdir()
-    moved = tmp_path / "elsewhere" / "runs_metadata.json"
-    moved.write_bytes(metadata.read_bytes())
-    sources = [
-        convert(runs, tmp_path / "a"),
-        convert(metadata, tmp_path / "b", runs_dir=runs),
-        convert(moved, tmp_path / "c", runs_dir=runs),
-        convert(runs, tmp_path / "d", metadata=moved),
-    ]
-    for run in map(Run, sources):
-        assert run.table.values("temperature") == ("0", "0.8")
-        assert len(run.table) == 8
+def said(*arguments: str | Path) -> str:
+    done = CliRunner().invoke(cli, list(map(str, arguments)))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_an_imported_run_is_scored_and_shown_like_any_other(tmp_path: Path) -> None:
+    run = convert(simulation(tmp_path / "simulation.db", temperatures=(0.0, 1.0)), tmp_path / "runs" / "study")
+    assert "correct@1" in said("score", run, "--json")
+    status = json.loads(said("show", run, "--json"))
+    assert (status["planned"], status["answered"]) == (8, 8)
+    cases = json.loads(said("show", run, "--where", "condition=control", "--where", "item=peru", "--json"))
+    assert [case["scores"]["stored_correct@import"]["value"] for case in cases] == [1.0, 1.0]
+    assert "8 of 8 expected trials are answered" in (run / "report.md").read_text()
+    assert Run(run)["correct@1"].disagreement(Run(run)["stored_correct"]).value == 0.0
+
+
+def test_a_scored_import_goes_back_to_the_study_unchanged(tmp_path: Path) -> None:
+    source = simulation(tmp_path / "simulation.db")
+    run = convert(source, tmp_path / "run")
+    said("score", run)
+    said("export", run, "--as", "simulation.db", "--out", tmp_path / "back.db")
+    assert joined(tmp_path / "back.db") == joined(source)

@@ -151,7 +151,7 @@ def test_every_verb_works_on_an_imported_log(logs: tuple[Path, dict[str, dict[st
     [log] = (logs[0] / "eval").iterdir()
     run = str(tmp_path / "run")
     for command in (
-        ["convert", str(log), run],
+        ["import", str(log), run],
         ["score", run],
         ["analyze", run, "--out", str(tmp_path / "analysis")],
         ["audit", run],

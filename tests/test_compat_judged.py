@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pytest
 
 import perpend as pp
-from perpend.errors import DataError, StoreError
 from perpend.models.callable import Callable as CallableModel
 from tests.conftest import ROOT
 
@@ -98,29 +97,6 @@ def test_a_median_that_is_none_is_noted(tmp_path: Path) -> None:
     assert notes["rows whose stated median is not that of the judges"] == 1  # type: ignore[index,call-overload]
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (["f", "", "s", "r", "1", "1", "1", "1"], r"table.csv:2: 'statement' or 'Name' is blank"),
-        (["f", "n", "s", "r", "high", "1", "1", "1"], r"table.csv:2: 'judge1_score' must be a number or blank"),
-        (["f", "n", "s", "r", "nan", "1", "1", "1"], r"table.csv:2: 'judge1_score' must be a number or blank"),
-        (["f", "n", "s", "r"], r"table.csv:2: 4 cells where the first line has 8"),
-    ],
-)
-def test_a_bad_row_is_an_error_with_its_line(tmp_path: Path, row: list[str], message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        pp.convert(table(tmp_path / "table.csv", [row]), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_two_columns_of_one_name_and_another_csv_are_refused(tmp_path: Path) -> None:
-    head = [*HEAD[:-1], "judge1_score"]
-    with pytest.raises(DataError, match="two columns are named 'judge1_score'"):
-        pp.convert(table(tmp_path / "table.csv", ROWS, head), tmp_path / "run")
-    with pytest.raises((DataError, StoreError), match="judge1_score"):
-        pp.convert(table(tmp_path / "other.csv", [["1", "2"]], ["a", "b"]), tmp_path / "run")
-
-
 def dialogues(folder: Path, labels: list[str], flips: list[int], prompt: str = "prompt0") -> Path:
     """Three turns for each question; labels as '110', 1 where the answer holds."""
     turns = [f"Response_{turn}" for turn in (1, 2, 3)]
@@ -196,28 +172,6 @@ def test_a_turn_of_flip_that_does_not_follow_is_noted(tmp_path: Path) -> None:
     run = pp.Run(pp.convert(dialogues(tmp_path / "logs", ["110", "111"], [2, 1]), tmp_path / "run"))
     notes = dict(run.manifest.source_of_import or {})["notes"]
     assert notes["dialogues whose stated turn of flip does not follow from their labels"] == 1  # type: ignore[index,call-overload]
-
-
-def test_labels_of_other_dialogues_are_refused(tmp_path: Path) -> None:
-    folder = dialogues(tmp_path / "logs", ["110", "111"], [2, 3])
-    labels = folder / "m-1_prompt0_result_all.csv"
-    lines = labels.read_text().splitlines(keepends=True)
-    labels.write_text("".join(lines[:-1]))
-    with pytest.raises(DataError, match="dialogues 1 to 2, and labels of 1 to 1, 1 in all"):
-        pp.convert(folder, tmp_path / "run")
-    labels.write_text("".join([*lines, lines[-1]]))
-    with pytest.raises(DataError, match="result_all.csv:4: 'Row' must be a number of its own"):
-        pp.convert(folder, tmp_path / "run")
-    labels.write_text("".join([*lines[:-1], f"{'2' * 6000},1,1,1\n"]))
-    with pytest.raises(DataError, match="result_all.csv:3: 'Row' must be a number of its own"):
-        pp.convert(folder, tmp_path / "run")
-    labels.write_text("".join(lines).replace("1,1,0", "1,x,0"))
-    with pytest.raises(DataError, match="the label of turn 2 must be a number"):
-        pp.convert(folder, tmp_path / "run")
-    labels.write_text("".join(lines))
-    (folder / "m-1_prompt0_results.txt").write_text("Row 1: Turn of Flip: two\n")
-    with pytest.raises(DataError, match="results.txt:1: 'Row N: Turn of Flip: N' was expected"):
-        pp.convert(folder, tmp_path / "run")
 
 
 @needs_data

@@ -116,7 +116,7 @@ def test_every_verb_works_on_imported_samples(
 ) -> None:
     run = str(tmp_path / "run")
     for command in (
-        ["convert", str(logs[0]), run],
+        ["import", str(logs[0]), run],
         ["score", run],
         ["analyze", run, "--out", str(tmp_path / "analysis")],
         ["audit", run],

@@ -105,9 +105,8 @@ def test_a_run_of_a_sweep_is_no_link_to_another_folder(tmp_path: Path) -> None:
     simulation(tmp_path / "other" / "simulation.db")
     (tmp_path / "sweep").mkdir()
     (tmp_path / "sweep" / "run").symlink_to(tmp_path / "other")
-    metadata = runs_metadata.RunsMetadata(None, None, {"0.0": runs_metadata.Experiment(0.0, run_dir="run")})
     with pytest.raises(DataError, match="a link to another folder"):
-        metadata.databases(tmp_path / "sweep")
+        runs_metadata.databases([runs_metadata.Experiment(0.0, run_dir="run")], tmp_path / "sweep")
 
 
 @pytest.mark.parametrize("name", [name for name in ELSEWHERE if name])

@@ -382,30 +382,10 @@ def damaged(path: Path) -> None:
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize(
-    ("statement", "said"),
-    [
-        ("DROP TABLE conformity_outputs", "no table conformity_outputs"),
-        ("DELETE FROM conformity_items WHERE item_id = 'peru'", "its item 'peru' is not in the file"),
-        ("DELETE FROM conformity_datasets", "its data set of item 'peru' is not in the file"),
-        ("DELETE FROM conformity_conditions WHERE name = 'control'", "its condition 'c-control' is not in the file"),
-        ("UPDATE conformity_trials SET temperature = 'warm'", "temperature 'warm' is not a number"),
-        ("UPDATE conformity_outputs SET raw_text = x'00ff'", "raw_text holds bytes"),
-        ("UPDATE conformity_outputs SET is_correct = 'yes'", "'is_correct' must be a number, not 'yes'"),
-        ("UPDATE conformity_outputs SET created_at = 'noon'", "'answered_at' must be a number, not 'noon'"),
-        ("UPDATE runs SET config_json = 'x'", "not JSON"),
-        ("UPDATE conformity_items SET source_json = '{'", "malformed JSON"),
-        ("UPDATE conformity_items SET question = ' '", "'prompt' is missing or blank"),
-        ("DELETE FROM conformity_trials", "holds no trial"),
-    ],
-)
-def test_an_incomplete_or_wrong_database_is_refused_with_what_is_wrong(
-    tmp_path: Path, statement: str, said: str
-) -> None:
-    source = change(simulation(tmp_path / "simulation.db"), statement)
-    with pytest.raises(PerpendError) as error:
+def test_a_database_without_trials_is_refused(tmp_path: Path) -> None:
+    source = change(simulation(tmp_path / "simulation.db"), "DELETE FROM conformity_trials")
+    with pytest.raises(PerpendError, match="holds no trial"):
         read(source, tmp_path / "run")
-    assert said in str(error.value)
     assert [entry.name for entry in tmp_path.iterdir()] == ["simulation.db"]
 
 

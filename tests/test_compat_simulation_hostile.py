@@ -1,4 +1,4 @@
-"""A simulation.db that somebody made to hang, to fill or to mislead its readers is refused in plain words, at once."""
+"""A simulation.db that is incomplete or wrong, or made to hang its readers, is refused in plain words, at once."""
 
 from __future__ import annotations
 
@@ -62,6 +62,25 @@ FORGED: dict[str, tuple[str, str]] = {
     "JSON that says a key twice": ('UPDATE runs SET config_json = \'{"a": 1, "a": 2}\'', "said twice"),
     "JSON with NaN": ("UPDATE conformity_items SET source_json = '{\"wrong_answer\": NaN}'", "malformed JSON|NaN"),
     "a blob of JSON": ("UPDATE conformity_conditions SET params_json = x'7b7d'", "not JSON"),
+    "no table of answers": ("DROP TABLE conformity_outputs", "no table conformity_outputs"),
+    "no such item": ("DELETE FROM conformity_items WHERE item_id = 'peru'", "its item 'peru' is not in the file"),
+    "no data set": ("DELETE FROM conformity_datasets", "its data set of item 'peru' is not in the file"),
+    "no such condition": (
+        "DELETE FROM conformity_conditions WHERE name = 'control'",
+        "its condition 'c-control' is not in the file",
+    ),
+    "a temperature in words": ("UPDATE conformity_trials SET temperature = 'warm'", "'warm' is not a number"),
+    "a correctness in words": (
+        "UPDATE conformity_outputs SET is_correct = 'yes'",
+        "'is_correct' must be a number, not 'yes'",
+    ),
+    "a moment in words": (
+        "UPDATE conformity_outputs SET created_at = 'noon'",
+        "'answered_at' must be a number, not 'noon'",
+    ),
+    "a suite that is no JSON": ("UPDATE runs SET config_json = 'x'", "not JSON"),
+    "a source that is cut": ("UPDATE conformity_items SET source_json = '{'", "malformed JSON"),
+    "a blank question": ("UPDATE conformity_items SET question = ' '", "'prompt' is missing or blank"),
 }
 
 
@@ -75,7 +94,7 @@ def test_a_forged_file_is_refused_at_once(tmp_path: Path, statements: str, messa
         convert(path, tmp_path / "run")
     assert time.process_time() - begun < 5
     assert str(path) in str(error.value)
-    assert not (tmp_path / "run").exists()
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(

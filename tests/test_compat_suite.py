@@ -11,15 +11,16 @@ import pytest
 from perpend.ask.conditions import asch, template
 from perpend.ask.preview import preview
 from perpend.ask.runner import evaluate
-from perpend.errors import DataError, PerpendError, SpecError, StoreError
+from perpend.errors import DataError, PerpendError, SpecError
 from perpend.ledger.items import load_items
 from perpend.spec.runspec import read_spec
 from perpend.studies.conformity.prompts import (
+    Rendered,
     condition_of,
+    derived,
     render,
     rendered_prompt_hash,
     template_file,
-    write_templates,
 )
 from perpend.studies.conformity.suite import parse_item, read_suite, write_items, write_suite
 from perpend.types import Item
@@ -131,7 +132,9 @@ def test_a_suite_becomes_a_run_that_asks_the_first_items_under_its_conditions(
 
 def test_a_converted_suite_runs_with_any_model_of_ours(tmp_path: Path) -> None:
     suite, folder = suite_files(tmp_path)
-    spec = read_spec(write_suite(suite, folder, tmp_path / "out", provider="mock/subject"))
+    path = write_suite(suite, folder, tmp_path / "out")
+    path.write_text(path.read_text().replace("openai/lab/Small", "mock/subject").replace("subject-Think", "subject"))
+    spec = read_spec(path)
     outcome = evaluate(spec, tmp_path / "runs", quiet=True)
     assert (outcome.planned, outcome.answered, outcome.directory.name) == (24, 24, "small_t0.4")
 
@@ -140,18 +143,6 @@ def test_a_converted_suite_runs_with_any_model_of_ours(tmp_path: Path) -> None:
 def test_the_limit_takes_the_first_lines_of_each_data_set(tmp_path: Path, limit: int | None, count: int) -> None:
     suite, folder = suite_files(tmp_path, run={"max_items_per_dataset": limit})
     assert len(load_items(read_spec(write_suite(suite, folder, tmp_path / "out")).items)) == count
-
-
-def test_given_templates_replace_our_wording_and_their_names_must_fit(tmp_path: Path) -> None:
-    suite, folder = suite_files(tmp_path, conditions=with_condition({"type": "asch_peer_pressure"}))
-    wording = tmp_path / "wording"
-    wording.mkdir()
-    (wording / "odd.toml").write_text('name = "odd"\nuser = "They say {decoy}. {question}"\n')
-    write_suite(suite, folder, tmp_path / "out", templates=wording)
-    assert template(tmp_path / "out" / "templates" / "odd.toml").params["user"] == "They say {decoy}. {question}"
-    (wording / "odd.toml").write_text('name = "other"\nuser = "{question}"\n')
-    with pytest.raises(SpecError, match="its name is 'other', the suite's condition is 'odd'"):
-        write_suite(suite, folder, tmp_path / "again", templates=wording)
 
 
 @pytest.mark.parametrize(
@@ -185,13 +176,6 @@ def test_a_suite_that_cannot_be_run_as_it_says_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_suite_is_not_written_over_something(tmp_path: Path) -> None:
-    suite, folder = suite_files(tmp_path)
-    write_suite(suite, folder, tmp_path / "out")
-    with pytest.raises(StoreError, match="exists already"):
-        write_suite(suite, folder, tmp_path / "out")
-
-
 def test_a_template_file_reads_back_as_the_same_words(tmp_path: Path) -> None:
     system, user = 'Say "hi" \\ \x7f \x01 \t', "Zeile\r\n{question} \u2028 🎈 {decoy}\n\n"
     path = tmp_path / "odd.toml"
@@ -200,41 +184,31 @@ def test_a_template_file_reads_back_as_the_same_words(tmp_path: Path) -> None:
     assert (again.name, again.params["system"], again.params["user"]) == ("odd", system, user)
 
 
-def examples_file(tmp_path: Path, *rows: Mapping[str, object]) -> Path:
-    path = tmp_path / "examples.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def example(question: str, decoy: str, user: str) -> dict[str, object]:
-    return {"condition": "push", "question": question, "wrong_answer": decoy, "system_prompt": "s", "user_prompt": user}
-
-
-def test_a_template_is_found_though_a_short_decoy_stands_in_the_fixed_words(tmp_path: Path) -> None:
-    path = examples_file(
-        tmp_path,
-        example("Is it?", "a", "What say you: Is it? I am sure: a."),
-        example("Where?", "in Cusco", "What say you: Where? I am sure: in Cusco."),
-    )
-    [written] = write_templates(path, tmp_path / "out")
-    assert template(written).params["user"] == "What say you: {question} I am sure: {decoy}."
-
-
-def test_prompts_that_vary_by_more_have_no_template(tmp_path: Path) -> None:
-    path = examples_file(tmp_path, example("A?", "xx", "A? xx!"), example("B?", "yy", "B? yy?"))
-    with pytest.raises(DataError, match="no one template gives all prompts of condition 'push'"):
-        write_templates(path, tmp_path / "out")
+def test_a_decoy_that_stands_in_the_fixed_words_too_is_a_placeholder_there_as_well() -> None:
+    short, long = Item("a", "Is it?", decoy="a"), Item("b", "Where?", decoy="in Cusco")
+    for item, user in (
+        (short, "Wh{decoy}t s{decoy}y you: {question} I {decoy}m sure: {decoy}."),
+        (long, "What say you: {question} I am sure: {decoy}."),
+    ):
+        condition = derived("push", Rendered(item, "s", f"What say you: {item.prompt} I am sure: {item.decoy}."))
+        assert condition is not None
+        assert condition.params["user"] == user
 
 
 @WITH_DATA
-def test_the_studys_own_prompts_come_out_byte_for_byte(tmp_path: Path) -> None:
-    examples = DATA / "prompt_io_examples_36.jsonl"
-    conditions = {condition.name: condition for condition in map(template, write_templates(examples, tmp_path))}
+def test_the_studys_own_prompts_come_out_byte_for_byte() -> None:
+    lines = (DATA / "prompt_io_examples_36.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = sorted(map(json.loads, lines), key=lambda row: len(row["wrong_answer"] or ""))
+    items = [Item("x", row["question"], row["ground_truth"], decoy=row["wrong_answer"]) for row in rows]
+    conditions = {
+        row["condition"]: derived(row["condition"], Rendered(item, row["system_prompt"], row["user_prompt"]))
+        for row, item in zip(rows, items, strict=True)
+    }
     assert sorted(conditions) == ["asch_history_5", "control"]
-    rows = [json.loads(line) for line in examples.read_text(encoding="utf-8").splitlines()]
-    for row in rows:
-        item = Item("x", row["question"], row["ground_truth"], decoy=row["wrong_answer"])
-        system, user = render(conditions[row["condition"]], item)
+    for row, item in zip(rows, items, strict=True):
+        condition = conditions[row["condition"]]
+        assert condition is not None
+        system, user = render(condition, item)
         assert (system, user) == (row["system_prompt"], row["user_prompt"])
         if "rendered_prompt_hash" in row:
             assert rendered_prompt_hash(system, user) == row["rendered_prompt_hash"]
@@ -242,9 +216,10 @@ def test_the_studys_own_prompts_come_out_byte_for_byte(tmp_path: Path) -> None:
 
 @WITH_DATA
 @pytest.mark.parametrize("temperature", ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"])
-def test_the_studys_suite_of_220_items_runs(tmp_path: Path, temperature: str) -> None:
+def test_the_studys_suite_of_220_items_runs(tmp_path: Path, temperature: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-nobody")
     suite = DATA / "suite_configs" / f"suite_expanded_temp{temperature}.json"
-    path = write_suite(suite, DATA / "suite_items_220.jsonl", tmp_path / "out", provider="mock/subject")
+    path = write_suite(suite, DATA / "suite_items_220.jsonl", tmp_path / "out")
     spec = read_spec(path)
     assert preview(spec, Path("runs")).trials == 220 * 3 * 6
     assert [s.temperature for s in spec.samplings] == [float(temperature)]

@@ -14,10 +14,11 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
 
+import perpend as pp
 from perpend._convert import convert
 from perpend.canon import dumps
 from perpend.cli import cli
-from perpend.errors import SpecError
+from perpend.errors import PerpendError, SpecError
 from perpend.inert import csv_cell
 from perpend.measure.run import Run
 from perpend.report.export import columns, export, rows, to_pandas
@@ -160,6 +161,34 @@ def test_exporting_twice_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
         export(run, tmp_path / f"a.{ending}")
         export(run, tmp_path / f"b.{ending}")
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+
+
+def test_the_study_s_database_is_the_same_by_every_way(run: Run, tmp_path: Path) -> None:
+    written = [
+        convert(run.directory, tmp_path / "one.db"),
+        pp.export(run, tmp_path / "two.db", format="simulation.db"),
+        pp.export(str(run.directory / "run.db"), str(tmp_path / "folder"), format="simulation.db"),
+    ]
+    command = ["export", str(run.directory), "--as", "simulation.db", "--out"]
+    done = CliRunner().invoke(cli, [*command, str(tmp_path / "three.db")])
+    assert (done.exit_code, done.output) == (0, f"{tmp_path / 'three.db'}\n")
+    assert written[2] == tmp_path / "folder" / "simulation.db"
+    assert len({path.read_bytes() for path in (*written, tmp_path / "three.db")}) == 1
+    with pytest.raises(PerpendError, match="exists already"):
+        pp.export(run, tmp_path / "two.db", format="simulation.db")
+    with pytest.raises(PerpendError, match="nothing: not a run"):
+        pp.export(tmp_path / "nothing", tmp_path / "four.db", format="simulation.db")
+
+
+def test_the_study_s_database_is_of_the_whole_run(run: Run, tmp_path: Path) -> None:
+    command = ["export", str(run.directory), "--as", "simulation.db"]
+    for more in ([], ["--out", str(tmp_path / "a.db"), "--columns", "item"]):
+        assert "--as simulation.db writes the whole run" in CliRunner().invoke(cli, [*command, *more]).output
+    with pytest.raises(SpecError, match="the whole run"):
+        pp.export(run, tmp_path / "a.db", where={"item": "empty"}, format="simulation.db")  # type: ignore[call-overload]
+    with pytest.raises(SpecError, match="did you mean 'simulation.db'"):
+        pp.export(run, tmp_path / "a.db", format="simulationdb")  # type: ignore[call-overload]
+    assert not (tmp_path / "a.db").exists()
 
 
 def test_memory_does_not_grow_with_the_run(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import hashlib
 
 import pytest
 
-from perpend.stats.edition import first_edition
 from perpend.types import Scorer
 from tests.pinned import FOLDER, KINDS, STATISTICS, corpus, pinned, plain, scorers, templates, verdict, verdicts
 
@@ -21,9 +20,7 @@ SCORERS = {f"{scorer.name}@{scorer.version}": scorer for scorer in scorers()}
 TEMPLATES = templates()
 
 
-@pytest.mark.parametrize(
-    ("kind", "count"), [("verdicts", 25), ("templates", 25), ("statistics", 40), ("statistics_2", 44)]
-)
+@pytest.mark.parametrize(("kind", "count"), [("verdicts", 25), ("templates", 25), ("statistics", 38)])
 def test_whatever_can_be_pinned_is_and_nothing_pinned_is_lost(kind: str, count: int) -> None:
     here, known = set(KINDS[kind]()), set(pinned(kind))
     assert not here - known, f"new {kind}: 'python -m tests.pinned' writes them down"
@@ -68,15 +65,8 @@ def test_a_condition_asks_what_it_always_asked(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(pinned("statistics")))
-def test_a_statistic_of_perpend_0_1_is_the_number_that_it_was(name: str) -> None:
-    with first_edition():
-        expected, actual = pinned("statistics")[name], plain(STATISTICS[name]())
-    assert not differences(expected, actual), f"{differences(expected, actual)}: an audit recomputes what 0.1 stated"
-
-
-@pytest.mark.parametrize("name", sorted(pinned("statistics_2")))
 def test_a_statistic_is_the_number_that_it_was(name: str) -> None:
-    expected, actual = pinned("statistics_2")[name], plain(STATISTICS[name]())
+    expected, actual = pinned("statistics")[name], plain(STATISTICS[name]())
     assert not differences(expected, actual), (
         f"{differences(expected, actual)}: an audit recomputes older numbers with this code. A better method is a new "
         "`method` that a caller must ask for, or a new metric; a bug that is fixed is told in CHANGELOG.md"

@@ -1,4 +1,4 @@
-"""perpend import: several files, folders of logs, what was taken in; and that 'convert' is another name for it."""
+"""perpend import: several files, folders of logs, what was taken in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 import perpend as pp
 from perpend.cli import cli
-from perpend.errors import DataError, PerpendError, SpecError
+from perpend.errors import DataError, PerpendError, SpecError, StoreError
 from tests.test_compat_inspect import HEADER, SAMPLE
 from tests.test_show import PICK
 
@@ -45,9 +45,8 @@ def runs(folder: Path) -> list[str]:
     return sorted(path.parent.relative_to(folder).as_posix() for path in folder.rglob("run.db"))
 
 
-@pytest.mark.parametrize("verb", ["import", "convert"])
-def test_it_says_how_many_samples_errors_and_scores_it_took(tmp_path: Path, verb: str) -> None:
-    done = call(verb, log(tmp_path / "log.json"), tmp_path / "run")
+def test_it_says_how_many_samples_errors_and_scores_it_took(tmp_path: Path) -> None:
+    done = call("import", log(tmp_path / "log.json"), tmp_path / "run")
     assert done.exit_code == 0, done.exception
     assert done.output == f"{tmp_path / 'run'}: 2 samples, 1 error, scores: match (1).\n"
 
@@ -138,3 +137,12 @@ def test_links_and_runs_of_ours_in_a_folder_of_logs_are_left_alone(tmp_path: Pat
     (logs / "loop").symlink_to(logs)
     pp.convert(logs, tmp_path / "runs")
     assert runs(tmp_path / "runs") == ["one", "two"]
+
+
+def test_a_run_is_not_imported_but_exported(tmp_path: Path) -> None:
+    run = pp.convert(log(tmp_path / "log.json"), tmp_path / "run")
+    for source in (run, run / "run.db"):
+        done = call("import", source, tmp_path / "out")
+        assert isinstance(done.exception, StoreError)
+        assert f"'perpend export {source} --as simulation.db --out FILE' writes it" in str(done.exception)
+    assert not (tmp_path / "out").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,15 +16,22 @@ from click.testing import CliRunner
 import perpend as pp
 from perpend.cli import cli
 from perpend.errors import DataError, SpecError, StoreError
+from perpend.importers.formats import FORMATS
+from perpend.ledger.digest import content_digest
 from perpend.measure.stated import SourceNumber, follows, read_rules, read_stated, tolerances
 from perpend.report.every_eval_ever import write_records
+from perpend.studies.conformity import STUDY as CONFORMITY
+from perpend.studies.logic.study import STUDY as LOGIC
 from perpend.types import Response
 from tests import source_files
 from tests.conftest import ROOT
 from tests.peak import PEAK_KB
 from tests.source_files import SOURCES
-from tests.test_compat_inspect import trials
-from tests.test_compat_rows import notes
+from tests.test_compat_inspect import HEADER, SAMPLE, trials
+from tests.test_compat_lm_eval import PICKED
+from tests.test_compat_rows import ROW, notes, rows_file
+from tests.test_compat_simulation import simulation
+from tests.test_compat_suite import ITEM, suite_files
 
 PUBLIC = ROOT / ".." / "shared" / "data" / "public"
 SCHEMAS = PUBLIC / "every_eval_ever" / "every_eval_ever" / "schemas"
@@ -54,6 +62,50 @@ def test_every_source_is_known_by_its_content_and_its_numbers_follow(tmp_path: P
     if name != "rewards":  # verdicts without answers: the audit of a run says that nothing was asked
         run.score()
         pp.audit(run.directory).raise_for_failures()
+
+
+EVERY: Mapping[str, Callable[[Path], Path]] = {
+    **SOURCES,
+    "rows": lambda folder: rows_file(folder, {"created_at": 5.0}, {"created_at": 6.0, "trial_id": "t", "variant": "b"}),
+    "simulation": lambda folder: simulation(folder / "simulation.db"),
+    "inspect": lambda folder: source_files.write_json(folder / "log.json", {**HEADER, "samples": [SAMPLE]}),
+    "lm_eval": lambda folder: source_files.write_lines(folder / "samples_x_2026-01-01T00.jsonl", [PICKED]),
+    "items": lambda folder: source_files.write_lines(folder / "items.jsonl", [ITEM]),
+    "suite": lambda folder: suite_files(folder)[0],
+}
+
+
+def test_every_format_has_a_source_here_but_two_that_are_folders_of_runs(tmp_path: Path) -> None:
+    given = []
+    for name, make in EVERY.items():
+        (tmp_path / name).mkdir()
+        given.append(make(tmp_path / name))
+    known = [*CONFORMITY.formats, *LOGIC.formats, *FORMATS]
+    missing = [one.name for one in known if not any(map(one.is_one, given))]
+    assert missing == ["runs_metadata.json", "a run folder of chaosbench"]
+
+
+def content(written: Path) -> dict[str, object]:
+    """Every file by its bytes, a ledger by its content; without the name of the run and the time of the import."""
+    files: dict[str, object] = {}
+    for path in sorted(path for path in (written, *written.rglob("*")) if path.is_file()):
+        name = path.relative_to(written).as_posix()
+        files[name] = content_digest(written) if name == "run.db" else path.read_bytes()
+    if "manifest.json" in files:
+        body = json.loads((written / "manifest.json").read_text())
+        files["manifest.json"] = {key: value for key, value in body.items() if key not in ("created", "run")}
+    return files
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_source_gives_the_same_twice_and_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
+    (tmp_path / "given").mkdir()
+    source = EVERY[name](tmp_path / "given")
+    first, second = (pp.convert(source, tmp_path / to) for to in ("one", "two"))
+    assert content(tmp_path / "one") == content(tmp_path / "two") != {}
+    with pytest.raises(StoreError, match="exists already"):
+        pp.convert(source, first)
+    assert second.exists()
 
 
 def test_a_run_of_helm(tmp_path: Path) -> None:
@@ -332,13 +384,30 @@ print(peak_kb() // 1024)
 """
 
 
+def preference(number: int) -> dict[str, object]:
+    return {"instruction": f"Say {number}.", "output_1": "a" * 800, "generator_1": "base", "output_2": "b" * 800,
+            "generator_2": "tiny", "annotator": "j", "preference": 1 + number % 2}  # fmt: skip
+
+
+def output(number: int) -> dict[str, object]:
+    names = {"trial_id": f"t-{number}", "item_id": f"i-{number // 4}", "variant": f"m-{number % 4}"}
+    return {**ROW, **names, "raw_text": "x" * 1000}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module to measure memory")
-def test_memory_does_not_grow_with_the_source(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("write", "row", "few", "many"),
+    [  # with fewer the caches of the database fill
+        (source_files.write_json, preference, 6000, 14_000),
+        (source_files.write_lines, output, 500, 20_000),
+    ],
+)
+def test_memory_does_not_grow_with_the_source(
+    tmp_path: Path, write: Callable[[Path, list[object]], Path], row: Callable[[int], object], few: int, many: int
+) -> None:
     peaks = []
-    for count in (6000, 14_000):  # below that the caches of the database fill
-        rows = [{"instruction": f"Say {n}.", "output_1": "a" * 800, "generator_1": "base", "output_2": "b" * 800,
-                 "generator_2": "tiny", "annotator": "j", "preference": 1 + n % 2} for n in range(count)]  # fmt: skip
-        path = source_files.write_json(tmp_path / f"annotations{count}" / "annotations.json", rows)
+    for count in (few, many):
+        path = write(tmp_path / str(count) / "annotations.json", [row(n) for n in range(count)])
         command = [sys.executable, "-c", PEAK, str(path), str(tmp_path / f"run{count}")]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
         peaks.append(int(done.stdout))

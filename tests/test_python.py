@@ -119,6 +119,26 @@ def test_one_model_needs_no_list_and_a_name_is_a_model(tmp_path: Path) -> None:
         ask(tmp_path, task, 3)
 
 
+def test_lost_answers_are_asked_again_where_the_loss_is_accepted(tmp_path: Path) -> None:
+    task = pp.task("questions", items=ITEMS)
+    database = ask(tmp_path, task, name="kept", durable=True, limits=pp.Limits(max_requests=2)).directory / "run.db"
+    older = database.read_bytes()
+    ask(tmp_path, task, name="kept")
+    database.write_bytes(older)
+    with pytest.raises(pp.StoreError, match="4 answers that were kept are missing"):
+        ask(tmp_path, task, name="kept")
+    assert ask(tmp_path, task, name="kept", accept_loss=True).status()["answered"] == 6
+
+
+def test_a_local_disk_is_for_one_part_of_a_run(tmp_path: Path) -> None:
+    task, scratch = pp.task("questions", items=ITEMS), tmp_path / "scratch"
+    with pytest.raises(pp.SpecError, match="give shard='K/N', too"):
+        ask(tmp_path, task, scratch=scratch)
+    part = ask(tmp_path, task, name="part", shard="1/1", scratch=str(scratch))
+    assert part.directory.parent == tmp_path / "runs" / "part" / "shards"
+    assert (scratch / "part" / "0001-of-0001" / "run.db").is_file()
+
+
 def test_a_task_may_be_named_too(tmp_path: Path) -> None:
     run = pp.evaluate("conformity", "mock/subject", max_items=2, out=tmp_path, quiet=True)
     assert run.manifest.task == "conformity"

@@ -23,7 +23,6 @@ from perpend.models.callable import Callable as CallableModel
 from perpend.report.derive import derive
 from perpend.report.repeated import TITLE
 from perpend.spec.runspec import ModelSpec, RunSpec
-from perpend.stats.edition import first_edition
 from perpend.studies.logic.chaosbench.items import to_item
 from perpend.types import Request, Response, Sampling
 from tests.test_chaosbench_items import record
@@ -139,12 +138,6 @@ def test_without_repeats_nothing_is_new(asked: Callable[..., Run]) -> None:
     assert TITLE not in (run.directory / "report.md").read_text(encoding="utf-8")
     assert not (run.directory / "tables" / "repeats.csv").exists()
     assert pp.audit(run.directory).ok
-
-
-def test_what_0_1_stated_has_none_of_them(asked: Callable[..., Run]) -> None:
-    table = asked().table
-    with first_edition():
-        assert not list(repeat_metrics(table))
 
 
 def test_the_answer_says_what_more_would_buy_and_that_equal_repeats_buy_nothing(asked: Callable[..., Run]) -> None:

@@ -27,7 +27,6 @@ from perpend.report.overview import overview
 from perpend.report.partitions import export_parts
 from perpend.report.rank_runs import RankOptions, rank_runs
 from perpend.spec.runspec import ModelSpec, RunSpec
-from perpend.stats.edition import first_edition
 from perpend.types import Request, Response, Sampling
 
 TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@2", "unfinished"))
@@ -116,12 +115,6 @@ def test_what_does_not_vary_within_a_model_stays_out_of_the_way(asked: Callable[
     with pytest.raises(SpecError, match="'top_p'; it is the same in all of them"):
         run["label"].where(top_p=0.5)
     assert case_filter("max_tokens=5", run).text == "5"
-
-
-def test_what_perpend_0_1_stated_knows_the_temperature_alone(asked: Callable[..., Run]) -> None:
-    run = asked(*TOP_P)
-    with first_edition():
-        assert run.table.settings == ("temperature",)
 
 
 def test_a_pool_gives_each_run_its_own_value(asked: Callable[..., Run]) -> None:

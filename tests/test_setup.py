@@ -113,7 +113,7 @@ def test_every_line_that_installs_an_extra_names_one_that_there_is() -> None:
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]:
         for extras in re.findall(r"pip install '(?:perpend|\.)\[([\w,]+)\]'", path.read_text(encoding="utf-8")):
             places |= dict.fromkeys(extras.split(","), path.name)
-    assert {"local", "gee", "hf", "inspect", "parquet"} <= places.keys()
+    assert {"local", "hf", "inspect", "parquet"} <= places.keys()
     assert {name: path for name, path in places.items() if name not in EXTRAS} == {}
 
 

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 import perpend as pp
 from perpend.ask.merging import Merged
 from perpend.ask.merging import merge as merge_shards
-from perpend.ask.runner import Keeping
 from perpend.ask.sharding import place_shard
 from perpend.cli import cli
 from perpend.errors import SpecError, StoreError
@@ -60,7 +59,7 @@ def ask(out: Path, shard: str | None = None, *, most: int | None = None, scratch
         name="study",
         out=out,
         shard=shard,
-        keeping=Keeping(scratch=scratch),
+        scratch=scratch,
         limits=pp.Limits(max_requests=most),
         quiet=True,
     )

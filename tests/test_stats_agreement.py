@@ -94,27 +94,6 @@ def test_missing_ratings_are_left_out_and_counted() -> None:
     assert (nobody.value, nobody.n, nobody.note) == (None, 0, "no unit has two ratings")
 
 
-@pytest.mark.parametrize("statistic", EVERY)
-def test_identical_repeats_are_worth_one_unit(statistic: object) -> None:
-    first, second = raters(4, n=60)
-    items = np.repeat(np.arange(60), 4)
-    once, repeated = statistic([first, second]), statistic([np.repeat(first, 4), np.repeat(second, 4)], items)
-    rows = statistic([np.repeat(first, 4), np.repeat(second, 4)])
-    assert repeated.hi - repeated.lo == pytest.approx(once.hi - once.lo, rel=0.03)
-    assert rows.hi - rows.lo < 0.6 * (once.hi - once.lo)
-    assert repeated.also["n_clusters"] == 60
-
-
-@pytest.mark.parametrize("statistic", EVERY)
-def test_the_bootstrap_agrees_and_is_the_same_twice(statistic: object) -> None:
-    first, second = raters(5, n=400)
-    items = np.repeat(np.arange(200), 2)
-    delta, drawn = (statistic([first, second], items, method=method) for method in ("delta", "bootstrap"))
-    assert (drawn.lo, drawn.hi) == pytest.approx((delta.lo, delta.hi), abs=0.012)
-    assert drawn == statistic([first, second], items, method="bootstrap")
-    assert drawn.method == "bootstrap of clusters, percentile"
-
-
 def test_weights_are_repeats_of_the_point_estimate() -> None:
     first, second = raters(6, n=50)
     times = np.arange(50) % 3 + 1
@@ -158,7 +137,6 @@ def test_few_clusters_and_one_cluster_are_flagged() -> None:
         (lambda: stats.alpha([range(30), range(30)], scale="ordinal"), "limit 20"),
         (lambda: stats.ac1([range(200), range(200)]), "limit 100"),
         (lambda: stats.ac1([[1, 2], [1, 2]], weights=[1, 0]), "not above 0"),
-        (lambda: stats.ac1([[1, 2], [1, 2]], method="bayes"), "use 'delta' or 'bootstrap'"),
         (lambda: stats.ac1([[], []]), "at least one unit"),
         (lambda: stats.ac1([[{}, 1], [1, 2]]), "cannot be compared"),
     ],

@@ -95,18 +95,6 @@ def test_what_a_design_cannot_tell_is_undefined_and_says_why() -> None:
     assert apart.item.note == "no two items share two conditions"
 
 
-def test_intervals_of_variances_cover() -> None:
-    rng, covered = np.random.default_rng(4), np.zeros(4)
-    truth = (1.0, 0.5, 0.3, 1.0)
-    for _ in range(120):
-        ours = stats.variance_components(*drawn(rng, (40, 4, 3), truth))
-        covered += [
-            getattr(ours, name).lo <= one <= getattr(ours, name).hi for name, one in zip(PARTS, truth, strict=True)
-        ]
-    assert (covered / 120 >= 0.86).all()
-    assert {caution.id for caution in ours.item.cautions} == {"STAT031"}
-
-
 def test_a_variance_is_never_below_0_and_0_is_no_certainty() -> None:
     values = np.tile([0.0, 1.0, 1.0, 0.0], 20)  # every item has the same mean
     parts = stats.variance_components(values, np.repeat(np.arange(20), 4))
@@ -118,6 +106,7 @@ def test_a_variance_is_never_below_0_and_0_is_no_certainty() -> None:
         item = stats.variance_components(rng.integers(0, 2, 120), np.repeat(np.arange(30), 4)).item
         assert item.lo == 0.0 <= item.value < item.hi or item.lo > 0.0
         least.append(item.also["unbiased"])
+        assert {caution.id for caution in item.cautions} == {"STAT031"}
     assert min(least) < 0.0
 
 
@@ -223,19 +212,6 @@ def test_a_question_that_has_no_answer_is_an_error(call: Callable[[stats.Compone
     parts = stats.variance_components([1.0, 0.0, 1.0, 1.0], list("aabb"))
     with pytest.raises(DataError, match=message):
         call(parts)
-
-
-def test_the_planned_study_has_the_power_that_was_asked_for() -> None:
-    rng, shift = np.random.default_rng(12), -0.717
-    population = np.random.default_rng(0).standard_normal((2, 200_000))
-    logits = 2 * population[0], 2 * population[0] + population[1] + shift
-    before, after = (float((1 / (1 + np.exp(-one))).mean()) for one in logits)
-    assert before - after == pytest.approx(0.1, abs=0.003)
-    shown = 0
-    for _ in range(250):
-        items = int(stats.needed(components(*pilot(rng, 100, 3, shift)), detect=0.1, repeats=2).value)
-        shown += stats.paired_test(*pilot(rng, items, 2, shift)).value <= 0.05
-    assert 0.73 <= shown / 250 <= 0.87
 
 
 def test_what_is_left_without_an_item_is_what_the_others_give() -> None:

@@ -138,13 +138,11 @@ def pair(repeats: int = 1, errors: tuple[float, float] = (0.85, 0.1)) -> tuple[J
 
 
 @pytest.mark.parametrize("method", ["ppi", "rogan-gladen"])
-def test_the_difference_is_that_of_the_corrected_rates_and_swaps_its_sign(method: str) -> None:
+def test_the_difference_is_that_of_the_corrected_rates(method: str) -> None:
     control, pressure = pair()
     there = stats.corrected_difference(control, pressure, method=method)
-    back = stats.corrected_difference(pressure, control, method=method)
     rates = [stats.corrected_rate(one, method=method).value for one in (control, pressure)]
     assert there.value == pytest.approx(rates[1] - rates[0])
-    assert (back.value, back.lo, back.hi) == pytest.approx((-there.value, -there.hi, -there.lo))
     raw = stats.proportion(pressure.verdicts).value - stats.proportion(control.verdicts).value
     assert there.also["raw"] == pytest.approx(raw)
     assert ids(there) == []

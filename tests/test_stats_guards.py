@@ -16,7 +16,6 @@ from perpend.stats.calibration import ece_estimate
 from perpend.stats.calibration_error import debiased_l2_squared, smooth_ece
 from perpend.stats.cells import Cells, Column, collapse, factor
 from perpend.stats.classification import mover
-from perpend.stats.glmm import random_intercept
 from perpend.stats.recalibrate import fit_temperature_logits
 from perpend.stats.regression import fit_logit, odds_ratio
 from perpend.types import Estimate
@@ -41,12 +40,6 @@ def test_a_factor_without_rows_and_a_column_without_levels_are_refused() -> None
         factor("variant", [])
     with pytest.raises(DataError, match="variant: has no levels; name at least one"):
         collapse([1, 0], [Column("variant", (), np.zeros(2, dtype=np.int64))])
-
-
-def test_an_item_effect_needs_two_items() -> None:
-    cells = collapse([1, 0, 1, 0], [factor("variant", ["a", "a", "b", "b"])], items=["one"] * 4)
-    with pytest.raises(DataError, match="at least two items"):
-        random_intercept(cells, ["variant"])
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_labels_drawn_at_random_give_plain_shares_with_wilson() -> None:
         (stats.sensitivity(one), 40, 50),
         (stats.specificity(one), 95, 100),
         (stats.precision(one), 40, 45),
-        (stats.npv(one), 95, 105),
+        (stats.judge_rates(one)["all"]["npv"], 95, 105),
     ):
         plain = stats.wilson(k, n)
         assert (estimate.value, estimate.lo, estimate.hi, estimate.n) == (plain.value, plain.lo, plain.hi, n)
@@ -99,7 +99,9 @@ def test_what_no_label_tells_is_undefined() -> None:
     estimate = stats.sensitivity(only_negative)
     assert (estimate.value, estimate.n, estimate.note) == (None, 0, "no trial with label 1")
     assert [c.id for c in estimate.cautions] == ["STAT007"]
-    assert stats.npv(JudgedTrials([1, 1], [1, 0])).note == "no trial labelled where the judge said 0"
+    assert (
+        stats.judge_rates(JudgedTrials([1, 1], [1, 0]))["all"]["npv"].note == "no trial labelled where the judge said 0"
+    )
     half = JudgedTrials([1, 1, 1, 0], [1, 1, 0, None], None, [0.5, 0.2, 0.5, None])
     assert stats.sensitivity(half).value is None
     assert stats.sensitivity(half).note.startswith("no label where the judge said 0")
@@ -112,7 +114,7 @@ def test_few_labels_are_flagged() -> None:
 
 @pytest.mark.parametrize("name", ["sensitivity", "specificity", "precision", "npv"])
 def test_identical_repeats_are_worth_one_trial(name: str) -> None:
-    once, four = (getattr(stats, name)(drawn_by_verdict(repeat)) for repeat in (1, 4))
+    once, four = (stats.judge_rates(drawn_by_verdict(repeat))["all"][name] for repeat in (1, 4))
     assert four.value == pytest.approx(once.value)
     assert four.hi - four.lo == pytest.approx(once.hi - once.lo, rel=0.05)
 

@@ -28,14 +28,6 @@ def test_the_difference_is_pressure_minus_control() -> None:
     assert found.also["cohens_h"] < 0
 
 
-@pytest.mark.parametrize("method", ["newcombe", "tango", "t"])
-@pytest.mark.parametrize("clusters", [None, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]])
-def test_swapping_the_columns_only_changes_the_sign(method: str, clusters: list[int] | None) -> None:
-    there = stats.paired_difference(CONTROL, PRESSURE, clusters, method=method)
-    back = stats.paired_difference(PRESSURE, CONTROL, clusters, method=method)
-    assert (back.value, back.lo, back.hi) == pytest.approx((-there.value, -there.hi, -there.lo))
-
-
 def test_repeated_items_widen_the_interval_of_the_difference() -> None:
     control, pressure = np.repeat(CONTROL * 4, 6), np.repeat(PRESSURE * 4, 6)
     items = np.repeat(np.arange(40), 6)
@@ -47,9 +39,8 @@ def test_repeated_items_widen_the_interval_of_the_difference() -> None:
     assert ids(clustered) == ["STAT001", "STAT028"], "8 of 40 items differ"
 
 
-@pytest.mark.parametrize("method", ["newcombe", "tango", "t"])
-def test_columns_that_always_agree_never_give_a_width_of_zero(method: str) -> None:
-    found = stats.paired_difference([1, 0] * 6, [1, 0] * 6, np.repeat(np.arange(6), 2), method=method)
+def test_columns_that_always_agree_never_give_a_width_of_zero() -> None:
+    found = stats.paired_difference([1, 0] * 6, [1, 0] * 6, np.repeat(np.arange(6), 2))
     assert found.value == 0
     assert found.hi - found.lo > 0.3
     assert found.note
@@ -57,11 +48,6 @@ def test_columns_that_always_agree_never_give_a_width_of_zero(method: str) -> No
 
 def test_one_cluster_of_pairs_has_no_interval() -> None:
     assert stats.paired_difference(CONTROL, PRESSURE, ["a"] * 10).lo is None
-
-
-def test_a_column_that_is_shorter_is_an_error() -> None:
-    with pytest.raises(DataError, match="control has 10, pressure has 9"):
-        stats.paired_difference(CONTROL, PRESSURE[:9])
 
 
 def test_override_rescue_and_flip_state_their_denominators() -> None:

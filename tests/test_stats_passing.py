@@ -10,7 +10,6 @@ import pytest
 from perpend import stats
 from perpend.errors import DataError
 from perpend.stats.cautions import same_again
-from perpend.stats.edition import first_edition
 
 
 def by_hand(outcomes: list[list[int]], k: int) -> tuple[float, float]:
@@ -66,24 +65,6 @@ def test_items_that_all_pass_leave_room_for_one_that_does_not() -> None:
     assert {caution.id for caution in certain.cautions} == {"STAT022", "STAT033"}
 
 
-@pytest.mark.parametrize(
-    ("items", "repeats", "k", "rate", "icc"),
-    [(20, 5, 3, 0.3, 0.5), (20, 5, 5, 0.95, 0.1), (50, 10, 5, 0.05, 0.5), (50, 5, 2, 0.9, 0.9), (10, 5, 5, 0.7, 0.1)],
-)
-def test_the_intervals_cover(items: int, repeats: int, k: int, rate: float, icc: float) -> None:
-    from scipy.special import betaln
-
-    rng = np.random.default_rng(3)
-    a, b = rate * (1 / icc - 1), (1 - rate) * (1 / icc - 1)
-    at, hat = 1 - np.exp(betaln(a, b + k) - betaln(a, b)), np.exp(betaln(a + k, b) - betaln(a, b))
-    codes, covered = np.repeat(np.arange(items), repeats), np.zeros(2)
-    for _ in range(120):
-        values = (rng.random((items, repeats)) < rng.beta(a, b, items)[:, None]).astype(float).ravel()
-        one, every = stats.pass_at_k(values, codes, k), stats.pass_hat_k(values, codes, k)
-        covered += [one.lo <= at <= one.hi, every.lo <= hat <= every.hi]
-    assert (covered / 120 >= 0.9).all()
-
-
 def test_a_flip_rate_has_both_denominators() -> None:
     answers, groups = ["yes", "yes", "no", "no", "no", "yes"], ["a", "a", "b", "b", "c", "b"]
     rate = stats.flip_rate(answers, groups)
@@ -118,5 +99,3 @@ def test_repeats_at_temperature_0_that_agree_are_told() -> None:
     assert same_again(np.array([1.0, 0.0, 0.0, 0.0, 1.0]), trials, cold) == (), "one of them differs"
     assert same_again(values, np.arange(5), cold) == (), "nothing is repeated"
     assert same_again(values, trials, np.zeros(5, dtype=bool)) == (), "no temperature is 0"
-    with first_edition():
-        assert same_again(values, trials, cold) == ()

@@ -28,25 +28,6 @@ def test_where_no_pair_differs_there_is_no_mde_and_not_one_of_0() -> None:
     assert stats.mde_paired(40, 0.0).note == "no pair differs, so nothing says how often pairs would"
 
 
-def test_power_at_the_mde_is_the_power_asked_for() -> None:
-    mde = stats.mde_independent(0.3, 100, 200)
-    assert stats.power_independent(0.3, 100, 0.3 + mde.value, 200).value == pytest.approx(0.8, abs=1e-5)
-    assert stats.power_independent(0.3, 100, 0.3 - mde.also["fall"], 200).value == pytest.approx(0.8, abs=1e-5)
-
-
-def test_independent_power_is_that_of_statsmodels() -> None:
-    from statsmodels.stats.power import NormalIndPower
-
-    h = stats.cohens_h(0.3, 0.4)
-    theirs = NormalIndPower().power(h, 100, 0.05, ratio=2)
-    assert stats.power_independent(0.3, 100, 0.4, 200).value == pytest.approx(theirs)
-
-
-def test_a_rate_that_cannot_move_far_enough_has_no_mde() -> None:
-    assert stats.mde_independent(0.99, 10, 10).value is None
-    assert stats.mde_independent(0.01, 10, 10).also["fall"] is None
-
-
 def test_mcnemar_power_is_the_share_of_rejections() -> None:
     rng = np.random.default_rng(6)
     pairs = rng.multinomial(40, [0.3, 0.1, 0.6], size=4000)

@@ -1,4 +1,4 @@
-"""Regression on cells: collapse, nested tests, clustering, separation, random intercepts."""
+"""Regression on cells: collapse, nested tests, clustering, separation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from perpend.errors import DataError
 from perpend.stats import firth as penalised
 from perpend.stats.cells import Cells, Column, collapse, design, factor, number
 from perpend.stats.gate import BoolArray
-from perpend.stats.glmm import conditional_odds_ratio, gee_odds_ratio, random_intercept
 from perpend.stats.regression import (
     clustered_test,
     fit_logit,
@@ -101,7 +100,6 @@ def test_rows_that_are_left_out_might_as_well_not_be_there(levels: int) -> None:
         assert np.array_equal(getattr(apart, name), getattr(within, name)), name
     for name in ("starts", "cell", "k", "n"):
         assert np.array_equal(getattr(apart.items, name), getattr(within.items, name)), name
-    assert apart.items.item.tolist() == sorted(apart.items.item)
     assert apart.items.n.sum() == chosen.sum()
     assert apart.items.k.sum() == (y & chosen).sum()
 
@@ -203,16 +201,6 @@ def test_the_nested_tests_are_the_five_models() -> None:
     assert found.linearity.also["df"] == 2
     assert found.slope.also["n_clusters"] == 40
     assert found.slope.lo < found.slope.value < found.slope.hi
-
-
-def test_susceptible_items_fool_the_ratio_test_and_not_the_clustered_one() -> None:
-    plain = clustered = 0
-    for seed in range(60):
-        found = nested_tests(experiment(40, item_sd=2.0, susceptibility=2.0, seed=seed), *TERMS[:2], "temperature")
-        plain += found.likelihood_ratio["condition"].also["p"] < 0.05
-        clustered += found.clustered["condition"].also["p"] < 0.05
-    assert plain > 12
-    assert clustered < 10
 
 
 def test_an_absent_combination_is_left_out_of_the_degrees_of_freedom() -> None:
@@ -336,44 +324,6 @@ def test_intraclass_correlation_grows_with_the_item_effect() -> None:
     assert abs(none.value) < 0.05
     assert strong.value > 0.3
     assert intraclass_correlation(two_groups((1, 2), (1, 2))).value is None
-
-
-def test_the_random_intercept_recovers_what_made_the_data() -> None:
-    """Twelve draws, not one: a 95 % interval misses now and then, a biased estimate misses the same way each time."""
-    fits = [random_intercept(experiment(60, item_sd=1.5, seed=seed), ["variant", "temperature"]) for seed in range(12)]
-    j = fits[0].names.index("variant[instruct]")
-    z = [(fit.coef[j] - 0.4) / math.sqrt(fit.covariance[j, j]) for fit in fits]
-    assert abs(np.mean(z)) < 3 / math.sqrt(12)
-    assert np.mean([fit.sigma for fit in fits]) == pytest.approx(1.5, abs=0.15)
-
-
-def test_the_marginal_ratio_is_nearer_to_one_than_the_conditional() -> None:
-    cells = experiment(60, item_sd=2.0)
-    terms = ["variant", "condition", "temperature"]
-    within = conditional_odds_ratio(random_intercept(cells, terms), "temperature")
-    across = gee_odds_ratio(cells, terms, "temperature")
-    assert abs(math.log(across.value)) < abs(math.log(within.value))
-    assert "conditional" in within.method
-    assert "marginal" in across.method
-
-
-def test_no_item_effect_is_found_where_there_is_none() -> None:
-    cells = experiment(100, item_sd=0.0, seed=4)
-    fit = random_intercept(cells, ["variant", "temperature"])
-    assert fit.sigma < 0.35
-    plain = fit_logit(cells, ["variant", "temperature"])
-    assert fit.coef == pytest.approx(plain.coef, abs=0.05)
-
-
-def test_an_item_effect_needs_items() -> None:
-    with pytest.raises(DataError, match="items"):
-        random_intercept(two_groups((10, 20), (15, 20)), ["g"])
-
-
-def test_a_separated_table_has_no_random_intercept() -> None:
-    cells = collapse([0, 1] * 10 + [1] * 20, [factor("g", np.repeat(["a", "b"], 20))], items=np.arange(40) % 10)
-    with pytest.raises(DataError, match="STAT010"):
-        random_intercept(cells, ["g"])
 
 
 def test_levels_that_every_item_answers_alike_leave_the_clustered_test_undefined() -> None:

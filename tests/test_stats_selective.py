@@ -75,11 +75,3 @@ def test_the_usual_coverages_all_have_a_risk() -> None:
 def test_an_impossible_coverage_is_refused(coverage: float) -> None:
     with pytest.raises(DataError, match="coverage"):
         risk_at([0.9], [1], coverage)
-
-
-def test_the_order_of_rows_is_irrelevant() -> None:
-    rng = np.random.default_rng(3)
-    c, y = np.round(rng.random(50), 1), rng.integers(0, 2, 50)
-    order = rng.permutation(50)
-    assert selective(c, y).aurc == pytest.approx(selective(c[order], y[order]).aurc, abs=1e-12)
-    assert risk_at(c, y, 0.5).value == pytest.approx(risk_at(c[order], y[order], 0.5).value, abs=1e-12)

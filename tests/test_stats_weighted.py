@@ -11,7 +11,7 @@ from perpend import stats
 from perpend.errors import DataError
 from perpend.stats import resample
 from perpend.stats.clusters import clustering, clustering_of_sums
-from perpend.stats.edition import first_edition
+from perpend.stats.pairs import pair_table
 
 ITEMS = np.repeat(np.arange(20), 4)
 ONES = (np.arange(80) * 7 % 11 > 3).astype(float)
@@ -37,7 +37,7 @@ def test_strata_with_known_shares_are_weighed_by_them_and_each_has_its_own_varia
     rng = np.random.default_rng(0)
     first, second = (rng.random(60) < 0.2).astype(float), (rng.random(40) < 0.9).astype(float)
     column, strata = np.concatenate([first, second]), ["easy"] * 60 + ["hard"] * 40
-    rate = stats.proportion(column, strata=strata, shares={"easy": 0.3, "hard": 0.7}, method="t")
+    rate = stats.mean(column, strata=strata, shares={"easy": 0.3, "hard": 0.7})
     assert rate.value == pytest.approx(0.3 * first.mean() + 0.7 * second.mean())
     variance = 0.09 * first.var(ddof=1) / 60 + 0.49 * second.var(ddof=1) / 40
     assert (rate.hi - rate.lo) / 2 == pytest.approx(1.99 * variance**0.5, rel=0.05)
@@ -53,7 +53,7 @@ def test_the_variance_is_that_of_a_survey_package() -> None:
     chance = np.repeat(rng.beta(0.6, 0.6, 60), 5)
     column, items = (rng.random(300) < chance).astype(float), np.repeat(np.arange(60), 5)
     strata = items % 3
-    rate = stats.proportion(column, items, strata=strata, shares={0: 0.5, 1: 0.3, 2: 0.2}, method="t")
+    rate = stats.mean(column, items, strata=strata, shares={0: 0.5, 1: 0.3, 2: 0.2})
     expected = 0.0
     for stratum, share in {0: 0.5, 1: 0.3, 2: 0.2}.items():
         means = column[strata == stratum].reshape(20, 5).mean(axis=1)
@@ -70,7 +70,7 @@ def test_a_paired_difference_with_strata_is_the_weighed_difference() -> None:
     change = stats.paired_difference(ONES, other, ITEMS, strata=strata, shares={"a": 0.75, "b": 0.25})
     parts = [(other - ONES)[strata == name].mean() for name in "ab"]
     assert change.value == pytest.approx(0.75 * parts[0] + 0.25 * parts[1])
-    assert (change.also["b"], change.also["c"]) == stats.pair_table(ONES, other)[1:3]
+    assert (change.also["b"], change.also["c"]) == pair_table(ONES, other)[1:3]
     assert "weights and strata" in change.method
     assert change.lo < change.value < change.hi
     swapped = stats.paired_difference(other, ONES, ITEMS, strata=strata, shares={"a": 0.75, "b": 0.25})
@@ -106,32 +106,11 @@ def test_unequal_weights_are_worth_fewer_items_and_all_right_is_no_certainty() -
         (lambda: stats.proportion([1, 0], strata=["a", "b"], shares={"a": 1.0}), "lacks the stratum 'b'"),
         (lambda: stats.proportion([1, 0], strata=["a", "a"], shares={"a": 0.5, "b": 0.5}), "'b' has no rows"),
         (lambda: stats.proportion([1, 0], strata=["a", "b"], shares={"a": 0.5, "b": 0.4}), "add up to 0.9"),
-        (lambda: stats.proportion([1, 0], weights=[1, 2], method="bootstrap"), "knows no weights"),
     ],
 )
 def test_weights_and_shares_that_mean_nothing_are_errors(call: Callable[[], object], message: str) -> None:
     with pytest.raises(DataError, match=message):
         call()
-
-
-@pytest.mark.parametrize("design", ["strata", "weights"])
-def test_weighted_intervals_cover(design: str) -> None:
-    rng, covered = np.random.default_rng(2), 0
-    for _ in range(200):
-        if design == "strata":
-            rates, shares = (0.4, 0.8, 0.95), {0: 0.2, 1: 0.3, 2: 0.5}
-            chance = np.concatenate([rng.beta(p * 1.5, (1 - p) * 1.5, 15) for p in rates])
-            items = np.repeat(np.arange(45), 4)
-            column = (rng.random(180) < chance[items]).astype(float)
-            rate = stats.proportion(column, items, strata=items // 15, shares=shares)
-            truth = 0.2 * 0.4 + 0.3 * 0.8 + 0.5 * 0.95
-        else:
-            # Items with large weights are right more often, and drawn less.
-            z = rng.standard_normal(80) - 1.0
-            column = (rng.random(80) < np.where(z > 0, 0.9, 0.5)).astype(float)
-            rate, truth = stats.proportion(column, weights=np.exp(z)), 0.7
-        covered += rate.lo <= truth <= rate.hi
-    assert covered / 200 >= 0.91
 
 
 @pytest.mark.parametrize("kind", ["shares", "values", "constant"])
@@ -164,11 +143,11 @@ def test_clustered_classification_takes_little_more_memory_than_its_rows() -> No
     assert peak <= 40 * n, "400 MB for ten million rows"
 
 
-def test_drawing_clusters_one_by_one_is_the_same_bootstrap() -> None:
+def test_drawing_clusters_one_by_one_is_the_same_bootstrap(monkeypatch: pytest.MonkeyPatch) -> None:
     table = np.random.default_rng(4).random((1500, 2))
     drawn = resample.cluster_totals(table, np.random.default_rng(5), 2000)
-    with first_edition():
-        counted = resample.cluster_totals(table, np.random.default_rng(5), 2000)
+    monkeypatch.setattr(resample, "_MANY", len(table) + 1)
+    counted = resample.cluster_totals(table, np.random.default_rng(5), 2000)
     assert drawn.shape == counted.shape
     assert not np.array_equal(drawn, counted)
     assert drawn.mean(axis=0) == pytest.approx(counted.mean(axis=0), rel=0.002)
@@ -176,10 +155,10 @@ def test_drawing_clusters_one_by_one_is_the_same_bootstrap() -> None:
     assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(np.corrcoef(counted.T)[0, 1], abs=0.1)
 
 
-def test_the_test_of_weighted_pairs_agrees_with_their_interval_and_holds_its_level() -> None:
+def test_the_test_of_weighted_pairs_agrees_with_their_interval() -> None:
     rng, items = np.random.default_rng(9), np.repeat(np.arange(60), 3)
-    rejected = agree = 0
-    for _ in range(300):
+    agree = 0
+    for _ in range(60):
         chance = rng.beta(1.0, 1.0, 60)[items]
         first, second = ((rng.random(180) < chance).astype(float) for _ in range(2))
         how = {"strata": items % 2, "shares": {0: 0.8, 1: 0.2}}
@@ -187,10 +166,8 @@ def test_the_test_of_weighted_pairs_agrees_with_their_interval_and_holds_its_lev
             stats.paired_test(first, second, items, **how),
             stats.paired_difference(first, second, items, **how),
         )
-        rejected += test.value <= 0.05
         agree += (test.value <= 0.05) == (not change.lo <= 0.0 <= change.hi)
-    assert rejected <= 24, "5% of 300 are 15"
-    assert agree >= 285
+    assert agree >= 57
 
 
 def test_weights_of_a_mean_are_those_of_a_rate_and_the_detectable_effect_knows_them() -> None:

@@ -55,8 +55,6 @@ def calm() -> None:
 def ask(folder: Path, rule: str | None = RULE, **more: object) -> Run:
     task = pp.task("questions", items=ITEMS)
     settings = {"name": "a", "look_every": 10, **more}
-    if settings.get("looks"):
-        settings["look_every"] = None
     return pp.evaluate(task, pp.model(right_often, label="m"), stop_when=rule, out=folder, quiet=True, **settings)  # type: ignore[arg-type]
 
 
@@ -140,13 +138,11 @@ def test_unknown_names_are_refused_with_the_near_ones_before_anything_is_asked(t
 @pytest.mark.parametrize(
     ("keys", "why"),
     [
-        ({"looks": 5}, "looks says when to look; stop_when says what for"),
+        ({"looks": 5}, "'looks' cannot be planned; stop_when = "),
+        ({"stop_when": RULE, "looks": 5}, "'looks' cannot be planned; stop_when = "),
         ({"look_every": 5}, "look_every says when to look"),
-        ({"stop_when": RULE, "looks": 5, "look_every": 5}, "exclude each other"),
-        ({"stop_when": RULE, "looks": 1}, "looks must be an integer from 2 to 100, not 1"),
-        ({"stop_when": RULE, "looks": 101}, "looks must be an integer from 2 to 100, not 101"),
-        ({"stop_when": RULE, "looks": True}, "looks must be an integer"),
         ({"stop_when": RULE, "look_every": 0}, "look_every must be an integer of 1 or more"),
+        ({"stop_when": RULE, "look_every": True}, "look_every must be an integer of 1 or more"),
         ({"stop_when": 5}, "stop_when must be a string, not 5"),
     ],
 )
@@ -163,25 +159,19 @@ def test_a_rule_is_of_one_model_at_one_temperature() -> None:
         RunSpec("questions", tuple(models[:1]), samplings=(pp.Sampling(0.0), pp.Sampling(1.0)), stop=stop_spec(RULE))
 
 
-def test_more_planned_looks_than_items_are_refused() -> None:
-    with pytest.raises(SpecError, match=r"looks = 30 is more than the run has items \(20\)"):
-        stop_facts(RULE, 30, None, 20)
-
-
 @pytest.mark.parametrize(
-    ("items", "looks", "every", "points"),
+    ("items", "every", "points"),
     [
-        (25, None, 10, [10, 20, 25]),
-        (20, None, 10, [10, 20]),
-        (5, None, None, [5]),
-        (1000, None, None, list(range(50, 1001, 50))),
-        (7, 3, None, [3, 5, 7]),
+        (25, 10, [10, 20, 25]),
+        (20, 10, [10, 20]),
+        (5, None, [5]),
+        (1000, None, list(range(50, 1001, 50))),
     ],
 )
 def test_looks_come_after_whole_batches_and_the_last_after_all_items(
-    items: int, looks: int | None, every: int | None, points: list[int]
+    items: int, every: int | None, points: list[int]
 ) -> None:
-    assert stop_facts(RULE, looks, every, items).points(items) == points
+    assert stop_facts(RULE, every, items).points(items) == points
 
 
 # A run.
@@ -294,7 +284,7 @@ def test_a_rule_without_a_condition_is_of_every_condition() -> None:
     assert not plan.look(1, {"c@1": scored_items(values, (2, 1), ())}).stop
 
 
-# Pairs, repeats, planned looks.
+# Pairs and repeats.
 
 
 def test_a_paired_difference_with_repeats_is_decided_by_items(tmp_path: Path) -> None:
@@ -317,37 +307,6 @@ def test_a_paired_difference_with_repeats_is_decided_by_items(tmp_path: Path) ->
     assert number["missing"] == 0, "opinions have no target: they are not missing"
     assert int(number["n"]) < last.items  # type: ignore[call-overload]
     assert pp.audit(run.directory).ok
-
-
-def test_planned_looks_are_narrower_and_say_so(tmp_path: Path, stopped: Run) -> None:
-    run = ask(tmp_path, looks=4)
-    looks = looks_of(run)
-    assert [look.items for look in looks] == [50, 100, 150, 200][: len(looks)]
-    metrics = json.loads((run.directory / "metrics.json").read_text())["metrics"]
-    stated = next(one for one in metrics if one["metric"] == "sequential_rate")
-    assert stated["method"] == f"group sequential, obrien-fleming spending, look {len(looks)} of 4"
-    assert "valid at the planned looks" in (run.directory / "report.md").read_text()
-    assert pp.audit(run.directory).ok
-    whole = ask(tmp_path, "width(correct) < 0.01", looks=4, name="whole")
-    always = ask(tmp_path, "width(correct) < 0.01", look_every=50, name="always")
-    widths = [
-        float(one.numbers[0]["hi"]) - float(one.numbers[0]["lo"]) for one in (looks_of(whole)[-1], looks_of(always)[-1])
-    ]  # type: ignore[arg-type]
-    assert widths[0] < 0.75 * widths[1]
-
-
-def test_where_items_are_missing_planned_looks_spend_by_the_share_that_was_asked() -> None:
-    plan = LookPlan(parse_rule("low(c@1) > 0.5"), StopFacts("", looks=4), ("a",), 80)
-    values = (np.arange(80) % 3 > 0).astype(float)
-    values[5:40:7] = np.nan
-    one = plan.estimate(2, ("a", None), scored_items(values[:40], (1, 1), ()))
-    full = plan.estimate(2, ("a", None), scored_items((np.arange(40) % 3 > 0).astype(float), (1, 1), ()))
-    assert one.also["spent"] == full.also["spent"]
-    assert (one.n, one.also["missing"]) == (35, 5)
-    values[20:40] = np.nan
-    same = plan.estimate(2, ("a", None), scored_items(values[:40], (1, 1), ()))
-    before = plan.estimate(1, ("a", None), scored_items(values[:20], (1, 1), ()))
-    assert (same.lo, same.hi) == (before.lo, before.hi), "no new item: no new look"
 
 
 def in_two_turns(messages: list[dict[str, str]]) -> str:
@@ -381,7 +340,7 @@ def test_a_trial_table_holds_what_was_due_and_no_more(stopped: Run, tmp_path: Pa
 
 def test_more_looks_than_anybody_can_wait_for_are_refused() -> None:
     with pytest.raises(SpecError, match="look_every = 1 is more than 1000 looks at 1001 items"):
-        stop_facts(RULE, None, 1, 1001)
+        stop_facts(RULE, 1, 1001)
 
 
 # Calls that fail.
@@ -618,7 +577,7 @@ def test_a_publication_whose_looks_or_rule_were_changed_and_sealed_again_differs
     assert failed(folder)
 
 
-@pytest.mark.parametrize("stop", [{"look_every": 0}, {"looks": 10**9}, {"looks": 2, "look_every": 2}, {"more": 1}, {}])
+@pytest.mark.parametrize("stop", [{"look_every": 0}, {"looks": 2}, {"looks": 2, "look_every": 2}, {"more": 1}, {}])
 def test_a_manifest_with_another_kind_of_schedule_is_refused(
     stopped: Run, tmp_path: Path, stop: dict[str, int]
 ) -> None:
@@ -642,44 +601,6 @@ def test_an_interrupted_run_cannot_pass_for_a_stopped_one(tmp_path: Path) -> Non
         pp.AuditFailure, match="25 of 200 trials were asked; 175 never were; 2 of 20 looks were recorded"
     ):
         pp.publish(run, tmp_path / "published")
-
-
-# Error control.
-
-
-@pytest.mark.parametrize("facts", [StopFacts("", 10), StopFacts("", looks=20)], ids=["any look", "planned looks"])
-def test_over_twenty_looks_at_repeated_items_a_true_null_is_rejected_no_more_often_than_stated(
-    facts: StopFacts,
-) -> None:
-    rng, runs, rejected, naive = np.random.default_rng(18), 40, 0, 0
-    plan = LookPlan(parse_rule("low(c@1, b - a) > 0 or high(c@1, b - a) < 0"), facts, ("a", "b"), 200)
-    for _ in range(runs):
-        ability = rng.beta(2.0, 1.0, (200, 1, 1))
-        values = (rng.random((200, 2, 3)) < ability).astype(float)
-        rejected += any(
-            plan.look(look, {"c@1": scored_items(values[:items], (2, 3), ())}).stop
-            for look, items in enumerate(plan.points, 1)
-        )
-        d = (values[:, 1] - values[:, 0]).mean(axis=1)
-        naive += any(abs(d[:n].mean()) > 1.96 * d[:n].std(ddof=1) / n**0.5 for n in plan.points)
-    assert rejected <= 4, "5% of 40 are 2"
-    assert naive > 6, "what the same looks cost with intervals for a fixed number of items"
-
-
-def test_the_interval_at_the_stop_covers_and_that_of_fixed_n_does_not() -> None:
-    """Stopped as soon as the rate is shown to be above or below 0.5, which it is not."""
-    rng, runs = np.random.default_rng(19), 40
-    plan = LookPlan(parse_rule("low(c@1) > 0.5 or high(c@1) < 0.5"), StopFacts("", 10), ("a",), 200)
-    left_out = 0
-    for _ in range(runs):
-        values = rng.binomial(4, rng.beta(1.0, 1.0, (200, 1, 1))) / 4
-        for look, items in enumerate(plan.points, 1):
-            blocks = {"c@1": scored_items(values[:items], (1, 1), ())}
-            if plan.look(look, blocks).stop:
-                one = plan.estimate(look, ("a", None), blocks["c@1"])
-                left_out += not one.lo <= 0.5 <= one.hi  # type: ignore[operator]
-                break
-    assert left_out <= 3
 
 
 def test_a_comparison_with_a_run_that_could_stop_says_so(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from perpend._convert import convert
 from perpend.errors import DataError
 from perpend.measure.run import Run
 from perpend.studies.conformity import STUDY
@@ -59,8 +60,8 @@ def test_only_completed_runs_of_the_metadata_count(tmp_path: Path) -> None:
 def test_metadata_and_runs_may_be_named_apart(tmp_path: Path) -> None:
     runs = sweep(tmp_path / "here", metadata=tmp_path / "there" / METADATA)
     file = tmp_path / "there" / METADATA
-    assert temperatures(read_sweep(file, tmp_path / "one", runs_dir=runs)) == ("0", "1")
-    assert temperatures(read_sweep(runs, tmp_path / "two", metadata=file)) == ("0", "1")
+    assert temperatures(convert(file, tmp_path / "one", runs_dir=runs)) == ("0", "1")
+    assert temperatures(convert(runs, tmp_path / "two", metadata=file)) == ("0", "1")
     with pytest.raises(DataError, match="temperature 0 is not there"):
         read_sweep(file, tmp_path / "three", runs_dir=tmp_path / "there")
 

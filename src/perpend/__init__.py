@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from perpend.measure.calibration import ece
     from perpend.measure.study import FigureOf, Metric, Numbers, Report, Section, TableOf
     from perpend.measure.table import Table
+    from perpend.models.local.variants import make_variants as variants
     from perpend.report.interactive import InteractiveRun as Run
     from perpend.spec.runspec import Limits
     from perpend.types import Condition, Estimate, Item, Message, Request, Response, Sampling, Score, Scorer
@@ -58,11 +59,12 @@ _HOMES = {
     "perpend.measure.study": "FigureOf Metric Numbers Report Section TableOf",
     "perpend.measure.table": "Table",
     "perpend.measure.calibration": "ece",
+    "perpend.models.local.variants": "variants",
     "perpend.report.interactive": "Run",
     "perpend.spec.runspec": "Limits",
     "perpend.types": "Condition Estimate Item Message Request Response Sampling Score Scorer",
 }
-_CALLED = {"Run": "InteractiveRun"}
+_CALLED = {"Run": "InteractiveRun", "variants": "make_variants"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
@@ -110,6 +112,7 @@ __all__ = [
     "scorer",
     "task",
     "template",
+    "variants",
 ]
 
 

@@ -1,4 +1,4 @@
-"""convert SOURCE → DESTINATION: what the source is, is read from its content; an error lists what can be read."""
+"""import SOURCE → DESTINATION: what the source is, is read from its content; an error lists what can be read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from perpend.studies.logic.study import read_run_folder
 
 READABLE = (
     "'perpend import' reads",
-    "  a run directory of perpend, or its run.db          → simulation.db",
     "  simulation.db of the conformity study, or its folder → a run directory",
     "  runs_metadata.json, or the folder of its runs      → one run directory with all temperatures",
     "  a run folder of chaosbench (run_manifest.json …)   → a run directory",
@@ -63,13 +62,14 @@ def convert(
     metadata: Path | None = None,
     runs_dir: Path | None = None,
 ) -> Path:
-    """Convert whatever `source` is, and return what was written. Nothing that exists is overwritten.
+    """Import whatever `source` is, or write a run as simulation.db; the path written. Nothing is overwritten.
 
     A folder of several logs gives a folder of runs. `fields` is a map for rows of any shape,
     'prompt=question,text=output', or the name of a TOML file with the same. `metadata` and `runs_dir` say where the
     runs_metadata.json and the run folders of a sweep are, if not at `source`.
     """
-    written = list(convert_each([source], destination, fields, metadata=metadata, runs_dir=runs_dir))
+    each = convert_each([source], destination, fields, metadata=metadata, runs_dir=runs_dir, exports=True)
+    written = list(each)
     return written[0] if len(written) == 1 else destination
 
 
@@ -80,11 +80,13 @@ def convert_each(
     *,
     metadata: Path | None = None,
     runs_dir: Path | None = None,
+    exports: bool = False,
 ) -> Iterator[Path]:
-    """Convert each source, and each log of a folder of logs, and give what was written, one after the other.
+    """Import each source, and each log of a folder of logs, and give what was written, one after the other.
 
     One goes to `destination` itself; several go into that folder, each under its own name. One that cannot be read
-    does not keep the others out: all errors are raised together at the end.
+    does not keep the others out: all errors are raised together at the end. A run is written as simulation.db with
+    `exports`, and otherwise refused.
     """
     if metadata is not None or runs_dir is not None:
         if len(sources) != 1:
@@ -94,14 +96,14 @@ def convert_each(
         return
     parts = [part for source in sources for part in _readable(source, partial(_parts, source, fields))]
     if len(parts) == 1:
-        yield _readable(parts[0][1], partial(_one, parts[0][1], destination, fields))
+        yield _readable(parts[0][1], partial(_one, parts[0][1], destination, fields, exports))
         return
     if (destination / "run.db").exists():
         raise StoreError(f"{destination}: is a run itself; give a folder for {len(parts)} runs")
     errors: list[tuple[Path, PerpendError]] = []
     for name, part in _named(parts):
         try:
-            yield _readable(part, partial(_one, part, destination / portable_name(name), fields))
+            yield _readable(part, partial(_one, part, destination / portable_name(name), fields, exports))
         except DiskError:
             raise
         except PerpendError as error:
@@ -121,9 +123,9 @@ def _readable(source: Path, work: Callable[[], T]) -> T:
         raise DataError(f"{error.filename or source}: cannot be read: {error.strerror or error}", *READABLE) from None
 
 
-def _one(source: Path, destination: Path, fields: str | Mapping[str, str] | None) -> Path:
+def _one(source: Path, destination: Path, fields: str | Mapping[str, str] | None, exports: bool) -> Path:
     if fields is None:
-        return _convert(source, destination)
+        return _convert(source, destination, exports)
     if not source.is_file():
         raise DataError(f"{source}: not a file; a map is for one file of rows")
     columns = parse_map(fields) if isinstance(fields, str) else flat_map(fields, "fields")
@@ -154,7 +156,7 @@ def _named(parts: Sequence[tuple[str, Path]]) -> list[tuple[str, Path]]:
     named = [(name if times[name] == 1 else f"{path.resolve().parent.name}_{name}", path) for name, path in parts]
     twice = [name for name, count in Counter(name for name, _ in named).items() if count > 1]
     if twice:
-        raise SpecError(f"two sources would become {twice[0]!r}; convert them one at a time, each with its destination")
+        raise SpecError(f"two sources would become {twice[0]!r}; import them one at a time, each with its destination")
     return named
 
 
@@ -197,14 +199,20 @@ def _format_of(path: Path) -> Format | None:
     return next((one for one in _formats() if one.is_one(path)), None)
 
 
-def _convert(source: Path, destination: Path) -> Path:
+def write_simulation(run: Path, destination: Path) -> Path:
+    """Write a run, given by its directory or its run.db, as the conformity study's simulation.db, or into a folder."""
+    return simulation_db.write(run.parent if run.is_file() else run, _inside(destination, simulation_db.FORMAT))
+
+
+def _convert(source: Path, destination: Path, exports: bool) -> Path:
     kind = "folder" if source.is_dir() else _kind(source)
     if kind == "ledger" or (source / "run.db").is_file():
-        directory = source if kind == "folder" else source.parent
-        # A run of chaosbench with a ledger has its own files beside it, and those are what is converted.
+        # A run of chaosbench with a ledger has its own files beside it, and those are what is read.
         if kind == "folder" and (source / "run_manifest.json").is_file():
             return read_run_folder(source, destination)
-        return simulation_db.write(directory, _inside(destination, "simulation.db"))
+        if exports:
+            return write_simulation(source, destination)
+        raise StoreError(f"{source}: a run already; 'perpend export {source} --as simulation.db --out FILE' writes it")
     for known in _formats():
         if known.is_one(source):
             return known.read(source, destination)

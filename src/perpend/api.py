@@ -15,6 +15,7 @@ from perpend.ask.given import on_disk
 from perpend.ask.merging import merge as merge_shards
 from perpend.ask.runner import Keeping, evaluate_task, task_of
 from perpend.ask.task import Task, answer_key, make_model, make_task
+from perpend.errors import SpecError, did_you_mean
 from perpend.ledger.shards import parse_shard
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from perpend.spec.stopping import stop_spec
@@ -70,25 +71,29 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
     repeats: int = 1,
     max_items: int | None = None,
     stop_when: str | None = None,
-    looks: int | None = None,
     look_every: int | None = None,
     limits: Limits | None = None,
     name: str | None = None,
     out: str | Path = "runs",
-    keeping: Keeping | None = None,
+    durable: bool = False,
+    accept_loss: bool = False,
     shard: str | None = None,
+    scratch: str | Path | None = None,
     quiet: bool = False,
 ) -> InteractiveRun:
     """Ask, keep, score, report; resume if the run exists. Returns the Run, whose columns answer questions.
 
     `models` is one or several of: a name such as 'mock/subject', what `pp.model` returns, a function that answers.
     `stop_when` ends the run as soon as a rule such as 'width(correct) < 0.05' holds, which is looked at after every
-    `look_every` items, or at `looks` planned looks. With `shard`, such as '3/8', only that part is asked, into a ledger
-    of its own, and nothing is scored: `merge` puts the parts together.
+    `look_every` items. With `shard`, such as '3/8', only that part is asked, into a ledger of its own, and nothing is
+    scored: `merge` puts the parts together. With `scratch`, a folder on a local disk, that ledger is there, and a copy
+    of it is put below the run at the end. `durable` waits for the disk at every commit: a power cut costs no answer.
+    `accept_loss` resumes although answers are missing that were kept, and asks them again.
     """
-    keeping = keeping or Keeping()
-    if shard is not None:
-        keeping = replace(keeping, shard=parse_shard(shard))
+    if scratch is not None and shard is None:
+        raise SpecError("scratch is for one part of a run: give shard='K/N', too")
+    kept_on = None if scratch is None else Path(scratch)
+    keeping = Keeping(durable, accept_loss, None if shard is None else parse_shard(shard), kept_on)
     temperatures = [temperature] if isinstance(temperature, float | int) else temperature
     entries = models_given(models)
     specs = [entry if isinstance(entry, ModelSpec) else ModelSpec(entry.name, entry.name) for entry in entries]
@@ -102,7 +107,7 @@ def evaluate(  # noqa: PLR0913  each is one key of run.toml
             max_items=max_items,
             seed=seed,
             limits=limits or Limits(),
-            stop=stop_spec(stop_when, looks, look_every),
+            stop=stop_spec(stop_when, look_every),
         )
         key = answer_key(spec, ready)
         asked = [make_model(e.name, e.options, *key) if isinstance(e, ModelSpec) else e for e in entries]
@@ -374,11 +379,11 @@ def convert(
     from perpend._convert import convert as convert_one
     from perpend._convert import convert_each
 
-    places = {"metadata": metadata, "runs_dir": runs_dir}
-    given = {name: None if place is None else Path(place) for name, place in places.items()}
+    at, runs = (None if place is None else Path(place) for place in (metadata, runs_dir))
     if isinstance(source, str | Path):
-        return convert_one(Path(source), Path(destination), fields, **given)
-    return list(convert_each([Path(one) for one in source], Path(destination), fields, **given))
+        return convert_one(Path(source), Path(destination), fields, metadata=at, runs_dir=runs)
+    sources = [Path(one) for one in source]
+    return list(convert_each(sources, Path(destination), fields, metadata=at, runs_dir=runs, exports=True))
 
 
 @overload
@@ -386,22 +391,37 @@ def export(run: Place, out: Literal["pandas"], *, where: Where = None, only: Seq
 @overload
 def export(run: Place, out: Literal["polars"], *, where: Where = None, only: Sequence[str] = ()) -> pl.DataFrame: ...
 @overload
+def export(run: Place, out: str | Path, *, format: Literal["simulation.db"]) -> Path: ...
+@overload
 def export(run: Place, out: Path, *, where: Where = None, only: Sequence[str] = (), by: Sequence[str] = ()) -> int: ...
 def export(
     run: Place,
-    out: Path | Literal["pandas", "polars"],
+    out: str | Path,
     *,
     where: Where = None,
     only: Sequence[str] = (),
     by: Sequence[str] = (),
-) -> int | pd.DataFrame | pl.DataFrame:
+    format: Literal["table", "simulation.db"] = "table",  # noqa: A002  as the verb's --as
+) -> int | Path | pd.DataFrame | pl.DataFrame:
     """One row per trial: plan, item, answer, every score. Written to a .csv, .parquet or .jsonl file, or with `by` to a
     folder of Parquet files parted by these keys; the number of rows is returned. Or returned as a DataFrame of 'pandas'
-    or 'polars'."""
+    or 'polars'.
+
+    The format 'simulation.db' is the file that the conformity study's own scripts read: of the whole run, written to
+    the file or into the folder `out`; its path is returned.
+    """
     from perpend.report.export import export as export_run
     from perpend.report.export import to_pandas, to_polars
     from perpend.report.partitions import export_parts
 
+    if format != "table":
+        from perpend._convert import write_simulation
+
+        if format != "simulation.db":
+            raise SpecError(f"unknown format {format!r}; {did_you_mean(format, ['table', 'simulation.db'])}")
+        if where or only or by:
+            raise SpecError("simulation.db holds the whole run: leave out where, only and by")
+        return write_simulation(Path(run) if isinstance(run, str | Path) else run.directory, Path(out))
     if out == "pandas":
         return to_pandas(_run(run), where=where, only=only)
     if out == "polars":

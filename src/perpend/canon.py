@@ -362,9 +362,9 @@ def json_object(text: str, where: str, *, constants: bool = False) -> dict[str, 
     return body
 
 
-def text_lines(path: Path, advice: str = "") -> Iterator[tuple[int, str]]:
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """(number, line) of every line of a text file that is not blank, one at a time."""
-    with open_file(path, DataError, advice) as file:
+    with open_file(path) as file:
         yield from numbered_lines(file, path)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from perpend.canon import DEEPEST, LARGEST, read_text
-from perpend.errors import PerpendError, SpecError
+from perpend.errors import SpecError
 
 LONGEST_TOML = 1 << 19
 # Python's reader of TOML takes the square of a key's parts: 200,000 of them keep it busy for minutes. So keys are
@@ -37,13 +37,13 @@ def parse_toml(text: str, parse_float: Callable[[str], object] = float) -> dict[
     return body
 
 
-def read_toml(path: Path, raises: type[PerpendError] = SpecError) -> dict[str, object]:
+def read_toml(path: Path) -> dict[str, object]:
     """What a small TOML file says."""
-    text = read_text(path, raises, longest=LONGEST_TOML)
+    text = read_text(path, SpecError, longest=LONGEST_TOML)
     try:
         return parse_toml(text)
     except ValueError as error:  # also a date or an integer that Python has no value for
-        raise raises(f"{path}: not TOML: {error}") from None
+        raise SpecError(f"{path}: not TOML: {error}") from None
 
 
 def _check_depth(value: object) -> None:

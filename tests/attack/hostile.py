@@ -155,7 +155,7 @@ def commands(run: Path, other: Path, out: Path, claims: Path) -> Iterator[list[s
     yield ["analyze", str(run), "--out", str(out / "analysis"), "--no-figures"]
     yield ["compare", str(run), str(other), "--out", str(out / "comparison"), "--no-figures"]
     yield ["claims", "check", str(claims), str(run)]
-    yield ["convert", str(run), str(out / "simulation.db")]
+    yield ["export", str(run), "--out", str(out / "simulation.db"), "--as", "simulation.db"]
     yield ["merge", str(out / "merged"), str(run), "--no-score"]
     yield ["publish", str(run), "--to", str(out / "published"), "--no-figures", "--json"]
     yield ["status", str(run)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from perpend import stats
 from perpend.stats import Confusion
+from perpend.stats.pairs import pair_table
 from perpend.types import Estimate
 
 counts = st.integers(0, 60)
@@ -50,7 +51,7 @@ def test_every_interval_of_a_table_is_in_range_and_around_its_value(table: Confu
 
 
 @modest
-@given(rows, st.sampled_from(["wilson", "clopper-pearson", "t"]))
+@given(rows, st.sampled_from(["wilson", "clopper-pearson"]))
 def test_every_clustered_rate_is_in_range_around_its_value_and_has_a_width(
     data: list[tuple[int, int, int]], method: str
 ) -> None:
@@ -61,14 +62,12 @@ def test_every_clustered_rate_is_in_range_around_its_value_and_has_a_width(
 
 
 @modest
-@given(rows, st.sampled_from(["newcombe", "tango", "t"]), st.booleans())
-def test_a_pair_turned_round_is_its_own_negative(
-    data: list[tuple[int, int, int]], method: str, clustered: bool
-) -> None:
+@given(rows, st.booleans())
+def test_a_pair_turned_round_is_its_own_negative(data: list[tuple[int, int, int]], clustered: bool) -> None:
     control, pressure, items = zip(*data, strict=True)
     clusters = items if clustered else None
-    there = stats.paired_difference(control, pressure, clusters, method=method)
-    back = stats.paired_difference(pressure, control, clusters, method=method)
+    there = stats.paired_difference(control, pressure, clusters)
+    back = stats.paired_difference(pressure, control, clusters)
     assert inside(there, -1.0, 1.0)
     assert there.lo is None or there.hi > there.lo
     assert same(there.value, -back.value)
@@ -97,7 +96,7 @@ def test_the_order_of_rows_is_irrelevant(data: list[tuple[int, int, int]], rando
 def test_collapsing_rows_to_counts_changes_nothing(data: list[tuple[int, int, int]]) -> None:
     first, second, _ = zip(*data, strict=True)
     assert agree(stats.proportion(first), stats.wilson(sum(first), len(first)))
-    n11, n10, n01, n00 = stats.pair_table(first, second)
+    n11, n10, n01, n00 = pair_table(first, second)
     rebuilt = np.repeat([1, 1, 0, 0], [n11, n10, n01, n00]), np.repeat([1, 0, 1, 0], [n11, n10, n01, n00])
     assert agree(stats.paired_difference(first, second), stats.paired_difference(*rebuilt))
     by_rows, by_counts = stats.binary_metrics(first, second), stats.confusion_metrics(Confusion(n11, n10, n01, n00))
@@ -119,12 +118,12 @@ def test_swapping_the_classes_maps_tpr_to_tnr(table: Confusion) -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_adjusted_p_are_never_smaller_than_raw_and_keep_their_order(p: list[float]) -> None:
     raw = np.array(p)
-    for rule in (stats.holm, stats.benjamini_hochberg, stats.bonferroni):
+    for rule in (stats.holm, stats.benjamini_hochberg):
         adjusted = rule(p)
         assert (adjusted >= raw - 1e-15).all()
         assert (adjusted <= 1).all()
         assert (np.diff(adjusted[np.argsort(raw, kind="stable")]) >= -1e-12).all()
-    assert (stats.holm(p) <= stats.bonferroni(p) + 1e-15).all()
+    assert (stats.holm(p) <= np.minimum(raw * len(raw), 1.0) + 1e-15).all()
 
 
 @modest

@@ -9,10 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-import numpy as np
-
 from perpend.errors import DataError
-from perpend.stats import bins, calibration, cells, firth, glmm, recalibrate, regression, selective
+from perpend.stats import bins, calibration, cells, firth, recalibrate, regression, selective
 from perpend.types import Estimate
 
 Inputs: TypeAlias = Mapping[str, object]
@@ -159,12 +157,6 @@ def _firth(inputs: Inputs) -> Row:
     }
 
 
-def _random_intercept(inputs: Inputs) -> Row:
-    table = _cells(inputs, inputs["terms"], items=str(inputs["random_intercept"]))
-    found = glmm.random_intercept(table, inputs["terms"])
-    return {"coef": found.coef.tolist(), "sigma": found.sigma, "se": np.sqrt(np.diag(found.covariance)).tolist()}
-
-
 CASES: Mapping[str, Callable[[Inputs], object]] = {
     "ace_equal_bin_weight": _binned(calibration.ace),
     "aurc": _aurc,
@@ -181,7 +173,6 @@ CASES: Mapping[str, Callable[[Inputs], object]] = {
     "expected_ece_if_calibrated": lambda inputs: calibration.ece_estimate(
         inputs["confidences"], [0] * len(inputs["confidences"]), _n_bins(inputs)
     ).also["expected_if_calibrated"],
-    "glmm_random_intercept": _random_intercept,
     "isotonic": _isotonic,
     "logit_lrt": _logit_lrt,
     "mce": _binned(calibration.mce),

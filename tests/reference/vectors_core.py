@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from perpend.stats import binary, classification, families, gate, grouping, pairs, proportions
+from perpend.stats import binary, classification, families, gate, grouping, pair_bounds, pairs, proportions
 from perpend.stats import families as power
 from perpend.stats import pairs as paired_tests
 from perpend.types import Estimate
@@ -102,7 +102,7 @@ def _deltas(inputs: Inputs) -> object:
 def _adjust(inputs: Inputs) -> Row:
     p = inputs.get("p", inputs.get("pvalues"))
     bh = families.benjamini_hochberg(p).tolist()
-    return {"holm": families.holm(p).tolist(), "bh": bh, "fdr_bh": bh, "bonferroni": families.bonferroni(p).tolist()}
+    return {"holm": families.holm(p).tolist(), "bh": bh, "fdr_bh": bh}
 
 
 def _table(inputs: Inputs) -> pairs.Table:
@@ -234,7 +234,7 @@ CASES: Mapping[str, Callable[[Inputs], object]] = {
     "sign_flip": lambda i: _test(paired_tests.sign_flip(_deltas(i))),
     "sign_flip_exact": lambda i: _test(paired_tests.sign_flip(_deltas(i))),
     "newcombe_paired": _paired_ends(pairs.newcombe_bounds),
-    "tango": _paired_ends(pairs.tango_bounds),
+    "tango": _paired_ends(pair_bounds.tango_bounds),
     "paired_rates": _paired_rates,
     "override": paired_rates_as("override"),
     "rescue": paired_rates_as("rescue"),
@@ -248,8 +248,5 @@ CASES: Mapping[str, Callable[[Inputs], object]] = {
     "mcnemar_exact_power": lambda i: power.mcnemar_power(i["n"], i["p10"], i["p01"], alpha=i.get("alpha", 0.05)),
     "mde_paired": lambda i: power.mde_paired(
         i["n"], i["discordance"], alpha=i.get("alpha", 0.05), power=i.get("power", 0.8)
-    ),
-    "power_independent": lambda i: power.power_independent(
-        i["p1"], i["n1"], i["p2"], i["n2"], alpha=i.get("alpha", 0.05)
     ),
 }

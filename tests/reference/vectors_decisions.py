@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from perpend import stats
-from perpend.stats import calibration, cells, families, glmm, pairs, proportions, regression, selective
+from perpend.stats import calibration, families, pairs, proportions, regression, selective
 from perpend.types import Estimate
 from tests.reference.vectors_calibration import CASES as CALIBRATION
 from tests.reference.vectors_calibration import _cells, _n_bins, _rows
@@ -120,7 +120,7 @@ def _mcnemar_p(name: str) -> Callable[[Inputs], Row]:
 
 
 def _bounds(inputs: Inputs) -> Row:
-    found = stats.accuracy_bounds(_counts(inputs))
+    found = stats.confusion_metrics(_counts(inputs))["accuracy_bounds"]
     return {
         "lo": found.lo,
         "hi": found.hi,
@@ -152,18 +152,6 @@ def _clustered_logit(inputs: Inputs) -> Row:
     }
 
 
-def _gee(inputs: Inputs) -> Row:
-    items = str(_first(inputs, "items", "cluster", "clusters", "groups"))
-    table = _cells(inputs, inputs["terms"], items=items)
-    names = [name for name in cells.design(table, inputs["terms"]).names if name.lower() not in ("intercept", "1")]
-    found = {name: glmm.gee_odds_ratio(table, inputs["terms"], name, level=_level(inputs)) for name in names}
-    return {
-        "coef": {name: one.also["beta"] for name, one in found.items()},
-        "se": {name: one.also["se"] for name, one in found.items()},
-        "odds_ratio": {name: [one.value, one.lo, one.hi] for name, one in found.items()},
-    }
-
-
 def _collapse(inputs: Inputs) -> Row:
     table = _cells(inputs, inputs["terms"])
     return {"k": sorted(table.k.tolist()), "n": sorted(table.n.tolist()), "cells": len(table.n)}
@@ -187,7 +175,7 @@ _OTHER_NAMES = {
     "mcnemar_power": "mcnemar_exact_power", "ace": "ace_equal_bin_weight", "corp": "brier_corp",
     "brier_murphy": "brier_murphy_discrete", "debiased_l2_squared": "debiased_l2_squared_ci",
     "expected_ece": "expected_ece_if_calibrated", "e0_ece": "expected_ece_if_calibrated", "smooth_ece": "smece",
-    "firth": "separation_firth", "glmm": "glmm_random_intercept", "random_intercept": "glmm_random_intercept",
+    "firth": "separation_firth",
     "temperature_scaling": "temperature_scaling_binary", "spiegelhalter_clustered": "spiegelhalter",
     "spiegelhalter_z": "spiegelhalter", "selective": "aurc", "sign_flip_items": "sign_flip",
 }  # fmt: skip
@@ -212,13 +200,11 @@ CASES: Mapping[str, Callable[[Inputs], object]] = {
        for name in ("ece_top_label", "ece_toplabel", "top_label_ece")},
     "holm": _adjusted(families.holm),
     **{name: _adjusted(families.benjamini_hochberg) for name in ("bh", "fdr_bh", "benjamini_hochberg")},
-    "bonferroni": _adjusted(families.bonferroni),
     **{name: _mcnemar_p("p_midp") for name in ("mcnemar_midp", "mcnemar_mid_p")},
     "mcnemar_exact": _mcnemar_p("p_exact"),
     **dict.fromkeys(("accuracy_bounds", "manski_bounds"), _bounds),
     "flip_rate": _flip_rate,
     **dict.fromkeys(("logit_cluster_robust", "cluster_robust_logit", "logit_clustered"), _clustered_logit),
-    **dict.fromkeys(("gee", "logit_gee"), _gee),
     "collapse": _collapse,
     "excess": _excess,
     "paired_difference": lambda i: _row(
@@ -231,7 +217,4 @@ CASES: Mapping[str, Callable[[Inputs], object]] = {
     "clustering": _KNOWN["mean_se"],
     "icc": lambda i: _KNOWN["mean_se"](i)["icc"],
     "nested_lrt": _KNOWN["logit_lrt"],
-    "mde_independent": lambda i: _row(
-        families.mde_independent(i["p"], i["n1"], i["n2"], alpha=i.get("alpha", 0.05), power=i.get("power", 0.8)), "mde"
-    ),
 }  # fmt: skip

@@ -78,7 +78,7 @@ def test_an_error_that_cannot_be_printed_keeps_its_exit_code(tmp_path: Path) -> 
 
 
 def test_a_name_that_is_too_long_for_the_disk_is_an_error_of_any_verb(tmp_path: Path) -> None:
-    for command in (["show", "x" * 300], ["audit", "x" * 300], ["convert", "x" * 300, "out"], ["publish", "y" * 300]):
+    for command in (["show", "x" * 300], ["audit", "x" * 300], ["import", "x" * 300, "out"], ["publish", "y" * 300]):
         done = _run(_perpend(*command), cwd=tmp_path)
         assert done.returncode in (3, 5), done.stderr
         assert "too long" in done.stderr

@@ -239,8 +239,7 @@ def test_the_verbs_that_judge(perpend: Verb, run: Path, monkeypatch: pytest.Monk
 def test_the_verbs_that_move_data(perpend: Verb, run: Path) -> None:
     assert perpend("export", run, "--out", f"trials{NAME}.csv")[0] == 0
     assert perpend("export", run, "--out", f"trials{NAME}.xyz")[0] == 2
-    assert perpend("convert", run, f"out{NAME}/simulation.db")[0] in {0, 3, 5}
-    assert perpend("convert", f"none{NAME}", "x")[0] == 3
+    assert perpend("export", run, "--as", "simulation.db", "--out", f"out{NAME}/simulation.db")[0] in {0, 3, 5}
     assert perpend("merge", f"merged{NAME}", run, "--no-score")[0] == 0
     assert isinstance(told(perpend, "merge", f"merged{NAME}", run), dict)
     other = Path(shutil.copytree(run, run.parent / f"forged{NAME}"))
@@ -252,11 +251,10 @@ def test_the_verbs_that_move_data(perpend: Verb, run: Path) -> None:
     assert perpend("merge", f"merged{NAME}", other)[0] == 5
     assert perpend("merge", f"none{NAME}")[0] == 5
     assert perpend("merge", f"merged{NAME}", f"none{NAME}")[0] == 5
+    assert perpend("import", f"none{NAME}", "x")[0] == 3
     assert perpend("import", f"none{NAME}", f"other{NAME}", "x")[0] == 3
     Path("odd.json").write_text(json.dumps({NAME: NAME}))
-    assert perpend("convert", "odd.json", "x")[0] == 3
-    assert perpend("variants", f"none{NAME}", "--quiet")[0] != 0
-    assert perpend("variants", "smollm2", "--to", NAME, "--quiet")[0] != 0
+    assert perpend("import", "odd.json", "x")[0] == 3
 
 
 def test_the_verbs_that_need_a_real_model(perpend: Verb, run: Path) -> None:

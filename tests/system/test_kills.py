@@ -29,8 +29,8 @@ VERBS = {
     "export": "export study --out out/trials.jsonl",
     "merge": "merge out/merged study",
     "freeze": "freeze items.jsonl --out out/freeze.json",
-    "convert in": "convert rows.jsonl out/imported --map id=id,prompt=prompt,text=text,target=target",
-    "convert out": "convert study out/simulation.db",
+    "import": "import rows.jsonl out/imported --map id=id,prompt=prompt,text=text,target=target",
+    "export simulation": "export study --out out/simulation.db --as simulation.db",
     "checkpoint": "checkpoint --predictions predictions.jsonl --name mine --out out",
 }
 """Every verb but `eval`, whose kills are in test_crash, and `demo`, which calls the others."""
@@ -110,7 +110,10 @@ def test_a_verb_that_was_killed_ends_as_if_it_had_never_been(
             time.sleep(took * rng.uniform(0.0, 1.0))
             process.kill()
         assert answers(killed / "study" / "run.db") == before
-        if verb.startswith("convert"):  # what it wrote whole may not be overwritten; what it left is for the next call
+        if verb in (
+            "import",
+            "export simulation",
+        ):  # what it wrote whole may not be overwritten; what it left is for the next call
             shutil.rmtree(killed / "out" / "imported", ignore_errors=True)
             (killed / "out" / "simulation.db").unlink(missing_ok=True)
     finish(programs, killed, verb)

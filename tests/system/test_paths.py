@@ -36,9 +36,9 @@ GROUPS = {"perpend": cli, "chaosbench": chaosbench}
 HONEST = {
     "run": "run", "runs": "run", "paths": "run", "shards": "run",
     "first": "run", "second": "other", "items": "items.jsonl",
-    "spec_file": "run.toml", "source": "rows.jsonl", "destination": "new", "claims_file": "claims.toml",
-    "paper": "paper.tex", "data": "chaos/data", "out": "out/new", "to": "out/new", "output_dir": "out/new",
-    "out_dir": "out/new", "runs_dir": "chaos/runs",
+    "spec_file": "run.toml", "source": "rows.jsonl", "sources": "rows.jsonl", "destination": "new",
+    "claims_file": "claims.toml", "paper": "paper.tex", "data": "chaos/data", "out": "out/new", "to": "out/new",
+    "output_dir": "out/new", "out_dir": "out/new", "runs_dir": "chaos/runs",
 }  # fmt: skip
 """What is given for a path that is needed and not the one that is tried."""
 NEEDS = {
@@ -47,7 +47,6 @@ NEEDS = {
     "perpend judge": "--model mock/echo --quiet",
     "perpend label": "--sample 1",
     "perpend inside": "--model hf/nothing",
-    "perpend variants": "smollm2",
     "perpend analyze": "--no-figures",
     "perpend rank": "honest/other --no-figures",
     "perpend publish": "--no-figures",
@@ -69,9 +68,8 @@ WITHOUT = {
     ("perpend eval", "scratch"): "--task questions --items honest/items.jsonl --model mock/true --quiet --shard 1/2",
     ("perpend view", "out"): "--no-figures",
     ("perpend audit", "page"): "--workers 1 --quiet honest/judges.csv",
-    ("perpend export", "out"): "|--as every_eval_ever",
+    ("perpend export", "out"): "|--as every_eval_ever|--as simulation.db",
     ("perpend export", "parts"): "",
-    ("perpend variants", "name"): "",
     ("chaosbench eval", "dataset"): "--provider mock --quiet",
     ("chaosbench eval", "resume"): "--quiet",
     ("chaosbench subset", "source"): "--size 2",
@@ -91,8 +89,7 @@ NAMES = {
     ("perpend judge", "rubric"): "{}.toml",
     ("perpend label", "rubric"): "{}.toml",
     ("perpend view", "rubric"): "{}.toml",
-    ("perpend convert", "fields"): "{}.toml",
-    ("perpend variants", "name"): "{}",
+    ("perpend import", "fields"): "{}.toml",
     ("chaosbench eval", "dataset"): "{}",
     ("chaosbench eval", "resume"): "{}",
     ("chaosbench subset", "source"): "{}",
@@ -100,11 +97,10 @@ NAMES = {
 """Parameters of other types that may name a file."""
 
 
-ABOUT_ANOTHER = {("perpend convert", "runs_dir"), ("perpend convert", "fields")}
+ABOUT_ANOTHER = {("perpend import", "runs_dir"), ("perpend import", "fields")}
 """Where the message is about another file, which is looked at first, or about what the file says."""
 SLOW = {
     ("perpend demo", "out"),
-    ("perpend variants", "out"),
     ("perpend checkpoint", "out"),
     ("perpend checkpoint", "corpus"),
     ("chaosbench private", "out"),

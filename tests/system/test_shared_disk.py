@@ -174,7 +174,7 @@ READING = (
     "publish {} --to out/published --no-figures",
     "view {} --out out/page.html --no-figures",
     "plan {}",
-    "convert {} out/simulation.db",
+    "export {} --out out/simulation.db --as simulation.db",
     "merge out/merged {} --quiet",
 )
 

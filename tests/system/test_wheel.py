@@ -179,12 +179,6 @@ def test_the_wheel_has_the_facts_that_the_packaged_questions_are_made_from(clean
 
 
 def test_what_an_extra_brings_is_named_where_it_is_missing(clean: Clean) -> None:
-    code = (
-        "from perpend.stats import cells, glmm\n"
-        "table = cells.collapse([0, 1] * 4, [cells.factor('g', list('aabb') * 2)], items=list('uvwxuvwx'))\n"
-        "glmm.gee_odds_ratio(table, ['g'], 'g[b]')"
-    )
-    assert "pip install 'perpend[gee]'" in clean("python", "-c", code, code=1).stderr.splitlines()[-1]
     refused = clean("perpend", "eval", "--task", "conformity", "--model", "local/smollm2", code=4)
     assert "pip install 'perpend[local]'" in refused.stderr
 

@@ -103,7 +103,7 @@ def _looking(store: Store, spec: RunSpec, task: Task) -> Looking | None:
     from perpend.ask.looking import looking_of
 
     stop = spec.stop
-    facts = stop_facts(str(stop.rule), stop.looks, stop.look_every, item_count(store))
+    facts = stop_facts(str(stop.rule), stop.look_every, item_count(store))
     return looking_of(store, facts, task.judges(), ([one.name for one in task.conditions], spec.repeats))
 
 

@@ -30,7 +30,6 @@ from perpend.ledger.store import Store
 from perpend.spec.function import judged_by
 from perpend.spec.stopping import Place, StopRule, parse_rule
 from perpend.stats.betting import paired_sequence, sequence
-from perpend.stats.spending import planned_looks
 from perpend.types import UNFIT, Estimate, Number, Scorer
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -75,7 +74,7 @@ class LookPlan:
         """
         block = scored.values
         first, second = place[1], place[0]
-        low, high = (0.0, 1.0) if first is None else (-1.0, 1.0)
+        bounds = (0.0, 1.0) if first is None else (-1.0, 1.0)
         after = block[:, self.conditions.index(second), :]
         before = np.zeros_like(after) if first is None else block[:, self.conditions.index(first), :]
         has: BoolArray = ~np.isnan(after) & ~np.isnan(before)
@@ -86,30 +85,15 @@ class LookPlan:
             return Estimate(None, 0, note="no item has a score", also=also)
         with np.errstate(invalid="ignore", divide="ignore"):
             means = np.where(has, after - before, 0.0).sum(axis=1) / has.sum(axis=1)
-        if first is not None and self.facts.looks is None:
-            items = np.nonzero(has)[0]
-            one = paired_sequence(before[has], after[has], items, looks=[int(counted.sum())])[-1]
+        if first is None:
+            one = _interval(means[counted], bounds)
         else:
-            one = self._interval(look, means, counted, (low, high))
+            one = paired_sequence(before[has], after[has], np.nonzero(has)[0], looks=[int(counted.sum())])[-1]
         if missing:
-            least, most = (np.where(counted, means, end) for end in (low, high))
-            also["least"] = self._interval(look, least, scored.fit, (low, high)).lo
-            also["most"] = self._interval(look, most, scored.fit, (low, high)).hi
-        kept = {key: value for key, value in one.also.items() if key in ("critical", "spent", "p")}
+            least, most = (np.where(counted, means, end)[scored.fit] for end in bounds)
+            also |= {"least": _interval(least, bounds).lo, "most": _interval(most, bounds).hi}
+        kept = {key: value for key, value in one.also.items() if key == "p"}
         return replace(one, also={**also, "rows": int(has.sum()), **kept})
-
-    def _interval(self, look: int, means: FloatArray, counted: BoolArray, bounds: tuple[float, float]) -> Estimate:
-        values = means[counted]
-        if self.facts.looks is None:
-            return sequence(values, looks=[len(values)], bounds=bounds)[-1]
-        # Spent by the share of the items that were asked. A look without a new item with a score is the one before it.
-        shares: dict[int, float] = {}
-        for point in self.points[:look]:
-            shares.setdefault(int(counted[:point].sum()), point / self.items)
-        shares.pop(0, None)
-        one = planned_looks(values, plan=list(shares), fractions=list(shares.values()), bounds=bounds)[-1]
-        spending = one.method.rpartition(", ")[0]
-        return replace(one, method=f"{spending}, look {look} of {len(self.points)}")
 
     def look(self, number: int, blocks: Mapping[str, ScoredItems]) -> StopLook:
         """What a look shows of the rule's numbers, and whether the rule holds."""
@@ -120,6 +104,11 @@ class LookPlan:
         numbers = tuple(_entry(score, place, one) for (score, place), one in estimates.items())
         stop = self.rule.holds(self.conditions, lambda score, place: estimates[score, place])
         return StopLook(number, self.points[number - 1], stop, numbers)
+
+
+def _interval(means: FloatArray, bounds: tuple[float, float]) -> Estimate:
+    """The interval of as many items, valid at any look."""
+    return sequence(means, looks=[len(means)], bounds=bounds)[-1]
 
 
 def _entry(score: str, place: Place, one: Estimate) -> dict[str, JSON]:

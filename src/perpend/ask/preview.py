@@ -131,10 +131,9 @@ def preview(spec: RunSpec, out: Path) -> Preview:
 def _stop(stop: StopSpec | None, items: int) -> str:
     if stop is None:
         return ""
-    facts = stop_facts(str(stop.rule), stop.looks, stop.look_every, items)
-    looks = len(facts.points(items))
-    when = f"after every {facts.look_every} items, {looks} times at most" if facts.looks is None else f"{looks} times"
-    return f"It stops as soon as {facts.when}, looked at {when}."
+    facts = stop_facts(str(stop.rule), stop.look_every, items)
+    looks = f"looked at after every {facts.look_every} items, {len(facts.points(items))} times at most"
+    return f"It stops as soon as {facts.when}, {looks}."
 
 
 def _items(spec: RunSpec, task: Task) -> tuple[int, list[Item]]:

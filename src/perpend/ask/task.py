@@ -197,9 +197,7 @@ def intent(name: str, spec: RunSpec, task: Task, models: Sequence[Model], planne
         sources=tuple(
             SourceFile(kind, name, hashlib.sha256(data).hexdigest()) for kind, name, data in source_texts(spec, task)
         ),
-        stop=None
-        if spec.stop is None
-        else stop_facts(str(spec.stop.rule), spec.stop.looks, spec.stop.look_every, planned.items.n),
+        stop=None if spec.stop is None else stop_facts(str(spec.stop.rule), spec.stop.look_every, planned.items.n),
         created=now(),
         code=code_version(),
     )

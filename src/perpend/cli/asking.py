@@ -46,9 +46,6 @@ def _run_options(command: F) -> F:
                 help="Stop as soon as this holds, with an interval that is valid at any look: 'width(correct) < 0.05'.",
             ),
             click.option("--look-every", type=int, help="Look after every N items. [at most 20 looks]"),
-            click.option(
-                "--looks", type=int, help="Plan N looks instead: narrower intervals, valid at these looks only."
-            ),
             click.option("--workers", type=int, help="Concurrent requests per model."),
             click.option("--retries", type=int, help="Retries per failed request."),
             click.option("--max-usd", type=float, help="Stop after spending this many USD; needs the models' prices."),

@@ -38,6 +38,22 @@ class NearChoice(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
+class Verbs(click.Group):
+    """The verbs; what was one before is answered with where it went."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb itself."""
+        if args[0] in _WENT:
+            ctx.fail(f"No such command {args[0]!r}. {_WENT[args[0]]}")
+        return super().resolve_command(ctx, args)
+
+
+_WENT = {
+    "convert": "'perpend import' reads; 'perpend export --as simulation.db' writes.",
+    "variants": "In Python, pp.variants writes the same weights in other precisions.",
+}
 PATH = UserPath(path_type=Path)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 QUIET = click.option("--quiet", is_flag=True, help="Print errors only.")
@@ -53,7 +69,7 @@ TRUST_CODE = click.option(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(VERSION, prog_name="perpend")
 def group() -> None:
     """Language-model evaluations whose every number a stranger can recompute.

@@ -1,8 +1,7 @@
-"""Verbs that bring data and weights in and out: import (also called convert), export, merge, variants."""
+"""Verbs that bring data in and out: import, export, merge."""
 
 from __future__ import annotations
 
-from copy import copy
 from pathlib import Path
 
 import click
@@ -21,7 +20,7 @@ from perpend.inert import say, say_page
 def import_(
     sources: tuple[Path, ...], destination: Path, fields: str | None, metadata: Path | None, runs_dir: Path | None
 ) -> None:
-    """Import what another tool recorded as a run, or write a run as the conformity study's simulation.db.
+    """Import what another tool recorded as a run.
 
     Several sources, or a folder of several logs, become a folder of runs at DESTINATION.
 
@@ -31,23 +30,12 @@ def import_(
     perpend import samples_task.jsonl runs/imported
     perpend import mine.jsonl runs/imported --map id=qid,prompt=question,text=output,target=answer
     perpend import simulation.db runs/imported
-    perpend import runs/RUN simulation.db
     """
     from perpend._convert import convert_each
     from perpend.report.overview import import_line
 
     for path in convert_each(sources, destination, fields, metadata=metadata, runs_dir=runs_dir):
         say(import_line(path))
-
-
-_convert = copy(import_)
-_convert.short_help = "Another name for import; also writes a simulation.db."
-_convert.help = """Another name for 'perpend import', with the same options.
-
-\b
-perpend convert runs/RUN simulation.db
-"""
-group.add_command(_convert, "convert")
 
 
 @group.command(short_help="Write the trial table as CSV, Parquet or JSONL.")
@@ -58,8 +46,9 @@ group.add_command(_convert, "convert")
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only trials with this value.")
 @click.option("--columns", help="Only these columns, separated by commas.")
 @click.option(
-    "--as", "kind", type=click.Choice(["table", "every_eval_ever"]), default="table", show_default=True,
-    help="Write the trial table, or records of the shared schema every_eval_ever into the folder --out.",
+    "--as", "kind", type=click.Choice(["table", "every_eval_ever", "simulation.db"]), default="table",
+    show_default=True, help="Write the trial table; records of the shared schema every_eval_ever into the folder "
+    "--out; or the file that the conformity study's own scripts read.",
 )  # fmt: skip
 def export(  # noqa: PLR0913  one argument per option
     *,
@@ -78,18 +67,20 @@ def export(  # noqa: PLR0913  one argument per option
     perpend export runs/RUN --out trials.parquet --where condition=control
     perpend export runs/RUN --parquet trials --by model,condition
     perpend export runs/RUN --out records --as every_eval_ever
+    perpend export runs/RUN --out simulation.db --as simulation.db
     """
     from perpend.measure.run import Run
     from perpend.report.export import export as export_run
     from perpend.report.partitions import export_parts
     from perpend.spec.runspec import key_value
 
-    if kind == "every_eval_ever":
+    if kind != "table":
+        from perpend._convert import write_simulation
         from perpend.report.every_eval_ever import write_records
 
         if where or columns or by or parts is not None or out is None:
-            raise click.UsageError("Give --out FOLDER alone: records hold the whole run.")
-        for path in write_records(Run(run), out):
+            raise click.UsageError(f"Give --out alone: --as {kind} writes the whole run.")
+        for path in write_records(Run(run), out) if kind == "every_eval_ever" else [write_simulation(run, out)]:
             say(path)
         return
     only, chosen = columns.split(",") if columns else (), dict(map(key_value, where))
@@ -145,29 +136,3 @@ def merge(run: Path, shards: tuple[Path, ...], no_score: bool, trust_code: bool,
         )
     if needs_trust and not no_score and not as_json:
         say("Not scored: the run has Python files of its own. Score it with 'perpend score --trust-code'.", err=True)
-
-
-@group.command(short_help="Write the same weights in other precisions.")
-@click.argument("name")
-@click.option("--to", "kinds", default="f16,q8_0,q4_0", show_default=True, help="Precisions, separated by commas.")
-@click.option("--out", type=PATH, default=Path("variants"), show_default=True, help="Directory for the files.")
-@QUIET
-def variants(name: str, kinds: str, out: Path, quiet: bool) -> None:
-    """Write the same weights in other precisions, for a sweep over real variants of one model.
-
-    \b
-    perpend variants smollm2 --to q8_0,q4_0
-    perpend eval --task conformity --model local/variants/SmolLM2-135M-Instruct.Q8_0.gguf
-    """
-    from perpend.ask.progress import Progress
-    from perpend.models.local.variants import make_variants
-
-    with Progress("requantise", 0, quiet=quiet) as progress:
-
-        def advance(total: int) -> None:
-            progress.total = total
-            progress.advance(1)
-
-        paths = make_variants(name, out, kinds.split(","), advance=advance)
-    for path in () if quiet else paths.values():
-        say(path)

@@ -30,7 +30,7 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID:
-        raise StoreError(f"{path}: a SQLite file, but not a run of perpend; 'perpend convert' imports other ledgers")
+        raise StoreError(f"{path}: a SQLite file, but not a run of perpend; 'perpend import' reads other ledgers")
     if version != SCHEMA_VERSION:
         raise StoreError(f"{path}: schema {version}, this perpend reads schema {SCHEMA_VERSION}; upgrade perpend")
     # A run without a stopping rule has the tables that every run always had.

@@ -13,54 +13,45 @@ from perpend.ledger.plan import Trial, read_response, whole
 from perpend.ledger.store import Store
 from perpend.types import Response
 
-_FEWEST_ITEMS, _MOST_LOOKS, _LONGEST_PLAN, _LONGEST_RUN = 10, 20, 100, 1000
-"""Unless a run says otherwise: the fewest items before a look, and the most looks. Then the most looks that can be
-planned, and that there can be at all: each costs as much as there are items."""
+_FEWEST_ITEMS, _MOST_LOOKS, _LONGEST_RUN = 10, 20, 1000
+"""Unless a run says otherwise: the fewest items before a look, and the most looks. Then the most looks that there can
+be at all: each costs as much as there are items."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopFacts:
-    """When a run may stop, and when its numbers are looked at: at equal steps of items, or at planned looks."""
+    """When a run may stop, and after how many items each look at its numbers comes."""
 
     when: str
-    look_every: int | None = None
-    looks: int | None = None
+    look_every: int
 
     def as_json(self) -> dict[str, JSON]:
         """The entry in a manifest."""
-        schedule = {"look_every": self.look_every} if self.looks is None else {"looks": self.looks}
-        return {"when": self.when, **schedule}
+        return {"when": self.when, "look_every": self.look_every}
 
     def points(self, items: int) -> list[int]:
         """After how many items each look comes; the last one after all."""
-        if self.looks is not None:
-            return sorted({math.ceil(items * look / self.looks) for look in range(1, self.looks + 1)} - {0})
-        step = self.look_every or items
+        step = self.look_every
         if step * _LONGEST_RUN < items:
             raise SpecError(f"look_every = {step} is more than {_LONGEST_RUN} looks at {items} items; look less often")
         return [*range(step, items, step), items] if items else []
 
 
-def stop_facts(when: str, looks: int | None, look_every: int | None, items: int) -> StopFacts:
-    """The facts of a run over this many items; without a schedule, at most twenty looks."""
-    if looks is not None and looks > items:
-        raise SpecError(f"looks = {looks} is more than the run has items ({items}); plan fewer looks")
-    if looks is None and look_every is None:
-        look_every = max(_FEWEST_ITEMS, math.ceil(items / _MOST_LOOKS))
-    facts = StopFacts(when, look_every, looks)
+def stop_facts(when: str, look_every: int | None, items: int) -> StopFacts:
+    """The facts of a run over this many items; without a number, at most twenty looks."""
+    facts = StopFacts(when, look_every or max(_FEWEST_ITEMS, math.ceil(items / _MOST_LOOKS)))
     facts.points(items)  # refuses a schedule that would take too long
     return facts
 
 
 def read_stop(body: Mapping[str, JSON], where: str) -> StopFacts:
     """The facts that a manifest states; anything else there is a StoreError."""
-    schedule = sorted(body.keys() - {"when"})
-    if schedule not in (["look_every"], ["looks"]):
-        raise StoreError(f"{where}: 'stop' has 'when' and either 'looks' or 'look_every', not {sorted(body)!r:.80}")
-    number = whole_of(body, schedule[0], where)
-    if not 1 <= number <= (_LONGEST_PLAN if schedule[0] == "looks" else number):
-        raise DataError(f"{where}: {schedule[0]!r} of 'stop' is no number of looks or items: {number}")
-    return StopFacts(text_of(body, "when", where), **{schedule[0]: number})
+    if body.keys() != {"when", "look_every"}:
+        raise StoreError(f"{where}: 'stop' has 'when' and 'look_every', not {sorted(body)!r:.80}")
+    number = whole_of(body, "look_every", where)
+    if number < 1:
+        raise DataError(f"{where}: 'look_every' of 'stop' is no number of items: {number}")
+    return StopFacts(text_of(body, "when", where), number)
 
 
 def seeded_place(seed: int | None, item: str) -> str:

@@ -22,7 +22,6 @@ from perpend.measure.table import Table
 from perpend.types import Item, Response
 
 STRATA = ("model", "condition")
-_CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)

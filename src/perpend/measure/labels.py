@@ -31,7 +31,6 @@ from perpend.rows.mapping import check_map, mapped, text_cell
 from perpend.rows.reader import FORMATS, is_table, read_rows
 
 LABELS = "labels.jsonl"
-READER = "reader-1"
 _PLACES = ("item", "condition", "model", "temperature", "repeat", "sampling")
 _OF_RUBRIC = ("rubric", "rubric_sha256", "label", "text_sha256", "turn", "stratum", "drawn", "of", "seed")
 KEYS = ("trial", *_PLACES, "scorer", "value", "by", "note", *_OF_RUBRIC)
@@ -106,19 +105,19 @@ def append_labels(run: Run, labels: Sequence[HumanLabel]) -> Path:
     return path
 
 
-def read_labels(run: Run, path: Path | None = None, *, lines: int | None = None) -> list[HumanLabel]:
+def read_labels(run: Run, *, lines: int | None = None) -> list[HumanLabel]:
     """Every label of the run, in the order of the file; of a reader's labels by one rubric of one trial the last.
 
     `lines` limits this to the first lines: the file only grows, so these are what it held at some time.
     No file, no labels. A line that names no trial of the run, that is about another text than the run holds, or that
     contradicts its rubric is a DataError with its number.
     """
-    source = path or run.directory / LABELS
+    source = run.directory / LABELS
     if not source.is_file():
         return []
     reader = LabelReader(run)
     labels: dict[object, HumanLabel] = {}
-    for number, (where, body) in enumerate(islice(json_lines(source, within=None if path else run.directory), lines)):
+    for number, (where, body) in enumerate(islice(json_lines(source, within=run.directory), lines)):
         label = reader.read(body, where)
         # A label without a rubric is a vote, however often somebody casts it.
         labels[(label.trial, label.by, label.rubric) if label.rubric else number] = label

@@ -10,7 +10,6 @@ from dataclasses import replace
 from perpend.measure.column import Column
 from perpend.measure.study import Metric
 from perpend.measure.table import IMPORTED, Table
-from perpend.stats import edition
 from perpend.stats.classification import INVALID_GATE
 from perpend.stats.families import family
 from perpend.stats.gate import many_invalid
@@ -52,11 +51,10 @@ def unscored_metrics(table: Table) -> Iterator[Metric]:
     """`no_score` by reason, for the latest version of the first scorer: trials without a value / trials planned.
 
     Reasons are the scorer's own words up to the first colon, the most frequent first; of a failed call the error after
-    'failed: '. Of the rest there is 'other reasons'. A scorer with a value everywhere gives nothing, and so does what
-    perpend 0.1 stated.
+    'failed: '. Of the rest there is 'other reasons'. A scorer with a value everywhere gives nothing.
     """
     own = [name for name in table.scorers if ":" not in name and not name.endswith(f"@{IMPORTED}")]
-    if not own or edition.is_first():
+    if not own:
         return
     stem = own[0].partition("@")[0]
     scorer = [name for name in own if name.partition("@")[0] == stem][-1]

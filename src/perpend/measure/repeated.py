@@ -15,7 +15,6 @@ from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, joined
 from perpend.measure.study import Metric
 from perpend.measure.table import Table
-from perpend.stats import edition
 from perpend.stats.components import Components, expected_se, variance_components
 from perpend.stats.flips import flip_rate
 from perpend.stats.passing import pass_at_k, pass_hat_k
@@ -44,11 +43,8 @@ def repeat_metrics(table: Table) -> Iterator[Metric]:
     items whose answers do not all score the same / items with two scored answers or more. `variance_…`: the variance
     between items, between conditions, of items × conditions and of repeats; `also.share` is its part of their sum.
     `expected_se`: the standard error of the mean score under a condition, and of its paired difference from the first,
-    as it is and with twice the items or repeats, from the variances of just these conditions. What perpend 0.1 stated
-    has none of this.
+    as it is and with twice the items or repeats, from the variances of just these conditions.
     """
-    if edition.is_first():
-        return
     cells = [*_repeated_cells(table)]
     for name in latest(table.scorers) if cells else ():
         column = table.column(name)

@@ -10,7 +10,6 @@ from perpend.canon import dumps
 from perpend.ledger.plan import read_sampling
 from perpend.measure.keys import Codes, joined
 from perpend.measure.packed import narrow, taken
-from perpend.stats import edition
 from perpend.types import Sampling
 
 TEMPERATURE = "temperature"
@@ -44,13 +43,12 @@ def settings_in(slices: Iterable[Mapping[str, str]]) -> list[str]:
 def varied(codes: Mapping[str, Codes], names: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The temperature, and each parameter that differs between trials of one model of one run at one temperature.
 
-    A limit that a model has for itself, and a seed that goes with a temperature, tell nothing apart. What perpend 0.1
-    stated knew the temperature alone.
+    A limit that a model has for itself, and a seed that goes with a temperature, tell nothing apart.
     """
     if len(names.get("sampling", ())) == len(names.get(TEMPERATURE, ())):  # known already: each has one of its own
         return (TEMPERATURE,)
     samplings = [read_sampling(params) for params in names.get("sampling", ())]
-    if len({one.temperature for one in samplings}) == len(samplings) or edition.is_first():
+    if len({one.temperature for one in samplings}) == len(samplings):
         return (TEMPERATURE,)
     axes = [key for key in ("run", "model") if key in codes]
     sizes = [*(len(names[key]) if key in names else int(codes[key].max(initial=0)) + 1 for key in axes), len(samplings)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from perpend.ask.looking import LookPlan, ScoredItems, look_plan, place_name, scored_items
 from perpend.ledger.manifest import Manifest
-from perpend.ledger.stopping import StopFacts, StopLook, item_count, read_looks, stopped_after
+from perpend.ledger.stopping import StopLook, item_count, read_looks, stopped_after
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.measure.study import Metric
@@ -90,14 +90,14 @@ def cautioned(runs: Sequence[Run], metrics: Iterable[Metric]) -> Iterator[Metric
         if stop is None or metric.estimate.lo is None:
             yield metric
         else:
-            cautions = (*metric.estimate.cautions, could_stop(stop))
+            cautions = (*metric.estimate.cautions, could_stop())
             yield replace(metric, estimate=replace(metric.estimate, cautions=cautions))
 
 
-def could_stop(facts: StopFacts) -> Caution:
-    """STAT040. The number is how many planned looks there were, if any."""
+def could_stop() -> Caution:
+    """STAT040."""
     text = (
         "the run could stop at a look, and this interval is for a fixed number of items: it covers less than it says; "
         f"cite {RATE} or {DIFFERENCE}"
     )
-    return Caution("STAT040", text, facts.looks)
+    return Caution("STAT040", text, None)

@@ -30,7 +30,6 @@ from perpend.inert import markdown, one_line, plain
 from perpend.ledger.manifest import Manifest
 from perpend.measure.column import Column
 from perpend.measure.table import IMPORTED, Table
-from perpend.stats import edition
 from perpend.types import Caution, Estimate, Number
 
 if TYPE_CHECKING:
@@ -202,8 +201,7 @@ def plain_metrics(table: Table) -> Iterator[Metric]:
     A setting is a temperature, with every other parameter of the samplings that varies: top_p, max_tokens, seed.
 
     A column of other values than 0 and 1 (a confidence) gives its mean instead, and no pairs. Of one without any value,
-    the rates are undefined; a text that was imported, a scorer that can judge none of the items, and what perpend 0.1
-    stated give nothing.
+    the rates are undefined; a text that was imported and a scorer that can judge none of the items give nothing.
     """
     for column in map(table.column, table.scorers):  # one at a time: memory
         if column.defined.any() or _could_have_values(column, table):
@@ -211,7 +209,7 @@ def plain_metrics(table: Table) -> Iterator[Metric]:
 
 
 def _could_have_values(column: Column, table: Table) -> bool:
-    if ":" in column.name or column.name.endswith(f"@{IMPORTED}") or edition.is_first():
+    if ":" in column.name or column.name.endswith(f"@{IMPORTED}"):
         return False
     unfit = table.unfit(column.name)
     return unfit is not None and len(unfit) < len(table.items) and bool(table.answers.answered.any())

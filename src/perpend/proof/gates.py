@@ -33,7 +33,6 @@ UNFINISHED_MOST = 0.05
 """Answers that were cut off, still reason or are empty / answered trials."""
 NAMES = ("dataset", "prompts", "plan", "coverage", "invalid", "unfinished", "scores", "private")
 """Every gate, in the order in which they are shown; 'private' looks at the files that were written."""
-_CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,6 @@ from perpend.report.repeated import with_repeats
 from perpend.report.stopped import with_looks
 from perpend.report.style import save_all
 from perpend.report.tables import as_csv, markdown_table
-from perpend.stats.edition import is_first
 from perpend.stats.families import SIGNIFICANT
 from perpend.types import UNFIT, Estimate
 
@@ -327,7 +326,7 @@ def whole_metrics(runs: Sequence[Run], study: Study, labels: int | None = None) 
 def _stated_and_own(runs: Sequence[Run], study: Study) -> list[Metric]:
     """The numbers that every run states, then the study's own; by two processes where the run is large."""
     table = table_of(runs) if len(runs) > 1 else runs[0].table
-    is_alone = len(runs) > 1 or bool(runs[0].judges) or is_first() or parent_process() is not None
+    is_alone = len(runs) > 1 or bool(runs[0].judges) or parent_process() is not None
     pool = None if is_alone or len(table) > AS_COLUMNS_TWICE else one_more(len(table), _BESIDE)
     with pool or nullcontext():
         there = None if pool is None else pool.submit(_stated_there, runs[0].directory)

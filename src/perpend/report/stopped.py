@@ -36,7 +36,7 @@ def with_looks(report: Report, numbers: Numbers) -> Report:
         report,
         answer=(*first, *kept),
         sections=(section, *report.sections),
-        cautions=(_CAUTION, *(text for text in report.cautions if text != could_stop(stop).text)),
+        cautions=(_CAUTION, *(text for text in report.cautions if text != could_stop().text)),
     )
 
 
@@ -68,12 +68,8 @@ def sentence(metric: Metric) -> str:
     left = f" ({missing} without a score)" if missing else ""
     return (
         f"At that look {answer.name(metric.scorer)}, {answer.name(metric.where['condition'])}: {shown}, "
-        f"n = {answer.counted(one.n, 'item')}{left}; valid at {_valid(one)}."
+        f"n = {answer.counted(one.n, 'item')}{left}; valid at any look."
     )
-
-
-def _valid(one: Estimate) -> str:
-    return "the planned looks" if one.method.startswith("group") else "any look"
 
 
 def _section(looked: Estimate, rule: str, stated: Sequence[Metric]) -> str:

@@ -30,12 +30,11 @@ _KEYS = (
     "max_items",
     "seed",
     "stop_when",
-    "looks",
     "look_every",
     "budget",
 )
 _SAMPLING = ("temperature", "max_tokens", "seed", "top_p", "stop")
-_PLAINLY_GIVEN = ("task", "name", "repeats", "max_items", "seed", "stop_when", "looks", "look_every")
+_PLAINLY_GIVEN = ("task", "name", "repeats", "max_items", "seed", "stop_when", "look_every")
 _BUDGET = ("max_usd", "max_requests", "max_minutes")
 _HOMES = {
     **dict.fromkeys(("temperature", "max_tokens", "top_p", "stop"), "[sampling]"),
@@ -218,6 +217,11 @@ def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSp
     for key in body:
         if key in _HOMES:
             raise SpecError(f"{where}: {key!r} belongs in {_HOMES[key]}")
+    if "looks" in body:
+        raise SpecError(
+            f"{where}: 'looks' cannot be planned; stop_when = 'width(correct) < 0.05' ends a run, looked at every "
+            "look_every items, with an interval that is valid at any look"
+        )
     _known(body, _KEYS, where)
     task = body.get("task")
     if where == COMMAND_LINE and task is None:

@@ -1,4 +1,4 @@
-"""When a run may stop: the language of `stop_when`, and when its numbers are looked at. Read by a parser, never run.
+"""When a run may stop: the language of `stop_when`, and how often it is looked at. Read by a parser, never run.
 
     width(correct) < 0.05                                       in every condition
     width(correct, control) < 0.05                              in one
@@ -19,7 +19,7 @@ from typing import TypeAlias
 from perpend.errors import SpecError, did_you_mean
 from perpend.types import Estimate
 
-_MOST_CHARACTERS, _MOST_LOOKS = 1000, 100
+_MOST_CHARACTERS = 1000
 _SIDES = {"width": ("<", "<="), "low": (">", ">="), "high": ("<", "<=")}
 _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)|(?P<name>[^\W\d][\w.@]*)"
@@ -104,42 +104,31 @@ class StopRule:
 
 @dataclass(frozen=True, slots=True)
 class StopSpec:
-    """A rule, and when it is looked at: after every given number of items, or at a planned number of looks (not both).
-
-    With neither, at most twenty times. Planned looks have narrower intervals, which are valid at these looks only.
-    """
+    """A rule, and after how many items each look at it comes; without a number, at most twenty times."""
 
     rule: StopRule
-    looks: int | None = None
     look_every: int | None = None
 
     def __post_init__(self) -> None:
-        if self.looks is not None and self.look_every is not None:
-            raise SpecError("looks and look_every exclude each other: give the number of looks, or the items between")
-        for name, least, most in (("looks", 2, _MOST_LOOKS), ("look_every", 1, None)):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least or (most and value > most):
-                span = f"from {least} to {most}" if most else f"of {least} or more"
-                raise SpecError(f"{name} must be an integer {span}, not {value!r:.80}")
+        every = self.look_every
+        if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
+            raise SpecError(f"look_every must be an integer of 1 or more, not {every!r:.80}")
 
     def as_json(self) -> dict[str, str | int | None]:
         """What of it belongs to a run's question."""
-        return {"when": str(self.rule), "looks": self.looks, "look_every": self.look_every}
+        return {"when": str(self.rule), "look_every": self.look_every}
 
 
-def stop_spec(when: object, looks: object = None, look_every: object = None, where: str = "") -> StopSpec | None:
-    """The StopSpec of the three keys of run.toml; None where none is given."""
+def stop_spec(when: object, look_every: object = None, where: str = "") -> StopSpec | None:
+    """The StopSpec of the two keys of run.toml; None where neither is given."""
     prefix = f"{where}: " if where else ""
     if when is None:
-        given = [name for name, value in (("looks", looks), ("look_every", look_every)) if value is not None]
-        if given:
-            raise SpecError(f"{prefix}{given[0]} says when to look; stop_when says what for ({_EXAMPLE})")
+        if look_every is not None:
+            raise SpecError(f"{prefix}look_every says when to look; stop_when says what for ({_EXAMPLE})")
         return None
     if not isinstance(when, str):
         raise SpecError(f"{prefix}stop_when must be a string, not {when!r:.80}; {_EXAMPLE}")
-    return StopSpec(parse_rule(when), looks, look_every)  # type: ignore[arg-type]  # checked by StopSpec itself
+    return StopSpec(parse_rule(when), look_every)  # type: ignore[arg-type]  # checked by StopSpec itself
 
 
 def parse_rule(text: str) -> StopRule:
@@ -285,4 +274,4 @@ def check_single(stop: StopSpec | None, models: Sequence[str], samplings: int) -
 
 def stop_keys(body: Mapping[str, object], where: str) -> StopSpec | None:
     """The StopSpec of a run.toml."""
-    return stop_spec(body.get("stop_when"), body.get("looks"), body.get("look_every"), where)
+    return stop_spec(body.get("stop_when"), body.get("look_every"), where)

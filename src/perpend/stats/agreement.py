@@ -16,14 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate, measured, resample
+from perpend.stats import gate, measured
 from perpend.stats.clusters import FEW, coded, normal_quantile, student_quantile
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.proportions import rate, wilson_bounds
 from perpend.types import Caution, Estimate, Number
 
 Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
-AgreementMethod: TypeAlias = Literal["delta", "bootstrap"]
 Raters: TypeAlias = Sequence[npt.ArrayLike]
 """One column of ratings per rater, in the same order of units."""
 
@@ -97,7 +96,10 @@ def _units(raters: Raters, clusters: Ids | None, weights: npt.ArrayLike | None) 
 
 def _ratings(name: str, column: npt.ArrayLike) -> npt.NDArray[np.generic]:
     """Numbers as floats, with nan for a missing one, or any hashable ratings as objects, with None."""
-    raw = np.asarray(column)
+    try:
+        raw = np.asarray(column)
+    except ValueError:  # lists of several lengths among them
+        raise DataError(f"{name}: holds lists, which cannot be compared; use text or numbers") from None
     if raw.ndim != 1 or raw.size == 0:
         raise DataError(f"{name}: has shape {raw.shape}; give one rating per unit, and at least one unit")
     if raw.dtype.kind in "biuf":
@@ -142,7 +144,6 @@ def raw_agreement(
     *,
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
-    method: AgreementMethod = "delta",
 ) -> Estimate:
     """The share of pairs of raters that agree, averaged over units with at least two ratings. Undefined without one.
 
@@ -150,12 +151,12 @@ def raw_agreement(
     do.
     """
     units = _units(raters, clusters, weights)
-    if len(raters) == 2 and weights is None and method == "delta" and len(units.weight):
+    if len(raters) == 2 and weights is None and len(units.weight):
         plain = rate(units.agreed, units.codes, level=level)
         return replace(plain, also={**plain.also, "left_out": units.left_out, "categories": len(units.categories)})
     table = np.stack([np.ones(len(units.weight)), units.agreed], axis=1)
     statistic = _Statistic(table, lambda total: total[..., 1] / total[..., 0], _less_agreement)
-    return _estimate(units, statistic, level, method)
+    return _estimate(units, statistic, level)
 
 
 def kappa(
@@ -164,7 +165,6 @@ def kappa(
     *,
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
-    method: AgreementMethod = "delta",
 ) -> Estimate:
     """Cohen's (1960) kappa of two raters: (agreement - chance) / (1 - chance), chance from each rater's own shares.
 
@@ -183,7 +183,7 @@ def kappa(
         chance = (by_first * by_second).sum(axis=-1) / total[..., 0] ** 2
         return _above_chance(total[..., 1] / total[..., 0], chance)
 
-    return _estimate(units, _Statistic(table, value, _less_agreement), level, method)
+    return _estimate(units, _Statistic(table, value, _less_agreement), level)
 
 
 def ac1(
@@ -192,7 +192,6 @@ def ac1(
     *,
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
-    method: AgreementMethod = "delta",
 ) -> Estimate:
     """Gwet's (2008) AC1: (agreement - chance) / (1 - chance), chance = sum of p(1 - p) / (categories - 1).
 
@@ -209,7 +208,7 @@ def ac1(
         share = total[..., 2:] / total[..., :1]
         return _above_chance(total[..., 1] / total[..., 0], (share * (1.0 - share)).sum(axis=-1) / others)
 
-    return _estimate(units, _Statistic(table, value, _less_agreement), level, method)
+    return _estimate(units, _Statistic(table, value, _less_agreement), level)
 
 
 def alpha(
@@ -219,7 +218,6 @@ def alpha(
     scale: Scale = "nominal",
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
-    method: AgreementMethod = "delta",
 ) -> Estimate:
     """Krippendorff's (2004) alpha: 1 - observed disagreement / disagreement of ratings drawn at random.
 
@@ -257,7 +255,7 @@ def alpha(
     def lowered(total: FloatArray, least: float) -> FloatArray:
         return np.concatenate([[(1.0 - least) * total[1:].sum()], total[1:]])
 
-    return _estimate(units, _Statistic(table, value, lowered if scale == "nominal" else None), level, method)
+    return _estimate(units, _Statistic(table, value, lowered if scale == "nominal" else None), level)
 
 
 def _distances(scale: Scale, categories: Sequence[Hashable], margin: FloatArray) -> FloatArray:
@@ -282,10 +280,8 @@ def _above_chance(agreed: FloatArray, chance: FloatArray) -> FloatArray:
     return _ratio(agreed - chance, left)
 
 
-def _estimate(units: _Units, statistic: _Statistic, level: float, method: AgreementMethod) -> Estimate:
+def _estimate(units: _Units, statistic: _Statistic, level: float) -> Estimate:
     """The statistic with its interval, whole clusters taken together."""
-    if method not in ("delta", "bootstrap"):
-        raise DataError(f"method: is {method!r}; use 'delta' or 'bootstrap'")
     normal_quantile(level)
     n = len(units.weight)
     also: dict[str, Number] = {"left_out": units.left_out, "categories": len(units.categories)}
@@ -310,22 +306,11 @@ def _estimate(units: _Units, statistic: _Statistic, level: float, method: Agreem
     estimate = Estimate(at, n, level=level, also=also, cautions=warned)
     if size == 1:
         return replace(estimate, note="no interval: one unit" if n == 1 else "no interval: all units in one cluster")
-    if method == "bootstrap":
-        return _bootstrapped(estimate, by_cluster, statistic.value)
     return _delta(estimate, by_cluster, statistic, sizes)
 
 
 def _summed(codes: IntArray, rows: FloatArray) -> FloatArray:
     return np.stack([np.bincount(codes, weights=column) for column in rows.T], axis=1)
-
-
-def _bootstrapped(estimate: Estimate, by_cluster: FloatArray, value: Callable[[FloatArray], FloatArray]) -> Estimate:
-    drawn = resample.cluster_totals(by_cluster, resample.generator(None))
-    ends = resample.percentile_interval(value(drawn), estimate.level)
-    warned = (*estimate.cautions, *ends.cautions)
-    also = {**estimate.also, "resamples": len(drawn)}
-    name = "bootstrap of clusters, percentile"
-    return replace(estimate, lo=ends.lo, hi=ends.hi, method=name, note=ends.note, also=also, cautions=warned)
 
 
 def _delta(estimate: Estimate, by_cluster: FloatArray, statistic: _Statistic, sizes: FloatArray) -> Estimate:
@@ -337,7 +322,7 @@ def _delta(estimate: Estimate, by_cluster: FloatArray, statistic: _Statistic, si
     at, size = estimate.value or 0.0, len(by_cluster)
     share = sizes / sizes.sum()
     alike = 1.0 / float(share @ share)
-    plain = edition.is_first() or size == estimate.n
+    plain = size == estimate.n
     df = size - 1.0 if plain or alike > size - 0.01 else max(alike - 1.0, 1.0)
     quantile = student_quantile(estimate.level, df)
     total = by_cluster.sum(axis=0)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from perpend.errors import DataError
 from perpend.stats import classification, gate, resample
 from perpend.stats.classification import Confusion
 from perpend.stats.clusters import clustering_of_sums, coded, normal_quantile, student_quantile
@@ -44,15 +42,12 @@ def binary_metrics(
     clusters: Ids | None = None,
     *,
     level: float = 0.95,
-    method: Literal["closed-form", "bootstrap"] = "closed-form",
-    rng: np.random.Generator | None = None,
 ) -> dict[str, Estimate]:
     """Every metric from rows, by name; clustered intervals where items repeat.
 
     predicted is 0, 1, or None or nan where the answer was not valid. Clustered balanced accuracy is MOVER on the two
-    clustered class rates, clustered MCC the delta method with the cluster sandwich. 'bootstrap' puts the percentile
-    interval of resampled clusters on these two instead; it covers far less when the smaller class is small and nearly
-    all right. The values, and what is undefined, are those of `confusion_metrics`.
+    clustered class rates, clustered MCC the delta method with the cluster sandwich. The values, and what is undefined,
+    are those of `confusion_metrics`.
     """
     truth, answer = gate.labels("gold", gold), classification.predictions("predicted", predicted)
     n = gate.same_length(gold=truth, predicted=answer)
@@ -64,18 +59,7 @@ def binary_metrics(
     tn, fp, lost_0, fn, tp, lost_1 = table.sum(axis=0).tolist()
     counts = Confusion(tp, fn, fp, tn, lost_0 + lost_1, lost_1)
     estimates = confusion_metrics(counts, level=level)
-    if clustered:
-        estimates |= _Clustered(table, counts, level).metrics()
-    if method == "closed-form":
-        return estimates
-    if method != "bootstrap":
-        raise DataError(f"method: is {method!r}; use 'closed-form' or 'bootstrap'")
-    drawn = _draws(table, clustered, rng)
-    draws = drawn_metrics(drawn.reshape(-1, 2, 3))
-    for name in ("balanced_accuracy", "mcc"):
-        if estimates[name].value is not None:
-            estimates[name] = _on_draws(estimates[name], draws[name], clustered)
-    return estimates
+    return estimates | _Clustered(table, counts, level).metrics() if clustered else estimates
 
 
 def _table(truth: FloatArray, answer: FloatArray, codes: IntArray | None) -> IntArray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from perpend.stats import edition
 from perpend.stats.gate import BoolArray, FloatArray, IntArray
 from perpend.types import Caution
 
@@ -14,7 +13,7 @@ def same_again(values: FloatArray, trials: IntArray, cold: BoolArray) -> tuple[C
 
     `trials` tells for each row which trial it repeats, `cold` whether its temperature is 0.
     """
-    if edition.is_first() or not cold.any():
+    if not cold.any():
         return ()
     _, inverse = np.unique(trials[cold], return_inverse=True)
     own = values[cold]

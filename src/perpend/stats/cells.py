@@ -60,11 +60,6 @@ class ItemCells:
         """How many items have rows."""
         return len(self.starts) - 1
 
-    @property
-    def item(self) -> IntArray:
-        """The item of each line: 8 bytes each, made anew each time."""
-        return np.repeat(np.arange(self.n_items), np.diff(self.starts))
-
     def cautions(self) -> tuple[Caution, ...]:
         """STAT022 where items are few or unequal, else STAT028 where few of them hold the rarer answer."""
         sizes = self.per_item(self.n)

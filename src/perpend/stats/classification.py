@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate, measured
+from perpend.stats import gate, measured
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.stats.pair_bounds import newcombe_bounds
 from perpend.stats.proportions import normal_quantile, wilson, wilson_bounds
@@ -236,7 +236,7 @@ def mcc(counts: Confusion, *, level: float = 0.95) -> Estimate:
     lo, hi = fisher_ends(counts.cells, _variance(counts.cells), quantile)
     note = PERFECT_NOTE if abs(value) == 1.0 else ""
     plain = (None, None) if note else _fisher(value, _variance(counts.cells), quantile)
-    also: dict[str, Number] = {} if edition.is_first() else {"fisher_lo": plain[0], "fisher_hi": plain[1]}
+    also: dict[str, Number] = {"fisher_lo": plain[0], "fisher_hi": plain[1]}
     warned = (*invalid_cautions(counts), *measured.MCC.caution(min(counts.cells)))
     return Estimate(value, counts.valid, lo, hi, "delta on Fisher's z", note, level, also, warned)
 
@@ -294,18 +294,11 @@ def fisher_ends(cells: Cells, variance: float, quantile: float) -> tuple[float, 
     value = mcc_of(cells)
     inflation = variance / _variance(cells) if abs(value) < 1.0 else 1.0  # of the clusters
     ends = [_fisher(value, variance, quantile)] if abs(value) < 1.0 else []
-    for more in _smoothing(cells, perfect=abs(value) == 1.0):
+    for more in (0.5, 1.0) if min(cells) < FEW else ():
         tp, fn, fp, tn = (cell + more for cell in cells)
         smoothed = (tp, fn, fp, tn)
         ends.append(_fisher(mcc_of(smoothed), inflation * _variance(smoothed), quantile))
     return min(value, *(lo for lo, _ in ends)), max(value, *(hi for _, hi in ends))
-
-
-def _smoothing(cells: Cells, *, perfect: bool) -> tuple[float, ...]:
-    """How many rows are added to each cell."""
-    if edition.is_first():
-        return (0.5,) if perfect else ()
-    return (0.5, 1.0) if min(cells) < FEW else ()
 
 
 def _variance(cells: Cells) -> float:

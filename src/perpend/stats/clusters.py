@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import cautions, edition, gate, grouping, intraclass, weighted
+from perpend.stats import cautions, gate, grouping, intraclass, weighted
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Number
 
@@ -88,7 +88,7 @@ class Clustering:
         return {
             **({} if self.weighted_df is None else {"df": self.weighted_df}),
             "n_clusters": self.n_clusters,
-            **({} if edition.is_first() else {"n_items": self.n_items}),
+            "n_items": self.n_items,
             "n_effective": self.n_effective,
             "design_effect": self.design_effect,
             "icc": self.icc,
@@ -163,10 +163,7 @@ def _spread(mean: float, sizes: IntArray, sums: FloatArray, total: float, likely
     se = None if g == 1 else math.sqrt(g / (g - 1) * between) / n
     design_effect = (se / se_naive) ** 2 if se is not None and se_naive else None
     n_effective = n_items
-    if edition.is_first():
-        n_items = float(g)
-        n_effective = n_items if total == 0.0 or g == 1 else n / max(design_effect or 1.0, 1.0)
-    elif design_effect is not None and se_naive:
+    if design_effect is not None and se_naive:
         by_spread = float((sums**2 / (1.0 - sizes / n)).sum()) / (n * se_naive) ** 2
         by_icc = 1.0 + (n / n_items - 1.0) * likely()
         n_effective = n / max(by_spread, by_icc, 1.0)

@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError, did_you_mean
-from perpend.stats import edition, gate
+from perpend.stats import gate
 from perpend.stats.gate import FloatArray
-from perpend.stats.proportions import cohens_h
 from perpend.types import Caution, Estimate, Number
 
-Adjustment: TypeAlias = Literal["holm", "bh", "bonferroni"]
+Adjustment: TypeAlias = Literal["holm", "bh"]
 
 
 def holm(p: npt.ArrayLike, *, at_most: int | None = None) -> FloatArray:
@@ -38,12 +37,6 @@ def benjamini_hochberg(p: npt.ArrayLike) -> FloatArray:
     order = np.argsort(raw, kind="stable")
     scaled = raw[order] * len(raw) / np.arange(1, len(raw) + 1)
     return _restored(np.minimum.accumulate(scaled[::-1])[::-1], order)
-
-
-def bonferroni(p: npt.ArrayLike) -> FloatArray:
-    """p times the number of tests, at most 1. Holm's is never larger and as safe."""
-    raw = gate.probabilities("p", p)
-    return np.minimum(raw * len(raw), 1.0)
 
 
 def _restored(stepped: FloatArray, order: npt.NDArray[np.intp]) -> FloatArray:
@@ -81,7 +74,7 @@ def family(p: Mapping[str, float | None], *, method: Adjustment = "holm", alpha:
 
     An undefined test (None) counts as p = 1, so that a family is not made smaller by what did not work out.
     """
-    rules = {"holm": holm, "bh": benjamini_hochberg, "bonferroni": bonferroni}
+    rules = {"holm": holm, "bh": benjamini_hochberg}
     if method not in rules:
         raise DataError(f"method: is {method!r}; {did_you_mean(method, rules)}")
     if not 0.0 < alpha < 1.0:
@@ -125,7 +118,7 @@ def mde_paired(n: int, discordance: float, *, alpha: float = 0.05, power: float 
     also: dict[str, Number] = {"discordance": psi, "alpha": alpha, "power": power}
     if n == 0:
         return Estimate(None, 0, note="no items", also=also)
-    if psi == 0.0 and not edition.is_first():
+    if psi == 0.0:
         return Estimate(None, n, note="no pair differs, so nothing says how often pairs would", also=also)
     delta = z * math.sqrt(psi / (n + z * z))
     note = "more than the discordance allows: no effect of these items reaches this power" if delta > psi else ""
@@ -168,39 +161,6 @@ def mde_clustered(change: Estimate, *, alpha: float = 0.05, power: float = 0.8) 
     if isinstance(se, float) and se > 0.0:
         return Estimate((u + v) * se, change.n, method=name, also=also)
     return Estimate(None, change.n, note="no spread", also=also)
-
-
-def mde_independent(p: float, n1: int, n2: int, *, alpha: float = 0.05, power: float = 0.8) -> Estimate:
-    """The smallest rise above the rate p that samples of n1 and n2 show with this power, on Cohen's h.
-
-    `fall` is the smallest drop. Undefined when a sample is empty; None where the rate cannot move that far.
-    """
-    (base,) = gate.probabilities("p", [p]).tolist()
-    n1, n2 = gate.counts(n1=n1, n2=n2)
-    z = _z(alpha, power)
-    also: dict[str, Number] = {"p": base, "n1": n1, "n2": n2, "alpha": alpha, "power": power}
-    if n1 == 0 or n2 == 0:
-        return Estimate(None, n1 + n2, note="a sample is empty", also=also)
-    h = z * math.sqrt(1.0 / n1 + 1.0 / n2)
-    angle = math.asin(math.sqrt(base))
-    up, down = angle + h / 2.0, angle - h / 2.0
-    also |= {"cohens_h": h, "fall": base - math.sin(down) ** 2 if down >= 0.0 else None}
-    if up > math.pi / 2.0:
-        return Estimate(None, n1 + n2, note="no rate up to 1 is far enough from p", also=also)
-    return Estimate(math.sin(up) ** 2 - base, n1 + n2, method="normal approximation on Cohen's h", also=also)
-
-
-def power_independent(p1: float, n1: int, p2: float, n2: int, *, alpha: float = 0.05) -> Estimate:
-    """The chance that a two-sided test of two independent rates at level alpha rejects, on Cohen's h."""
-    n1, n2 = gate.counts(n1=n1, n2=n2)
-    critical = _NORMAL.inv_cdf(1.0 - _share("alpha", alpha) / 2.0)
-    h = cohens_h(p1, p2)
-    also: dict[str, Number] = {"p1": p1, "n1": n1, "p2": p2, "n2": n2, "alpha": alpha, "cohens_h": h}
-    if n1 == 0 or n2 == 0:
-        return Estimate(None, n1 + n2, note="a sample is empty", also=also)
-    shift = abs(h) / math.sqrt(1.0 / n1 + 1.0 / n2)
-    value = _NORMAL.cdf(shift - critical) + _NORMAL.cdf(-shift - critical)
-    return Estimate(value, n1 + n2, method="normal approximation on Cohen's h", also=also)
 
 
 def mcnemar_power(n: int, p10: float, p01: float, *, alpha: float = 0.05) -> Estimate:

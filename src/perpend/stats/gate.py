@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import edition
 from perpend.types import Caution, Number
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -176,10 +175,9 @@ def not_distinguishable_from_calibrated(ece: float, quantile: float) -> Caution:
     """STAT003. The number is the 95th percentile of ECE for a perfect model at this n."""
     text = (
         f"ECE {ece:.4f} is no larger than {quantile:.4f}, which a perfectly calibrated model exceeds 5% of the time "
-        "at this n: cannot distinguish from calibrated; collect more rows"
+        "at this n: cannot distinguish from calibrated; collect more rows (in simulations the intervals of calibrated "
+        "models, which start at 0, cover 96% to 100%)"
     )
-    if not edition.is_first():
-        text += " (in simulations the intervals of calibrated models, which start at 0, cover 96% to 100%)"
     return Caution("STAT003", text, quantile)
 
 
@@ -323,15 +321,6 @@ def judge_uninformative(informed: float, lo: float, hi: float) -> Caution:
         "method='ppi', label more trials or take a better judge"
     )
     return Caution("STAT025", text, informed)
-
-
-def no_random_slope(name: str) -> Caution:
-    """STAT026. The number is how often such a test at 5% rejects where there is no effect but items differ in it."""
-    text = (
-        f"a random intercept takes {name} to act alike on every item; where it does not, a test at 5% rejects up to "
-        "13%: quote the item-clustered odds ratio or the paired difference"
-    )
-    return Caution("STAT026", text, 0.13)
 
 
 def _number(value: Number) -> str:

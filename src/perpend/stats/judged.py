@@ -211,11 +211,6 @@ def precision(judged: JudgedTrials, *, level: float = 0.95) -> Estimate:
     return _given_verdict(columns(judged)[0], 1, level)
 
 
-def npv(judged: JudgedTrials, *, level: float = 0.95) -> Estimate:
-    """P(label 0 | the judge says 0), the negative predictive value. Undefined where no such trial is labelled."""
-    return _given_verdict(columns(judged)[0], 0, level)
-
-
 def _given_label(judged: JudgedColumns, label: int, level: float) -> Estimate:
     rows = judged.labelled & (judged.label == float(label))
     right = (judged.said == float(label)).astype(np.float64)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perpend.stats import edition
 from perpend.stats.gate import FloatArray
 from perpend.types import Caution
 
@@ -24,7 +23,7 @@ class Figure:
 
     def caution(self, count: float) -> tuple[Caution, ...]:
         """STAT028 where the count is below the limit. The number is the count."""
-        if count >= self.limit or edition.is_first():
+        if count >= self.limit:
             return ()
         lo, hi = self.covers
         tests = "" if self.rejects is None else f", and tests at 5% reject up to {self.rejects}%"
@@ -55,7 +54,7 @@ def skewed(means: FloatArray) -> tuple[Caution, ...]:
     """STAT029 where a few items carry much of the mean. The number is the skewness of the items."""
     centred = means - means.mean()
     variance = float((centred**2).mean())
-    if len(means) < 3 or variance <= 0.0 or edition.is_first():
+    if len(means) < 3 or variance <= 0.0:
         return ()
     skewness = float((centred**3).mean()) / variance**1.5
     if abs(skewness) < SKEWED * len(means) ** 0.5:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,11 @@ from perpend.stats.clusters import (
     clustering,
     coded,
     normal_quantile,
-    student_quantile,
     totals,
     unequal,
 )
 from perpend.stats.gate import FloatArray, Ids, IntArray
-from perpend.stats.pair_bounds import Table, newcombe_bounds, tango_bounds
+from perpend.stats.pair_bounds import Table, newcombe_bounds
 from perpend.stats.proportions import clopper_pearson, cohens_h, rate
 from perpend.types import Estimate, Number
 
@@ -174,9 +173,6 @@ def _weighted_test(delta: FloatArray, codes: IntArray | None, how: weighted.Weig
     return Estimate(p, spread.n, method=f"{method}, t({spread.df:.4g})", also=also, cautions=spread.cautions())
 
 
-PairMethod: TypeAlias = Literal["newcombe", "tango", "t"]
-
-
 def pair_table(control: npt.ArrayLike, pressure: npt.ArrayLike) -> tuple[int, int, int, int]:
     """How many rows are (1, 1), (1, 0), (0, 1) and (0, 0) in (control, pressure)."""
     first, second = _columns(control, pressure)
@@ -196,42 +192,43 @@ def paired_difference(  # noqa: PLR0913  what a survey knows of its rows
     clusters: Ids | None = None,
     *,
     level: float = 0.95,
-    method: PairMethod = "newcombe",
     weights: npt.ArrayLike | None = None,
     strata: Ids | None = None,
     shares: Mapping[Hashable, float] | None = None,
 ) -> Estimate:
     """mean(pressure) - mean(control) over the same rows. Swapping the columns changes the sign and nothing else.
 
-    'newcombe' is method 10 of Newcombe (1998); 'tango' the score interval of Tango (1998); 't' the plain cluster-t
-    interval. Where items repeat, the first two take the table at the effective number of pairs, and t quantiles. One
-    cluster gives no interval. `weights`, `strata` and `shares` are those of `proportion`; b and c stay counts of rows.
+    The interval is method 10 of Newcombe (1998); where items repeat, of the table at the effective number of pairs,
+    with t quantiles. One cluster gives none. `weights`, `strata` and `shares` are those of `proportion`; b and c stay
+    counts of rows.
     """
     first, second = _columns(control, pressure)
     codes, table = coded(clusters, len(first)), pair_table(first, second)
     how = weighted.plan(len(first), weights, strata, shares)
     if how is None:
-        return difference_of(table, clustering(second - first, codes), level=level, method=method)
+        return difference_of(table, clustering(second - first, codes), level=level)
     part = how.parts() * len(first)
     counts = np.bincount((2.0 * first + second).astype(np.int64), weights=part, minlength=4)
     n00, n01, n10, n11 = counts.tolist()
-    change = difference_of((n11, n10, n01, n00), unequal(second - first, codes, how), level=level, method=method)
+    change = difference_of((n11, n10, n01, n00), unequal(second - first, codes, how), level=level)
     differ = float(how.parts() @ np.abs(second - first))
     return replace(change, also={**change.also, "b": table[1], "c": table[2], "discordance": differ})
 
 
-def difference_of(
-    table: Table, spread: Clustering, *, level: float = 0.95, method: PairMethod = "newcombe"
-) -> Estimate:
+def difference_of(table: Table, spread: Clustering, *, level: float = 0.95) -> Estimate:
     """`paired_difference` of a table of pairs, given the spread of pressure - control."""
     also = _companions(table, spread)
     if spread.repeats and spread.se is None:
         note = spread.note or f"no interval: all {spread.n} rows belong to one cluster"
         return Estimate(spread.mean, spread.n, note=note, level=level, also=also, cautions=spread.cautions())
-    lo, hi, name, note = _difference_ends(table, spread, level, method)
+    n11, n10, n01, n00 = (count * spread.n_effective / spread.n for count in table)
+    # The formula is for first minus second; ours is pressure minus control.
+    lo, hi = newcombe_bounds((n11, n01, n10, n00), spread.quantile(level))
+    all_agree = spread.repeats and spread.design_effect is None
+    note = "all pairs agree, so the effective n is the number of clusters" if all_agree else ""
     few = measured.DIFFERENCE.caution((table[1] + table[2]) * spread.n_effective / spread.n)
     warned = (*spread.cautions(), *(few if spread.repeats and spread.n_items >= FEW else ()))
-    return Estimate(spread.mean, spread.n, lo, hi, name, note, level, also, warned)
+    return Estimate(spread.mean, spread.n, lo, hi, f"Newcombe, paired{spread.basis}", note, level, also, warned)
 
 
 def _companions(table: Table, spread: Clustering) -> dict[str, Number]:
@@ -245,30 +242,6 @@ def _companions(table: Table, spread: Clustering) -> dict[str, Number]:
         "cohens_h": cohens_h(pressure, control),
         **spread.also(),
     }
-
-
-def _difference_ends(
-    table: Table, spread: Clustering, level: float, method: PairMethod
-) -> tuple[float, float, str, str]:
-    """The ends, the method's name and a note, for at least two clusters."""
-    quantile = spread.quantile(level)
-    note, name = "", method
-    if method == "t":
-        if spread.se:
-            half = student_quantile(level, spread.df) * spread.se
-            shown = f"{'cluster ' if spread.repeats else ''}t({spread.df:.6g})"
-            return max(spread.mean - half, -1.0), min(spread.mean + half, 1.0), shown, ""
-        name, note = "newcombe", "no variance between clusters for 't', so Newcombe at the effective n"
-    if name not in ("newcombe", "tango"):
-        raise DataError(f"method: is {method!r}; use 'newcombe', 'tango' or 't'")
-    n11, n10, n01, n00 = (count * spread.n_effective / spread.n for count in table)
-    # The formulas are for first minus second; ours is pressure minus control.
-    swapped = (n11, n01, n10, n00)
-    lo, hi = newcombe_bounds(swapped, quantile) if name == "newcombe" else tango_bounds(swapped, quantile)
-    shown = "Newcombe, paired" if name == "newcombe" else "Tango"
-    if spread.repeats and spread.design_effect is None:
-        note = "all pairs agree, so the effective n is the number of clusters"
-    return lo, hi, f"{shown}{spread.basis}", note
 
 
 def override(

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate, measured, resample, weighted
+from perpend.stats import gate, measured, weighted
 from perpend.stats.clusters import (
     FEW,
     Clustering,
@@ -36,7 +36,7 @@ __all__ = [
     "wilson_bounds",
 ]  # fmt: skip
 
-RateMethod: TypeAlias = Literal["wilson", "clopper-pearson", "t", "bootstrap"]
+RateMethod: TypeAlias = Literal["wilson", "clopper-pearson"]
 
 
 @overload
@@ -102,46 +102,32 @@ def proportion(  # noqa: PLR0913  what a survey knows of its rows
     *,
     level: float = 0.95,
     method: RateMethod = "wilson",
-    rng: np.random.Generator | None = None,
     weights: npt.ArrayLike | None = None,
     strata: Ids | None = None,
     shares: Mapping[Hashable, float] | None = None,
 ) -> Estimate:
     """The share of rows that are 1. An empty column is an error; one cluster gives no interval.
 
-    'wilson' is the default; 'clopper-pearson' guarantees its level; 't' is the plain cluster-t interval, cut to
-    [0, 1]; 'bootstrap' resamples clusters. Each works at the effective number of rows where items repeat.
+    'wilson' is the default; 'clopper-pearson' guarantees its level. Both work at the effective number of rows where
+    items repeat.
 
     `weights` are 1 / the probability with which a row was drawn. `strata` name the part of the population that a row
     is from, and `shares` how large each is, without which it is as large as its rows (or their weights) are. A stratum
-    with one item gives no interval. See `weighted`; 'bootstrap' knows neither.
+    with one item gives no interval. See `weighted`.
     """
     column = gate.labels("labels", labels)
     codes, how = coded(clusters, len(column)), weighted.plan(len(column), weights, strata, shares)
-    if how is None:
-        return rate(column, codes, level=level, method=method, rng=rng)
-    if method == "bootstrap":
-        raise DataError("method: is 'bootstrap', which knows no weights and no strata; use 'wilson'")
-    return rate_of(unequal(column, codes, how), int(column.sum()), level=level, method=method)
-
-
-def rate(
-    column: FloatArray,
-    codes: IntArray | None,
-    *,
-    level: float = 0.95,
-    method: RateMethod = "wilson",
-    rng: np.random.Generator | None = None,
-) -> Estimate:
-    """`proportion` of a column that has passed the gate, at least one row long."""
-    spread = clustering(column, codes)
-    if method == "bootstrap" and spread.se:
-        return _bootstrapped(column, codes, spread, level=level, rng=rng)
+    spread = clustering(column, codes) if how is None else unequal(column, codes, how)
     return rate_of(spread, int(column.sum()), level=level, method=method)
 
 
+def rate(column: FloatArray, codes: IntArray | None, *, level: float = 0.95) -> Estimate:
+    """`proportion` of a column that has passed the gate, at least one row long."""
+    return rate_of(clustering(column, codes), int(column.sum()), level=level)
+
+
 def rate_of(spread: Clustering, k: int, *, level: float = 0.95, method: RateMethod = "wilson") -> Estimate:
-    """The share of k rows that are 1, with every interval but the bootstrap's."""
+    """The share of k rows that are 1, by how they spread over their clusters."""
     p, n = spread.mean, spread.n
     also: dict[str, Number] = {"k": k, **spread.also()}
     if spread.repeats and spread.se is None:
@@ -157,33 +143,13 @@ def rate_of(spread: Clustering, k: int, *, level: float = 0.95, method: RateMeth
         # Korn and Graubard 1998: the effective n shrinks by (z / t)² for the degrees of freedom.
         shrunk = spread.n_effective * (normal_quantile(level) / quantile) ** 2
         name, (lo, hi) = f"Clopper-Pearson{spread.basis}", clopper_pearson_bounds(p, shrunk, level)
-    elif method == "t" and spread.se:
-        name = f"{'cluster ' if spread.repeats else ''}t({spread.df:.6g})"
-        half = student_quantile(level, spread.df) * spread.se
-        lo, hi = max(p - half, 0.0), min(p + half, 1.0)
-    elif method in ("t", "bootstrap"):
-        name, (lo, hi) = f"Wilson{spread.basis}", wilson_bounds(p, spread.n_effective, quantile)
-        note = f"no variance between clusters for '{method}', so Wilson at the effective n"
     else:
-        raise DataError(f"method: is {method!r}; use 'wilson', 'clopper-pearson', 't' or 'bootstrap'")
+        raise DataError(f"method: is {method!r}; use 'wilson' or 'clopper-pearson'")
     warned = spread.cautions()
     if name.startswith("Wilson") and (not spread.repeats or spread.n_items >= FEW):
         figure = measured.CLUSTERED_RATE if spread.repeats else measured.RATE
         warned = (*warned, *figure.caution(spread.n_effective * min(p, 1.0 - p)))
     return Estimate(p, n, lo, hi, name, note, level, also, warned)
-
-
-def _bootstrapped(
-    column: FloatArray, codes: IntArray | None, spread: Clustering, *, level: float, rng: np.random.Generator | None
-) -> Estimate:
-    sums = column if codes is None else totals(codes, column)
-    sizes = np.ones(len(column)) if codes is None else np.bincount(codes).astype(np.float64)
-    drawn = resample.cluster_totals(np.stack([sums, sizes], axis=1), resample.generator(rng))
-    ends = resample.percentile_interval(drawn[:, 0] / drawn[:, 1], level)
-    also: dict[str, Number] = {"k": int(column.sum()), **spread.also(), "resamples": len(drawn)}
-    name = "cluster bootstrap, percentile" if spread.repeats else "bootstrap, percentile"
-    warned = (*spread.cautions(), *ends.cautions)
-    return Estimate(spread.mean, spread.n, ends.lo, ends.hi, name, ends.note, level, also, warned)
 
 
 def mean(
@@ -219,7 +185,7 @@ def mean(
         se, df = spread.se_naive, spread.n - 1
     if se is None:
         return Estimate(spread.mean, spread.n, note=note, level=level, also=also, cautions=spread.cautions())
-    if spread.n_effective < spread.n and spread.se_naive is not None and not edition.is_first():
+    if spread.n_effective < spread.n and spread.se_naive is not None:
         se = spread.se_naive * math.sqrt(spread.n / spread.n_effective)
     half = student_quantile(level, df) * se
     name = f"{'cluster ' if spread.repeats else ''}t({df:.6g})" + ", weights and strata" * (how is not None)

@@ -162,7 +162,10 @@ def _scores(table: Mapping[str, Sequence[float | None]]) -> tuple[list[str], Flo
         raise DataError(f"table: has {len(names)} model(s); a ranking needs two")
     rows = []
     for name, given in table.items():
-        row = np.array([math.nan if one is None else one for one in given], dtype=np.float64)
+        try:
+            row = np.array([math.nan if one is None else one for one in given], dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{name}: holds scores that are no numbers ({error})") from None
         if np.isinf(row).any():
             raise DataError(f"{name}: item {int(np.flatnonzero(np.isinf(row))[0])} is infinite; a score is a number")
         rows.append(row)

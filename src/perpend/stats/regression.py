@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from perpend.errors import DataError
-from perpend.stats import edition, gate, intraclass, proportions
+from perpend.stats import gate, intraclass, proportions
 from perpend.stats.cells import Cells, Column, Design, collapse, design, factor, number
 from perpend.stats.firth import firth_profile, separated_cells
 from perpend.stats.gate import FloatArray
@@ -252,7 +252,7 @@ def odds_ratio(cells: Cells, fit: LogitFit, name: str, *, level: float = 0.95) -
 
 def _design_effect(cells: Cells) -> float:
     """What repeated items do to counts: 1 + (Σ size² / rows - 1) · the likely ICC; 1 without items."""
-    if cells.items is None or edition.is_first():
+    if cells.items is None:
         return 1.0
     ones, sizes = (cells.items.per_item(part) for part in (cells.items.k, cells.items.n))
     icc = intraclass.likely_of_shares(sizes.astype(np.int64), ones)

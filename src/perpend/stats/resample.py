@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perpend.stats import edition, gate
+from perpend.stats import gate
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.types import Caution
 
@@ -35,7 +35,7 @@ def cell_counts(counts: IntArray, rng: np.random.Generator, resamples: int = RES
 def cluster_totals(table: FloatArray, rng: np.random.Generator, resamples: int = RESAMPLES) -> FloatArray:
     """Bootstrap column totals of a clusters × columns table, one line per resample; whole clusters are drawn."""
     profiles, times = np.unique(table, axis=0, return_counts=True)
-    if len(profiles) >= _MANY and len(profiles) > len(table) // 4 and not edition.is_first():
+    if len(profiles) >= _MANY and len(profiles) > len(table) // 4:
         return _drawn_one_by_one(table, rng, resamples)
     share = times / len(table)
     block = max(1, _BLOCK // len(profiles))

@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import expit
 
-from perpend.stats import edition
 from perpend.stats.cells import ItemCells
 from perpend.stats.gate import FloatArray
 
@@ -27,7 +26,7 @@ def item_covariance(x: FloatArray, coef: FloatArray, bread: FloatArray, items: I
         return None
     p = expit(x @ coef)
     factor, scaled = items.n_items / (items.n_items - 1.0), None
-    if items.n_items <= _LEVERAGED and not edition.is_first():
+    if items.n_items <= _LEVERAGED:
         scaled, factor = _leveraged(x, p, bread, items), 1.0
     scores = np.zeros((items.n_items, x.shape[1]))
     for here in _whole_items(items):

@@ -21,7 +21,6 @@ from perpend.errors import StoreError
 SWEEP = "sweep"
 INTERRUPTED = "interrupted"
 """Why a shard stopped whose task was told to go."""
-Engine = Literal["local", "slurm"]
 State = Literal["waiting", "running", "done", "stopped", "failed"]
 _LONGEST_WHY = 500
 F = TypeVar("F", "Sweep", "ShardState", "SweepJob")

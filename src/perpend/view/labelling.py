@@ -41,16 +41,14 @@ class Labelling:
         }
 
 
-def labelling_of(
-    trials: ViewedTrials, rubric: str | None = None, sample: int = SAMPLE, seed: int = 42
-) -> Labelling | None:
+def labelling_of(trials: ViewedTrials, rubric: str | None = None, sample: int = SAMPLE) -> Labelling | None:
     """What is read of a run: by the rubric of that name, else 'endorsed' where items have decoys, else 'correct'.
 
     None where no answer fits.
     """
     items = trials.run.table.items
     names = [rubric] if rubric is not None else ["endorsed", "correct"]
-    selection = Selection(sample, seed=seed)
+    selection = Selection(sample)
     for name in names:
         chosen = find_rubric(name)
         if not any(map(chosen.fits, items)):

@@ -206,11 +206,6 @@ def _clusters(groups: Sequence[Sequence[Passage]], limit: int) -> Iterator[tuple
         yield used, cluster
 
 
-def tree_size(passages: Sequence[Passage]) -> int:
-    """How many nodes the passages take when equal beginnings are one path."""
-    return _size(sorted(passage.stem for passage in passages))
-
-
 def _size(stems: Sequence[tuple[int, ...]]) -> int:
     """Nodes of sequences in the order of the alphabet."""
     return len(stems[0]) + sum(len(stem) - common_length(before, stem) for before, stem in pairwise(stems))

@@ -6,7 +6,7 @@ of a file in 4 bits holds the 4-bit weights, and differs only in what is rounded
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,13 +23,10 @@ _FILE_TYPE = "general.file_type"
 _KEPT_AT_8_BITS = frozenset({"token_embd.weight", "output.weight"})
 
 
-def make_variants(
-    name: str, folder: Path, kinds: Sequence[str] = KINDS, *, advance: Callable[[int], None] = lambda _total: None
-) -> dict[str, Path]:
-    """Write `<stem>.<KIND>.gguf` for each kind into a folder; the same bytes each time, from the same source.
+def make_variants(name: str, folder: str | Path = "variants", kinds: Sequence[str] = KINDS) -> dict[str, Path]:
+    """Write `<stem>.<KIND>.gguf` for each kind into a folder, by kind; the same bytes each time, from the same source.
 
-    `name` is what follows 'local/' in a model's name: 'smollm2' or the path of a GGUF file. `advance` is called after
-    each tensor with the number of all tensors.
+    `name` is what follows 'local/' in a model's name: 'smollm2' or the path of a GGUF file.
     """
     for kind in kinds:
         if kind not in KINDS:
@@ -40,23 +37,23 @@ def make_variants(
     except ModuleNotFoundError:
         raise ModelError("variants need the gguf package; run: pip install 'perpend[local]'") from None
     stem = source.name.removesuffix(".gguf").partition(".")[0]
-    paths = {kind: folder / f"{stem}.{kind.upper()}.gguf" for kind in kinds}
+    paths = {kind: Path(folder) / f"{stem}.{kind.upper()}.gguf" for kind in kinds}
     for path in paths.values():
         if path.exists() and path.samefile(source):
             raise SpecError(f"{path}: is the source itself; choose another folder")
     # Each file whole or not at all: some hundred megabytes that a Ctrl-C must not leave half written.
-    with temporary_folder("variants", folder) as tmpdir:
+    with temporary_folder("variants", Path(folder)) as tmpdir:
         try:
             reader = gguf.GGUFReader(source)
         except ValueError as error:
             raise ModelError(f"{source.name}: not a GGUF file that can be read: {error}") from None
         for kind, path in paths.items():
-            _write(reader, kind, tmpdir / path.name, lambda: advance(len(kinds) * len(reader.tensors)))
+            _write(reader, kind, tmpdir / path.name)
             (tmpdir / path.name).replace(path)
     return paths
 
 
-def _write(reader: gguf.GGUFReader, kind: str, path: Path, done: Callable[[], None]) -> None:
+def _write(reader: gguf.GGUFReader, kind: str, path: Path) -> None:
     import gguf
     import numpy as np
 
@@ -84,7 +81,6 @@ def _write(reader: gguf.GGUFReader, kind: str, path: Path, done: Callable[[], No
         if precision != tensor.tensor_type:
             data = gguf.quantize(gguf.dequantize(tensor.data, tensor.tensor_type), precision)
         writer.write_tensor_data(data)
-        done()
     writer.close()
 
 

@@ -50,7 +50,6 @@ from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare
 from perpend.proof.closing import close_report
 from perpend.proof.pages import PAGE, PAGE_DATA, PageMaker
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive, drawn_in, stated_metrics
-from perpend.stats.edition import first_edition
 
 
 def numbers(
@@ -71,8 +70,7 @@ def numbers(
         if why is not None:
             return [*_without_study(run, stored, body, facts, metrics, page), *_page(run, stored, facts, page)]
         if body is not None and body.get("format") == 1:
-            with first_edition():
-                return format_1.numbers(run, stored, body, facts, redraw=redraw)
+            return format_1.numbers(run, stored, body, facts, redraw=redraw)
         labels = None if facts is not None else _labels_counted(body)
         derived = derive([run], fresh, figures=drawn_in(stored), draw=redraw, labels=labels)
         now = read_metrics(fresh)

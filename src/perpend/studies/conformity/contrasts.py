@@ -11,8 +11,8 @@ import numpy as np
 
 from perpend.measure.keys import FloatArray, IntArray
 from perpend.measure.packed import Packed
-from perpend.stats import edition, families
-from perpend.stats.families import mde_clustered, mde_paired
+from perpend.stats import families
+from perpend.stats.families import mde_clustered
 from perpend.stats.pairs import paired_difference, paired_test
 from perpend.studies.conformity.trials import RowPairs, Trials
 from perpend.types import Estimate, Number
@@ -65,12 +65,8 @@ class Contrast:
     def detectable(self, tests: int) -> Estimate:
         """The smallest difference that these items show with 80% power as one of several tests that are adjusted
         together: at 5% / tests, which Holm as well as Benjamini and Hochberg ask of one effect alone."""
-        first, second, items = self.sides()
-        if not len(first):
-            return _NO_PAIR
-        if edition.is_first():
-            return mde_paired(len(np.unique(items)), float((first != second).mean()))
-        return mde_clustered(self.difference(), alpha=families.SIGNIFICANT / tests)
+        change = self.difference()
+        return mde_clustered(change, alpha=families.SIGNIFICANT / tests) if change.n else _NO_PAIR
 
 
 def contrast(trials: Trials, values: Packed, rows: RowPairs) -> Contrast:

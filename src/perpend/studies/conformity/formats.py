@@ -1,4 +1,4 @@
-"""The study's own files, as 'convert' and 'audit' know and read them.
+"""The study's own files, as 'import' and 'audit' know and read them.
 
 A sweep lies as its authors have it: `runs-hpc-full/runs/<run>/simulation.db`, one run per temperature, and
 `Comparing_Experiments/runs_metadata.json`, which names the runs that count.
@@ -59,7 +59,7 @@ def read_sweep(source: Path, destination: Path, *, metadata: Path | None = None,
         known = runs_metadata.read(file)
         near = file.resolve().parent
         around = (near, near.parent) if near.name == _COMPARED else (near,)
-        databases = known.databases(*(folders if runs_dir is not None else (*folders, *around)))
+        databases = runs_metadata.databases(known, *(folders if runs_dir is not None else (*folders, *around)))
     return simulation_db.read_sweep(databases, destination)
 
 
@@ -76,8 +76,7 @@ def _metadata(folder: Path) -> Path | None:
     names = {database.parent.name for database in _databases(folder)}
     for above in folder.resolve().parents[:_ABOVE]:
         for place in _stated(above):
-            experiments = runs_metadata.read(place).experiments.values()
-            if any(Path(one.run_dir or "").name in names for one in experiments):
+            if any(Path(one.run_dir or "").name in names for one in runs_metadata.read(place)):
                 return place
     return None
 

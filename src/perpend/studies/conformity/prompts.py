@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from perpend.ask.conditions import template
-from perpend.canon import JSON, digest, json_lines, named, portable_name, write_atomic
-from perpend.canon import text_or_none as text_of
+from perpend.canon import JSON, digest
 from perpend.disk import temporary_folder
-from perpend.errors import DataError, SpecError
+from perpend.errors import SpecError
 from perpend.types import Condition, Item
 
 
@@ -53,37 +50,6 @@ def derived(name: str, example: Rendered) -> Condition | None:
         return condition_of(name, system or None, user)
     except SpecError:
         return None
-
-
-def write_templates(examples: Path, out: Path) -> list[Path]:
-    """Derive one template file per condition from rendered prompts, each checked against every example of it.
-
-    Lines need `condition`, `question`, `user_prompt`, and as there are `wrong_answer`, `system_prompt`.
-    """
-    grouped: dict[str, list[Rendered]] = {}
-    for where, body in json_lines(examples):
-        item = Item(where, named(body, "question", where), decoy=text_of(body, "wrong_answer", where))
-        system = text_of(body, "system_prompt", where) or ""
-        grouped.setdefault(named(body, "condition", where), []).append(
-            Rendered(item, system, named(body, "user_prompt", where))
-        )
-    written = []
-    for name, rendered in grouped.items():
-        condition = derived(name, longest(rendered))
-        wrong = [one for one in rendered if condition is None or render(condition, one.item) != (one.system, one.user)]
-        if condition is None or wrong:
-            raise DataError(
-                f"{wrong[0].item.id}: no one template gives all prompts of condition {name!r}; "
-                "it varies by more than the question and the wrong answer"
-            )
-        written.append(out / f"{portable_name(name)}.toml")
-        write_atomic(written[-1], template_file(condition))
-    return written
-
-
-def longest(rendered: Iterable[Rendered]) -> Rendered:
-    """The example whose decoy, and then question, is longest: the one least likely to match by accident."""
-    return max(rendered, key=lambda one: (len(one.item.decoy or ""), len(one.item.prompt)))
 
 
 def template_file(condition: Condition) -> str:

@@ -1,7 +1,6 @@
 """The conformity study's item files and suite files → items, templates and a run.toml that 'perpend eval' runs.
 
-The prompts are perpend's own unless template files are given: the study's wording can be had from rendered prompts with
-`prompts.write_templates`. A condition type that is not known here is an error, never a silent control.
+The prompts are perpend's own. A condition type that is not known here is an error, never a silent control.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ def parse_item(body: Mapping[str, JSON], where: str, dataset: SuiteDataset | Non
 
 
 def write_items(source: Path, out: Path) -> Path:
-    """Convert one of the study's item files into an item file of perpend's."""
+    """Write one of the study's item files as an item file of perpend's."""
     must_be_free(out)
     lines = [dumps(parse_item(body, where)[1].as_json()) for where, body in json_lines(source)]
     if not lines:
@@ -150,27 +149,23 @@ def read_suite(path: Path) -> Suite:
     )
 
 
-def write_suite(
-    suite: Path, items: Path, out: Path, *, provider: str = "openai/", templates: Path | None = None
-) -> Path:
+def write_suite(suite: Path, items: Path, out: Path) -> Path:
     """Write what 'perpend eval' needs to run a suite into the folder `out`, and return its run.toml.
 
     `items` is the folder that the suite's paths start from, or one file of collected items with `dataset_name`.
-    `provider` ends in '/' and stands before each model_id, or is one whole model name for all. `templates` is a
-    folder of files 'CONDITION.toml' with the wording to use; conditions without one get perpend's own.
     """
     plan = read_suite(suite)
     must_be_free(out)
     if plan.max_items is not None and plan.max_items < 1:
         raise SpecError(f"{suite}: max_items_per_dataset {plan.max_items} leaves no item; give 1 or more, or null")
-    conditions = [_condition(name, params, templates, str(suite)) for name, params in plan.conditions.items()]
+    conditions = [_condition(name, params, str(suite)) for name, params in plan.conditions.items()]
     try:
         item_files = [_write_dataset(plan, dataset, items, out / "items") for dataset in plan.datasets]
         files = [f"{portable_name(condition.name)}.toml" for condition in conditions]
         for condition, file in zip(conditions, files, strict=True):
             write_atomic(out / "templates" / file, template_file(condition))
         write_atomic(out / "task.py", _TASK.format(name=plan.name, files=files))
-        write_atomic(out / "run.toml", _run_toml(plan, [f"items/{path.name}" for path in item_files], provider))
+        write_atomic(out / "run.toml", _run_toml(plan, [f"items/{path.name}" for path in item_files]))
         read_spec(out / "run.toml")
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)
@@ -216,19 +211,10 @@ def _entries(body: Mapping[str, JSON], key: str, where: str) -> list[Mapping[str
     return entries
 
 
-def _condition(name: str, params: Mapping[str, JSON], templates: Path | None, suite: str) -> Condition:
-    given = None if templates is None else templates / f"{portable_name(name)}.toml"
-    if given is not None and given.exists():
-        condition = template(given)
-        if condition.name != name:
-            raise SpecError(f"{given}: its name is {condition.name!r}, the suite's condition is {name!r}")
-        return condition
+def _condition(name: str, params: Mapping[str, JSON], suite: str) -> Condition:
     kind, where = params.get("type"), f"{suite}: condition {name!r}"
     if not isinstance(kind, str) or kind not in TYPES:
-        raise SpecError(
-            f"{where}: unknown type {kind!r}; {did_you_mean(str(kind), TYPES)} "
-            f"Or give its wording as a template file {portable_name(name)}.toml."
-        )
+        raise SpecError(f"{where}: unknown type {kind!r}; {did_you_mean(str(kind), TYPES)}")
     for key in params:
         if key not in ("type", *TYPES[kind]):
             raise SpecError(f"{where}: unknown parameter {key!r}; {did_you_mean(key, TYPES[kind])}")
@@ -270,7 +256,7 @@ def _bodies(dataset: SuiteDataset, items: Path) -> Iterator[tuple[str, dict[str,
             yield where, body
 
 
-def _run_toml(suite: Suite, items: Iterable[str], provider: str) -> str:
+def _run_toml(suite: Suite, items: Iterable[str]) -> str:
     lines = [
         'task = "task.py"',
         f"name = {toml(suite.name)}",
@@ -284,8 +270,7 @@ def _run_toml(suite: Suite, items: Iterable[str], provider: str) -> str:
     if suite.top_p is not None:
         lines.append(f"top_p = {suite.top_p!r}")
     for variant, model in suite.models:
-        name = f"{provider}{model}" if provider.endswith("/") else provider
-        lines += ["", "[[model]]", f"name = {toml(name)}", f"label = {toml(variant)}"]
+        lines += ["", "[[model]]", f"name = {toml(f'openai/{model}')}", f"label = {toml(variant)}"]
         if reference.max_tokens(model) != reference.max_tokens(""):
             lines.append(f"max_tokens = {reference.max_tokens(model)}")
     return "\n".join(lines) + "\n"

@@ -25,8 +25,6 @@ RowPairs: TypeAlias = tuple[Codes, Codes]
 """Row numbers, and those of their partners."""
 
 RULES: tuple[Rule, ...] = ("1", "2", "3", "4")
-REFERENCE: Rule = "1"
-NEWEST = RULES[-1]
 MEASURES = {"override": "correct", "rescue": "correct", "flip": "endorsed"}
 """The conditional rates, and the judgement that each is a rate of."""
 JUDGED = ("correct", "mentioned", "endorsed", "refused")

@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from perpend.stats import edition
 from perpend.stats.bins import bin_index
 from perpend.stats.calibration import ece_estimate
 from perpend.stats.families import mde_clustered, mde_paired
@@ -49,8 +48,6 @@ def detectable(one: Estimate, tests: int) -> Number:
     The bootstrap's contrasts have it as a multiple of their standard error, with room for the bias of ECE.
     """
     mde, se = one.also.get("mde"), one.also.get("se")
-    if edition.is_first():
-        return mde
     if "b" in one.also:
         return mde_clustered(one, alpha=ALPHA / tests, power=POWER).value
     if not isinstance(mde, float) or not isinstance(se, float):

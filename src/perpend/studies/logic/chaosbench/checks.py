@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -32,7 +31,6 @@ from perpend.opening import refuse_links
 from perpend.proof.audit.checks import Check, first_difference
 from perpend.proof.gates import Gate
 from perpend.report.derive import stated_metrics
-from perpend.stats.edition import first_edition
 from perpend.studies.logic.chaosbench.imported import SOURCE_METRICS, STORED, read_run_folder, reading_of
 from perpend.studies.logic.chaosbench.items import text_of
 from perpend.studies.logic.chaosbench.predictions import (
@@ -139,8 +137,7 @@ def _examined(folder: Path) -> Examined:
     ]
     examined = replace(bare, predictions=tuple(predictions), shortened=texts.shortened)
     try:
-        with first_edition() if is_ours(manifest) and stored.get("format") == 1 else nullcontext():
-            body, rest = _numbers(examined, ledger)
+        body, rest = _numbers(examined, ledger)
     except PerpendError as error:
         return replace(examined, checks=(*checks, _failed("metrics recompute", str(error).replace(f"{folder}/", ""))))
     checks += rest

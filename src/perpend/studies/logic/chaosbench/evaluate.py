@@ -124,9 +124,7 @@ def settings_of(directory: Path) -> Settings:
     """The settings of a run of ours. A run of the reference has none and cannot be resumed."""
     body = read_json(directory / RUN_MANIFEST)
     if "settings" not in body or not (directory / ITEMS).is_file():
-        raise StoreError(
-            f"{directory}: not a run of this program, so it cannot be resumed; 'perpend convert' imports it"
-        )
+        raise StoreError(f"{directory}: not a run of this program, so it cannot be resumed; 'perpend import' reads it")
     return settings_from(object_of(body, "settings", str(directory / RUN_MANIFEST)), str(directory))
 
 

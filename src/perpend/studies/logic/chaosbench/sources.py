@@ -106,9 +106,9 @@ def _base(selector: Path, listed: Iterable[str]) -> Path:
     return bases[0]
 
 
-def selector_body(listed: Iterable[str], description: str = "Canonical item files") -> dict[str, JSON]:
+def selector_body(listed: Iterable[str]) -> dict[str, JSON]:
     """What a selector file holds."""
-    return {"schema_version": "v2", "description": description, "files": sorted(listed)}
+    return {"schema_version": "v2", "description": "Canonical item files", "files": sorted(listed)}
 
 
 @dataclass(frozen=True, slots=True)

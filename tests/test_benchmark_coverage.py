@@ -1,4 +1,7 @@
-"""benchmarks/coverage.py: what it counts, and that its cautions say what it measures."""
+"""benchmarks/coverage.py: what it counts, that its cautions say what it measures, and the cells that it wrote.
+
+What the cells state is measured again by tests/more/test_coverage.py.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def test_outside_is_what_no_caution_states(benchmark: ModuleType) -> None:
 
     def run(right: list[bool], cautions: tuple[Caution, ...], nominal: float) -> bool:
         ones = [Judged("m", one, cautions, {}, nominal) for one in right]
-        return bool(benchmark.row_of("q", Design("k", "n", lambda _: {}), ones).outside)
+        return bool(benchmark.row_of("f", "q", Design("k", "n", lambda _: {}), ones).outside)
 
     low = [True] * 80 + [False] * 20
     assert run(low, (), 0.95)
@@ -41,8 +44,16 @@ def test_outside_is_what_no_caution_states(benchmark: ModuleType) -> None:
     assert not run([False] * 80 + [True] * 20, said, 0.05)
 
 
-def test_classes_of_designs_run(benchmark: ModuleType) -> None:
-    for name in ("single", "rows", "odds", "tables", "looks"):
-        rows = list(benchmark.measure(1, 1, (name,), step=1000))
-        assert rows, name
-    assert "without a caution" in benchmark.outside(rows)
+def test_the_cells_are_those_of_the_designs_and_none_is_outside_without_a_caution(benchmark: ModuleType) -> None:
+    designs = {
+        (family, design.kind, design.name)
+        for family, designs in benchmark.coverage_designs.FAMILIES.items()
+        for design in designs()
+    }
+    cells = benchmark.cells.read()
+    own = [cell for cell in cells if cell["family"] in benchmark.coverage_designs.FAMILIES]
+    assert {(cell["family"], cell["kind"], cell["design"]) for cell in own} == designs
+    assert {cell["family"] for cell in cells if cell not in own} == {"decisions", "judged", "raters"}
+    assert len({(cell["family"], cell["quantity"], cell["design"]) for cell in cells}) == len(cells)
+    assert all(0 <= int(cell["hits"]) <= int(cell["runs"]) for cell in cells)
+    assert [cell for cell in cells if cell["outside"]] == []
