@@ -28,7 +28,7 @@ Judge: TypeAlias = Callable[..., Outcome]
 
 def key(kind_of: str, forgery: Forgery) -> str:
     """What the forgeries that count as one have in common."""
-    file = re.sub(r"^(tables|figures)/.*(\.\w+)$", r"\1/*\2", UUID.sub("UUID", forgery.file))
+    file = re.sub(r"^(tables|figures)/.*(\.\w+)$", r"\1/*\2", UUID.sub("UUID", forgery.file)).replace("\n", "\\n")
     place = forgery.place if forgery.kind == "crafted" else re.sub(r"\d+", "*", forgery.place).split("/")[0]
     return f"{kind_of} | {file} | {place} | {forgery.kind} | {forgery.level}"
 
