@@ -191,7 +191,7 @@ def report(found: list[Difference], named: Named, parts: list[str], *, most: int
         groups.setdefault(f"{one.part}: {how}", []).append(f"  {one.name}  {reason or one.words}"[:600])
     for title, lines in sorted(groups.items()):
         print(f"{title}: {len(lines)}")
-        shown = lines if "named" not in title and "new" not in title else lines[:5]
+        shown = lines if title.endswith(("vanished", "changed")) else lines[:5]
         print(
             "\n".join(shown[:most])
             + (f"\n  … and {len(lines) - len(shown[:most])} more" * (len(lines) > len(shown[:most])))
