@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,26 +12,13 @@ from functools import cache
 from perpend.canon import JSON
 from perpend.report.tables import markdown_table
 from perpend.studies.logic.chaos.questions.draft import FAMILIES, STRATA
-from perpend.studies.logic.chaos.questions.items import CANARY
-from perpend.studies.logic.chaos.questions.splits import LARGEST_SHARE, SPLITS
-from perpend.studies.logic.chaosbench.attacks import COUNTED, LIMIT
+from perpend.studies.logic.chaos.questions.splits import SPLITS
 from perpend.studies.logic.chaosbench.items import Record, family_of, label_of, text_of
-from perpend.studies.logic.chaosbench.masking import Mask, systems_of
+from perpend.studies.logic.chaosbench.masking import systems_of
 from perpend.studies.logic.chaosbench.packaged import EDITIONS, FREEZE, committed
-from perpend.studies.logic.chaosbench.private import SHORTEST_KEY
 from perpend.studies.logic.chaosbench.sources import open_source
 
 GRADES = "12345"
-TIMES = 3
-"""How many times the masked sentences of set 1 every family has at least."""
-_SENTENCE = re.compile(r"(?<=[.?!;:])\s+")
-_WORD = re.compile(r"[^\W\d_]{2,}(?:[-–'’][^\W\d_]+)*")
-_SHORT = re.compile("am|an|as|at|be|by|do|go|he|if|in|is|it|me|my|no|of|on|or|so|to|up|us|we")
-"""Words of two letters; whatever else is so short is a symbol."""
-_SYMBOL = re.compile(
-    "alpha|beta|gamma|delta|epsilon|eps|zeta|eta|theta|kappa|lambda|rho|sigma|tau|phi|chi|psi|omega|modulo|mod|min|max|"
-    "exp|sin|cos|tan|tanh|sign|abs|sqrt|log"
-)
 
 
 @cache
@@ -42,24 +28,11 @@ def items(edition: str) -> tuple[Record, ...]:
 
 
 def filled(page: str) -> str:
-    """The page with its blocks written anew; ValueError where it does not name a kind, or a limit of the code."""
+    """The page with its blocks written anew."""
     records = items(EDITIONS[-1])
-    for name, block in {"size": size, "kinds": kinds, "frames": frames, "examples": examples, "sets": sets}.items():
+    for name, block in {"size": size, "kinds": kinds, "examples": examples, "sets": sets}.items():
         head, _, rest = page.partition(f"<!-- {name} -->")
         page = f"{head}<!-- {name} -->\n\n{block(records)}\n\n<!-- /{name} -->{rest.partition(f'<!-- /{name} -->')[2]}"
-    wanted = {
-        CANARY,
-        f"balanced accuracy of {LIMIT} on all items",
-        f"each kind of {COUNTED} items or more",
-        f"more than {LARGEST_SHARE:.0%} of the items",
-        f"at least {SHORTEST_KEY} characters",
-        *(f"`{text_of(record, 'kind')}`: " for record in records),
-        *(f"| `{family}` | " for family in FAMILIES),
-    }
-    flat = " ".join(page.split())
-    missing = sorted(text for text in wanted if text not in flat)
-    if missing:
-        raise ValueError(f"docs/reference/items-chaos.md does not say: {'; '.join(missing)}")
     return page
 
 
@@ -101,39 +74,6 @@ def kinds(records: Sequence[Record]) -> str:
         rows.append((f"*{stratum}*", f"`{kind}`", *(f"{count:,}" for count in counts)))
     head = ("stratum", "kind", "items", "clusters", "forms", "predicates")
     return markdown_table(head, rows, "|---|---" + _right(5)[4:])
-
-
-def frames(records: Sequence[Record]) -> str:
-    """Distinct masked sentences by family, of this set and of set 1; ValueError where they are not so many more."""
-    before, now = sentences(items(EDITIONS[0])), sentences(records)
-    few = [family for family in FAMILIES if now[family] < TIMES * before[family]]
-    if few:
-        raise ValueError(f"fewer than {TIMES} times the sentences of set 1: {', '.join(few)}")
-    rows = [(f"`{family}`", f"{before[family]:,}", f"{now[family]:,}") for family in FAMILIES]
-    return markdown_table(("family", "set 1", "set 2"), rows, _right(3))
-
-
-def sentences(records: Sequence[Record]) -> dict[str, int]:
-    """How many sentences of a family remain different when names, numbers and symbols are masked."""
-    mask, found = Mask(records), dict[str, set[str]]()
-    for record in records:
-        texts = _SENTENCE.split(mask.masked(record))
-        found.setdefault(family_of(record), set()).update(map(frame, texts))
-    return {family: len(those) for family, those in found.items()}
-
-
-def frame(sentence: str) -> str:
-    """A masked sentence with each run of symbols, and what joins them, as one mark."""
-    words: list[str] = []
-    for word in sentence.split():
-        bare = word.strip("(),.;:?!'’‘\"")
-        if _WORD.fullmatch(bare) and (len(bare) > 2 or _SHORT.fullmatch(bare)) and not _SYMBOL.fullmatch(bare):
-            words.append(bare)
-            continue
-        if words[-1:] in (["and"], ["or"]) and words[-2:-1] == ["#"]:
-            words.pop()
-        words += ["#"] if words[-1:] != ["#"] else []
-    return " ".join(words)
 
 
 def examples(records: Sequence[Record]) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+import ast
 from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from perpend.cli import cli
-from tests import chaos_page, floor_plan
+from tests import chaos_page
 from tests.conftest import load_benchmark
+from tests.floors import FLOORS, MODULES, unit
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -46,29 +47,37 @@ def schema_page() -> str:
     return f"{head}## Schema\n\nThis part is made from the code.\n\n```sql\n{schema}\n```\n"
 
 
+def with_block(path: str, name: str, block: str) -> str:
+    """A page with the block between its two comments of that name."""
+    head, _, rest = (ROOT / path).read_text(encoding="utf-8").partition(f"<!-- {name} -->")
+    return f"{head}<!-- {name} -->\n{block}\n<!-- /{name} -->{rest.partition(f'<!-- /{name} -->')[2]}"
+
+
 def architecture_page() -> str:
     """The page on the architecture with its table of rooms."""
-    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
-    head, _, rest = page.partition("<!-- rooms -->")
-    return f"{head}<!-- rooms -->\n{floor_plan.table()}\n<!-- /rooms -->{rest.partition('<!-- /rooms -->')[2]}"
+    return with_block("docs/explanation/architecture.md", "rooms", table_of_rooms())
 
 
-def mutants_page() -> str:
-    """The page on mutants with the outcomes of the last run of benchmarks/mutants.py."""
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    import mutants
+def table_of_rooms() -> str:
+    """The rooms with the first sentence of their `__init__`, or of the file, from the roof to the ground."""
+    there = {unit(path): path for path in reversed(MODULES)}
+    lines = ["| floor | room | what it is for |", "|---:|---|---|"]
+    for floor, names in reversed(list(enumerate(FLOORS))):
+        for room in (name for name in names.split() if name in there):
+            purpose = (ast.get_docstring(ast.parse(there[room].read_text(encoding="utf-8"))) or "").split("\n\n")[0]
+            lines.append(f"| {floor} | `{room}` | {' '.join(purpose.split()).replace('|', chr(92) + '|')} |")
+    return "\n".join(lines)
 
-    page = (ROOT / "docs" / "explanation" / "mutants.md").read_text(encoding="utf-8")
-    head, _, rest = page.partition("<!-- mutants -->")
-    return f"{head}<!-- mutants -->\n{mutants.told()}\n<!-- /mutants -->{rest.partition('<!-- /mutants -->')[2]}"
+
+def audits_page() -> str:
+    """The page on the audits of public sources with a row per data file of benchmarks/audits."""
+    gallery = load_benchmark("gallery")
+    return with_block("docs/audits/index.md", "sources", gallery.table(gallery.entries()))
 
 
 def coverage_page() -> str:
     """The page on coverage with the shares of benchmarks/coverage.csv."""
-    page = (ROOT / "docs" / "reference" / "coverage.md").read_text(encoding="utf-8")
-    head, _, rest = page.partition("<!-- cells -->")
-    cells = load_benchmark("cells").page()
-    return f"{head}<!-- cells -->\n\n{cells}\n<!-- /cells -->{rest.partition('<!-- /cells -->')[2]}"
+    return with_block("docs/reference/coverage.md", "cells", f"\n{load_benchmark('cells').page()}")
 
 
 def items_page() -> str:
@@ -77,9 +86,8 @@ def items_page() -> str:
 
 
 PAGES = {
+    "docs/audits/index.md": audits_page,
     "docs/explanation/architecture.md": architecture_page,
-    "docs/explanation/mutants.md": mutants_page,
-    "docs/figures/floor-plan.svg": floor_plan.picture,
     "docs/reference/cli.md": cli_page,
     "docs/reference/coverage.md": coverage_page,
     "docs/reference/items-chaos.md": items_page,

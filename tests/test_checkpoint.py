@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -114,23 +113,6 @@ def test_a_run_whose_second_model_was_not_asked_yet_is_reported_without_a_compar
     numbers = derive([run], run.directory, figures=False).numbers
     assert numbers.cite("accuracy", "choice@1", model="final", category="core").n == 0
     assert numbers.find("comparison") == []
-
-
-def test_every_cell_of_a_table_is_in_metrics_json(checkpoints: Path) -> None:
-    run = checkpoints / "runs" / "verbs-final"
-    known: set[float] = set()
-    for metric in numbers_of(read_metrics(run), []).metrics:
-        one = metric.estimate
-        known.update(x for x in (one.value, one.n, one.lo, one.hi, *one.also.values()) if isinstance(x, int | float))
-    for path in (run / "tables").iterdir():
-        head, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
-        numbers = [float(cell) for row in rows for name, cell in zip(head, row, strict=True) if _is_number(name, cell)]
-        assert len(numbers) > 20
-        assert not set(numbers) - known
-
-
-def _is_number(column: str, cell: str) -> bool:
-    return column not in ("slice", "value", "category", "low_sample") and cell != ""
 
 
 def test_the_report_says_which_weights_and_which_probes(checkpoints: Path) -> None:

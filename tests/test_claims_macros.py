@@ -70,10 +70,6 @@ def test_every_line_is_one_command_of_letters_with_one_number(run: Run, tmp_path
     assert not any("Order" in name for name in found)
 
 
-def test_the_same_run_gives_the_same_bytes(run: Run) -> None:
-    assert macros([run]) == macros([Run(run.directory)])
-
-
 def test_several_runs_and_models_have_names_of_their_own(run: Run, tmp_path: Path) -> None:
     other = made(tmp_path, "run_2", "m1", "m-1")
     text = macros([run, other])

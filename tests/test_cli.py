@@ -91,14 +91,11 @@ def test_freeze_and_check(tmp_path: Path, items_file: Callable[..., Path]) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("eval", "--task", "conformty", "--model", "mock/true"), 2, "did you mean 'conformity'"),
         (("eval", "--task", "conformity", "--model", "mok/true"), 2, "did you mean 'mock'"),
         (("eval", "--task", "conformity"), 2, "no model"),
         (("eval", "--task", "conformity", "--model", "mock/true", "--option", "x"), 2, "write KEY=VALUE"),
-        (("eval", "--task", "conformity", "--model", "mock/true", "--option", "confedrates=3"), 2, "did you mean"),
         (("eval", "--task", "questions", "--model", "mock/true", "--items", "none.jsonl"), 3, "no such file"),
         (("show", "none"), 5, "not a run"),
-        (("eval", "--wrokers", "3"), 2, "--workers"),
         (("evall",), 2, "No such command"),
         (("convert", "runs/study", "study.db"), 2, "'perpend export --as simulation.db' writes"),
         (("variants", "smollm2"), 2, "pp.variants"),
@@ -135,34 +132,6 @@ def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "main", broken)
     with pytest.raises(ZeroDivisionError):
         main()
-
-
-def test_hostile_answers_are_inert_on_the_page(tmp_path: Path) -> None:
-    items, said = tmp_path / "items.jsonl", tmp_path / "said.jsonl"
-    items.write_text(json.dumps({"id": "../../x|y", "prompt": "Q?", "target": "a"}) + "\n")
-    text = "<script>alert(1)</script>\x1b[31mred\u202e\x00```\n# heading"
-    said.write_text(json.dumps({"prompt": "Q?", "text": text}) + "\n")
-    done = call(
-        "eval",
-        "--task",
-        "questions",
-        "--items",
-        str(items),
-        "--model",
-        f"replay/{said}",
-        "--out",
-        str(tmp_path / "runs"),
-    )
-    assert done.exit_code == 0, done.output
-    page = tmp_path / "cases.md"
-    shown = call("show", run_name(tmp_path / "runs"), "--n-per-group", "1").output
-    call("show", run_name(tmp_path / "runs"), "--n-per-group", "1", "--out-md", str(page))
-    for dangerous in ("\x1b", "\u202e", "\x00"):
-        assert dangerous not in shown + page.read_text()
-    assert "../../x\\|y" in page.read_text()
-    assert page.read_text().count("````") == 2
-    assert "../../x|y" in shown, "the terminal is not Markdown"
-    assert "\n    | # heading" in shown, "no line of an answer can pass for one of ours"
 
 
 def test_quiet_verbs_print_nothing_but_what_is_wrong(tmp_path: Path, items_file: Callable[..., Path]) -> None:

@@ -229,7 +229,6 @@ def test_a_stratum_without_a_pair_leaves_the_difference_undefined_with_the_reaso
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--strata", "topc"], "no tag 'topc'; did you mean 'topic'"),
         (["--weights", "condition"], "no tag 'condition'"),
         (["--weights", "topic"], "a weight is a number above 0"),
         (["--strata", "none"], "no tag 'none'; give one to every item"),

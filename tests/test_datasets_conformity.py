@@ -286,15 +286,3 @@ def test_an_opinion_s_pick_can_be_claimed_and_endorsed(item: Item) -> None:
 
 def test_the_items_are_the_frozen_ones() -> None:
     assert len(check_freeze(FOLDER / "freeze.json", FILES)) == 64
-
-
-def test_the_page_of_the_item_set_states_its_counts() -> None:
-    page = (ROOT / "docs" / "reference" / "items-conformity.md").read_text(encoding="utf-8")
-    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-    for topic in sorted(TOPICS):
-        rows = [item for item in FACTS if item.tags["topic"] == topic]
-        kinds = Counter(item.tags["answer"] for item in rows)
-        row = " | ".join(str(kinds[kind]) for kind in ("word", "name", "number", "yes-no", "choice"))
-        assert f"| {topic} | {len(rows)} | {row} |" in page
-        assert f"| {topic} | {len(rows)} | {row} |" in readme
-    assert f"{len(FACTS)} factual and {len(OPINIONS)} opinion items" in page

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,6 @@ from perpend.studies.verbs.probes import (
     load_probes,
 )
 from perpend.studies.verbs.study import FOLDER
-from tests.conftest import ROOT
 
 GOOD = json.loads(CORE.read_text(encoding="utf-8").splitlines()[0])
 
@@ -42,19 +40,6 @@ def written(folder: Path, *rows: object, name: str = "core.jsonl") -> Path:
     path = folder / name
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
-
-
-def coverage(probes: Sequence[Probe]) -> str:
-    """The grid as a Markdown table: for each verb and tense, the persons with an English · a Spanish probe."""
-
-    def cell(verb: str, tense: str) -> str:
-        here = [probe for probe in probes if (probe.verb, probe.tense) == (verb, tense)]
-        shares = [sorted({probe.person[0] for probe in here if probe.language == code}) for code in ("en", "es")]
-        return " · ".join("".join(share) or "–" for share in shares)
-
-    rows = [[verb, *(cell(verb, tense) for tense in TENSES)] for verb in VERBS]
-    lines = [["verb", *TENSES], ["---"] * (len(TENSES) + 1), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def test_every_cell_of_the_grid_has_a_core_probe_and_every_verb_and_tense_both_languages() -> None:
@@ -89,11 +74,6 @@ def test_the_expected_form_stands_in_no_favourite_place(size: int) -> None:
 def test_ids_and_sentences_are_unique_over_both_files() -> None:
     probes = every()
     assert len({probe.id for probe in probes}) == len({probe.prompt for probe in probes}) == len(probes)
-
-
-def test_the_page_shows_the_coverage_that_is_there() -> None:
-    page = (ROOT / "docs" / "reference" / "probes.md").read_text(encoding="utf-8")
-    assert coverage(load_probes(CORE)) in page
 
 
 def test_a_probe_becomes_an_item_with_its_fields_as_tags() -> None:

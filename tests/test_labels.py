@@ -106,17 +106,6 @@ def test_an_unknown_key_and_the_end_of_the_input_do_no_harm(run: pp.Run) -> None
     assert not (run.directory / "labels.jsonl").exists()
 
 
-def test_hostile_text_does_nothing_to_the_terminal(tmp_path: Path, items_file: Callable[..., Path]) -> None:
-    hostile = "\x1b[2J\x07 yes \u202e\nEND ANSWER"
-    model = CallableModel("hostile", lambda _request: hostile)
-    task = pp.task("questions", items=items_file(2))
-    run = pp.evaluate(task, [model], out=tmp_path, quiet=True)
-    shown = label(run, "11", "--rubric", "correct", "--sample", "2").stderr
-    assert "\x1b" not in shown
-    assert "\\u001b[2J" in shown
-    assert [line for line in shown.splitlines() if line == "END ANSWER"] == []
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

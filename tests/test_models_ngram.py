@@ -33,7 +33,6 @@ from perpend.scorers.choice import judge
 from perpend.spec.model import Budget
 from perpend.studies.verbs.probes import ADVERSARIAL, CORE, CORPUS, as_item, load_heldout, load_probes
 from perpend.types import ChoiceLogprob, Item, Message, Request, Response, Sampling
-from tests.conftest import ROOT
 
 TOY = ["the cat sees the dog.", "the dog sees a cat.", "the cat eats.", "a dog eats the bone.", "the cat sees a dog."]
 
@@ -210,14 +209,6 @@ def test_the_final_checkpoint_knows_more_than_the_early_one() -> None:
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_the_held_out_text_is_less_perplexing_to_the_final_checkpoint(language: str) -> None:
     assert perplexity("final", language) < perplexity("early", language) / 2
-
-
-@pytest.mark.parametrize("name", ["early", "final"])
-def test_the_page_states_what_the_checkpoints_reach(name: str) -> None:
-    (core, of_core), (adversarial, of_adversarial) = right(name, CORE), right(name, ADVERSARIAL)
-    row = f"| `ngram/{name}` | {core} of {of_core} | {adversarial} of {of_adversarial} "
-    row += f"| {perplexity(name, 'en'):.1f} | {perplexity(name, 'es'):.1f} |"
-    assert row in (ROOT / "docs" / "reference" / "ngram.md").read_text(encoding="utf-8")
 
 
 def test_a_choice_scores_its_words_after_the_text_before_the_blank() -> None:

@@ -70,12 +70,3 @@ def test_a_second_turn_is_counted_apart(items_file: Callable[..., Path]) -> None
     flags = ("--task", "logic", "--items", str(items_file(4)), "--model", "mock/true", "--dry-run", "--json")
     body = json.loads(call("eval", *flags).stdout)
     assert (body["requests"], body["second_turns"]) == (4, 4)
-
-
-def test_hostile_text_in_a_prompt_is_inert(tmp_path: Path) -> None:
-    items = tmp_path / "items.jsonl"
-    items.write_text(json.dumps({"id": "\x1b[2Jx", "prompt": "a\n  system: obey\x1b[31m", "target": "x"}) + "\n")
-    done = call("eval", "--task", "questions", "--items", str(items), "--model", "mock/true", "--dry-run")
-    assert "\x1b" not in done.stdout
-    assert "\n  system: obey" not in done.stdout
-    assert "\n  |   system: obey" in done.stdout

@@ -212,20 +212,6 @@ def test_one_model_alone_is_an_error_that_says_what_to_do(runs: dict[str, Run]) 
     assert "is given twice" in refused(runs["ten"].directory, runs["ten"].directory)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--column", "lable"], "no column 'lable' is scored on all runs; did you mean 'label@2'?"),
-        (["--model", "tenn"], "no run has a model 'tenn'; did you mean 'ten'"),
-        (["--where", "condition=contrl"], "no trial has condition = 'contrl'; did you mean 'control'?"),
-        (["--where", "conditon=control"], "trials have no 'conditon'; did you mean 'condition'?"),
-        (["--missing", "zeros"], "missing: is 'zeros'; did you mean 'zero'?"),
-    ],
-)
-def test_an_unknown_name_suggests_the_near_one(runs: dict[str, Run], arguments: list[str], message: str) -> None:
-    assert message in refused(runs["many"].directory, *arguments)
-
-
 def logged(path: Path, answers: Sequence[str], model: str) -> Path:
     """A log in which an answer of '' has no score."""
     file = log(path, answers, model)
@@ -385,18 +371,6 @@ def test_tables_and_figures_are_in_the_order_of_tiers() -> None:
     assert [m.tier for m in ranking.by_tier()] == sorted(m.tier or 0 for m in ranking.models)
     assert [m.name for m in ranking.by_tier()] == ["a", "most", "few", "b"]
     assert [m.name for m in rank({**table, "none": [None] * 90}).by_tier()][-1] == "none"
-
-
-def test_hostile_names_are_inert_everywhere(tmp_path: Path) -> None:
-    name = "=1+1|\x1b[2J\n<b>$x$"
-    paths = [log(tmp_path / f"{n}.json", [str(2 * n) for n in range(12)], own) for n, own in enumerate((name, "plain"))]
-    page = shown(*paths, "--column", "stored_match", "--out", tmp_path / "out")
-    assert "\x1b" not in page
-    for file in ("RANK.md", "ranking.csv", "ranking.tex", "pairs.csv"):
-        text = (tmp_path / "out" / file).read_text()
-        assert "\x1b" not in text
-        assert not any(line.startswith("=") or ",=" in line for line in text.splitlines())
-        assert "<b>" not in text.replace("\\<b\\>", "") or file.endswith("csv")
 
 
 def test_a_notebook_gets_a_table_frames_and_a_figure(runs: dict[str, Run]) -> None:

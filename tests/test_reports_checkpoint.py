@@ -20,7 +20,6 @@ from perpend.studies.verbs.report import FACTS, slices_of, verdict_of
 from perpend.types import Estimate
 
 TRICKS = ("over_regularization", "wrong_tense_marker", "auxiliary_mismatch")
-HOSTILE = "=cmd|'/c calc'!A1 | <script>x</script> [a](javascript:b) `tick`\n# head \x1b[31m\u202e"
 
 
 def simulated(
@@ -235,13 +234,6 @@ def test_the_labs_diagram_is_written_where_it_is_asked_for(tmp_path: Path) -> No
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_same_predictions_give_the_same_bytes(written: tuple[CheckpointFolder, Path], tmp_path: Path) -> None:
-    results, folder = written
-    again = write_checkpoint(results, tmp_path)
-    for path in folder.iterdir():
-        assert path.read_bytes() == (again / path.name).read_bytes(), path.name
-
-
 def test_a_written_checkpoint_can_be_read_back(written: tuple[CheckpointFolder, Path]) -> None:
     results, folder = written
     assert load_checkpoint(folder).as_json() == results.as_json()
@@ -276,23 +268,3 @@ def test_failures_name_the_probe_the_choice_and_the_confidence(written: tuple[Ch
     for one in wrong:
         assert f"| {one.id} | She \\_\\_\\_ \\({one.id.removeprefix('probe-')}\\)." in failures
         assert f"| {one.expected} | {one.predicted} | {one.confidence:.3f} |" in failures
-
-
-def test_hostile_text_is_inert_in_tables_pages_and_figures(tmp_path: Path) -> None:
-    rows = [
-        replace(
-            one, prompt=HOSTILE, reason_code=one.reason_code and HOSTILE, predicted=HOSTILE, expected="right",
-            correct=False, candidates=(HOSTILE, "right"), probabilities=None, tags={"language": HOSTILE + str(row % 2)},
-        )
-        for row, one in enumerate(simulated(12, 20, n_adversarial=4))
-    ]  # fmt: skip
-    folder = write_checkpoint(checkpoint_of(rows, name="../" + HOSTILE), tmp_path)
-    assert folder.parent == tmp_path
-    page = (folder / "REPORT.md").read_text(encoding="utf-8")
-    assert not any(text in page for text in ("<script>", "\x1b", "\u202e", "[a](", "\n# head"))
-    table_lines = [line for line in page.splitlines() if line.startswith("| probe-")]
-    assert {line.replace("\\|", "").count("|") for line in table_lines} == {6}
-    for name in ("per_slice.csv", "adversarial_by_category.csv"):
-        with (folder / name).open(encoding="utf-8", newline="") as file:
-            cells = [cell for row in csv.reader(file) for cell in row]
-        assert not any(cell.startswith("=") or "\x1b" in cell for cell in cells)

@@ -1,4 +1,4 @@
-"""The documentation as a site: built without a warning, every page in the menu, nothing loaded from another host."""
+"""The documentation as a site: built without a warning, every page, nothing loaded from another host."""
 
 from __future__ import annotations
 
@@ -41,12 +41,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Page(HTMLParser):
-    """What a page loads, links to and says in its paragraphs, code left out."""
+    """What a page loads and says in its paragraphs, code left out."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.loaded: list[str] = []
-        self.linked: list[str] = []
         self.paragraphs: list[str] = []
         self._within: list[str] = []
         self.feed(path.read_text(encoding="utf-8"))
@@ -56,8 +55,7 @@ class Page(HTMLParser):
         self._within += [tag] if tag in ("p", "code", "pre", "script", "style") else []
         self.paragraphs += [""] if tag == "p" else []
         self.loaded += [given[name] for name in ("src", "srcset", "data", "action", "poster") if name in given]
-        if "href" in given:
-            (self.linked if tag == "a" else self.loaded).append(given["href"])
+        self.loaded += [given["href"]] if tag != "a" and "href" in given else []
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._within:
@@ -68,11 +66,9 @@ class Page(HTMLParser):
             self.paragraphs[-1] += data
 
 
-def test_a_page_for_every_page_each_reached_from_the_menu(site: Path) -> None:
+def test_every_page_is_built(site: Path) -> None:
     pages = {path.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    built = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
-    assert built == pages | {"404.html"}
-    assert pages <= set(Page(site / "index.html").linked)
+    assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} == pages | {"404.html"}
 
 
 def test_no_page_loads_anything_from_another_host(site: Path) -> None:

@@ -325,22 +325,6 @@ def test_everything_is_written_and_the_same_twice(run: Run, tmp_path: Path) -> N
     assert text.index("differ from 0 after Holm") < text.index("## Definitions")
 
 
-def test_every_number_of_every_table_stands_in_metrics_json(run: Run, tmp_path: Path) -> None:
-    analyze([run], tmp_path, figures=False)
-    known: set[float] = set()
-    for metric in json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))["metrics"]:
-        numbers = [metric[key] for key in ("value", "n", "lo", "hi")] + [*metric["also"].values()]
-        known |= {float(number) for number in numbers if isinstance(number, int | float)}
-    places = {"rule", "temperature", "temperature_low", "temperature_high"}
-    tables = list((tmp_path / "tables").rglob("*.csv"))
-    assert len(tables) == 7 + 7 + 9
-    for path in tables:
-        for row in rows(path):
-            for column, cell in row.items():
-                if column not in places and re.fullmatch(r"-?[0-9.]+(e[-+]?[0-9]+)?", cell):
-                    assert float(cell) in known, (path.name, column, cell)
-
-
 def test_companions_carry_denominator_interval_naive_twin_and_adjusted_p(run: Run, tmp_path: Path) -> None:
     analyze([run], tmp_path / "out", figures=False)
     found = rows(tmp_path / "out" / "tables" / "companions" / "pressure_effects.csv")
@@ -364,23 +348,6 @@ def test_an_undefined_rate_is_absent_from_the_reference_table_and_na_elsewhere(t
     page = analyze([run], tmp_path / "out", figures=False).read_text(encoding="utf-8")
     assert "| override | m | asch | NA | 0/0 |" in page
     assert "nan" not in page.lower()
-
-
-def test_hostile_names_are_inert_everywhere(tmp_path: Path) -> None:
-    label = '=cmd|"x"!A1 $x_1$ <script>alert(1)</script> \\input{y} | 模型 \x1b[31m'
-    run = make_run(tmp_path, models=(ModelSpec("callable/m", label), ModelSpec("callable/n", "plain")))
-    out = tmp_path / "out"
-    page = analyze([run], out, figures=False).read_text(encoding="utf-8")
-    assert "<script>" not in page
-    assert "\x1b" not in page
-    for table in (out / "tables").rglob("*.csv"):
-        text = table.read_text(encoding="utf-8")
-        assert "\x1b" not in text
-        assert not any(cell.startswith("=") for row in csv.reader(text.splitlines()) for cell in row)
-    for path in (out / "numbers.tex", out / "tables" / "pressure_effects.tex"):
-        latex = path.read_text(encoding="utf-8")
-        assert r"\input" not in latex
-        assert not re.search(r"(?<!\\)[%#]", latex)
 
 
 def test_one_condition_one_temperature_and_no_opinions_still_make_a_report(tmp_path: Path) -> None:

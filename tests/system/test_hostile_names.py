@@ -1,10 +1,12 @@
 """Every verb on a run whose every name is hostile: nothing moves the cursor, no line is forged, JSON stays JSON.
 
-The names hold control sequences, text that runs backwards, and a line feed followed by a line that looks like ours.
+The names hold control sequences, text that runs backwards, HTML, LaTeX, a formula, and a line feed followed by a line
+that looks like ours. What a verb prints and every page and table that it writes is looked at.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -13,7 +15,7 @@ import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -23,18 +25,45 @@ from perpend.canon import JSON
 from perpend.cli import chaosbench, cli
 from perpend.cli.command import run as run_group
 from perpend.inert import terminal
+from tests import source_files
 from tests.contract.test_printing import harmless
 from tests.servers import Received, Reply, openai_chat, openai_error, serve
 from tests.test_chaosbench_items import record
 
 MOVES = "\x1b[2J\x1b]0;t\x07\r\x9b2J\u202e\u2028"
 FORGED = "\nnothing differs FORGED\nerror: FORGED"
-NAME = f"n{MOVES}{FORGED}"
-ANSWER = f"TRUE {MOVES}\nanswer text"
+NAME = f"=1+1|<b onload=x>$x$\\input{{y}}{MOVES}{FORGED}"
+ANSWER = f"TRUE {MOVES}\n```\nEND ANSWER\n# heading\nanswer text"
 N = 6
 FENCED = re.compile(r"^(`{3,})text$.*?^\1$", re.MULTILINE | re.DOTALL)
 
+OURS = re.compile(r"^(?:\s*(?:nothing differs|error:) FORGED|END ANSWER$|# heading)", re.MULTILINE)
+"""Lines that only we may write, as the hostile texts have them."""
+ALIVE = {
+    ".md": re.compile(r"(?<!\\)<b\b"),
+    ".html": re.compile(r"<b onload"),
+    ".tex": re.compile(r"\\input|(?<!\\)\$x\$"),
+}
+"""What a page would do, where a name is not shown as text."""
+GIVEN = {"paper.tex", "labels.csv", "leaderboard.csv"}
+"""Files that the tests write themselves."""
+
 Verb = Callable[..., tuple[int, str, str]]
+
+
+def inert_files(folder: Path) -> None:
+    """Every page and table below a folder shows names as text."""
+    for path in folder.rglob("*"):
+        if path.suffix not in {*ALIVE, ".csv", ".txt"} or path.name in GIVEN:
+            continue
+        text = FENCED.sub("", path.read_text(encoding="utf-8"))
+        if path.suffix == ".csv":
+            cells = [cell for row in csv.reader(text.splitlines()) for cell in row]
+            assert not [cell for cell in cells if cell.startswith("=")], path.name
+        else:
+            assert not OURS.search(text), f"{path.name}: {text}"
+        assert path.suffix == ".html" or harmless(text), f"{path.name}: {text!r}"
+        assert path.suffix not in ALIVE or not ALIVE[path.suffix].search(text), f"{path.name}: {text}"
 
 
 @pytest.fixture
@@ -52,9 +81,7 @@ def perpend(monkeypatch: pytest.MonkeyPatch) -> Verb:
             out, err = (buffer.getvalue().decode("utf-8") for buffer in raw)
         for text in (out, err):
             assert harmless(text), f"{arguments}: {text!r}"
-            lines = FENCED.sub("", text).split("\n")
-            forged = [line for line in lines if line.strip().startswith(("nothing differs F", "error: F"))]
-            assert not forged, f"{arguments}: {text}"
+            assert not OURS.search(FENCED.sub("", text)), f"{arguments}: {text}"
         code = ended.value.code
         assert isinstance(code, int)
         return code, out, err
@@ -63,8 +90,11 @@ def perpend(monkeypatch: pytest.MonkeyPatch) -> Verb:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder of a hostile name, with items, recorded answers and a template of hostile names in it."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working folder of a hostile name, with items, recorded answers and a template of hostile names in it.
+
+    When the test ends, what was written into it is inert.
+    """
     here = tmp_path / f"here{NAME}"
     here.mkdir()
     monkeypatch.chdir(here)
@@ -93,7 +123,8 @@ name = "replay/answers.jsonl"
 label = {json.dumps(NAME)}
 """
     Path("run.toml").write_text(spec, encoding="utf-8")
-    return here
+    yield here
+    inert_files(here)
 
 
 @pytest.fixture
@@ -208,10 +239,43 @@ expect = 0.123
     Path("paper.tex").write_text(f"We found {MOVES} 0.42 {MOVES}{FORGED} of 77 trials.\\input{{x{MOVES}}}\n")
     assert perpend("claims", "extract", "paper.tex")[0] == 0
     assert told(perpend, "claims", "extract", "paper.tex")
-    rows = [{"id": f"{NAME}{n}", "confidence": 0.5 + n / 99, "correct": n % 2, "slice": NAME} for n in range(40)]
-    Path("mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    perpend("checkpoint", "--predictions", "mine.jsonl", "--name", NAME, "--out", f"checkpoints{NAME}")
+    row = {"prompt": NAME, "predicted": NAME, "expected": "right", "slice": NAME}
+    rows = [{**row, "id": f"{NAME}{n}", "confidence": 0.5 + n / 99, "correct": n % 2} for n in range(40)]
+    trick = [{**row, "id": f"t{NAME}", "confidence": 0.6, "reason_code": NAME}]
+    results = {"checkpoint": NAME, "predictions": rows, "adversarial": {"predictions": trick}}
+    Path("results.json").write_text(json.dumps(results))
+    for out in ("before", "after"):
+        words = ("--predictions", "results.json", "--name", NAME, "--declare", f"reason_code={NAME}", "--out", out)
+        assert perpend("checkpoint", *words)[0] == 0
+    before, after = (next(path for path in Path(out).iterdir() if path.is_dir()) for out in ("before", "after"))
+    assert perpend("compare", before, after, "--out", f"compared{NAME}")[0] == 0
+    for written, suffixes in ((before, {".md", ".csv"}), (Path(f"compared{NAME}"), {".md"})):
+        assert {path.suffix for path in written.rglob("*.*")} >= suffixes
     perpend("checkpoint", "--model", f"ngram/{NAME}", "--out", "x")
+
+
+def test_the_tables_of_a_study(perpend: Verb, folder: Path) -> None:
+    """Two models of hostile labels asked by the conformity study: its report, tables, numbers.tex and comparison."""
+    models = "".join(
+        f"[[model]]\nname = 'mock/{kind}'\nlabel = {json.dumps(NAME + kind)}\n" for kind in ("subject", "true")
+    )
+    Path("study.toml").write_text(f"task = 'conformity'\nname = 'study'\nmax_items = 12\n{models}")
+    assert perpend("eval", "study.toml", "--out", f"runs{NAME}", "--quiet")[0] == 0
+    study = Path(f"runs{NAME}/study")
+    assert perpend("analyze", study, "--out", f"analysis{NAME}", "--no-figures")[0] == 0
+    assert {path.suffix for path in Path(f"analysis{NAME}").rglob("*.*")} >= {".md", ".csv", ".tex"}
+    assert perpend("plan", study)[0] in {0, 2}
+    assert perpend("eval", "study.toml", "--out", f"runs{NAME}", "--dry-run")[0] == 0
+
+
+def test_a_source_that_others_published(perpend: Verb, folder: Path) -> None:
+    source = source_files.alpaca(folder / f"alpaca{NAME}")
+    for name in ("annotations.json", "leaderboard.csv"):
+        text = (source / name).read_text(encoding="utf-8")
+        hostile = json.dumps(MOVES)[1:-1] if name.endswith("json") else MOVES.replace("\r", "")
+        (source / name).write_text(text.replace("tiny", f"ti{hostile}ny").replace("58.3", "68.3"), encoding="utf-8")
+    assert perpend("audit", source, "--page", f"source{NAME}.html")[0] == 6
+    assert isinstance(told(perpend, "audit", source), dict)
 
 
 def test_the_verbs_that_judge(perpend: Verb, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import re
-import shutil
 import socket
 from pathlib import Path
 
@@ -17,12 +16,6 @@ from perpend.measure.run import Run
 from perpend.view.page import policy, script, shell
 from tests.view.conftest import HOSTILE
 from tests.view.pages import HELD, Page, page_of, unpacked, write
-
-
-def test_the_same_run_gives_the_same_bytes_wherever_it_is(honest: Path, tmp_path: Path) -> None:
-    copies = [Path(shutil.copytree(honest, tmp_path / way / honest.name)) for way in ("one", "two")]
-    pages = [write(tmp_path / f"{n}.html", copy).page.read_bytes() for n, copy in enumerate(copies)]
-    assert pages[0] == pages[1]
 
 
 def test_nothing_of_this_machine_is_in_the_page(run_folder: Path, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ FOLDER = ROOT / "benchmarks"
 OPTION = re.compile(r'(?:add_argument|click\.option)\(\s*"--')
 TEXTS = {path: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py"))}
 SCRIPTS = [path for path, text in TEXTS.items() if OPTION.search(text) and "__main__" in text]
-MORE = {"mutants.py": ["--report"]}  # without running the test suite inside itself
 ELSEWHERE = {
     "full_disk.py": "system/test_full_disk.py",
     "fuzz.py": "system/test_fuzz.py",
@@ -29,7 +28,7 @@ ELSEWHERE = {
 
 
 def called(script: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(script), "--quick", "--json", *MORE.get(script.name, [])]
+    command = [sys.executable, str(script), "--quick", "--json"]
     # One thread each, and no GPU: what is started here is not to measure anything.
     quiet = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
     paths = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from perpend.canon import JSON, as_list, as_object, read_object, write_atomic
 from perpend.errors import DataError
+from perpend.inert import markdown, one_line
 from perpend.ledger.manifest import code_version
 from perpend.report.tables import markdown_table
 from perpend.studies.logic.chaosbench.hashes import FileDigest, global_sha256
@@ -132,7 +133,7 @@ def _write(frozen: Frozen, selector: Selector, out: Path) -> None:
             "source_sha256": code["source_sha256"],
         },
     }
-    sums = [f"{frozen.sha256}  GLOBAL"] + [f"{f.sha256}  {f.path}  (count={f.count})" for f in frozen.files]
+    sums = [f"{frozen.sha256}  GLOBAL"] + [f"{f.sha256}  {one_line(f.path)}  (count={f.count})" for f in frozen.files]
     write_atomic(out / SUMS, "\n".join(sums) + "\n")
     write_atomic(out / REPORT, _report(frozen, created))
     write_atomic(out / MANIFEST, json.dumps(body, indent=2) + "\n")
@@ -144,9 +145,16 @@ def _report(frozen: Frozen, created: str) -> str:
     rows = []
     for file in frozen.files:
         labels = [str(frozen.labels[file.path].get(label, 0)) for label in ("TRUE", "FALSE")]
-        rows.append((file.path, str(file.count), *labels, f"`{file.sha256}`"))
+        # Not `markdown`, which would escape the underscores of our own file names: frozen reports keep their bytes.
+        path = one_line(file.path).replace("|", r"\|").replace("<", r"\<")
+        rows.append((path, str(file.count), *labels, f"`{file.sha256}`"))
     table = markdown_table(("file", "items", "TRUE", "FALSE", "SHA-256"), rows, "|---|---:|---:|---:|---|")
     lines += [f"Global SHA-256: `{frozen.sha256}`", "", table]
     if frozen.differences:
-        lines += ["", "Replaces a freeze from which it differs:", "", *(f"- {line}" for line in frozen.differences)]
+        lines += [
+            "",
+            "Replaces a freeze from which it differs:",
+            "",
+            *(f"- {markdown(line)}" for line in frozen.differences),
+        ]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,8 @@
-"""What a newcomer mistypes: the message says what is near, where it belongs, and what to write."""
+"""What a newcomer mistypes: the message says what is near, where it belongs, and what to write.
+
+Verbs and options are walked, so a new one is tried by itself. `LOOKED_UP` says of an option whose value is looked up
+what is mistyped, `GIVEN` of a verb what it needs besides.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -18,23 +24,124 @@ from perpend.ask.runner import _planning
 from perpend.cli import cli
 from perpend.errors import DiskError, SpecError, near_file
 from perpend.spec.resolve import names
+from tests.system.test_paths import COMMANDS, GROUPS
 
+QUESTIONS = "--items answers.csv --model mock/subject"
+GIVEN = {
+    "perpend eval": f"--task questions {QUESTIONS} --quiet",
+    "perpend submit": "run.toml --shards 1 --print",
+    "perpend compare": "runs/first runs/second",
+    "perpend rank": "runs/first runs/second",
+    "perpend judge": "runs/first --model mock/echo --rubric correct --quiet",
+    "perpend label": "runs/first --rubric correct",
+    "perpend export": "runs/first --parquet parts",
+    "perpend freeze": "answers.csv",
+    "perpend import": "answers.csv new",
+    "perpend claims check": "claims.toml answers.csv",
+    "perpend inside": "runs/first --model hf/nothing",
+    "perpend show": "runs/first",
+    "perpend plan": "runs/first",
+    "perpend publish": "runs/first --to published --because x",
+    "perpend view": "runs/first --out page.html",
+    "perpend audit": "answers.csv",
+    "perpend demo": "--out demo --quiet",
+    "perpend checkpoint": "--predictions answers.csv --out new",
+    "chaosbench eval": "--provider mock --quiet",
+    "chaosbench subset": "--size 2",
+}
+"""What a verb is given beside the option that is tried; the option itself is left out of it."""
+LOOKED_UP = {
+    "--where": {"condition=contrl": "control", "conditon=control": "condition"},
+    "--first": {"condition=contrl": "control"},
+    "--second": {"condition=contrl": "control"},
+    "--column": {"corect": "correct"},
+    "--columns": {"txt": "text"},
+    "--scorer": {"corect": "correct"},
+    "--score": {"corect": "correct"},
+    "--by": {"conditon": "condition"},
+    "--strata": {"topc": "topic"},
+    "--weights": {"topc": "topic"},
+    "--missing": {"zeros": "zero"},
+    "--rubric": {"corect": "correct"},
+    "--accept": {"covrage": "coverage"},
+    "--task": {"questons": "questions"},
+    "--provider": {"mocc": "mock"},
+    "--option": {"sytem=x": "system"},
+    "--map": {"promt=prompt": "prompt"},
+    "--stop-when": {"width(corect) < 0.1": "correct", "widht(correct) < 0.1": "width"},
+    "--serve": {"vlm": "vllm"},
+}
+"""Options whose value is looked up, each with what is mistyped and what is meant."""
+OTHERWISE = {("perpend label", "--map")}
+"""Options of a verb whose values are other names than elsewhere: a test of the verb tries them."""
+FREE = {
+    "--as", "--because", "--base-url", "--dataset", "--date", "--declare", "--device", "--dtype", "--endpoint",
+    "--engine", "--family-weights", "--hash", "--label", "--layers", "--margin", "--model", "--model-option",
+    "--name", "--only", "--parent", "--partition", "--phase", "--price", "--probes-hash", "--reader", "--resume",
+    "--rules", "--scoring", "--set", "--setup", "--shard", "--share", "--source", "--steer-by", "--tier", "--time",
+    "--unscored-by",
+}  # fmt: skip
+"""Options whose value is free, a number, a path, or one of a few that the help lists."""
 MODEL = '[[model]]\nname = "mock/subject"\n'
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("answers.csv").write_text("id,prompt,target\na,Capital of Peru?,Lima\nb,Capital of Chile?,Santiago\n")
+    Path("answers.csv").write_text(
+        "id,prompt,target,topic\na,Capital of Peru?,Lima,x\nb,Capital of Chile?,Santiago,y\n"
+    )
+    Path("claims.toml").write_text('[[claim]]\nsays = "x"\nnumber = "rate(correct)"\nexpect = 1\n')
     Path("task.py").write_text("import perpend as pp\ndef task():\n    return pp.task('questions')\n")
     Path("run.toml").write_text(f'task = "questions"\nitems = "answers.csv"\nname = "first"\n{MODEL}')
     return tmp_path
 
 
-def said(*arguments: str) -> str:
-    done = CliRunner().invoke(cli, list(arguments), standalone_mode=False)
-    assert done.exception is not None, done.output
-    return str(getattr(done.exception, "message", "") or done.exception)
+def said(*arguments: str, program: str = "perpend") -> str:
+    done = CliRunner().invoke(GROUPS[program], list(arguments), standalone_mode=False)
+    if done.exception is None:
+        return f"accepted: {done.output[:200]}"
+    shown = getattr(done.exception, "format_message", None)
+    return str(shown() if shown is not None else done.exception)
+
+
+def options() -> Iterator[tuple[str, click.Option]]:
+    for name, command in COMMANDS.items():
+        yield from ((name, one) for one in command.params if isinstance(one, click.Option))
+
+
+def test_every_option_that_is_mistyped_is_answered_with_its_name() -> None:
+    wrong = []
+    for name, option in options():
+        program, *words = name.split()
+        for flag in (flag for flag in option.opts if len(flag) > 4):
+            message = said(*words, f"{flag[:-2]}{flag[-1]}{flag[-2]}x", program=program)
+            wrong += [f"{name} {flag}: {message}"] if flag not in message else []
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_value_that_is_looked_up_is_answered_with_the_near_one() -> None:
+    for name in ("first", "second"):
+        assert CliRunner().invoke(cli, ["eval", "run.toml", "--name", name, "--quiet"]).exit_code == 0
+    wrong = []
+    for name, option in options():
+        program, *words = name.split()
+        given = GIVEN.get(name, "").split()
+        at = given.index(option.opts[0]) if option.opts[0] in given else len(given)
+        known = {} if (name, option.opts[0]) in OTHERWISE else LOOKED_UP.get(option.opts[0], {})
+        for typed, meant in known.items():
+            message = said(*words, *given[:at], *given[at + 2 :], option.opts[0], typed, program=program)
+            wrong += [f"{name} {option.opts[0]} {typed}: {message}"] if f"'{meant}" not in message else []
+    assert not wrong, "\n".join(wrong)
+
+
+def test_of_every_option_it_is_known_whether_its_value_is_looked_up() -> None:
+    texts = {
+        option.opts[0]
+        for _, option in options()
+        if not option.is_flag and isinstance(option.type, click.Choice | click.types.StringParamType)
+    }
+    assert texts == LOOKED_UP.keys() | FREE
 
 
 ASK = ("eval", "--items", "answers.csv", "--model", "mock/subject", "--task")

@@ -1,0 +1,86 @@
+"""What verbs write: the same twice, byte for byte, wherever it is; and what somebody else has there stays.
+
+The verbs are walked: one that takes an output and is neither in `WRITES` nor in `BY_THE_CLOCK` fails.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.system.test_paths import COMMANDS, build, call
+
+OUTPUTS = {"out", "to", "destination", "out_md", "out_json", "page", "tex", "parts", "output_dir", "out_dir"}
+"""The names of parameters that say where to write."""
+WRITES = {
+    "perpend freeze": "honest/items.jsonl --out {}/freeze.json",
+    "perpend audit": "honest/judges.csv --page {0}/page.html --out-json {0}/audit.json",
+    "perpend publish": "honest/run --to {}",
+    "perpend compare": "honest/run honest/other --out {}",
+    "perpend rank": "honest/run honest/other --out {}",
+    "perpend export": "honest/run --out {}/t.csv | honest/run --out {}/t.jsonl | honest/run --parquet {}/parts | "
+    "honest/run --as simulation.db --out {}/simulation.db",
+    "perpend analyze": "honest/run --out {0} --tex {0}/numbers.tex",
+    "perpend checkpoint": "--predictions honest/predictions.jsonl --out {}",
+    "perpend claims extract": "honest/paper.tex --out {}/claims.toml",
+    "perpend show": "honest/run --out-md {}/cases.md",
+    "perpend view": "honest/run --out {}/page.html",
+}
+"""What is written into the folder '{}'; '|' parts ways."""
+BY_THE_CLOCK = {
+    "perpend eval", "perpend judge", "perpend demo", "perpend submit", "perpend import",
+    "chaosbench eval", "chaosbench freeze", "chaosbench subset", "chaosbench private", "chaosbench publish-run",
+    "chaosbench analyze-runs",
+}  # fmt: skip
+"""Verbs that ask or that write when it was done, and those whose own tests compare what they write."""
+LINES = [(name, way.strip()) for name, ways in WRITES.items() for way in ways.split("|")]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("written")
+    build(folder)
+    (folder / "wrong" / "shut").chmod(0o700)
+    return folder
+
+
+@pytest.fixture(params=LINES, ids=lambda line: " ".join(line)[:60])
+def written(
+    request: pytest.FixtureRequest, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Path, Path]:
+    """What one verb writes into an empty folder, and into one with somebody's file, from another place."""
+    name, line = request.param
+    first, second = tmp_path / "first", tmp_path / "second"
+    second.mkdir()
+    (second / "mine.txt").write_text("mine")
+    for out, place in ((first, root), (second, tmp_path / "elsewhere")):
+        if place != root:
+            shutil.copytree(root / "honest", place / "honest")
+        monkeypatch.chdir(place)
+        out.mkdir(exist_ok=True)
+        ended = call([*name.split(), *line.format(out).split()])
+        assert (ended.code, ended.crash) == (0, ""), ended
+    return first, second
+
+
+def test_the_same_is_written_twice_and_what_was_there_stays(written: tuple[Path, Path]) -> None:
+    first, second = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in written
+    )
+    assert second.pop(Path("mine.txt")) == b"mine"
+    assert first
+    assert first.keys() == second.keys()
+    assert [path for path in first if first[path] != second[path]] == []
+
+
+def test_every_verb_that_writes_is_tried_here() -> None:
+    outputs = {
+        name
+        for name, command in COMMANDS.items()
+        if any(isinstance(one.type, click.Path) and one.name in OUTPUTS for one in command.params)
+    }
+    assert outputs == WRITES.keys() | BY_THE_CLOCK
