@@ -30,19 +30,28 @@ def key(kind_of: str, forgery: Forgery) -> str:
     """What the forgeries that count as one have in common."""
     file = re.sub(r"^(tables|figures)/.*(\.\w+)$", r"\1/*\2", UUID.sub("UUID", forgery.file)).replace("\n", "\\n")
     place = forgery.place if forgery.kind == "crafted" else re.sub(r"\d+", "*", forgery.place).split("/")[0]
+    if forgery.place == "schema":  # each has a purpose, and was made among others before there was a list of these
+        return f"{kind_of} | {file} | {forgery.kind} | crafted | {forgery.level}"
     return f"{kind_of} | {file} | {place} | {forgery.kind} | {forgery.level}"
+
+
+def crafted(of: str, kind: str) -> list[Forgery]:
+    """The forgeries with a purpose of run directories, where those have a list."""
+    known: list[Forgery] = exhaustive.crafted(of, kind) if hasattr(exhaustive, "crafted") else []
+    return known
 
 
 def chosen(folder: Path) -> Iterator[tuple[str, str, Forgery, Judge]]:
     """(key, kind of run, forgery, judge) of one forgery per key; of a run directory what no published folder has."""
     seen = set()
-    for kind in ORDER:
+    others = sorted({path.name for path in (folder / "published").iterdir() if path.is_dir()} - set(ORDER))
+    for kind in (*ORDER, *others):
         for one in exhaustive.forgeries(folder / "published" / kind, kind):
             if (name := key("published", one)) not in seen:
                 seen.add(name)
                 yield name, kind, one, of_published
-    for kind in ORDER:
-        for one in ledger.forgeries(folder / "runs" / kind):
+    for kind in (*ORDER, *others):
+        for one in (*ledger.forgeries(folder / "runs" / kind), *crafted("runs", kind)):
             name = key("run", one)
             if name not in seen and name.replace("run", "published", 1) not in seen:
                 seen.add(name)
