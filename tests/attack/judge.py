@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TypeAlias
 
-from perpend.errors import PerpendError
+from perpend.errors import FormatError, PerpendError
 from perpend.proof.audit import Options, audit
 from perpend.proof.publish import write_index
 from perpend.proof.statements.citation import CITATION
@@ -27,7 +27,8 @@ from tests.attack.forge import STATED, Forgery, derived_anew, seal
 
 LIMIT = 30.0
 FINE = frozenset(("caught", "accepted", "refused", "no change"))
-"""caught: exit 6. accepted: the verdict names the gate and the reason. refused: perpend makes no such folder."""
+"""caught: exit 6, or 5 where a format number is another. accepted: the verdict names the gate and the reason. refused:
+perpend makes no such folder."""
 
 BEYOND_RULES = (
     (r"manifest\.json \| models/\*/(fingerprint|name|label|options).*", "names"),
@@ -109,6 +110,8 @@ def audited(folder: Path, *, trust_code: bool = False) -> Outcome:
             (one,) = audit([folder], Options(workers=1, trust_code=trust_code))
     except TooLong:
         return Outcome("HUNG")
+    except FormatError as error:
+        return Outcome("caught", {"format": str(error)}, str(error))
     except PerpendError as error:
         return Outcome("RAISED", line=f"{type(error).__name__}: {error}")
     except Exception as error:  # noqa: BLE001  any other is what we look for
