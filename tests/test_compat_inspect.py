@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import zipfile
 from collections.abc import Mapping
@@ -22,60 +20,18 @@ from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.measure.stated import follows, read_stated
 from perpend.types import Response, Sampling, Score, Usage
+from tests.conftest import ROOT
 from tests.test_compat_rows import notes
 
-# Usage is stated, because the mock model would fetch a tokenizer from the network to count.
-EVALUATION = """
-import json, sys
-from inspect_ai import Task, eval
-from inspect_ai.dataset import Sample
-from inspect_ai.model import ContentReasoning, ContentText, ModelOutput, ModelUsage, get_model
-from inspect_ai.scorer import choice, match
-from inspect_ai.solver import generate, multiple_choice, system_message
-
-def said(content, stop="stop"):
-    output = ModelOutput.from_content("mockllm/model", content, stop_reason=stop)
-    output.usage = ModelUsage(input_tokens=11, output_tokens=3, total_tokens=14)
-    return output
-
-def run(task, outputs, folder, form):
-    log = eval(
-        task, model=get_model("mockllm/model", custom_outputs=outputs), log_dir=f"{sys.argv[1]}/{folder}",
-        log_format=form, display="none", temperature=0.5, max_tokens=64, seed=7, max_samples=1, max_connections=1,
-    )[0]
-    return {score.name: score.metrics["accuracy"].value for score in log.results.scores}
-
-tags = {"topic": "sums"}
-sums = [Sample(id=f"q{n}", input=f"What is {n} + {n}?", target=str(2 * n), metadata=tags) for n in range(5)]
-reported = {}
-for form in ("eval", "json"):
-    texts = [str(2 * n if (n + epoch) % 3 else 99) for epoch in range(2) for n in range(5)]
-    task = Task(dataset=sums, solver=[system_message("Be brief."), generate()], scorer=match(), name="sums", epochs=2)
-    reported[form] = run(task, [said(text) for text in texts], form, form)
-picks = [Sample(id=n, input="Pick one.", choices=["red", "green", "blue"], target="B") for n in range(3)]
-thought = [ContentReasoning(reasoning="Is it A? No."), ContentText(text="ANSWER: B")]
-outputs = [said(thought), said("ANSWER: A"), said("ANSWER: B", "max_tokens")]
-task = Task(dataset=picks, solver=multiple_choice(), scorer=choice(), name="picks")
-reported["picks"] = run(task, outputs, "picks", "eval")
-print(json.dumps(reported))
-"""
+RECORDED = ROOT / "tests" / "recorded"
+"""What two harnesses wrote; tests/more/harnesses writes it anew and compares."""
 
 
 @pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dict[str, float]]]:
-    """A folder of logs that inspect_ai wrote without a network, and the accuracies that it reports."""
-    folder = tmp_path_factory.mktemp("inspect")
-    done = subprocess.run(
-        [sys.executable, "-c", EVALUATION, str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        cwd=folder,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "INSPECT_LOG_LEVEL": "error"},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return folder, json.loads(done.stdout.splitlines()[-1])
+def logs() -> tuple[Path, dict[str, dict[str, float]]]:
+    """A folder of logs that inspect_ai wrote, and the accuracies that it reports."""
+    folder = RECORDED / "inspect_ai"
+    return folder, json.loads((folder / "reported.json").read_text(encoding="utf-8"))
 
 
 def trials(run: Run) -> list[tuple[Trial, Response, Mapping[str, Score]]]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,60 +14,16 @@ from perpend.cli import cli
 from perpend.errors import DataError
 from perpend.measure.run import Run
 from perpend.types import ChoiceLogprob, Sampling
-from tests.test_compat_inspect import one, trials
+from tests.test_compat_inspect import RECORDED, one, trials
 from tests.test_compat_rows import notes
-
-TASK = """
-task: {task}
-dataset_path: json
-dataset_kwargs: {{data_files: {{test: {task}.jsonl}}}}
-test_split: test
-doc_to_text: "Question: {{{{question}}}}\\nAnswer:"
-"""
-PICK = """
-output_type: multiple_choice
-doc_to_target: answer
-doc_to_choice: "{{choices}}"
-metric_list: [{metric: acc}, {metric: acc_norm}]
-"""
-# The dummy model says 'lol' to everything; the filter 'none' leaves it so, 'short' cuts it.
-SAY = """
-output_type: generate_until
-doc_to_target: "{{answer}}"
-generation_kwargs: {until: ["\\n"], do_sample: false, max_gen_toks: 16}
-metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]
-filter_list:
-  - {name: none, filter: [{function: take_first}]}
-  - {name: short, filter: [{function: regex, regex_pattern: "(lo)"}, {function: take_first}]}
-"""
 
 
 @pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str, Mapping[str, float]]]:
-    """The folder that lm_eval wrote without a network, and the results that it reports."""
-    folder = tmp_path_factory.mktemp("lm_eval")
-    picks = [
-        {"question": f"Which is {n}?", "choices": [f"{n}", f"{n + 1}", f"{n + 2}"], "answer": n % 3} for n in range(12)
-    ]
-    says = [{"question": f"Say word {n}.", "answer": "lol" if n % 3 else "no", "topic": f"t{n % 2}"} for n in range(6)]
-    for task, config, rows in (("pick", PICK, picks), ("say", SAY, says)):
-        (folder / f"{task}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        (folder / f"{task}.yaml").write_text(TASK.format(task=task) + config)
-    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_HOME": str(folder / "hf")}
-    command = [sys.executable, "-m", "lm_eval", "--model", "dummy", "--tasks", "pick,say", "--include_path", "."]
-    done = subprocess.run(
-        [*command, "--log_samples", "--output_path", "out"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
-        cwd=folder,
-        env={**os.environ, **offline},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    [out] = (folder / "out").iterdir()
-    [results] = out.glob("results_*.json")
-    return out, json.loads(results.read_text())["results"]
+def logs() -> tuple[Path, Mapping[str, Mapping[str, float]]]:
+    """The folder that lm_eval wrote, and the results that it reports."""
+    folder = RECORDED / "lm_eval"
+    [results] = folder.glob("results_*.json")
+    return folder, json.loads(results.read_text(encoding="utf-8"))["results"]
 
 
 def test_the_accuracies_are_those_that_lm_eval_reports(
