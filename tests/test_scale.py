@@ -76,7 +76,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def stored(run: Path) -> list[object]:
     with snapshot(run / "run.db") as db:
-        return [*db.scores()]
+        return [(name, row) for name, rows in db.score_batches() for row in rows]
 
 
 def test_several_processes_give_the_scores_that_one_gives(study: Path) -> None:
@@ -409,7 +409,7 @@ def test_scores_that_another_process_restores_are_those_that_one_process_restore
     monkeypatch.setattr("perpend.measure.processes.cores", lambda: 2)
     beside = restore(made.folder, tmp_path / "beside")
     with snapshot(alone / "run.db") as one, snapshot(beside / "run.db") as two:
-        assert list(one.scores()) == list(two.scores())
+        assert list(one.score_batches()) == list(two.score_batches())
         assert one.same_plan(two)
     assert sorted(path.name for path in alone.iterdir()) == sorted(path.name for path in beside.iterdir())
     lines = gzip.decompress((made.folder / "scores.jsonl.gz").read_bytes()).decode().splitlines()

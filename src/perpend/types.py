@@ -142,6 +142,10 @@ class Spent:
     def __add__(self, other: Spent) -> Spent:
         return Spent(*(getattr(self, name) + getattr(other, name) for name in Spent.__slots__))
 
+    def __or__(self, other: Spent) -> Spent:
+        """The greater number of each."""
+        return Spent(*(max(getattr(self, name), getattr(other, name)) for name in Spent.__slots__))
+
 
 @dataclass(frozen=True, slots=True)
 class ChoiceLogprob:

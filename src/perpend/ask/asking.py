@@ -12,8 +12,8 @@ from perpend.ask.progress import Progress
 from perpend.ask.spending import Spending
 from perpend.ask.task import Reprompt, Task
 from perpend.errors import FunctionError, ModelError
+from perpend.ledger.journal import acknowledge
 from perpend.ledger.plan import Appended, OpenTrials, Trial
-from perpend.ledger.spent import note_spent
 from perpend.ledger.stopping import item_count, stop_facts
 from perpend.ledger.store import Store
 from perpend.spec.model import Answers, Model
@@ -72,7 +72,7 @@ def ask_all(store: Store, spec: RunSpec, task: Task, models: Sequence[Model], *,
         stopped = "interrupted"
     finally:
         if spending.sent:
-            note_spent(store, spending.by_model())
+            acknowledge(store.path.parent, store.responses(), spending.by_model())
     planned, answered = sum(tally.pending.total for tally in tallies), sum(tally.answered for tally in tallies)
     failed = sum(len(tally.failed) for tally in tallies)
     stopped_after = None if looking is None else looking.stopped

@@ -20,7 +20,6 @@ from perpend.errors import DataError, StoreError
 from perpend.ledger.stopping import (
     StopFacts,
     StopLook,
-    answers_between,
     item_count,
     read_looks,
     record_look,
@@ -180,7 +179,7 @@ class Looking:
         if span is None:
             return None
         scores = {name: np.full(span[1] - span[0] + 1, np.nan) for name in self._scorers}
-        for trial, response in answers_between(self.store, *span):
+        for trial, response in self.store.answers(first=span[0], last=span[1]):
             for name, scorer in self._scorers.items():
                 score = judged_by(scorer, trial.item, response, trial.trial)
                 value = score.value

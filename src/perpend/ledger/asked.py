@@ -1,23 +1,19 @@
-"""Everything that some trials were asked and answered, in few statements: every turn, every attempt, every score."""
+"""Everything that some trials were asked and answered, in one statement: every turn, every attempt."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from perpend.canon import dumps
-from perpend.ledger.plan import read_response, read_score, whole
+from perpend.ledger.plan import read_response, whole
 from perpend.ledger.store import Store
-from perpend.types import Response, Score
+from perpend.types import Response
 
-_OF = " FROM json_each(?1) wanted CROSS JOIN"
 _RESPONSES = (
     "SELECT r.trial, r.turn, r.attempt, lower(hex(r.request_sha256)), r.text, r.error, r.logprobs, r.finish, r.usage,"
-    f" r.ms{_OF} response r ON r.trial = wanted.value ORDER BY r.trial, r.turn, r.attempt"
-)
-_SCORES = (
-    f"SELECT s.trial, r.name || '@' || r.version, s.value, s.answer, s.reason, s.span{_OF} scorer r"
-    " CROSS JOIN score s ON s.scorer = r.scorer AND s.trial = wanted.value ORDER BY r.name, r.version"
+    " r.ms FROM json_each(?1) wanted CROSS JOIN response r ON r.trial = wanted.value"
+    " ORDER BY r.trial, r.turn, r.attempt"
 )
 
 
@@ -40,17 +36,15 @@ def attempts_of(store: Store, numbers: Sequence[int]) -> dict[int, list[StoredAt
     return attempts
 
 
-def scores_of(store: Store, numbers: Sequence[int]) -> dict[int, dict[str, Score]]:
-    """The stored scores of some trials, by 'name@version'."""
-    scores: dict[int, dict[str, Score]] = {}
-    known: dict[tuple[object, ...], Score] = {}  # a rule says the same of many answers
-    for row in store.query(_SCORES, dumps(list(numbers))):
-        verdict = row[2:]
-        score = known.get(verdict)
-        if score is None:
-            score = known[verdict] = read_score(*verdict)
-        scores.setdefault(whole(row[0]), {})[str(row[1])] = score
-    return scores
+def turns(attempts: Sequence[StoredAttempt]) -> Iterator[tuple[int, str, Response]]:
+    """(turn, SHA-256 of the request, response) of every turn that a trial was asked.
+
+    Of a turn's attempts that is the first that was answered, or the last failure.
+    """
+    for turn in dict.fromkeys(one.turn for one in attempts):
+        own = [one for one in attempts if one.turn == turn]
+        best = next((one for one in own if one.response.text is not None), own[-1])
+        yield turn, best.request, best.response
 
 
 def newest_response(store: Store) -> int:

@@ -27,13 +27,14 @@ def add_spent(run: Path, shards: Mapping[str, ByModel]) -> dict[str, Spent]:
     known = {name: _read(run, entry) for name, entry in as_object(body.get("shards")).items()}
     own, written, noted = _read(run, body.get("own")), _read(run, body.get("journal")), noted_spent(run)
     for label, spent in noted.items():
-        since = _beyond(spent, written.get(label, Spent()))
+        before = written.get(label, Spent())
+        since = Spent(*(max(0, getattr(spent, name) - getattr(before, name)) for name in Spent.__slots__))
         if since != Spent():
             own[label] = own.get(label, Spent()) + since
     for name, by_model in shards.items():
-        before = known.setdefault(name, {})
+        own_shard = known.setdefault(name, {})
         for label, spent in by_model.items():
-            before[label] = _most(before.get(label, Spent()), spent)
+            own_shard[label] = own_shard.get(label, Spent()) | spent
     total = _sum([own, *known.values()])
     write_atomic(
         run / MERGED,
@@ -53,14 +54,6 @@ def _sum(parts: Iterable[ByModel]) -> dict[str, Spent]:
         for label, spent in part.items():
             total[label] = total.get(label, Spent()) + spent
     return total
-
-
-def _beyond(now: Spent, before: Spent) -> Spent:
-    return Spent(*(max(0, getattr(now, name) - getattr(before, name)) for name in Spent.__slots__))
-
-
-def _most(one: Spent, other: Spent) -> Spent:
-    return Spent(*(max(getattr(one, name), getattr(other, name)) for name in Spent.__slots__))
 
 
 def _json(by_model: ByModel) -> dict[str, JSON]:

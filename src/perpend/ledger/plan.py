@@ -265,13 +265,3 @@ class OpenTrials:
                     attempt = self.attempts.get(trial.trial, 0)
                     yield trial if not attempt else replace(trial, attempt=attempt)
             start = self.answered.find(0, end)
-
-
-def ranges(trials: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The first and last number of every run of consecutive numbers."""
-    ordered = sorted(trials)
-    start = 0
-    for n in range(1, len(ordered) + 1):
-        if n == len(ordered) or ordered[n] != ordered[n - 1] + 1:
-            yield ordered[start], ordered[n - 1]
-            start = n

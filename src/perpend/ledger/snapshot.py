@@ -109,14 +109,8 @@ class Snapshot:
         rows = self._rows("SELECT name || '@' || version, scorer FROM scorer ORDER BY name, version")
         return {str(name): whole(number) for name, number in rows}
 
-    def scores(self) -> Iterator[tuple[str, Row]]:
-        """('name@version', (trial, value, answer, reason, span)) by scorer, then trial."""
-        for name, rows in self.score_batches():
-            for row in rows:
-                yield name, row
-
     def score_batches(self) -> Iterator[tuple[str, list[Row]]]:
-        """The same, with lists of rows: of scores there are many."""
+        """('name@version', rows of trial, value, answer, reason, span) by scorer, then trial, in lists."""
         for name, number in self.scorers().items():
             with translated(self.path):
                 cursor = self._db.execute(_SCORES, (number,))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from perpend.ledger.journal import acknowledge, acknowledged, noted_spent
+from perpend.ledger.journal import acknowledged, noted_spent
 from perpend.ledger.plan import whole
 from perpend.ledger.store import Store
 from perpend.types import Spent
@@ -28,14 +26,5 @@ def spent_before(store: Store) -> dict[str, Spent]:
     if noted and acknowledged(store.path.parent) == store.responses():
         return noted
     stored = {str(label): Spent(*map(whole, counts)) for label, *counts in store.query(_STORED)}
-    return {label: _greater(noted.get(label), stored.get(label)) for label in dict.fromkeys((*noted, *stored))}
-
-
-def _greater(first: Spent | None, second: Spent | None) -> Spent:
-    both = (first or Spent(), second or Spent())
-    return Spent(*(max(getattr(one, name) for one in both) for name in Spent.__slots__))
-
-
-def note_spent(store: Store, spent: Mapping[str, Spent]) -> None:
-    """Keep what each model has spent so far, beside the number of responses that the ledger holds."""
-    acknowledge(store.path.parent, store.responses(), spent)
+    none = Spent()
+    return {label: noted.get(label, none) | stored.get(label, none) for label in dict.fromkeys((*noted, *stored))}

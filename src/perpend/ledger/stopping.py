@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perpend.canon import JSON, as_list, dumps, parse, text_of, whole_of
 from perpend.errors import DataError, SpecError, StoreError
-from perpend.ledger.plan import Trial, read_response, whole
+from perpend.ledger.plan import whole
 from perpend.ledger.store import Store
-from perpend.types import Response
 
 _FEWEST_ITEMS, _MOST_LOOKS, _LONGEST_RUN = 10, 20, 1000
 """Unless a run says otherwise: the fewest items before a look, and the most looks. Then the most looks that there can
@@ -103,23 +102,3 @@ def stopped_after(looks: list[StopLook]) -> int | None:
 def item_count(store: Store) -> int:
     """How many items the plan has."""
     return whole(store.query("SELECT count(*) FROM item")[0][0])
-
-
-def answers_between(store: Store, first: int, last: int) -> Iterator[tuple[Trial, Response]]:
-    """`Store.answers` of the trials from first to last."""
-    chosen: dict[int, tuple[int, list[object]]] = {}
-    rows = store.query(
-        "SELECT trial, turn, text, error, logprobs, finish, usage, ms FROM response WHERE trial BETWEEN ? AND ?"
-        " ORDER BY trial, turn, attempt",
-        first,
-        last,
-    )
-    for trial, turn, *response in rows:
-        before = chosen.get(whole(trial))
-        is_answer = response[0] is not None
-        # Of the last turn with an answer the first one; a failure only where there is no answer.
-        if before is None or (before[1][0] is None) or (is_answer and before[0] != turn):
-            chosen[whole(trial)] = (whole(turn), response)
-    for one in list(store.trials(first, last)):
-        if one.trial in chosen:
-            yield one, read_response(chosen[one.trial][1])

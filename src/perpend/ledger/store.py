@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from perpend.canon import dumps
 from perpend.errors import StoreError
 from perpend.ledger.database import connect, refuse_foreign, translated
 from perpend.ledger.items import stored_item
@@ -26,7 +27,6 @@ from perpend.ledger.plan import (
     OpenTrials,
     Plan,
     Trial,
-    ranges,
     read_response,
     read_sampling,
     read_score,
@@ -50,7 +50,7 @@ _ANSWERS = (
     "SELECT t.trial, t.item, i.body, c.name, m.label, s.params, t.repeat,"
     " r.text, r.error, r.logprobs, r.finish, r.usage, r.ms FROM trial t JOIN item i USING (item)"
     " JOIN condition c USING (condition) JOIN model m USING (model) JOIN sampling s USING (sampling)"
-    " JOIN response r ON r.trial = t.trial WHERE r.rowid = coalesce("
+    " JOIN response r ON r.trial = t.trial WHERE t.trial BETWEEN ?2 AND ?3 AND r.rowid = coalesce("
     " (SELECT rowid FROM response WHERE trial = t.trial AND turn <= ?1 AND text IS NOT NULL"
     " ORDER BY turn DESC, attempt LIMIT 1),"
     " (SELECT rowid FROM response WHERE trial = t.trial AND turn <= ?1 ORDER BY turn DESC, attempt DESC LIMIT 1))"
@@ -59,6 +59,11 @@ _ANSWERS = (
 _TEXTS = (
     "SELECT r.trial, r.text, r.ms FROM response r WHERE r.text IS NOT NULL AND r.rowid = (SELECT rowid FROM response"
     " WHERE trial = r.trial AND text IS NOT NULL ORDER BY turn DESC, attempt LIMIT 1)"
+)
+_SCORES = (
+    "SELECT s.trial, r.name || '@' || r.version, s.value, s.answer, s.reason, s.span FROM json_each(?1) wanted"
+    " CROSS JOIN scorer r CROSS JOIN score s ON s.scorer = r.scorer AND s.trial = wanted.value"
+    " ORDER BY r.name, r.version"
 )
 
 
@@ -274,13 +279,15 @@ class Store:
         """How many responses the journal beside the ledger knows of that are not here; 0 where there is no journal."""
         return max(0, (acknowledged(self.path.parent) or 0) - self.responses())
 
-    def answers(self, last_turn: int = 1 << 30) -> Iterator[tuple[Trial, Response]]:
-        """Every trial that was asked, in plan order, with its answer.
+    def answers(
+        self, last_turn: int = 1 << 30, *, first: int = 1, last: int = 1 << 62
+    ) -> Iterator[tuple[Trial, Response]]:
+        """Every trial that was asked, or of those numbered first to last, in plan order, with its answer.
 
         That is, of the last turn that has one, up to `last_turn`, the first response that is not a failure. A trial
         that only ever failed comes with its last failure.
         """
-        rows = self._rows(_ANSWERS, last_turn)
+        rows = self._rows(_ANSWERS, last_turn, first, last)
         return ((trial, read_response(rest)) for trial, rest in read_trials(rows))
 
     def texts(self) -> Iterator[tuple[int, str, float | None]]:
@@ -336,16 +343,12 @@ class Store:
     def scores(self, trials: Sequence[int]) -> dict[int, dict[str, Score]]:
         """The stored scores of some trials, by 'name@version'."""
         scores: dict[int, dict[str, Score]] = {}
-        for first, last in ranges(trials):
-            # A range of the primary key (scorer, trial); a list of trials would make SQLite read all scores each time.
-            rows = self._rows(
-                "SELECT s.trial, r.name || '@' || r.version, s.value, s.answer, s.reason, s.span FROM scorer r"
-                " CROSS JOIN score s ON s.scorer = r.scorer AND s.trial BETWEEN ? AND ? ORDER BY r.name, r.version",
-                first,
-                last,
-            )
-            for trial, name, value, answer, reason, span in rows:
-                scores.setdefault(whole(trial), {})[str(name)] = read_score(value, answer, reason, span)
+        known: dict[tuple[object, ...], Score] = {}  # a rule says the same of many answers
+        for trial, name, *verdict in self._rows(_SCORES, dumps(list(trials))):
+            score = known.get(tuple(verdict))
+            if score is None:
+                score = known[tuple(verdict)] = read_score(*verdict)
+            scores.setdefault(whole(trial), {})[str(name)] = score
         return scores
 
     def first_requests(self) -> Iterator[tuple[int, str]]:

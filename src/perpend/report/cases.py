@@ -11,13 +11,14 @@ import numpy as np
 
 from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
+from perpend.ledger.asked import attempts_of, turns
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
 from perpend.measure.grid import TAG
 from perpend.measure.run import Run
 from perpend.report.case_filters import NOTHING, PLAN, CaseFilter, check_seen, plan_of
 from perpend.report.overview import newest
-from perpend.report.sent import SentTurn, renderer, sent_turns
+from perpend.report.sent import SentTurn, renderer, sent_of
 from perpend.types import Response, Score
 
 _GROUPS = ("model", "condition", "topic")
@@ -144,8 +145,9 @@ def _complete(store: Store, cases: Sequence[Case]) -> list[Case]:
 
 
 def _with_messages(run: Run, store: Store, cases: Sequence[Case]) -> list[Case]:
-    by = renderer(run)
-    return [replace(case, sent=sent_turns(store, case.trial, case.scores, by)) for case in cases]
+    by, attempts = renderer(run), attempts_of(store, [case.trial.trial for case in cases])
+    asked = [tuple(turns(attempts.get(case.trial.trial, ()))) for case in cases]
+    return [replace(one, sent=sent_of(one.trial, own, one.scores, by)) for one, own in zip(cases, asked, strict=True)]
 
 
 def _stratified(cases: Iterable[Case], by: Sequence[str], count: int, seed: int) -> Iterator[Case]:

@@ -10,8 +10,6 @@ from perpend.ask.conditions import first_request, from_params, request
 from perpend.ask.task import Reprompt, conditions_of
 from perpend.canon import JSON, as_object, parse
 from perpend.ledger.plan import Trial
-from perpend.ledger.store import Store
-from perpend.ledger.turns import turns
 from perpend.measure.run import Run
 from perpend.measure.table import IMPORTED
 from perpend.measure.toolkit import reprompt_of
@@ -64,15 +62,10 @@ def renderer(run: Run) -> Renderer:
     return Renderer(known, reprompt, manifest.choices_scored, manifest.is_imported, why, why_no_second)
 
 
-def sent_turns(store: Store, trial: Trial, scores: Mapping[str, Score], by: Renderer) -> tuple[SentTurn, ...]:
-    """Every turn of a trial with its messages."""
-    return sent_of(trial, turns(store, trial.trial), scores, by)
-
-
 def sent_of(
     trial: Trial, asked: Sequence[tuple[int, str, Response]], scores: Mapping[str, Score], by: Renderer
 ) -> tuple[SentTurn, ...]:
-    """Every turn of a trial with its messages; `asked` is what `ledger.turns` gives of it."""
+    """Every turn of a trial with its messages; `asked` is what `turns` gives of it."""
     if by.is_imported:
         return (_imported(trial, scores, by),)
     condition = by.conditions.get(trial.condition)

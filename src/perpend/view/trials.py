@@ -11,7 +11,7 @@ import numpy as np
 
 from perpend.ask.quoting import text_sha256
 from perpend.canon import JSON
-from perpend.ledger.asked import StoredAttempt, attempts_of, scores_of
+from perpend.ledger.asked import StoredAttempt, attempts_of, turns
 from perpend.ledger.items import question
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
@@ -113,7 +113,7 @@ class ViewedTrials:
 
     def numbered(self, store: Store, numbers: Sequence[int]) -> list[ViewedTrial]:
         """The trials of these numbers, in this order."""
-        attempts, scores = attempts_of(store, numbers), scores_of(store, numbers)
+        attempts, scores = attempts_of(store, numbers), store.scores(numbers)
         return [self._viewed(self._trial(n), attempts.get(n, []), scores.get(n, {})) for n in numbers]
 
     def _trial(self, number: int) -> Trial:
@@ -126,15 +126,15 @@ class ViewedTrials:
         return Trial(number, item, condition, model, sampling, int(table.codes["repeat"][place]))
 
     def _viewed(self, trial: Trial, attempts: Sequence[StoredAttempt], stored: Mapping[str, Score]) -> ViewedTrial:
-        turns = tuple(_turns(attempts))
-        answered = [response for _, _, response in turns if response.text is not None]
-        response = answered[-1] if answered else turns[-1][2] if turns else None
+        asked = tuple(turns(attempts))
+        answered = [response for _, _, response in asked if response.text is not None]
+        response = answered[-1] if answered else asked[-1][2] if asked else None
         scores = dict(stored)
         if response is not None:
             for scorer in self.fresh:
                 scores[f"{scorer.name}@{scorer.version}"] = scorer.judge(trial.item, response)
         outcome = self.outcomes.of(response, scores)
-        return ViewedTrial(trial, turns, tuple(attempts), scores, response, outcome)
+        return ViewedTrial(trial, asked, tuple(attempts), scores, response, outcome)
 
     def body(self, viewed: ViewedTrial) -> dict[str, JSON]:
         """The trial as a chunk of the page holds it."""
@@ -160,14 +160,6 @@ class ViewedTrials:
         if self._last_item is None or self._last_item[0] is not item:
             self._last_item = item, _item(item)
         return self._last_item[1]
-
-
-def _turns(attempts: Sequence[StoredAttempt]) -> Iterator[tuple[int, str, Response]]:
-    """Of each turn's attempts the first that was answered, or the last failure."""
-    for turn in dict.fromkeys(one.turn for one in attempts):
-        own = [one for one in attempts if one.turn == turn]
-        best = next((one for one in own if one.response.text is not None), own[-1])
-        yield turn, best.request, best.response
 
 
 def _item(item: Item) -> JSON:
