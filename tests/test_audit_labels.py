@@ -8,29 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from perpend.ask.conditions import asch, control
-from perpend.ask.runner import evaluate_task
-from perpend.ask.task import Task
-from perpend.measure.run import Run
-from perpend.models.mock import model
 from perpend.proof.audit import Audit, Options, as_table, audit, audit_run
 from perpend.proof.publish import publish
-from perpend.report.derive import derive
-from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.stats.proportions import wilson
-
-TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
+from tests.runs import asked
 
 
 @pytest.fixture
 def run(tmp_path: Path, items_file: Callable[..., Path]) -> Path:
     """Sixteen trials, answered TRUE throughout: right on items 0, 2, 4, 6 (trials 1, 2, 5, 6, 9, 10, 13, 14)."""
-    spec = RunSpec("t", (ModelSpec("mock/true", "m"),), items=(items_file(8),), name="run")
-    directory = evaluate_task(spec, TASK, [model("true")], tmp_path / "runs", quiet=True).directory
-    made = Run(directory)
-    made.score()
-    derive([made], made.directory, figures=False)
-    return directory
+    return asked(items_file(8), tmp_path / "runs").directory
 
 
 def label(run: Path, *rows: dict[str, object]) -> Audit:

@@ -3,52 +3,35 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from perpend._convert import convert
-from perpend.ask.conditions import asch, control
-from perpend.ask.runner import evaluate_task
-from perpend.ask.task import Task
-from perpend.errors import AuditFailure, PerpendError, SpecError, StoreError
+from perpend.errors import AuditFailure, SpecError, StoreError
 from perpend.ledger.items import freeze
 from perpend.measure.run import Run
-from perpend.models.mock import model
 from perpend.proof import receipt
 from perpend.proof.gates import Gate, as_table, gates
 from perpend.proof.publish import publish
 from perpend.proof.receipt import check
-from perpend.proof.restoring import restore
-from perpend.report.derive import derive
-from perpend.spec.runspec import Limits, ModelSpec, RunSpec
+from perpend.spec.runspec import Limits
 from perpend.types import Sampling
+from tests.attack.ledger import run_sql
+from tests.runs import asked
+from tests.test_compat_rows import rows_file
 
-TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
 HOSTILE = '<img src=x onerror=alert(1)> | [a](javascript:x) `b` \x1b[31m \u202e ../../etc "'
 
 
 @pytest.fixture
 def evaluated(tmp_path: Path, items_file: Callable[..., Path]) -> Callable[..., Path]:
-    def make(name: str = "study", temperature: float = 0.0, limits: Limits | None = None, **changes: object) -> Path:
-        spec = RunSpec(
-            "t",
-            (ModelSpec("mock/true", str(changes.pop("label", "m"))),),
-            items=(items_file(8, **{key: str(value) for key, value in changes.items() if key != "freeze"}),),
-            freeze=changes["freeze"] if isinstance(changes.get("freeze"), Path) else None,
-            name=name,
-            samplings=(Sampling(temperature),),
-            limits=limits or Limits(),
-        )
-        run = Run(evaluate_task(spec, TASK, [model("true")], tmp_path / "runs", quiet=True).directory)
-        run.score()
-        derive([run], run.directory, figures=False)
-        return run.directory
+    def make(name: str = "study", temperature: float = 0.0, *, changes: Mapping[str, str] = {}, **spec: object) -> Path:
+        items = items_file(8, **changes)
+        return asked(items, tmp_path / "runs", name=name, samplings=(Sampling(temperature),), **spec).directory
 
     return make
 
@@ -60,19 +43,6 @@ def run(evaluated: Callable[..., Path]) -> Path:
 
 def files(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-def forge(directory: Path, *statements: str) -> None:
-    """Edit run.db as no verb of ours would."""
-    with sqlite3.connect(directory / "run.db") as db:
-        guards = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-        for trigger, _ in guards:
-            db.execute(f"DROP TRIGGER {trigger}")
-        for statement in statements:
-            assert db.execute(statement).rowcount != 0
-        for _, sql in guards:
-            db.execute(sql)
-    db.close()
 
 
 def verify(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -130,57 +100,12 @@ def test_the_receipt_lists_every_file_and_its_digests_hold(run: Path, tmp_path: 
     assert found.body["code"]
 
 
-def test_what_is_published_can_be_restored(run: Path, tmp_path: Path) -> None:
-    (made,) = publish([run], tmp_path / "out", {})
-    back = Run(restore(made.folder, tmp_path / "back"))
-    assert back["label@2"].digest() == Run(run)["label@2"].digest()
-
-
 def test_a_bundle_checks_itself_with_the_standard_library_alone(run: Path, tmp_path: Path) -> None:
     (made,) = publish([run], tmp_path / "out", {})
     for done in (verify(made.folder), verify(made.folder, str(made.folder))):
         assert done.returncode == 0, done.stdout + done.stderr
         assert made.root_sha256 in done.stdout
         assert "16 lines  trials.jsonl.gz" in done.stdout
-
-
-def _flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-
-
-def _edit_receipt(folder: Path, change: Callable[[dict[str, object]], object]) -> None:
-    body = json.loads((folder / "receipt.json").read_text())
-    change(body)
-    (folder / "receipt.json").write_text(json.dumps(body))
-
-
-@pytest.mark.parametrize(
-    ("tamper", "told"),
-    [
-        (lambda f: _flip(f / "responses.jsonl.gz"), "responses.jsonl.gz: SHA-256 differs"),
-        (lambda f: _flip(f / "metrics.json"), "metrics.json: SHA-256 differs"),
-        (lambda f: (f / "scores.jsonl.gz").unlink(), "scores.jsonl.gz: missing"),
-        (lambda f: (f / "more.txt").write_text("x"), "more.txt: not in the receipt"),
-        (lambda f: (f / "link").symlink_to(f / "plan.json"), "link: a link"),
-        (lambda f: _edit_receipt(f, lambda b: b["files"].pop("plan.json")), "root_sha256 is not"),
-        (lambda f: _edit_receipt(f, lambda b: b["gates"].pop()), "receipt_sha256 is not"),
-        (lambda f: _edit_receipt(f, lambda b: b["attempts"].update(of=1, position=1, told="one")), "receipt_sha256"),
-        (lambda f: (f / "receipt.json").unlink(), "receipt.json cannot be read"),
-        (lambda f: (f / "receipt.json").write_text("[]"), "receipt.json cannot be read"),
-    ],
-)
-def test_the_bundle_notices_what_was_changed(
-    run: Path, tmp_path: Path, tamper: Callable[[Path], object], told: str
-) -> None:
-    (made,) = publish([run], tmp_path / "out", {})
-    tamper(made.folder)
-    done = verify(made.folder)
-    assert done.returncode == 6
-    assert told in done.stdout
-    with suppress(PerpendError):  # a link or an unreadable receipt is told that way
-        assert receipt.differences(made.folder)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +124,7 @@ def test_the_bundle_notices_what_was_changed(
 )
 def test_each_gate_fails_for_its_own_reason_and_refuses(run: Path, tmp_path: Path, statement: str, gate: str) -> None:
     assert all(found.passed for found in gates(run))
-    forge(run, statement)
+    run_sql(run, statement)
     assert gate in [found.gate for found in gates(run) if not found.passed]
     with pytest.raises(AuditFailure, match=f"--accept {gate} --because") as refused:
         publish([run], tmp_path / "out", {})
@@ -210,7 +135,7 @@ def test_each_gate_fails_for_its_own_reason_and_refuses(run: Path, tmp_path: Pat
 def test_an_accepted_gate_is_recorded_in_the_receipt_shown_in_the_report_and_in_the_index(
     run: Path, tmp_path: Path
 ) -> None:
-    forge(run, "UPDATE response SET text = NULL, error = 'timeout' WHERE trial < 3")
+    run_sql(run, "UPDATE response SET text = NULL, error = 'timeout' WHERE trial < 3")
     Run(run).score()
     (made,) = publish([run], tmp_path / "out", {"coverage": f"the server died {HOSTILE}"})
     recorded = {gate["gate"]: gate for gate in json.loads((made.folder / "receipt.json").read_text())["gates"]}
@@ -268,7 +193,7 @@ def test_a_reader_sees_how_many_attempts_there_were_and_what_differed(
     evaluated("second", temperature=0.5)
     evaluated("other-model", label="other")  # another label of the same model counts
     shutil.copytree(first, first.parent / "copy")  # a copy does not
-    evaluated("other-items", target="TRUE", decoy="FALSE")
+    evaluated("other-items", changes={"target": "TRUE", "decoy": "FALSE"})
     (first.parent / "no-run").mkdir()
     (made,) = publish([first], tmp_path / "out", {})
     told = json.loads((made.folder / "receipt.json").read_text())["attempts"]
@@ -329,9 +254,6 @@ def test_what_stands_in_the_place_of_a_run_is_not_overwritten(
     (made.folder / "notes.md").write_text("mine")
     with pytest.raises(StoreError, match="something else"):
         publish([run], tmp_path / "three", {})
-
-
-def test_a_run_is_not_published_over_itself(run: Path) -> None:
     with pytest.raises(StoreError, match="holds another run or something else"):
         publish([run], run.parent, {})
     assert (run / "run.db").is_file()
@@ -358,22 +280,8 @@ def test_a_publish_that_fails_late_leaves_nothing_and_keeps_what_was_there(
 
 
 def test_an_imported_run_is_published_and_says_which_gates_do_not_apply(tmp_path: Path) -> None:
-    row = {
-        "trial_id": "t-1",
-        "temperature": 0.0,
-        "variant": "small",
-        "model_id": "lab/small",
-        "item_id": "peru",
-        "question": "What is the capital of Peru?",
-        "ground_truth": "Lima",
-        "wrong_answer": "Cusco",
-        "condition": "control",
-        "raw_text": "Lima.",
-        "stored_is_correct": 1,
-    }
-    rows = [row, {**row, "trial_id": "t-2", "condition": "asch_history_5", "raw_text": "It is Cusco."}]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in rows))
-    run = convert(tmp_path / "rows.jsonl", tmp_path / "runs" / "imported")
+    rows = rows_file(tmp_path, {}, {"trial_id": "t-2", "condition": "asch_history_5", "raw_text": "It is Cusco."})
+    run = convert(rows, tmp_path / "runs" / "imported")
     assert "scores" in [gate.gate for gate in gates(run) if not gate.passed]
     Run(run).score()
     (made,) = publish([run], tmp_path / "out", {}, figures=False)
@@ -386,9 +294,8 @@ def test_an_imported_run_is_published_and_says_which_gates_do_not_apply(tmp_path
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen on this machine")
 def test_a_signature_is_good_until_the_receipt_changes_and_names_no_user(run: Path, tmp_path: Path) -> None:
     key = tmp_path / "key"
-    for path in (key, tmp_path / "other"):
-        make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "alice@laptop", "-f", str(path)]
-        subprocess.run(make, check=True)
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "alice@laptop", "-f", str(key)]
+    subprocess.run(make, check=True)
     (made,) = publish([run], tmp_path / "out", {}, sign=key)
     assert check(made.folder).good
     assert check(made.folder).signer.startswith("SHA256:")
@@ -397,10 +304,6 @@ def test_a_signature_is_good_until_the_receipt_changes_and_names_no_user(run: Pa
     before = files(tmp_path / "out")
     publish([run], tmp_path / "out", {}, sign=key)
     assert files(tmp_path / "out") == before
-    (made.folder / "signer.pub").write_text((tmp_path / "other.pub").read_text())
-    assert check(made.folder).good is False
-    (made.folder / "signer.pub").write_text(key.with_suffix(".pub").read_text())
-    assert check(made.folder).good
     (made.folder / "receipt.json").write_text((made.folder / "receipt.json").read_text().replace("true", "false", 1))
     assert check(made.folder).good is False
     (made.folder / "receipt.json.sig").unlink()

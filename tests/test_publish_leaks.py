@@ -11,32 +11,23 @@ from urllib.parse import quote
 
 import pytest
 
-from perpend.ask.conditions import control
-from perpend.ask.runner import evaluate_task
-from perpend.ask.task import Task
 from perpend.errors import AuditFailure
 from perpend.ledger.plan import Appended
 from perpend.ledger.store import Store
-from perpend.measure.run import Run
-from perpend.models.mock import model
 from perpend.proof.leaks import MachineIdentity, search, this_machine
 from perpend.proof.lines import write_lines
 from perpend.proof.publish import publish
 from perpend.spec.keys import note_variables
-from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Response
+from tests.runs import asked
 
-TASK = Task(name="t", conditions=(control(),), scorers=("label@2",))
 KEY = "sk-" + "a1B2c3D4e5F6g7H8i9J0"
 OWN = MachineIdentity({"LAB_TOKEN": "q9-secret-value"}, ["/home/alice/work"], "alice", "tango-7")
 
 
 @pytest.fixture
 def run(tmp_path: Path, items_file: Callable[..., Path]) -> Path:
-    spec = RunSpec("t", (ModelSpec("mock/true", "m"),), items=(items_file(8),), name="study")
-    made = Run(evaluate_task(spec, TASK, [model("true")], tmp_path / "runs", quiet=True).directory)
-    made.score()
-    return made.directory
+    return asked(items_file(8), tmp_path / "runs").directory
 
 
 def say(run: Path, **response: str) -> None:

@@ -1,42 +1,35 @@
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from perpend.ask.conditions import asch, control
-from perpend.ask.runner import evaluate_task
-from perpend.ask.task import Task
 from perpend.canon import dumps
 from perpend.errors import DataError, StoreError
 from perpend.ledger.plan import Appended
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
-from perpend.models.mock import model
 from perpend.proof.archive import RESPONSES, SCORES, write
 from perpend.proof.audit import audit_run
 from perpend.proof.audit.rewritten import rewritten
-from perpend.proof.lines import read_lines, write_lines
+from perpend.proof.lines import write_lines
 from perpend.proof.restoring import restore, restored
-from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import ChoiceLogprob, Response, Usage
+from tests.attack.forge import pack, unpacked
+from tests.runs import unscored
 
-TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2"))
 HOSTILE = "<script>\u202e\x00\x1b[31m=cmd()\r\n\u2028\x85 \\input{x} |`\ufffd\U0001f600"
 TABLES = ("meta", "dataset", "item", "condition", "model", "sampling", "trial", "response", "scorer", "score")
 
 
 @pytest.fixture
 def run(tmp_path: Path, items_file: Callable[..., Path]) -> Path:
-    spec = RunSpec("t", (ModelSpec("mock/true", "m"),), items=(items_file(8),), name="study")
-    directory = evaluate_task(spec, TASK, [model("true")], tmp_path / "runs", quiet=True).directory
-    with Store.open(directory / "run.db", write=True) as store:  # further turns and attempts, as retries leave them
+    run = unscored(items_file(8), tmp_path / "runs")
+    with Store.open(run.directory / "run.db", write=True) as store:  # further turns and attempts, as retries leave them
         store.append(
             [
                 Appended(1, 1, 0, "ab" * 32, Response(error=HOSTILE)),
@@ -44,8 +37,8 @@ def run(tmp_path: Path, items_file: Callable[..., Path]) -> Path:
                 Appended(2, 1, 0, "cd" * 32, Response("", None, (ChoiceLogprob(-0.1, 2), ChoiceLogprob(None, 0)))),
             ]
         )
-    Run(directory).score()
-    return directory
+    run.score()
+    return run.directory
 
 
 def rows(directory: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -57,11 +50,6 @@ def rows(directory: Path) -> dict[str, list[tuple[object, ...]]]:
 
 def files(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-def repack(path: Path, change: Callable[[list[str]], list[str]]) -> None:
-    lines = change(gzip.decompress(path.read_bytes()).decode().split("\n")[:-1])
-    path.write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode()))
 
 
 def test_a_restored_run_holds_every_row_as_it_was(run: Path, tmp_path: Path) -> None:
@@ -90,29 +78,6 @@ def test_the_order_in_which_a_run_was_scored_leaves_no_trace(run: Path, tmp_path
     Run(run).score(["label@1"])
     write(run, tmp_path / "again")
     assert files(tmp_path / "again") == files(tmp_path / "out")
-
-
-def test_every_line_is_canonical_json_in_the_order_of_the_plan(run: Path, tmp_path: Path) -> None:
-    write(run, tmp_path / "out")
-    for path in (tmp_path / "out").glob("*.gz"):
-        text = gzip.decompress(path.read_bytes()).decode()
-        assert text == "".join(dumps(json.loads(line)) + "\n" for line in text.split("\n")[:-1])
-    responses = [value for _, value in read_lines(tmp_path / "out" / "responses.jsonl.gz")]
-    places = [(r["trial"], r["turn"], r["attempt"]) for r in responses if isinstance(r, dict)]
-    assert places == sorted(places)
-    assert len(places) == 19
-
-
-def test_the_compressed_header_names_no_file_and_no_time(run: Path, tmp_path: Path) -> None:
-    write_lines(tmp_path / "x.jsonl.gz", ["1"])
-    header = (tmp_path / "x.jsonl.gz").read_bytes()[:10]
-    assert header[3:8] == bytes(5)  # no flags, so no name; time 0
-
-
-def test_hostile_text_comes_back_letter_by_letter(run: Path, tmp_path: Path) -> None:
-    write(run, tmp_path / "out")
-    with Store.open(restore(tmp_path / "out", tmp_path / "back") / "run.db") as store:
-        assert next(response.text for trial, response in store.answers() if trial.trial == 1) == HOSTILE
 
 
 def test_human_labels_travel_with_the_run(run: Path, tmp_path: Path) -> None:
@@ -187,7 +152,8 @@ def test_a_damaged_folder_is_refused_with_the_place_and_leaves_nothing(
     run: Path, tmp_path: Path, name: str, change: Callable[[list[str]], list[str]], told: str
 ) -> None:
     write(run, tmp_path / "out")
-    repack(tmp_path / "out" / name, change)
+    path = tmp_path / "out" / name
+    pack(path, change(unpacked(path)))
     with pytest.raises(StoreError, match=told):
         restore(tmp_path / "out", tmp_path / "back")
     assert not list((tmp_path / "back").iterdir())
@@ -213,17 +179,6 @@ def test_a_plan_that_has_lost_a_trial_is_not_written(run: Path, tmp_path: Path) 
     db.close()
     with pytest.raises(StoreError, match="lost trial 3"):
         write(run, tmp_path / "out")
-
-
-def test_a_run_that_cannot_be_written_is_read_all_the_same(run: Path, tmp_path: Path) -> None:
-    write(run, tmp_path / "out")
-    shutil.copytree(run, tmp_path / "fixed")
-    for path in (tmp_path / "fixed").iterdir():
-        path.chmod(0o444)
-    (tmp_path / "fixed").chmod(0o555)
-    write(tmp_path / "fixed", tmp_path / "again")
-    (tmp_path / "fixed").chmod(0o755)
-    assert files(tmp_path / "again") == files(tmp_path / "out")
 
 
 def test_a_file_that_the_run_gives_and_the_folder_lacks_is_a_difference(run: Path, tmp_path: Path) -> None:
@@ -267,10 +222,6 @@ CHANGED_SCORES = {
 }
 
 
-def _lines(path: Path) -> list[str]:
-    return gzip.decompress(path.read_bytes()).decode().removesuffix("\n").split("\n")
-
-
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -284,7 +235,7 @@ def test_a_file_that_is_called_verbatim_is_written_again_as_it_is(
     """Whatever is in the lines: what would be written otherwise is refused, or is not called verbatim."""
     write(run, tmp_path / "out")
     path = tmp_path / "out" / name
-    lines = _lines(path)
+    lines = unpacked(path)
     makers = CHANGED_RESPONSES if name == RESPONSES else CHANGED_SCORES
     for place in (0, len(lines) // 2, len(lines) - 1):
         own = list(lines)

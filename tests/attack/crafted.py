@@ -137,6 +137,7 @@ WHOLE: dict[str, Callable[..., object]] = {
     "write": _written,
     "prose": lambda path, words: _written(path, path.read_text(encoding="utf-8") + words),
     "remove": Path.unlink,
+    "link": Path.symlink_to,
     "open brackets": lambda path: path.write_text("[" * 100_000, encoding="utf-8"),
     "flip a bit": _flipped,
     "last cell": _last_cell,

@@ -7,7 +7,6 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from perpend.canon import dumps
 from perpend.proof import lines
 from perpend.proof.audit import Options, audit
 from tests.attack.conftest import Copied
+from tests.attack.crafted import changed
 from tests.attack.forge import seal
 from tests.attack.hostile import ROOT
 
@@ -64,47 +64,41 @@ def test_a_file_that_unpacks_to_far_more_than_its_size_is_refused(
     assert "responses.jsonl.gz: unpacks to more than 500 times its size" in _told(folder)
 
 
-def _manifest(text: str) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
-        (folder / "manifest.json").write_text(text)
-        seal(folder, restate=False)
-
-    return forge
-
-
-def _receipt(old: str, new: str) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
-        text = (folder / "receipt.json").read_text()
-        assert old in text
-        (folder / "receipt.json").write_text(text.replace(old, new, 1))
-
-    return forge
-
-
-def _whole(folder: Path, text: str) -> None:
-    (folder / "receipt.json").write_text(text)
-
-
 DEEP = "[" * 100_000 + "]" * 100_000
-FORGED = {
-    "manifest is a list": _manifest("[]"),
-    "manifest is cut": _manifest("{"),
-    "manifest is deep": _manifest(DEEP),
-    "receipt has half a letter": _receipt('"files": {', '"files": {"\\ud800": "x",'),
-    "receipt has half a letter elsewhere": _receipt('"format": 3', '"format": "\\ud800"'),
-    "receipt has NaN": _receipt('"format": 3', '"format": NaN'),
-    "receipt has an endless number": _receipt('"format": 3', '"format": ' + "9" * 5000),
-    "receipt is deep": _receipt('"format": 3', '"format": ' + "[" * 990 + "]" * 990),
-    "receipt is a list": lambda folder: _whole(folder, "[]"),
-    "files is a list": _receipt('"files": {', '"files": [], "others": {'),
+FORMAT, FILES = '"format": 3', '"files": {'
+FORGED: dict[str, tuple[tuple[str, ...], str]] = {
+    "manifest is a list": (("manifest.json", "write", "[]"), "manifest.json"),
+    "manifest is cut": (("manifest.json", "write", "{"), "manifest.json"),
+    "manifest is deep": (("manifest.json", "write", DEEP), "manifest.json"),
+    "metrics have another bit": (("metrics.json", "flip a bit"), "metrics.json: SHA-256 differs"),
+    "responses have another bit": (("responses.jsonl.gz", "flip a bit"), "responses.jsonl.gz: SHA-256 differs"),
+    "scores are gone": (("scores.jsonl.gz", "remove"), "scores.jsonl.gz: missing"),
+    "a file more": (("more.txt", "write", "x"), "more.txt: not in the receipt"),
+    "a link": (("link", "link", "plan.json"), "link: a link"),
+    "receipt has half a letter": (("receipt.json", "replace", FILES, f'{FILES}"\\ud800": "x",'), ""),
+    "receipt has half a letter elsewhere": (("receipt.json", "replace", FORMAT, '"format": "\\ud800"'), ""),
+    "receipt has NaN": (("receipt.json", "replace", FORMAT, '"format": NaN'), ""),
+    "receipt has an endless number": (("receipt.json", "replace", FORMAT, f'"format": {"9" * 5000}'), ""),
+    "receipt is deep": (("receipt.json", "replace", FORMAT, f'"format": {"[" * 990}{"]" * 990}'), ""),
+    "receipt is a list": (("receipt.json", "write", "[]"), "receipt.json cannot be read"),
+    "receipt is gone": (("receipt.json", "remove"), "receipt.json cannot be read"),
+    "files is a list": (("receipt.json", "replace", FILES, '"files": [], "others": {'), ""),
+    "a file left out": (("receipt.json", "pop", "files/plan.json"), "root_sha256 is not"),
+    "a gate left out": (("receipt.json", "pop", "gates/-1"), "receipt_sha256 is not"),
+    "another attempt": (("receipt.json", "set", "attempts/position", 9), "receipt_sha256"),
 }
+"""A step of crafted.jsonl on a published folder, and what verify.py says of it beside DIFFERS."""
 
 
 @pytest.mark.parametrize("name", FORGED)
 def test_the_small_verifier_says_6_and_no_traceback(folder: Path, name: str) -> None:
-    FORGED[name](folder)
+    step, said = FORGED[name]
+    changed(*step)(folder)
+    if step[0] == "manifest.json":
+        seal(folder, restate=False)
     command = [sys.executable, ROOT / "src" / "perpend" / "proof" / "verify.py", folder]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 6, done.stderr
     assert "Traceback" not in done.stderr
     assert "DIFFERS" in done.stdout
+    assert said in done.stdout

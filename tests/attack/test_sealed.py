@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from perpend.measure.run import Run
 from perpend.proof import receipt, verify
-from perpend.proof.archive import write
 from perpend.proof.audit import Options
-from perpend.proof.restoring import restore
 from tests.attack.conftest import Copied
 from tests.attack.crafted import changed
 from tests.attack.forge import failed, of, seal
@@ -70,17 +66,3 @@ def test_a_signature_over_another_receipt_is_named(copied: Copied, tmp_path: Pat
     found = failed(folder)
     assert list(found) == ["signature"]
     assert "ssh-keygen refuses it" in found["signature"].first
-
-
-def test_a_bomb_in_place_of_the_responses_is_refused_and_named(copied: Copied) -> None:
-    folder = copied("published/swayed")
-    (folder / "responses.jsonl.gz").write_bytes(gzip.compress(b"[" * 100_000 + b"\n"))
-    seal(folder)
-    assert "responses.jsonl.gz" in failed(folder)["what is stored can be read"].first
-
-
-def test_a_restored_and_published_again_folder_holds_the_same_bytes(source: Path, tmp_path: Path) -> None:
-    folder, again = source / "published" / "swayed", tmp_path / "again"
-    write(Run(restore(folder, tmp_path / "restored")).directory, again)
-    for path in again.iterdir():
-        assert path.read_bytes() == (folder / path.name).read_bytes(), path.name
