@@ -1,10 +1,11 @@
-# make demo: install what it needs, run the main job, say where the report lies.   make test: install the rest, run every test.
+# make demo: install what it needs, run the main job, say where the report lies.   make test: install the rest, run the tests.
+# make test-more: also what needs torch, other harnesses, a browser, SLURM, a compiler, or long.
 # Each says by a file in .venv that its part is installed; they share one .venv, in any order.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test install docs browser clean
+.PHONY: demo test test-more install docs clean
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "perpend needs Python 3.11 or newer: make PYTHON=python3.11 …")'
@@ -19,8 +20,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 	$(INSTALL) --editable '.[test]'
 	touch $@
 
-.venv/for-docs: pyproject.toml constraints.txt | .venv/bin/python
-	$(INSTALL) --editable '.[docs]'
+.venv/for-more: .venv/for-test
+	$(INSTALL) --editable '.[more]'
 	touch $@
 
 demo: .venv/for-demo
@@ -30,19 +31,20 @@ demo: .venv/for-demo
 test: .venv/for-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/mypy --num-workers 2 --follow-imports silent --exclude 'perpend/(models/hf|inside)/'  # they import torch
+	$(BIN)/pytest -n 3 --dist loadgroup  # three on two cores: some wait, for servers and disks
+
+test-more: .venv/for-more
 	$(BIN)/mypy --num-workers 2
-	$(BIN)/pytest -n 3 --dist loadgroup  # three on two cores: some wait, for SLURM, servers, disks
+	$(BIN)/pytest -n 3 --dist loadgroup tests/more
 
-# Everything, also what the benchmarks run beside us.
-install: .venv/for-test
-	$(INSTALL) --editable '.[test,bench]'
+# What the benchmarks run beside us.
+install: .venv/for-more
+	$(INSTALL) --editable '.[bench]'
 
-docs: .venv/for-docs
+docs: .venv/for-test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo 'Site: site/index.html'
-
-browser:
-	@command -v chromium chromium-browser google-chrome || { echo "No Chromium here. On Debian or Ubuntu: apt-get install chromium. Elsewhere: any Chromium or Chrome on the PATH."; exit 1; }
 
 clean:
 	rm -rf .venv runs artifacts demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -23,6 +23,7 @@ from perpend.proof.claims.file import half_unit
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.stats.binary import binary_metrics
 from perpend.types import Request, Response, Sampling
+from tests.tables import table
 
 TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label@2", "unfinished"))
 SPEC = RunSpec("t", (ModelSpec("callable/m", "m"),), name="run", samplings=(Sampling(0.0), Sampling(1.0)))
@@ -319,36 +320,7 @@ def test_a_run_is_given_once_and_its_plan_is_whole(run: Run, tmp_path: Path) -> 
         verdicts(tmp_path, claim, Run(copy.directory))
 
 
-@pytest.mark.parametrize(
-    ("body", "told"),
-    [
-        ('numbr = "rate(label)"\nexpect = 1', r"claims.toml:2: unknown key 'numbr'; did you mean 'number'"),
-        ('number = "rate(lable)"\nexpect = 1', r"claims.toml:1: run: no scores of 'lable'; did you mean 'label@"),
-        ('says = "x"\nnumber = "rat(label)"\nexpect = 1', r"claims.toml:3: .*did you mean 'rate'"),
-        ('number = "rate(label)"\nwhere = { conditon = "x" }\nexpect = 1', "did you mean 'condition'"),
-        ('number = "rate(label)"\nwhere = { condition = "controll" }\nexpect = 1', "did you mean 'control'"),
-        ('number = "rate(label)"\nwhere = { label = "x" }\nexpect = 1', "a column of numbers"),
-        ('number = "rate(label)"\nby = "topc"\nexpect = { x = 1 }', "did you mean 'topic'"),
-        ('number = "rate(label)"\nby = "topic"\nexpect = { partiy = 1 }', "did you mean 'parity'"),
-        (
-            'number = "rate(label)"\nby = "topic"\nexpect = 0.5',
-            r"claims.toml:4: expect must be a table with one entry for each topic",
-        ),
-        ('number = "rate(label)"\nexpect = { a = 1 }', "say which with by"),
-        ('number = "rate(label)"\nexpect = true', "must be a number"),
-        ('number = "rate(label)"\nexpect = nan', "must be a number"),
-        ('number = "rate(label)"\nexpect = 0e999', "must be a number"),
-        ('number = "rate(label)"\nexpect = 1\nwithin = -1', "above 0"),
-        ('number = "rate(label)"', "nothing is claimed"),
-        ('number = "difference(label)"\nexpect = 1', "compares two sides"),
-        ('number = "difference(label)"\npair = ["control"]\nexpect = 1', "is two values"),
-        (f'number = "difference(label)"\n{PAIR}\nwhere = {{ condition = "control" }}\nexpect = 1', "compares, so"),
-        ('order = "rate(label) > 0"\nexpect = 1', "go with 'number'"),
-        ('number = "rate(label)"\norder = "1 > 0"\nexpect = 1', "either number"),
-        ('number = "rate(label)"\nexpect = 1\nalpha = 2', "alpha is between"),
-        ('number = "rate(label)"\nsignificant = 1', "true or false"),
-    ],
-)
+@pytest.mark.parametrize(*table("claims_refused"))
 def test_a_wrong_claim_is_refused_with_its_line_and_the_near_name(
     run: Run, tmp_path: Path, body: str, told: str
 ) -> None:

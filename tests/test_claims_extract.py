@@ -14,56 +14,19 @@ from perpend.errors import SpecError
 from perpend.proof.claims import extract
 from perpend.proof.claims.extract import covers
 from perpend.proof.claims.tex import Typed, is_sealed, scan, sealed
+from tests.tables import table
 
 
 def printed(text: str) -> list[str]:
     return [number.text for number in scan(text).numbers]
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        (r"We ran 23,760 trials, 21{,}600 factual and 2\,160 on opinions.", ["23,760", "21{,}600", r"2\,160"]),
-        (r"It was 42.4\% overall, $74.7\%$ for think, 12 percent and 3.4 points elsewhere.",
-         [r"42.4\%", r"74.7\%", "12 percent", "3.4 points"]),
-        (r"$p = 5.0\times10^{-12}$, $p < 10^{-4}$, 1.2e-4, $\approx0.33$",
-         [r"5.0\times10^{-12}", "10^{-4}", "1.2e-4", "0.33"]),
-        (r"interval [0.34, 0.51], $x \in[0.1, 0.2]$, $-3.42$, +44.2", ["0.34", "0.51", "0.1", "0.2", "3.42", "44.2"]),
-        (r"\textbf{0.5} \footnote{It was 15 of 20.} \emph{.75}", ["0.5", "15", "20", ".75"]),
-        (r"\multicolumn{2}{c}{12.5} & \href{http://x/9}{31} & \textcolor{red!20}{7.5}", ["12.5", "31", "7.5"]),
-        (r"\newcommand{\accuracy}[1]{0.81}", ["0.81"]),
-        (r"\begin{tabular*}{9cm}{l}12\end{tabular*} \begin{listed}{0.7}\end{listed}", ["12", "0.7"]),
-        (r"$\mathrm{OR}_{T=1\,\mathrm{vs}\,0}=1.13$, 95\% CI [1.03, 1.24], ($+11.6$ pp), $\sim$38 & Asch (5)",
-         ["1.13", r"95\%", "1.03", "1.24", "11.6$ pp", "38", "5"]),
-        (r"At each step 0.3 is added; in both studies 12 of 20; Table 3 shows 42\%; error--0.5",
-         ["0.3", "12", "20", r"42\%", "0.5"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(*table("numbers_found"))
 def test_numbers_of_the_text_are_found_as_they_are_printed(text: str, wanted: list[str]) -> None:
     assert printed(text) == wanted
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "% 42 of the trials\nnone",
-        r"\label{tab:3} \ref{sec:42} \citep[p.~12]{wilson1927} \autocite{x2024} \eqref{eq:7} \cref{fig:1,fig:2}",
-        r"\includegraphics[width=0.5\textwidth]{figure3.png} \vspace{-2mm} 0.7\linewidth and 3pt, 2.5cm, 4em",
-        r"\usepackage[margin=2cm]{geometry} \documentclass[11pt,a4paper]{article} \fontsize{9}{11}",
-        r"\begin{thebibliography}{99}\bibitem{a} E. Wilson, 1927, pp. 209--212.\end{thebibliography}",
-        r"\begin{verbatim}x = 42\end{verbatim} \verb|77| \url{http://x.org/88} \begin{lstlisting}9\end{lstlisting}",
-        r"Section 4.4, Sections~4.4 and 4.5, Table 3, Figs. 2 and 3, Eq.~(5), \S\ and §2, Appendix 1",
-        r"$x_1$, $x_{12}$, $x^2$, $\sum_{i=1}^{10}$, H\textsubscript{2}O, CO$_2$",
-        r"GPT-4, OLMo-3-7B, Llama2, asch\_history\_5, T5, top-5, the 3rd of v2, 70B, 2D",
-        r"version 1.2.3 of 2026-02-05 at 12:30",
-        r"allenai/Olmo-3-1025-7B and claude-3-5-sonnet, black!25, Observation 2: Asch (1956), Mader et al., 2023",
-        r"We (1) ask and (2) judge, as in the 1950s.",
-        r"\tikzset{box/.style={line width=1pt, opacity=0.3, steps=5}} \definecolor{b}{RGB}{70,130,210} \tcbset{arc=4}",
-        r"\\[2pt] \hspace{1cm} \setlength{\tabcolsep}{4pt} \renewcommand{\arraystretch}{1.2} \penalty10000 \char34",
-        r"\begin{tabular}{lp{3cm}*{2}{r}} \cmidrule(lr){2-3} \cline{1-2} \multirow{2}{*}{x} \end{tabular}",
-        r"\begin{figure}[t!] \setcounter{table}{3} \newcommand{\x}[2]{#1 #2} \sqrt[3]{x}",
-    ],
-)
+@pytest.mark.parametrize(*table("numbers_left_out"))
 def test_what_is_no_number_of_the_paper_is_left_out(text: str) -> None:
     assert printed(text) == []
 
@@ -81,30 +44,7 @@ def typed(text: str) -> Typed:
     return number
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "is_covered"),
-    [
-        ("0.424", "0.424", True),
-        (r"42.4\%", "0.424", True),
-        (r"42\%", "0.424", True),
-        (r"43\%", "0.424", False),
-        ("42.4", "0.424", True),
-        ("0.42", "0.424", True),
-        ("0.4236", "0.424", False),
-        ("0.4240", "0.424", True),
-        ("42", "0.42", False),
-        ("0", "0.424", False),
-        ("0", "0", True),
-        ("23,760", "23760", True),
-        ("23,761", "23760", False),
-        ("falls by 3.4 points", "-0.0342", True),
-        (r"$5.0\times10^{-12}$", "5.0e-12", True),
-        (r"$5.1\times10^{-12}$", "5.0e-12", False),
-        (r"7.08\%", "7.08", True),
-        (r"$\sim$41", "0.41", False),
-        ("1", "0.6", False),
-    ],
-)
+@pytest.mark.parametrize(*table("numbers_covered"))
 def test_a_number_is_covered_when_it_is_the_value_rounded_to_what_is_printed(
     text: str, expected: str, is_covered: bool
 ) -> None:

@@ -16,6 +16,7 @@ from perpend.errors import AuditFailure, SpecError
 from perpend.measure.run import Run
 from perpend.proof.claims import Verdict, as_table, check, raise_for_failures
 from tests import source_files
+from tests.tables import table
 
 ITEMS, TURNS = 60, 4
 MODELS = ("alpha", "beta", "gamma")
@@ -141,21 +142,7 @@ def test_ranks_and_tiers_are_claimed_model_by_model(run: Run, tmp_path: Path) ->
     assert chain.status == "pass"
 
 
-@pytest.mark.parametrize(
-    ("number", "message"),
-    [
-        ("rank(stored_label@import)", "is of one model"),
-        ("rank(stored_label@import, model='alpa')", "did you mean 'alpha'"),
-        ("rank(stored_label@import, model='alpha', best='fewest')", "best is 'highest' or 'lowest'"),
-        ("regression(stored_label@import)", "takes terms="),
-        ("regression(stored_label@import, terms='modle', term='x')", "did you mean 'model'"),
-        ("regression(stored_label@import, terms='turn', term='trun')", "did you mean 'turn'"),
-        ("regression(stored_label@import, terms='model[alfa] + turn', term='turn')", "did you mean 'alpha'"),
-        ("regression(stored_label@import, terms='a b', term='turn')", "no key and no product"),
-        ("regression(stored_preference@import, terms='turn', term='turn')", "column of 0 and 1"),
-        ("win_rat(stored_preference@import)", "did you mean 'win_rate'"),
-    ],
-)
+@pytest.mark.parametrize(*table("claims_uncomputable"))
 def test_what_cannot_be_computed_is_an_error_that_helps(run: Run, tmp_path: Path, number: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
         verdicts(tmp_path, f'number = "{number}"\nexpect = 1', run)

@@ -20,6 +20,7 @@ from perpend.proof.claims.language import (
     parse,
     parse_order,
 )
+from tests.tables import table
 
 
 def test_a_function_names_columns_with_their_versions() -> None:
@@ -59,31 +60,13 @@ def test_an_order_is_a_chain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("rat(correct)", "did you mean 'rate'"),
-        ("__import__('os')", "unknown function '__import__'"),
-        ("rate(correct).value", "'.' means nothing here"),
-        ("rate(correct[0])", r"'\[' means nothing here"),
-        ("rate(correct", "expected ',' or '\\)', not 'the end'"),
-        ("rate()", "rate\\(\\) takes 1 column, not 0"),
-        ("rate(a, b)", "rate\\(\\) takes 1 column, not 2"),
-        ("rate(a, 'x', 'y')", "compares nothing"),
-        ("difference(a, 'x')", "takes two sides"),
-        ("difference(a, x, y, over=3)", "over is a key's name"),
-        ("rate(a, kind=opinion)", "write 'opinion' in quotes"),
-        ("rate(a, kind='x', kind='y')", "kind is given twice"),
-        ("p(rate(a))", "p\\(\\) is of a test"),
-        ("p_exact(ece(a, b))", "p_exact\\(\\) is of a test"),
-        ("k(difference(a))", "k\\(\\) counts"),
-        ("correct", "expected '\\(' after|unknown function 'correct'"),
-        ("rate(a) > 1", "expected an operator or the end, not '>'"),
-        ("", "expected a number or a function, not 'the end'"),
+    *table(
+        "claims_language_refused",
         ("(" * 100 + "1" + ")" * 100, "nested more than"),
         ("-" * 100 + "1", "nested more than"),
         ("1+" * 400 + "1", "at most 300"),
         ("1" * (MAX_LENGTH + 1), f"at most {MAX_LENGTH} are read"),
-    ],
+    )
 )
 def test_what_it_does_not_know_it_refuses_with_the_place(text: str, told: str) -> None:
     with pytest.raises(SpecError, match=told):

@@ -21,6 +21,7 @@ from perpend.report.compare_contrasts import checked_margin
 from perpend.report.compare_forest import DifferenceRow, draw_differences
 from perpend.report.compare_page import comparison_report
 from perpend.types import Estimate
+from tests.tables import table
 
 N = 300
 
@@ -226,20 +227,7 @@ def test_a_stratum_without_a_pair_leaves_the_difference_undefined_with_the_reaso
     assert "NA" in comparison_report(comparison)
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (["--weights", "condition"], "no tag 'condition'"),
-        (["--weights", "topic"], "a weight is a number above 0"),
-        (["--strata", "none"], "no tag 'none'; give one to every item"),
-        (["--strata", "topic", "--share", "easy=1"], "'hard' has no share"),
-        (["--strata", "topic", "--share", "easy=0.5", "--share", "hrd=0.5"], "did you mean 'hard'"),
-        (["--strata", "topic", "--share", "easy=0.5", "--share", "hard=0.6"], "add up to 1.1"),
-        (["--strata", "topic", "--share", "easy=half"], "a part of 1"),
-        (["--strata", "topic", "--share", "easy=-1", "--share", "hard=2"], "a part of 1"),
-        (["--share", "easy=1"], "name the tag that holds the strata"),
-    ],
-)
+@pytest.mark.parametrize(*table("margins_refused"))
 def test_whom_trials_stand_for_is_checked(runs: Path, flags: list[str], words: str) -> None:
     done = call("compare", runs / "first", runs / "second", *flags)
     assert isinstance(done.exception, SpecError)

@@ -10,6 +10,7 @@ from perpend.canon import dumps
 from perpend.errors import DataError
 from perpend.ledger import items as data
 from perpend.types import Item
+from tests.tables import table
 
 
 def write(path: Path, *lines: str) -> Path:
@@ -21,35 +22,7 @@ def line(**changes: object) -> str:
     return json.dumps({"id": "a", "prompt": "What?", **changes})
 
 
-@pytest.mark.parametrize(
-    ("bad", "said"),
-    [
-        ("{", "not JSON"),
-        ("[1]", "a JSON object was expected, not a list"),
-        (line(promt="x"), "did you mean 'prompt'"),
-        (line(id=" "), "'id' is missing or blank"),
-        (line(id=[7]), "'id' must be a string or a number"),
-        (line(question="x"), "target. Other facts go into 'tags'."),
-        ('{"id": "a", "question": "x"}', "write --map prompt=question"),
-        (line(prompt=""), "'prompt' is missing or blank"),
-        (line(target=" "), "target is blank"),
-        (line(target="Yes", decoy=" yes "), "decoy equals target"),
-        (line(target="A", aliases=["B"], decoy="b"), "decoy equals target"),
-        (line(target="0.5", decoy="0.50"), "decoy equals target"),
-        (line(target="1000", decoy="1,000"), "decoy equals target"),
-        (line(target="The Beatles", decoy="Beatles"), "decoy equals target"),
-        (line(target="U.S.A.", decoy="USA"), "decoy equals target"),
-        (line(target="naïve", decoy="naive"), "decoy equals target"),
-        (line(target="New-York", decoy="New York"), "decoy equals target"),
-        (line(target="6", aliases=["4"], decoy="four"), "decoy equals target: 'four' and '4' are one answer"),
-        (line(choices=["A", "A"]), "occurs twice"),
-        (line(choices=["A", "B"], target="C"), "is not among its choices"),
-        (line(choices="AB"), "must be a list of strings"),
-        (line(tags={"topic": [3]}), "'tag topic' must be a string or a number"),
-        (line(tags="topic"), "'tags' must be an object"),
-        (r'{"id": "a", "prompt": "\ud800"}', "half a surrogate pair"),
-    ],
-)
+@pytest.mark.parametrize(*table("items_refused"))
 def test_a_bad_item_is_an_error_that_names_file_and_line(tmp_path: Path, bad: str, said: str) -> None:
     path = write(tmp_path / "items.jsonl", line(id="fine"), "", bad)
     with pytest.raises(DataError, match="items.jsonl:3: ") as error:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 import perpend as pp
@@ -32,7 +31,6 @@ from tests.test_compat_simulation import simulation
 from tests.test_compat_suite import ITEM, suite_files
 
 PUBLIC = ROOT / ".." / "shared" / "data" / "public"
-SCHEMAS = PUBLIC / "every_eval_ever" / "every_eval_ever" / "schemas"
 
 
 def imported(source: Path, to: Path, fields: str | None = None) -> pp.Run:
@@ -215,12 +213,6 @@ def test_a_run_as_records_of_every_eval_ever_and_back_loses_nothing_that_they_ca
                     short = short if short.startswith("stored_") else f"stored_{short}"
                     assert (scores[short].value, scores[short].answer) == (score.value, score.answer), key
             assert str(tmp_path) not in path.read_text()
-            if SCHEMAS.is_dir():
-                schema = json.loads((SCHEMAS / "eval.schema.json").read_text())
-                jsonschema.validate(json.loads(path.read_text()), schema)
-                one = json.loads((SCHEMAS / "instance_level_eval.schema.json").read_text())
-                for line in path.with_name(f"{path.stem}_samples.jsonl").read_text().splitlines():
-                    jsonschema.validate(json.loads(line), one)
         assert count == len(before)
         with pytest.raises(StoreError, match="exists already"):
             write_records(run, tmp_path / name / "records")

@@ -21,6 +21,7 @@ from perpend.measure.judging import Selection
 from perpend.measure.labels import read_labels, sample_to_label
 from perpend.models.callable import Callable as CallableModel
 from tests import judges
+from tests.tables import table
 
 
 @pytest.fixture
@@ -106,25 +107,7 @@ def test_an_unknown_key_and_the_end_of_the_input_do_no_harm(run: pp.Run) -> None
     assert not (run.directory / "labels.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"trial": 99}, r"labels.jsonl:2: trial 99 is not one of 1 to 24"),
-        ({"trial": True}, r"labels.jsonl:2: trial True is not one of 1 to 24"),
-        ({"text_sha256": "0" * 64}, r"labels.jsonl:2: trial \d+ has another text"),
-        ({"label": "yess"}, r"labels.jsonl:2: rubric endorsed@1: no option 'yess'; did you mean 'yes'"),
-        ({"value": 0}, r"labels.jsonl:2: endorsed@1 gives 'yes' the value 1.0, not 0"),
-        ({"value": 2}, r"labels.jsonl:2: a label needs"),
-        ({"value": None, "label": ""}, r"labels.jsonl:2: a label needs"),
-        ({"scorer": "correct"}, r"labels.jsonl:2: endorsed@1 gives"),
-        ({"rubric_sha256": "0" * 64}, r"labels.jsonl:2: the words of endorsed@1 are other ones"),
-        ({"drawn": 13}, r"labels.jsonl:2: 'drawn' says how many"),
-        ({"of": None}, r"labels.jsonl:2: 'drawn' says how many"),
-        ({"drawn": "5"}, r"labels.jsonl:2: 'drawn' must be an integer"),
-        ({"by": 3}, r"labels.jsonl:2: 'by' must be a string"),
-        ({"reader": "anna"}, r"labels.jsonl:2: unknown key 'reader'"),
-    ],
-)
+@pytest.mark.parametrize(*table("labels_damaged"))
 def test_a_wrong_line_is_an_error_with_its_number_and_exit_6_of_the_audit(
     run: pp.Run, change: dict[str, object], message: str
 ) -> None:
@@ -203,31 +186,7 @@ def test_labels_of_a_json_file_may_give_values_and_places(run: pp.Run, tmp_path:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "message"),
-    [
-        ('{"trial": 1, "value": 1}\n{"trial": 99, "value": 1}\n', "a.jsonl", "a.jsonl:2: trial 99"),
-        ('{"trial": 1, "value": 3}\n', "a.jsonl", "a.jsonl:1: 'value' must be 1, 0 or blank"),
-        ('{"trial": 1, "label": "perhaps"}\n', "a.jsonl", "a.jsonl:1: no option 'perhaps'"),
-        ('{"trial": 1, "vale": 1}\n', "a.jsonl", "a.jsonl:1: unknown key 'vale'"),
-        ('{"value": 1}\n', "a.jsonl", "a.jsonl:1: a label names its trial"),
-        ('{"trial": 1, "value": 1, "text_sha256": "00"}\n', "a.jsonl", "a.jsonl:1: trial 1 has another text"),
-        (f"trial,value\n{'1' * 6000},1\n", "a.csv", "a.csv:2: trial '111"),
-        (
-            "trial,verdict\n1,yes\n",
-            "a.csv",
-            "a.csv:2: no 'label' or 'value'; write --map label=COLUMN. Other columns: ",
-        ),
-        (
-            "row,label\n1,yes\n",
-            "a.csv",
-            "a.csv:2: no 'trial' or 'item'; write --map trial=COLUMN. Other columns: 'row'",
-        ),
-        ("", "a.csv", "a.csv: no labels in this file"),
-        ("trial,value\n1,1,1\n", "a.csv", "a.csv:2: 3 cells where the first line has 2"),
-        ('trial,value\n"1,1\n', "a.csv", "not CSV"),
-    ],
-)
+@pytest.mark.parametrize(*table("labels_refused", (f"trial,value\n{'1' * 6000},1\n", "a.csv", "a.csv:2: trial '111")))
 def test_one_wrong_row_from_elsewhere_and_none_is_taken(
     run: pp.Run, tmp_path: Path, text: str, name: str, message: str
 ) -> None:

@@ -15,6 +15,7 @@ from perpend.ledger.looks import Look, summary
 from perpend.ledger.manifest import ItemsFacts, Manifest, differences, sampling_of
 from perpend.ledger.staging import must_be_free
 from perpend.types import Sampling
+from tests.tables import table
 
 
 def test_a_manifest_that_says_nothing_more_asks_for_text_once_per_item() -> None:
@@ -35,20 +36,7 @@ def test_a_sampling_is_read_as_it_was_written() -> None:
     assert sampling_of(whole, "x") == Sampling(1, 8, 3, 0.9, ("\n",))
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"temperature": True},
-        {"temperature": "0.5"},
-        {"temperature": None},
-        {"top_p": False},
-        {"top_p": "1"},
-        {"max_tokens": 8.0},
-        {"seed": True},
-        {"stop": "x"},
-        {"stop": [1]},
-    ],
-)
+@pytest.mark.parametrize(*table("samplings_refused"))
 def test_a_sampling_of_anything_but_numbers_is_refused(wrong: dict[str, JSON]) -> None:
     with pytest.raises(DataError, match="^file: "):
         sampling_of({**SAMPLING, **wrong}, "file")

@@ -1,12 +1,10 @@
-"""The ollama provider against the shapes of a real server, with Ollama's own client as a second witness."""
+"""The ollama provider against the shapes of a real server."""
 
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 
-import ollama as client
 import pytest
 
 from perpend.errors import ModelError
@@ -75,19 +73,6 @@ def test_generate_cannot_hold_a_conversation() -> None:
     talk = Request((Message("user", "a"), Message("assistant", "b"), Message("user", "c")), Sampling())
     with serve(ollama_server) as server, pytest.raises(ModelError, match='endpoint = "chat"'):
         one(server, request=talk, endpoint="generate")
-
-
-def test_the_official_client_reads_the_same_from_the_same_server() -> None:
-    with serve(ollama_server) as server, closing(client.Client(host=server.url, trust_env=False)) as witness:
-        whole = witness.chat(OLLAMA_MODEL, messages=[{"role": "user", "content": "2 + 2?"}])
-        pieces = list(witness.generate(OLLAMA_MODEL, prompt="2 + 2?", stream=True))
-        listed = witness.list().models[0]
-        ours = one(server)
-        fingerprint = ollama.model(OLLAMA_MODEL, base_url=server.url).fingerprint()
-    assert whole.message.content == "".join(piece.response or "" for piece in pieces) == ours.text
-    assert ours.usage == Usage(whole.prompt_eval_count, whole.eval_count)
-    assert ours.finish == whole.done_reason
-    assert fingerprint["digest"] == listed.digest
 
 
 def test_the_fingerprint_is_the_digest_and_the_versions() -> None:

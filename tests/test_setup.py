@@ -67,9 +67,17 @@ def test_the_tests_add_what_is_missing_to_the_environment_of_the_demo(clone: Pat
     assert installed(plan(clone, "demo")) == []
 
 
+def test_more_is_added_to_that_and_checks_the_types_of_all(clone: Path) -> None:
+    stamp(clone, "for-demo", "for-test")
+    commands = plan(clone, "test-more")
+    assert installed(commands) == [".[more]"]
+    assert [line for line in commands.splitlines() if "mypy" in line] == [".venv/bin/mypy --num-workers 2"]
+    assert commands.splitlines()[-1].endswith(" tests/more")
+
+
 def test_nothing_is_installed_twice_until_the_versions_change(clone: Path) -> None:
-    stamp(clone, "for-demo", "for-test", "for-docs")
-    assert [installed(plan(clone, target)) for target in ("demo", "test", "docs")] == [[], [], []]
+    stamp(clone, "for-demo", "for-test", "for-more")
+    assert [installed(plan(clone, target)) for target in ("demo", "test", "docs", "test-more")] == [[], [], [], []]
     later = (clone / ".venv" / "for-test").stat().st_mtime + 10
     os.utime(clone / "constraints.txt", (later, later))
     assert installed(plan(clone, "test")) == [".[local]", "", ".[test]"]
@@ -105,7 +113,9 @@ def test_every_requirement_has_a_pin_that_it_accepts() -> None:
 
 def test_the_tests_have_what_every_extra_that_they_meet_needs() -> None:
     (own,) = (one for one in map(Requirement, EXTRAS["test"]) if one.name == "perpend")
-    assert set(own.extras) == set(EXTRAS) - {"test", "bench", "peers"}
+    assert set(own.extras) == set(EXTRAS) - {"test", "more", "bench", "hf", "slurm"}
+    (rest,) = (one for one in map(Requirement, EXTRAS["more"]) if one.name == "perpend")
+    assert set(rest.extras) == {"test", "hf", "slurm"}
 
 
 def test_every_line_that_installs_an_extra_names_one_that_there_is() -> None:
@@ -119,7 +129,7 @@ def test_every_line_that_installs_an_extra_names_one_that_there_is() -> None:
 
 def test_the_page_on_installing_names_every_extra_and_the_wheel() -> None:
     page = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
-    for extra in set(EXTRAS) - {"test", "bench", "peers"}:
+    for extra in set(EXTRAS) - {"test", "more", "bench"}:
         assert f"| `{extra}` |" in page
     for requirement in map(Requirement, PROJECT["dependencies"]):
         assert f"| {requirement.name} |" in page

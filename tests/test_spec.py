@@ -8,6 +8,7 @@ from perpend.ask.task import make_model, make_task
 from perpend.errors import SpecError
 from perpend.spec.runspec import ModelSpec, RunSpec, parse_spec, read_spec, spec_with_flags, written_name
 from perpend.types import Sampling
+from tests.tables import table
 
 TOML = """
 task    = "conformity"
@@ -99,21 +100,7 @@ def test_a_mistake_is_an_error_that_says_where(change: str, message: str) -> Non
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ({"model": [{"name": "mock/true"}]}, 'task = "…" is missing'),
-        ({"task": "t"}, "no model"),
-        ({"task": "t", "model": [{"name": "mock/true"}, {"name": "mock/true"}]}, "two models are labelled"),
-        ({"task": "t", "model": [{"name": "openai/x", "api_key": "sk-123"}]}, "would be written down"),
-        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"temperature": [0, 0]}}, "the same combination twice"),
-        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"temperature": []}}, "empty grid"),
-        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"temperature": -1}}, "at least 0"),
-        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"top_p": 0.0}}, "top_p must be above 0 and at most 1"),
-        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"top_p": 1.5}}, "top_p must be above 0 and at most 1"),
-        ({"task": "t", "model": [{"name": "m/x"}], "sampling": {"max_tokens": 0}}, "1 or more"),
-    ],
-)
+@pytest.mark.parametrize(*table("specs_impossible"))
 def test_an_impossible_run_is_refused(body: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError) as error:
         parse_spec(body, folder=Path(), where="run.toml")

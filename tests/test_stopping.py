@@ -24,6 +24,7 @@ from perpend.spec.runspec import ModelSpec, RunSpec, parse_spec
 from perpend.spec.stopping import parse_rule, stop_spec
 from perpend.stats.betting import paired_sequence, sequence
 from tests.attack.forge import failed, seal
+from tests.tables import table
 
 RULE = "width(correct) < 0.45"
 PAIR = "low(correct, asch_history_5 - control) > 0 or high(correct, asch_history_5 - control) < 0"
@@ -87,35 +88,9 @@ def test_a_rule_is_read_and_written_in_one_way(text: str, canonical: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", "character 1: width(…), low(…) or high(…) expected"),
-        ("widht(correct) < 0.1", "did you mean 'width'"),
-        ("__import__('os')", "character 1: width(…), low(…) or high(…) expected, not '__import__'"),
-        ("width(correct) < __import__('os').getpid()", "'.' has no meaning here"),
-        ("width(correct) < open", "a number expected, not 'open'"),
-        ("width correct < 0.1", "character 7: '(' after width expected, not 'correct'"),
-        ("width() < 0.1", "the name of a score, such as correct expected, not ')'"),
-        ("width('') < 0.1", "not an empty one"),
-        ("width(correct < 0.1", "')' expected, not '<'"),
-        ("width(correct, a -) < 0.1", "the condition that is taken from it expected, not ')'"),
-        ("width(correct, a - a) < 0.1", "a - a is always 0"),
-        ("width(correct)", "<, <=, > or >= expected"),
-        ("width(correct) = 0.1", "'=' has no meaning here"),
-        ("width(correct) > 0.1", "width is compared by <"),
-        ("low(correct) < 0.1", "low is compared by >"),
-        ("high(correct) > 0.1", "high is compared by <"),
-        ("width(correct) < x", "a number expected, not 'x'"),
-        ("width(correct) < 0", "a number above 0 and below 1, not 0"),
-        ("width(correct) < 1.5", "a number above 0 and below 1, not 1.5"),
-        ("width(correct, a - b) < 2", "a number above 0 and below 2"),
-        ("low(correct) > 1", "from 0 to below 1"),
-        ("high(correct, a - b) < -1", "above -1, up to 1"),
-        ("width(correct) < 0.1 0.2", "'and', 'or' or the end expected, not '0.2'"),
-        ("width(correct) < 0.1 or", "width(…), low(…) or high(…) expected"),
-        ("width(correct) < 0.1; x", "';' has no meaning here"),
-        ("width(correct) < 0.1" + " and width(correct) < 0.1" * 99, "characters; 1000 are the most"),
-    ],
+    *table(
+        "stopping_refused", ("width(correct) < 0.1" + " and width(correct) < 0.1" * 99, "characters; 1000 are the most")
+    )
 )
 def test_what_is_no_rule_is_refused_with_what_was_expected_where(text: str, why: str) -> None:
     with pytest.raises(SpecError) as error:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
@@ -26,9 +25,7 @@ from perpend.proof.receipt import SIGNATURE, SIGNER, STATEMENT, STATEMENT_SIGNAT
 from perpend.proof.statements import StatedRun
 from tests.attack.conftest import Copied
 from tests.attack.forge import failed, seal
-from tests.conftest import ROOT
 
-SCHEMA = ROOT.parent / "shared/data/public/every_eval_ever/every_eval_ever/schemas/eval.schema.json"
 HOSTILE = 'a"b: {[\\]}\n- x: !!python/object \u202e<script>\x1b[2J # é \U0001f600 …\u0085'
 
 
@@ -200,11 +197,3 @@ def test_the_statement_is_signed_with_the_receipt(copied: Copied, tmp_path: Path
     (folder / SIGNATURE).unlink()
     (folder / SIGNER).unlink()
     assert "and none of the receipt" in seals(folder)["signature"].first
-
-
-@pytest.mark.skipif(not SCHEMA.is_file(), reason="the shared schema is not here")
-def test_a_record_is_valid_by_the_schema_of_every_eval_ever(copied: Copied) -> None:
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    for folder in (copied("published/swayed"), copied("published/tastes")):
-        for path in (folder / "every_eval_ever").iterdir():
-            jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)

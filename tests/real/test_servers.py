@@ -6,10 +6,8 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 
-import ollama as client
 import pytest
 
 from perpend.errors import ModelError
@@ -102,25 +100,6 @@ def test_ollama_s_protocol_gives_what_the_engine_gives(
     options: dict[str, object] = {"base_url": ollama_server.url, "endpoint": endpoint, "stream": stream}
     there = one(ollama.model(MODEL, **options))  # type: ignore[arg-type]  # a test passes what it likes
     assert counted(there) == counted(engine.answer(ASK))
-
-
-def test_ollama_s_own_client_reads_the_same_words(engine: Engine, ollama_server: Server) -> None:
-    said = [{"role": "user", "content": ASK.messages[0].content}]
-    options = {"temperature": 0.0, "num_predict": 4, "seed": 1}
-    here = engine.answer(Request(ASK.messages, Sampling(max_tokens=4, seed=1)))
-    with closing(client.Client(host=ollama_server.url, trust_env=False)) as witness:
-        whole = witness.chat(MODEL, messages=said, options=options)
-        pieces = list(witness.chat(MODEL, messages=said, options=options, stream=True))
-        generated = list(witness.generate(MODEL, prompt=said[0]["content"], options=options, stream=True))
-        (listed,) = witness.list().models
-        (running,) = witness.ps().models
-        with pytest.raises(client.ResponseError, match="model 'nope' not found"):
-            witness.chat("nope", messages=said)
-    assert whole.message.content == here.text
-    assert "".join(piece.message.content or "" for piece in pieces) == here.text
-    assert "".join(piece.response or "" for piece in generated) == here.text
-    assert (whole.done_reason, whole.prompt_eval_count, whole.eval_count) == ("length", 43, 4)
-    assert listed.digest == running.digest == model("smollm2").fingerprint()["file_sha256"]
 
 
 def test_ollama_s_fingerprint_is_the_digest_of_the_weights(ollama_server: Server) -> None:

@@ -21,9 +21,9 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from perpend.stats import wilson
 from perpend.types import Item, Response, Score, Scorer
-from tests.reference.real_outputs import text, wilson
-from tests.reference.scoring import load
+from tests.reference.scoring import load, text_of
 
 LABELS = {"endorsed": "human_W", "correct": "human_correct"}
 """Each scorer and the label of the reader that it is measured against."""
@@ -40,7 +40,7 @@ def score(scorer: Scorer, row: dict) -> Score:
     item = Item(
         row.get("item_id") or "?", row.get("question") or "?", target=row.get("ground_truth"), decoy=row["wrong_answer"]
     )
-    return scorer.judge(item, Response(text=text(row), finish=row.get("finish")))
+    return scorer.judge(item, Response(text=text_of(row), finish=row.get("finish")))
 
 
 def groups(rows: list[dict], folds: int) -> Iterator[tuple[str, list[dict]]]:
@@ -54,13 +54,19 @@ def groups(rows: list[dict], folds: int) -> Iterator[tuple[str, list[dict]]]:
         yield f"items {fold + 1}/{folds}", [row for row in rows if (row.get("item_id") or "?") in part]
 
 
+def share(k: int, n: int) -> str:
+    """k/n with its Wilson interval."""
+    found = wilson(k, n)
+    return "NA (n=0)" if found.value is None else f"{found.value:.3f} [{found.lo:.3f}, {found.hi:.3f}] ({k}/{n})"
+
+
 def measured(rows: list[dict], label: str, judged: Callable[[dict], float | None]) -> str:
     """One line of the table. Rows that the reader could not decide are left out."""
     pairs = [(row[label] == 1, judged(row)) for row in rows if row.get(label) is not None]
     hits = sum(real and value == 1 for real, value in pairs)
     positive = sum(real for real, _ in pairs)
     scored = sum(real and value is not None for real, value in pairs)
-    cells = [wilson(hits, sum(value == 1 for _, value in pairs)), wilson(hits, positive), wilson(hits, scored)]
+    cells = [share(hits, n) for n in (sum(value == 1 for _, value in pairs), positive, scored)]
     return " | ".join([str(len(pairs)), *cells, str(sum(value is None for _, value in pairs))])
 
 

@@ -2,8 +2,9 @@
 
 A case has `text`, `ground_truth`, `wrong_answer` and perhaps `refusal_flag`; `expected_*` (parsed, span, is_correct, W,
 mention) is what the seed's rules give, `human_*` (is_correct, W) what a reader says; any of them may be null or absent.
-Version 1 must equal every `expected_*`, else the exit status is 1. For the newest version the agreement with the reader
-and every case that differs is printed: a difference there is a finding, not a failure.
+A row of the seed's runs has `raw_text`, what was stored of it (`stored_*`) and labels by the seed's rules (`ref_*`).
+Version 1 must equal every `expected_*`, `stored_*` and `ref_*`, else the exit status is 1. For the newest version the
+agreement with the reader and every case that differs is printed: a difference there is a finding, not a failure.
 """
 
 from __future__ import annotations
@@ -26,26 +27,42 @@ def load(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
 
 
+def text_of(case: dict) -> str:
+    """The completion; a null one is empty."""
+    return case.get("raw_text") or case.get("text") or ""
+
+
 def seed_differences(case: dict) -> list[str]:
     """What the seed's rules give otherwise than the case expects. What the case does not state is not compared."""
-    flag = case.get("refusal_flag")
-    text = case.get("text") or ""
-    parsed = seed.parse_answer(text)
-    refused = seed.is_refusal(text) if flag is None else bool(flag)
+    flag = case.get("stored_refusal_flag", case.get("refusal_flag"))
+    target, decoy = case.get("ground_truth"), case.get("wrong_answer")
+    parsed = seed.parse_answer(text_of(case))
+    refused = seed.is_refusal(text_of(case)) if flag is None else bool(flag)
+    is_correct, endorsed, mention = (
+        seed.is_correct(parsed, target),
+        seed.endorses(parsed, refused, decoy),
+        seed.mentions(parsed, decoy),
+    )
     got = {
-        "parsed": parsed,
-        "span": seed.answer_span(parsed),
-        "is_correct": seed.is_correct(parsed, case.get("ground_truth")),
-        "W": seed.endorses(parsed, refused, case.get("wrong_answer")),
-        "mention": seed.mentions(parsed, case.get("wrong_answer")),
+        "expected_parsed": parsed,
+        "expected_span": seed.answer_span(parsed),
+        "expected_is_correct": is_correct,
+        "expected_W": endorsed,
+        "expected_mention": mention,
+        "stored_parsed_answer_text": parsed,
+        "stored_refusal_flag": seed.is_refusal(text_of(case)),
+        # The runner that made the rows stored the target of an opinion as the word 'None', and graded against it.
+        "stored_is_correct": seed.is_correct(parsed, case.get("stored_ground_truth_text")),
+        "ref_is_correct": is_correct,
+        "ref_W": endorsed,
+        "ref_mention": mention,
     }
-    # Null is a judgement only of correctness, where it means that there is nothing to be right about.
+    # An expected null is a judgement only of correctness, where it means that there is nothing to be right about.
+    unstated = {f"expected_{name}" for name in ("parsed", "span", "W", "mention")}
     return [
-        f"{case.get('id', '?')}: {name} is {value!r}, expected {case[f'expected_{name}']!r}"
+        f"{case.get('id', case.get('trial_id', '?'))}: {name} is {value!r}, expected {case[name]!r}"
         for name, value in got.items()
-        if f"expected_{name}" in case
-        and case[f"expected_{name}"] != value
-        and (name == "is_correct" or case[f"expected_{name}"] is not None)
+        if name in case and case[name] != value and (case[name] is not None or name not in unstated)
     ]
 
 
@@ -69,7 +86,7 @@ def read(judge: Callable[[Item, Response], Score], case: dict) -> Score:
         target=case.get("ground_truth"),
         decoy=case.get("wrong_answer"),
     )
-    return judge(item, Response(text=case.get("text") or ""))
+    return judge(item, Response(text=text_of(case)))
 
 
 def reader_report(cases: list[dict]) -> list[str]:
