@@ -8,12 +8,9 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
-import pytest
-
 from perpend.ask.conditions import asch, control
 from perpend.ask.runner import evaluate_task
 from perpend.ask.task import Task
-from perpend.errors import StoreError
 from perpend.ledger.plan import Appended
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
@@ -145,15 +142,6 @@ def test_of_a_second_turn_only_the_last_answer_is_written(tmp_path: Path) -> Non
     with closing(sqlite3.connect(write(directory, tmp_path / "out.db"))) as db:
         first = "SELECT raw_text, is_correct FROM conformity_outputs WHERE trial_id = 'run-1-0-peru-control'"
         assert db.execute(first).fetchall() == [("One word: Cusco", 0)]
-
-
-def test_writing_twice_gives_the_same_ids_and_refuses_to_overwrite(tmp_path: Path) -> None:
-    directory = native_run(tmp_path)
-    one, two = write(directory, tmp_path / "one.db"), write(directory, tmp_path / "two.db")
-    with closing(sqlite3.connect(one)) as a, closing(sqlite3.connect(two)) as b:
-        assert list(a.iterdump()) == list(b.iterdump())
-    with pytest.raises(StoreError, match="exists already"):
-        write(directory, one)
 
 
 def test_a_failure_is_written_as_a_trial_without_an_output(tmp_path: Path) -> None:

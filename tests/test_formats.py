@@ -12,6 +12,7 @@ import hashlib
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Caution, Estimate, Item, Message, Request, Sampling
 
 GOLDEN = Path(__file__).parent / "golden" / "formats"
+DERIVED: dict[str, list[list[Any]]] = json.loads((GOLDEN / "derived.json").read_text(encoding="utf-8"))
 OSLO = Item(
     "oslo",
     "What is the capital of Norway?",
@@ -50,73 +52,24 @@ BYTES = (
 IDENTITY = "older runs would be asked again under another name, or not be found. Keep the derivation"
 
 
-@pytest.mark.parametrize(
-    ("seed", "item", "condition", "repeat", "sent"),
-    [
-        # printf '42|item-0|control|0' | sha256sum: the first 8 digits as a number, halved
-        (42, "item-0", "control", 0, 162692376),
-        (42, "item-0", "control", 1, 416089748),
-        (42, "item-0", "asch_history_5", 0, 1685715747),
-        (43, "item-0", "control", 0, 222638573),
-        (0, "größe-7", "authoritative_bias", 3, 472350675),
-        (-1, "日本|語", "control", 0, 1058946192),
-        (1 << 62, "", "", 0, 213863529),
-        (None, "item-0", "control", 0, None),
-    ],
-)
+# printf '42|item-0|control|0' | sha256sum: the first 8 digits as a number, halved
+@pytest.mark.parametrize(("seed", "item", "condition", "repeat", "sent"), DERIVED["seeds"])
 def test_the_seed_of_a_trial(seed: int | None, item: str, condition: str, repeat: int, sent: int | None) -> None:
     trial = Trial(1, Item(item, "?"), condition, "any model", Sampling(0.7, seed=seed), repeat)
     assert trial_seed(trial) == sent, SEEDS
 
 
-MIXED: canon.JSON = {
-    "b": [1, 2.5, -0.0, 1e-7, 1e22, 1e16, 123456789012345678, True, False, None],
-    "a": {"ü": 'é\n"\\/', "é": "日本", "Z": "", " ": []},
-    "0": {},
-}
-
-
-@pytest.mark.parametrize(
-    ("value", "line", "sha256"),
-    [
-        (
-            MIXED,
-            (
-                '{"0":{},"a":{" ":[],"Z":"","é":"日本","ü":"é\\n\\"\\\\/"},'
-                '"b":[1,2.5,-0.0,1e-07,1e+22,1e+16,123456789012345678,true,false,null]}'
-            ),
-            "642fca20f97eb41af476e430c8d4fa6e7ffa375fe15fb0c8a71dc741fea05e69",
-        ),
-        (
-            [0.1, 1 / 3, 5e-324, 1.7976931348623157e308],
-            "[0.1,0.3333333333333333,5e-324,1.7976931348623157e+308]",
-            "0d9cc205a9c7f901f901009b35e1b7f62e4be4462baa11fa312c5cc6e30442c2",
-        ),
-        (
-            "\u2028\x7f\x00😀",
-            '"\u2028\x7f\\u0000😀"',
-            "94358ac7cb1aa8022cbd0b518003bc20cf8c50a67e0aa19734cefa75147d3467",
-        ),
-        (0, "0", "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"),
-        ([], "[]", "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"),
-        (
-            {"B": 1, "a": 2, "A": 3},
-            '{"A":3,"B":1,"a":2}',
-            "0044a02f3f3ca2deb1d406f52d9266290624591cbfdf2b5a65491d460a829181",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("value", "line", "sha256"), DERIVED["lines"])
 def test_canonical_lines_and_their_digests(value: canon.JSON, line: str, sha256: str) -> None:
     assert canon.dumps(value) == line, BYTES
     assert canon.digest(value) == sha256, BYTES
 
 
 def test_canonical_json_for_reading() -> None:
-    assert canon.pretty(MIXED) == (
-        '{\n  "0": {},\n  "a": {\n    " ": [],\n    "Z": "",\n    "é": "日本",\n    "ü": "é\\n\\"\\\\/"\n  },\n'
-        '  "b": [\n    1,\n    2.5,\n    -0.0,\n    1e-07,\n    1e+22,\n    1e+16,\n    123456789012345678,\n'
-        "    true,\n    false,\n    null\n  ]\n}\n"
-    ), f"manifest.json, plan.json and receipt.json are compared byte by byte; {BYTES}"
+    expected = (GOLDEN / "mixed.json").read_text(encoding="utf-8")
+    assert canon.pretty(DERIVED["lines"][0][0]) == expected, (
+        f"manifest.json, plan.json and receipt.json are compared byte by byte; {BYTES}"
+    )
 
 
 def test_compressed_bytes_have_one_header(tmp_path: Path) -> None:
@@ -132,59 +85,16 @@ def test_compressed_bytes_have_one_header(tmp_path: Path) -> None:
     assert gzip.decompress(written).decode() == text
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("qwen2.5-14b", "qwen2.5-14b"),
-        ("qwen2.5:14b", "qwen2.5_14b_7131eee8"),
-        ("../../etc/passwd", "etc_passwd_3754d6cb"),
-        ("CON", "xCON_a3dbc4b6"),
-        ("nul.txt", "xnul.txt_7f3cbdd5"),
-        ("com1.log", "xcom1.log_81ec70b1"),
-        ("a" * 100, "a" * 100),
-        ("a" * 300, "a" * 90 + "_9835fa6b"),
-        ("", "x_e3b0c442"),
-        ("..", "x_5ec1f7e7"),
-        ("a/b", "a_b_c14cddc0"),
-        ("ä:b", "b_278af8ff"),
-        ("ｆｕｌｌ", "full_ceae5086"),
-        ("x\0y", "x_y_ce3890a8"),
-        ("-dash-", "dash_d02d5ecb"),
-        ("a\ud800", "a_25819b9b"),
-    ],
-)
+@pytest.mark.parametrize(("text", "name"), DERIVED["names"])
 def test_portable_names(text: str, name: str) -> None:
     assert canon.portable_name(text) == name, IDENTITY
 
 
-@pytest.mark.parametrize(
-    ("request_", "sha256"),
-    [
-        (
-            Request((Message("user", "What is the capital of Norway?"),), Sampling()),
-            "1b943a113c632202cefd035402aab9c3d832dd71ac00ca2ab0ee458584ef9515",
-        ),
-        (
-            Request(
-                (Message("system", "Be brief."), Message("user", "Größe? 日本")),
-                Sampling(0.7, 64, 1234567890, 0.9, ("\n\n", "END")),
-            ),
-            "8db04e228b59424245bd4b4a1bcb82ae2bae4e6d4f02cd312f2d7d121c35eb84",
-        ),
-        (
-            Request((Message("user", "She ___ home."),), Sampling(seed=None), ("walks", "walked")),
-            "95e3256f2f041c5b74d92e0d052e9c3dfda1d5415db567c11fbaf834e6069581",
-        ),
-        (
-            Request(
-                (Message("user", "q"), Message("assistant", "(no answer)"), Message("user", "again")),
-                Sampling(1.0, 1, 0),
-            ),
-            "30f65ec74019304e1a8784e663a4d29ad81a06a1f69e550aa25b8223f9a9029c",
-        ),
-    ],
-)
-def test_digests_of_requests(request_: Request, sha256: str) -> None:
+@pytest.mark.parametrize(("body", "sha256"), DERIVED["requests"])
+def test_digests_of_requests(body: dict[str, Any], sha256: str) -> None:
+    messages = tuple(Message(*one) for one in body["messages"])
+    sampling = Sampling(**{**body["sampling"], "stop": tuple(body["sampling"]["stop"])})
+    request_ = Request(messages, sampling, tuple(body["choices"]))
     assert request_.digest == sha256, (
         "run.db keeps this digest of every question: a resumed run would be refused, a replay would find nothing and "
         "an audit would call every answer forged. Keep it; a new field is left out where it says nothing new"
@@ -237,14 +147,9 @@ def test_metrics_json_has_one_line_per_metric(tmp_path: Path) -> None:
         ),
     ]
     study.write_metrics(tmp_path, ["tiny"], metrics, {"by_seed": {"b": 1, "a": [0.5]}})
-    assert (tmp_path / "metrics.json").read_text(encoding="utf-8") == (
-        '{\n  "by_seed": {\n    "a": [\n      0.5\n    ],\n    "b": 1\n  },\n  "format": 3,\n  "metrics": [\n'
-        '    {"also":{},"cautions":[],"columns_sha256":"ab","hi":null,"level":0.95,"lo":null,"method":"",'
-        '"metric":"rate","n":3,"note":"","scorer":"correct@2","value":0.1,"where":{"condition":"control","model":"größe"}},\n'
-        '    {"also":{"k":2,"p":null},"cautions":[{"id":"STAT001","number":0.5,"text":"x"}],"columns_sha256":"",'
-        '"hi":1.0,"level":0.9,"lo":0.25,"method":"none","metric":"ece","n":0,"note":"no row",'
-        '"scorer":"confidence@1","value":null,"where":{}}\n  ],\n  "run": "tiny"\n}\n'
-    ), f"an audit compares metrics.json byte by byte; raise its format ({study.FORMAT}) and keep reading this one"
+    assert (tmp_path / "metrics.json").read_bytes() == (GOLDEN / "metrics.json").read_bytes(), (
+        f"an audit compares metrics.json byte by byte; raise its format ({study.FORMAT}) and keep reading this one"
+    )
     study.write_metrics(tmp_path, ["one", "two"], [], {})
     assert (tmp_path / "metrics.json").read_text(encoding="utf-8") == (
         '{\n  "format": 3,\n  "metrics": [],\n  "runs": [\n    "one",\n    "two"\n  ]\n}\n'
@@ -304,13 +209,7 @@ def test_the_bytes_of_a_receipt(tmp_path: Path) -> None:
     broken = f"older receipts would not verify; raise the receipt's format ({receipt.FORMAT}) and keep checking this"
     assert written.root_sha256 == "5352b5931988267b5683e769dc7a2611325769241d4323e1201661ea893f1e82", broken
     assert written.receipt_sha256 == "1fcc74288b2d6e0d0c3315ae176864777fd5f0a9492f38a38926f329dd3d79ae", broken
-    assert (tmp_path / "receipt.json").read_text(encoding="utf-8") == (
-        '{\n  "files": {\n    "a.txt": "b640e840b19d378660b32fb51ae18d67dccb4a8596a29e7bd72c1b2ae5928f41",\n'
-        '    "code/b.py": "7f83547fb5c6114df9ba1771f68811122f12a9cd43dd21e33d7320cd82e02fe4"\n  },\n  "format": 3,\n'
-        '  "gates": [\n    {\n      "name": "complete",\n      "ok": true\n    }\n  ],\n'
-        '  "receipt_sha256": "1fcc74288b2d6e0d0c3315ae176864777fd5f0a9492f38a38926f329dd3d79ae",\n'
-        '  "root_sha256": "5352b5931988267b5683e769dc7a2611325769241d4323e1201661ea893f1e82",\n  "run": "tiny"\n}\n'
-    ), broken
+    assert (tmp_path / "receipt.json").read_bytes() == (GOLDEN / "receipt.json").read_bytes(), broken
     assert receipt.differences(tmp_path) == []
 
 

@@ -1,7 +1,7 @@
 """What a newcomer mistypes: the message says what is near, where it belongs, and what to write.
 
-Verbs and options are walked, so a new one is tried by itself. `LOOKED_UP` says of an option whose value is looked up
-what is mistyped, `GIVEN` of a verb what it needs besides.
+Verbs and options are walked, so a new one is tried by itself. verbs.toml says of an option whose value is looked up
+what is mistyped, and of a verb what it needs besides.
 """
 
 from __future__ import annotations
@@ -24,64 +24,12 @@ from perpend.ask.runner import _planning
 from perpend.cli import cli
 from perpend.errors import DiskError, SpecError, near_file
 from perpend.spec.resolve import names
-from tests.system.test_paths import COMMANDS, GROUPS
+from tests.system.test_paths import COMMANDS, GROUPS, VERBS
 
-QUESTIONS = "--items answers.csv --model mock/subject"
-GIVEN = {
-    "perpend eval": f"--task questions {QUESTIONS} --quiet",
-    "perpend submit": "run.toml --shards 1 --print",
-    "perpend compare": "runs/first runs/second",
-    "perpend rank": "runs/first runs/second",
-    "perpend judge": "runs/first --model mock/echo --rubric correct --quiet",
-    "perpend label": "runs/first --rubric correct",
-    "perpend export": "runs/first --parquet parts",
-    "perpend freeze": "answers.csv",
-    "perpend import": "answers.csv new",
-    "perpend claims check": "claims.toml answers.csv",
-    "perpend inside": "runs/first --model hf/nothing",
-    "perpend show": "runs/first",
-    "perpend plan": "runs/first",
-    "perpend publish": "runs/first --to published --because x",
-    "perpend view": "runs/first --out page.html",
-    "perpend audit": "answers.csv",
-    "perpend demo": "--out demo --quiet",
-    "perpend checkpoint": "--predictions answers.csv --out new",
-    "chaosbench eval": "--provider mock --quiet",
-    "chaosbench subset": "--size 2",
-}
-"""What a verb is given beside the option that is tried; the option itself is left out of it."""
-LOOKED_UP = {
-    "--where": {"condition=contrl": "control", "conditon=control": "condition"},
-    "--first": {"condition=contrl": "control"},
-    "--second": {"condition=contrl": "control"},
-    "--column": {"corect": "correct"},
-    "--columns": {"txt": "text"},
-    "--scorer": {"corect": "correct"},
-    "--score": {"corect": "correct"},
-    "--by": {"conditon": "condition"},
-    "--strata": {"topc": "topic"},
-    "--weights": {"topc": "topic"},
-    "--missing": {"zeros": "zero"},
-    "--rubric": {"corect": "correct"},
-    "--accept": {"covrage": "coverage"},
-    "--task": {"questons": "questions"},
-    "--provider": {"mocc": "mock"},
-    "--option": {"sytem=x": "system"},
-    "--map": {"promt=prompt": "prompt"},
-    "--stop-when": {"width(corect) < 0.1": "correct", "widht(correct) < 0.1": "width"},
-    "--serve": {"vlm": "vllm"},
-}
-"""Options whose value is looked up, each with what is mistyped and what is meant."""
+GIVEN, LOOKED_UP = VERBS["given"], VERBS["looked_up"]
 OTHERWISE = {("perpend label", "--map")}
 """Options of a verb whose values are other names than elsewhere: a test of the verb tries them."""
-FREE = {
-    "--as", "--because", "--base-url", "--dataset", "--date", "--declare", "--device", "--dtype", "--endpoint",
-    "--engine", "--family-weights", "--hash", "--label", "--layers", "--margin", "--model", "--model-option",
-    "--name", "--only", "--parent", "--partition", "--phase", "--price", "--probes-hash", "--reader", "--resume",
-    "--rules", "--scoring", "--set", "--setup", "--shard", "--share", "--source", "--steer-by", "--tier", "--time",
-    "--unscored-by",
-}  # fmt: skip
-"""Options whose value is free, a number, a path, or one of a few that the help lists."""
+FREE = set(VERBS["free"]["options"].split())
 MODEL = '[[model]]\nname = "mock/subject"\n'
 
 

@@ -1,6 +1,6 @@
 """Every path that a command takes, given as the wrong kind of thing: a short message and an exit code, no traceback.
 
-The commands are walked, so a new one is tried by itself; one that needs more than paths says so in `NEEDS`.
+The commands are walked, so a new one is tried by itself; one that needs more than paths says so in verbs.toml.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import sys
+import tomllib
 import traceback
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
@@ -28,75 +29,14 @@ from perpend.cli.command import run as run_group
 from perpend.errors import PerpendError
 from perpend.inert import one_line
 from tests import source_files
+from tests.test_compat_rows import rows_file
 
 CODES = {0, *(one.exit_code for one in (PerpendError, *PerpendError.__subclasses__()))}
 SECONDS, GIGABYTES = 20.0, 3
 GROUPS = {"perpend": cli, "chaosbench": chaosbench}
 
-HONEST = {
-    "run": "run", "runs": "run", "paths": "run", "shards": "run",
-    "first": "run", "second": "other", "items": "items.jsonl",
-    "spec_file": "run.toml", "source": "rows.jsonl", "sources": "rows.jsonl", "destination": "new",
-    "claims_file": "claims.toml", "paper": "paper.tex", "data": "chaos/data", "out": "out/new", "to": "out/new",
-    "output_dir": "out/new", "out_dir": "out/new", "runs_dir": "chaos/runs",
-}  # fmt: skip
-"""What is given for a path that is needed and not the one that is tried."""
-NEEDS = {
-    "perpend eval": "--task questions --items honest/items.jsonl --model mock/true --quiet",
-    "perpend submit": "--shards 1 --print",
-    "perpend judge": "--model mock/echo --quiet",
-    "perpend label": "--sample 1",
-    "perpend inside": "--model hf/nothing",
-    "perpend analyze": "--no-figures",
-    "perpend rank": "honest/other --no-figures",
-    "perpend publish": "--no-figures",
-    "perpend view": "--out out/page.html --no-figures",
-    "perpend audit": "--workers 1 --quiet",
-    "perpend export": "--out out/new.csv",
-    "perpend checkpoint": "--predictions honest/predictions.jsonl",
-    "perpend demo": "--model mock/subject --no-figures --quiet",
-    "chaosbench eval": "--provider mock --subset honest/chaos/data/few.jsonl --quiet",
-    "chaosbench subset": "--size 2 --source honest/chaos/data/few.jsonl",
-    "chaosbench freeze": "--selector honest/chaos/data/canonical_v2_files.json",
-    "chaosbench analyze-runs": "--runs-dir honest/chaos/runs --out-dir out/new",
-    "chaosbench private": "--key-file honest/key.txt",
-}
-WITHOUT = {
-    ("perpend eval", "spec_file"): "--quiet",
-    ("perpend eval", "task"): "--items honest/items.jsonl --model mock/true --quiet",
-    ("perpend eval", "models"): "--task questions --items honest/items.jsonl --quiet",
-    ("perpend eval", "scratch"): "--task questions --items honest/items.jsonl --model mock/true --quiet --shard 1/2",
-    ("perpend view", "out"): "--no-figures",
-    ("perpend audit", "page"): "--workers 1 --quiet honest/judges.csv",
-    ("perpend export", "out"): "|--as every_eval_ever|--as simulation.db",
-    ("perpend export", "parts"): "",
-    ("chaosbench eval", "dataset"): "--provider mock --quiet",
-    ("chaosbench eval", "resume"): "--quiet",
-    ("chaosbench subset", "source"): "--size 2",
-    ("perpend eval", "items"): "--task questions --model mock/true --quiet",
-    ("perpend checkpoint", "predictions"): "",
-    ("perpend checkpoint", "corpus"): "--model ngram/final",
-    ("chaosbench eval", "subset"): "--provider mock --quiet",
-    ("chaosbench freeze", "selector"): "",
-    ("chaosbench analyze-runs", "runs_dir"): "--out-dir out/new",
-    ("chaosbench analyze-runs", "out_dir"): "--runs-dir honest/chaos/runs",
-    ("chaosbench private", "key_file"): "",
-}
-"""What else is given where the parameter that is tried takes the place of what `NEEDS` gives; '|' parts two ways."""
-NAMES = {
-    ("perpend eval", "task"): "{}.py",
-    ("perpend eval", "models"): "callable/{}.py:answer",
-    ("perpend judge", "rubric"): "{}.toml",
-    ("perpend label", "rubric"): "{}.toml",
-    ("perpend view", "rubric"): "{}.toml",
-    ("perpend import", "fields"): "{}.toml",
-    ("chaosbench eval", "dataset"): "{}",
-    ("chaosbench eval", "resume"): "{}",
-    ("chaosbench subset", "source"): "{}",
-}
-"""Parameters of other types that may name a file."""
-
-
+VERBS = tomllib.loads(Path(__file__).with_name("verbs.toml").read_text(encoding="utf-8"))
+HONEST, NEEDS, WITHOUT, NAMES = (VERBS[key] for key in ("honest", "needs", "without", "names"))
 ABOUT_ANOTHER = {("perpend import", "runs_dir"), ("perpend import", "fields")}
 """Where the message is about another file, which is looked at first, or about what the file says."""
 SLOW = {
@@ -125,7 +65,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 def paths_of(name: str) -> list[click.Parameter]:
     """Every parameter of a command that is, or may name, a file or a folder."""
     params = COMMANDS[name].params
-    return [one for one in params if isinstance(one.type, click.Path) or (name, one.name) in NAMES]
+    return [one for one in params if isinstance(one.type, click.Path) or one.name in NAMES.get(name, {})]
 
 
 COMMANDS = dict(commands())
@@ -175,16 +115,7 @@ def build(root: Path) -> None:
     (honest / "paper.tex").write_text("We ran 12 trials.\n")
     (honest / "key.txt").write_text("no secret: the key of a test set" * 2)
     _lines(honest / "predictions.jsonl", [{"id": f"p{n}", "confidence": 0.9, "correct": n % 2 == 0} for n in range(12)])
-    names = {
-        "trial_id": "t",
-        "variant": "v",
-        "model_id": "m",
-        "condition": "control",
-        "dataset_name": "d",
-        "item_id": "i",
-    }
-    row = {**names, "temperature": 0.0, "question": "Capital?", "ground_truth": "Lima", "raw_text": "Lima"}
-    _lines(honest / "rows.jsonl", [row])
+    rows_file(honest, {})
     asked = pp.task("questions", items=honest / "items.jsonl")
     for name, model in (("run", "mock/true"), ("other", "mock/echo")):
         pp.evaluate(asked, model, name=name, out=honest, quiet=True)
@@ -335,7 +266,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def lines(name: str, tried: click.Parameter, path: str) -> Iterator[list[str]]:
     """The command lines that give one parameter this path, and honest values to all that is needed."""
-    for way in WITHOUT.get((name, tried.name or ""), NEEDS.get(name, "")).split("|"):
+    for way in WITHOUT.get(name, {}).get(tried.name, NEEDS.get(name, "")).split("|"):
         yield _line(name, tried, path, way.split())
 
 
@@ -346,7 +277,7 @@ def _line(name: str, tried: click.Parameter, path: str, more: list[str]) -> list
         is_tried = one is tried
         if not is_tried and (not one.required or any(word in more for word in one.opts) or _is_given(name, one)):
             continue
-        value = NAMES.get((name, one.name or ""), "{}").format(path) if is_tried else _honest(name, one)
+        value = NAMES.get(name, {}).get(one.name, "{}").format(path) if is_tried else _honest(name, one)
         words += [value] if isinstance(one, click.Argument) else [one.opts[-1], value]
     return words
 

@@ -1,6 +1,6 @@
 """What verbs write: the same twice, byte for byte, wherever it is; and what somebody else has there stays.
 
-The verbs are walked: one that takes an output and is neither in `WRITES` nor in `BY_THE_CLOCK` fails.
+The verbs are walked: one that takes an output and that verbs.toml does not name fails.
 """
 
 from __future__ import annotations
@@ -11,31 +11,11 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.system.test_paths import COMMANDS, build, call
+from tests.system.test_paths import COMMANDS, VERBS, build, call
 
 OUTPUTS = {"out", "to", "destination", "out_md", "out_json", "page", "tex", "parts", "output_dir", "out_dir"}
 """The names of parameters that say where to write."""
-WRITES = {
-    "perpend freeze": "honest/items.jsonl --out {}/freeze.json",
-    "perpend audit": "honest/judges.csv --page {0}/page.html --out-json {0}/audit.json",
-    "perpend publish": "honest/run --to {}",
-    "perpend compare": "honest/run honest/other --out {}",
-    "perpend rank": "honest/run honest/other --out {}",
-    "perpend export": "honest/run --out {}/t.csv | honest/run --out {}/t.jsonl | honest/run --parquet {}/parts | "
-    "honest/run --as simulation.db --out {}/simulation.db",
-    "perpend analyze": "honest/run --out {0} --tex {0}/numbers.tex",
-    "perpend checkpoint": "--predictions honest/predictions.jsonl --out {}",
-    "perpend claims extract": "honest/paper.tex --out {}/claims.toml",
-    "perpend show": "honest/run --out-md {}/cases.md",
-    "perpend view": "honest/run --out {}/page.html",
-}
-"""What is written into the folder '{}'; '|' parts ways."""
-BY_THE_CLOCK = {
-    "perpend eval", "perpend judge", "perpend demo", "perpend submit", "perpend import",
-    "chaosbench eval", "chaosbench freeze", "chaosbench subset", "chaosbench private", "chaosbench publish-run",
-    "chaosbench analyze-runs",
-}  # fmt: skip
-"""Verbs that ask or that write when it was done, and those whose own tests compare what they write."""
+WRITES, BY_THE_CLOCK = VERBS["written"], set(VERBS["by_the_clock"]["verbs"].strip().split("\n"))
 LINES = [(name, way.strip()) for name, ways in WRITES.items() for way in ways.split("|")]
 
 
