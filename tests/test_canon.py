@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import stat
@@ -8,13 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from perpend import canon, toml
 from perpend.errors import DataError, PerpendError, SpecError, StoreError
-
-
-def test_key_order_does_not_change_the_digest() -> None:
-    assert canon.digest({"a": 1, "b": [1, 2]}) == canon.digest({"b": [1, 2], "a": 1})
+from perpend.types import Message, Request, Sampling
 
 
 def test_the_digest_is_the_sha256_of_the_canonical_line() -> None:
@@ -182,3 +182,132 @@ def test_half_a_surrogate_pair_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="half a surrogate pair"):
         canon.write_atomic(tmp_path / "x", "a\ud800")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("value", [True, "3", 3.0, None, [3]])
+def test_an_integer_is_neither_a_boolean_nor_text_nor_a_float(value: canon.JSON) -> None:
+    with pytest.raises(DataError, match=re.escape("file:7: 'n' must be an integer, not ")):
+        canon.whole_of({"n": value}, "n", "file:7")
+    assert canon.whole_of({"n": -3}, "n", "file:7") == -3
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        (0, 0),
+        (1, 1),
+        ((1 << 63) - 1, (1 << 63) - 1),
+        (1 << 63, None),
+        (-1, None),
+        (True, None),
+        (1.0, None),
+        ("1", None),
+        (None, None),
+    ],
+)
+def test_a_count_is_what_a_database_holds(value: canon.JSON, count: int | None) -> None:
+    counted = canon.count_or_none(value)
+    assert counted == count
+    assert type(counted) is type(count)
+
+
+def test_an_object_or_a_list_may_be_absent_but_not_something_else() -> None:
+    assert canon.object_of({}, "a", "x") == canon.object_of({"a": None}, "a", "x") == {}
+    assert canon.object_of({"a": {"b": 1}}, "a", "x") == {"b": 1}
+    assert canon.list_of({}, "a", "x") == canon.list_of({"a": None}, "a", "x") == []
+    assert canon.list_of({"a": [1]}, "a", "x") == [1]
+    with pytest.raises(DataError, match=re.escape("x: 'a' must be an object, not []")):
+        canon.object_of({"a": []}, "a", "x")
+    with pytest.raises(DataError, match=re.escape("x: 'a' must be a list, not {}")):
+        canon.list_of({"a": {}}, "a", "x")
+    assert canon.as_object([]) == {}
+    assert canon.as_list({}) == []
+
+
+def test_text_that_must_be_there_is_asked_for_by_its_near_names() -> None:
+    assert canon.text_of({"name": ""}, "name", "x") == ""
+    assert canon.text_or_none({}, "name", "x") is None
+    with pytest.raises(DataError, match="x: 'name' is missing; did you mean 'nam'"):
+        canon.text_of({"nam": "a"}, "name", "x")
+    with pytest.raises(DataError, match="x: 'name' must be a string, not 3"):
+        canon.text_of({"name": 3}, "name", "x")
+    assert canon.named({"name": " a "}, "name", "x") == " a "
+    with pytest.raises(DataError, match="x: 'name' is missing or blank"):
+        canon.named({"name": " "}, "name", "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "number"), [(None, None), ("1.5", 1.5), (True, 1.0), (False, 0.0), (2, 2.0), (-0.5, -0.5)]
+)
+def test_a_number_may_be_written_in_several_ways(value: canon.JSON, number: float | None) -> None:
+    assert canon.number_of({"n": value}, "n", "x") == number
+
+
+@pytest.mark.parametrize("value", ["", "x", "nan", "1e999", 10**400, [], {}])
+def test_what_is_no_finite_number_is_refused(value: canon.JSON) -> None:
+    with pytest.raises(DataError, match=re.escape("x: 'n' must be a number, not ")):
+        canon.number_of({"n": value}, "n", "x")
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(values)
+def test_canonical_json_round_trips(value: canon.JSON) -> None:
+    assert json.loads(canon.dumps(value)) == value
+    assert canon.dumps(json.loads(canon.dumps(value))) == canon.dumps(value)
+
+
+@given(st.dictionaries(texts, values, min_size=2, max_size=5))
+def test_the_order_of_keys_is_irrelevant(value: dict[str, canon.JSON]) -> None:
+    turned = dict(reversed(value.items()))
+    assert canon.dumps(turned) == canon.dumps(value)
+    assert canon.digest(turned) == canon.digest(value)
+
+
+@given(st.text())
+def test_any_text_can_be_cleaned_and_encoded(text: str) -> None:
+    assert canon.clean_text(canon.clean_text(text)) == canon.clean_text(text)
+    canon.clean_text(text).encode()
+
+
+@given(st.text())
+def test_any_text_has_a_portable_name(text: str) -> None:
+    name = canon.portable_name(text)
+    assert name == canon.portable_name(text)
+    assert 0 < len(name) <= 110
+    assert name.isascii()
+    assert not set(name) & set('/\\:*?"<>|\0 ')
+
+
+@given(st.text(), st.text())
+def test_two_texts_never_share_a_portable_name(one: str, other: str) -> None:
+    assert one == other or canon.portable_name(one) != canon.portable_name(other)
+
+
+samplings = st.builds(
+    Sampling,
+    st.floats(0, 2) | st.integers(0, 2),
+    st.integers(1, 10**6),
+    st.none() | st.integers(-(2**70), 2**70),
+    st.none() | st.floats(0, 1) | st.integers(0, 1),
+    st.lists(texts | st.just('"seed":0'), max_size=3).map(tuple),
+)
+
+
+@given(st.lists(st.builds(Message, st.sampled_from(["system", "user"]), texts), max_size=3), samplings, st.lists(texts))
+def test_a_request_is_digested_as_its_canonical_json(
+    messages: list[Message], sampling: Sampling, choices: list[str]
+) -> None:
+    request = Request(tuple(messages), sampling, tuple(choices))
+    body = {
+        "messages": [[one.role, one.content] for one in messages],
+        "sampling": sampling.as_json(),
+        "choices": choices,
+    }
+    assert request.digest == canon.digest(body)

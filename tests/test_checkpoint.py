@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from perpend.ask.runner import evaluate
 from perpend.cli import cli
 from perpend.errors import DataError
+from perpend.ledger.items import load_items
 from perpend.measure.run import Run
 from perpend.measure.study import numbers_of, read_metrics
 from perpend.proof.audit import audit_run
@@ -17,7 +18,7 @@ from perpend.spec.runspec import Limits, ModelSpec, RunSpec
 from perpend.studies.verbs.checkpoint import checkpoint_in, compared_checkpoints
 from perpend.studies.verbs.compare import compare
 from perpend.studies.verbs.folder import load_checkpoint, write_checkpoint
-from perpend.studies.verbs.probes import CORE, CORPUS, load_probes
+from perpend.studies.verbs.probes import CORE, CORPUS
 
 
 def call(*arguments: str) -> Result:
@@ -162,9 +163,9 @@ def test_the_same_reports_come_from_predictions_alone(tmp_path: Path) -> None:
 
 
 def test_a_leaked_probe_is_an_error_that_names_it(tmp_path: Path) -> None:
-    probe = load_probes(CORE)[0]
+    probe = load_items([CORE])[0]
     corpus = tmp_path / "corpus.txt"
-    corpus.write_text(f"Something else.\n{probe.sentence()}\n")
+    corpus.write_text(f"Something else.\n{probe.prompt.replace('___', probe.target or '')}\n")
     done = call("checkpoint", "--model", "ngram/final", "--corpus", str(corpus), "--out", str(tmp_path))
     assert isinstance(done.exception, DataError)
     assert probe.id in str(done.exception)

@@ -11,141 +11,86 @@ import pytest
 import perpend
 from perpend.ask.task import make_task
 from perpend.errors import DataError
-from perpend.ledger.items import check_freeze, load_items
+from perpend.ledger.items import check_freeze, load_items, read_items
+from perpend.models.base import BLANK
 from perpend.proof.audit import audit_run
 from perpend.studies.verbs.build import ITEMS, build
-from perpend.studies.verbs.domains import PERSONS, TENSES, TRICKS, VERBS
+from perpend.studies.verbs.domains import DOMAINS, PERSONS, TENSES, TRICKS, VERBS, check_probe
 from perpend.studies.verbs.probes import (
     ADVERSARIAL,
     CORE,
     CORPUS,
     HELDOUT,
-    Probe,
-    as_item,
     check_leaks,
     leaks,
     load_heldout,
-    load_probes,
 )
 from perpend.studies.verbs.study import FOLDER
+from perpend.types import Item
 
 GOOD = json.loads(CORE.read_text(encoding="utf-8").splitlines()[0])
 
 
-def every() -> tuple[Probe, ...]:
-    return load_probes(CORE) + load_probes(ADVERSARIAL)
+def every() -> list[tuple[str, Item]]:
+    return [*read_items(CORE), *read_items(ADVERSARIAL)]
 
 
-def written(folder: Path, *rows: object, name: str = "core.jsonl") -> Path:
-    path = folder / name
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+def tags(path: Path, *names: str) -> list[tuple[str, ...]]:
+    return [tuple(item.tags[name] for name in names) for item in load_items([path])]
 
 
 def test_every_cell_of_the_grid_has_a_core_probe_and_every_verb_and_tense_both_languages() -> None:
-    core = load_probes(CORE)
-    assert {(p.verb, p.tense, p.person) for p in core} == {(v, t, p) for v in VERBS for t in TENSES for p in PERSONS}
-    assert {(p.verb, p.tense, p.language) for p in core} == {
-        (v, t, c) for v in VERBS for t in TENSES for c in ("en", "es")
-    }
-    assert len(core) >= 120
+    cells = {(v, t) for v in VERBS for t in TENSES}
+    assert set(tags(CORE, "verb", "tense", "person")) == {(*cell, person) for cell in cells for person in PERSONS}
+    assert set(tags(CORE, "verb", "tense", "language")) == {(*cell, code) for cell in cells for code in ("en", "es")}
+    assert len(tags(CORE)) >= 120
 
 
 def test_every_trick_has_six_probes_or_more_in_both_languages() -> None:
-    probes = load_probes(ADVERSARIAL)
-    assert set(Counter(probe.reason_code for probe in probes)) == set(TRICKS)
-    assert min(Counter(probe.reason_code for probe in probes).values()) >= 6
-    assert {(probe.reason_code, probe.language) for probe in probes} == {(t, c) for t in TRICKS for c in ("en", "es")}
-    assert all(probe.explanation for probe in probes)
+    tricks = Counter(tags(ADVERSARIAL, "reason_code"))
+    assert {trick for (trick,) in tricks} == set(TRICKS)
+    assert min(tricks.values()) >= 6
+    assert set(tags(ADVERSARIAL, "reason_code", "language")) == {(t, c) for t in TRICKS for c in ("en", "es")}
+    assert all(explanation for (explanation,) in tags(ADVERSARIAL, "explanation"))
+
+
+def test_each_packaged_probe_states_every_field_has_one_blank_and_is_in_the_file_of_its_category() -> None:
+    for where, item in every():
+        check_probe(item, where, {})
+        assert set(DOMAINS) <= set(item.tags), where
+        assert item.prompt.count(BLANK) == 1, where
+        assert item.target in item.choices, where
+    for path in (CORE, ADVERSARIAL):
+        assert set(tags(path, "category")) == {(path.stem,)}
 
 
 def test_candidate_sets_of_two_three_and_four_all_occur() -> None:
-    sizes = Counter(len(probe.candidates) for probe in load_probes(CORE))
+    sizes = Counter(len(item.choices) for item in load_items([CORE]))
     assert set(sizes) == {2, 3, 4}
     assert min(sizes.values()) >= 50
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_the_expected_form_stands_in_no_favourite_place(size: int) -> None:
-    places = Counter(p.candidates.index(p.expected) for p in load_probes(CORE) if len(p.candidates) == size)
+    places = Counter(p.choices.index(p.target or "") for p in load_items([CORE]) if len(p.choices) == size)
     assert max(places.values()) < 1.5 * sum(places.values()) / size
 
 
 def test_ids_and_sentences_are_unique_over_both_files() -> None:
-    probes = every()
+    probes = load_items([CORE, ADVERSARIAL])
     assert len({probe.id for probe in probes}) == len({probe.prompt for probe in probes}) == len(probes)
 
 
 def test_a_probe_becomes_an_item_with_its_fields_as_tags() -> None:
-    probe = load_probes(ADVERSARIAL)[0]
-    item = as_item(probe)
-    assert (item.id, item.prompt, item.target, item.choices) == (probe.id, probe.prompt, "went", probe.candidates)
+    row, item = json.loads(ADVERSARIAL.read_text(encoding="utf-8").splitlines()[0]), load_items([ADVERSARIAL])[0]
+    assert (item.id, item.prompt, item.target, list(item.choices)) == (
+        *map(row.get, ("id", "prompt")),
+        "went",
+        row["candidates"],
+    )
     assert item.tags["reason_code"] == "over_regularization"
     assert item.tags["candidates"] == "3"
     assert {"language", "verb", "regularity", "tense", "person", "label", "category", "source"} <= set(item.tags)
-
-
-BAD: dict[str, tuple[dict[str, object], str]] = {
-    "expected form not among candidates": ({"expected": "wrok"}, "not among its candidates"),
-    "unknown reason_code": ({"reason_code": "bare_from"}, "did you mean 'bare_form'"),
-    "unknown language": ({"language": "fr"}, "unknown language 'fr'"),
-    "unknown verb": ({"verb": "sing"}, "unknown verb 'sing'"),
-    "unknown tense": ({"tense": "past"}, "unknown tense 'past'"),
-    "unknown person": ({"person": "1pl"}, "unknown person '1pl'"),
-    "unknown label": ({"label": "right"}, "unknown label 'right'"),
-    "regularity of another verb": ({"regularity": "irregular"}, "'work' is regular"),
-    "adversarial in the core file": ({"category": "adversarial", "reason_code": TRICKS[0]}, "holds core probes only"),
-    "adversarial without a trick": ({"category": "adversarial"}, "names its trick"),
-    "no blank": ({"prompt": "I need to work."}, "exactly once"),
-    "two blanks": ({"prompt": "I ___ to ___."}, "exactly once"),
-    "a longer blank": ({"prompt": "I need to ____."}, "exactly once"),
-    "one candidate": ({"candidates": ["work"]}, "two or more different"),
-    "a candidate twice": ({"candidates": ["work", "Work"]}, "two or more different"),
-    "candidates as a text": ({"candidates": "work works"}, "must be a list"),
-    "half a surrogate pair": ({"candidates": ["work", "\ud800"]}, "surrogate"),
-    "half a surrogate pair in a text": ({"explanation": "\ud800"}, "surrogate"),
-    "a blank candidate": ({"candidates": ["work", " "]}, "must be a list"),
-    "an unknown field": ({"expectd": "work"}, "did you mean 'expected'"),
-    "a number for an id": ({"id": 7}, "must be a string"),
-    "an empty prompt": ({"prompt": " "}, "missing or blank"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_a_bad_probe_is_an_error_that_names_file_and_line(case: str, tmp_path: Path) -> None:
-    change, message = BAD[case]
-    path = written(tmp_path, {**GOOD, "id": "first"}, {**GOOD, **change})
-    with pytest.raises(DataError, match=r"core\.jsonl:2: ") as caught:
-        load_probes(path)
-    assert message in str(caught.value)
-
-
-def test_a_missing_field_a_duplicated_id_and_broken_json_are_named_with_their_line(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"core\.jsonl:1: 'verb' is missing"):
-        load_probes(written(tmp_path, {key: value for key, value in GOOD.items() if key != "verb"}))
-    with pytest.raises(DataError, match=r"core\.jsonl:2: id .* line 1 already"):
-        load_probes(written(tmp_path, GOOD, GOOD))
-    with pytest.raises(DataError, match=r"core\.jsonl:1: a JSON object was expected"):
-        load_probes(written(tmp_path, [1]))
-    path = tmp_path / "core.jsonl"
-    path.write_text("{", encoding="utf-8")
-    with pytest.raises(DataError, match=r"core\.jsonl:1: not JSON"):
-        load_probes(path)
-    path.write_text("\n", encoding="utf-8")
-    with pytest.raises(DataError, match="no probes"):
-        load_probes(path)
-    path.write_bytes(b"\xff")
-    with pytest.raises(DataError, match="not UTF-8"):
-        load_probes(path)
-    with pytest.raises(DataError, match="no such file"):
-        load_probes(tmp_path / "absent.jsonl")
-
-
-def test_a_core_probe_in_the_adversarial_file_is_an_error_unless_the_category_is_said(tmp_path: Path) -> None:
-    path = written(tmp_path, GOOD, name="my_adversarial.jsonl")
-    with pytest.raises(DataError, match="holds adversarial probes only"):
-        load_probes(path)
-    assert len(load_probes(path, category="core")) == 1
 
 
 def test_no_probe_stands_in_the_corpus_or_in_the_held_out_text() -> None:
@@ -164,9 +109,8 @@ def test_no_probe_stands_in_the_corpus_or_in_the_held_out_text() -> None:
 def test_a_planted_leak_is_found_whatever_its_case_marks_and_neighbours(line: str, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text(f"Something else.\n{line}\n", encoding="utf-8")
-    probe = load_probes(CORE)[0]
     (leak,) = leaks(every(), corpus)
-    assert (leak.id, leak.where, leak.line, len(leak.sha256)) == (probe.id, probe.where, 2, 64)
+    assert (leak.id, leak.where, leak.line, len(leak.sha256)) == (GOOD["id"], f"{CORE}:1", 2, 64)
     with pytest.raises(DataError, match=r"core\.jsonl:1: probe .* is at .*corpus\.txt:2"):
         check_leaks(every(), corpus)
 
@@ -204,7 +148,7 @@ def test_a_held_out_line_without_its_language_is_named(tmp_path: Path) -> None:
 def test_the_task_asks_the_bare_sentence_and_scores_the_candidates(tmp_path: Path) -> None:
     task = make_task("verbs", {})
     items = load_items(task.items)
-    assert [item.id for item in items] == [probe.id for probe in every()]
+    assert [item.id for item in items] == [probe.id for _, probe in every()]
     (message,) = task.conditions[0].render(items[0])
     assert (message.role, message.content) == ("user", items[0].prompt)
     run = perpend.evaluate(task, [perpend.model("ngram/early")], out=tmp_path, max_items=20, quiet=True)

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from perpend.ask.task import make_model, make_task
 from perpend.errors import SpecError
+from perpend.inert import terminal
 from perpend.spec.runspec import ModelSpec, RunSpec, parse_spec, read_spec, spec_with_flags, written_name
 from perpend.types import Sampling
 from tests.tables import table
@@ -81,25 +85,6 @@ def test_a_path_of_this_machine_is_never_part_of_a_name() -> None:
     assert written_name("openai/org/model") == "openai/org/model"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("tmeperature = 1", "did you mean"),
-        ('name = ""', "name must be a string"),
-        ("repeats = 0", "repeats must be from 1 to 100,000"),
-        ("repeats = true", "must be an integer"),
-        ("max_items = 0", "max_items must be 1 or more"),
-    ],
-)
-def test_a_mistake_is_an_error_that_says_where(change: str, message: str) -> None:
-    import tomllib
-
-    body = {"task": "questions", "model": [{"name": "mock/true"}], **tomllib.loads(change)}
-    with pytest.raises(SpecError) as error:
-        parse_spec(body, folder=Path(), where="run.toml")
-    assert message in str(error.value)
-
-
 @pytest.mark.parametrize(*table("specs_impossible"))
 def test_an_impossible_run_is_refused(body: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError) as error:
@@ -122,3 +107,31 @@ def test_what_is_no_name_of_a_module_is_an_unknown_name(name: str) -> None:
         make_model(name, {})
     with pytest.raises(SpecError, match="unknown"):
         make_task(name, {})
+
+
+KNOWN = (
+    *("budget", "freeze", "items", "max_items", "model", "name", "options", "repeats", "sampling", "seed", "task"),
+    "templates",
+)
+BASE: dict[str, object] = {"task": "questions", "model": [{"name": "mock/true"}]}
+
+
+@given(st.text(min_size=1).filter(lambda key: key not in KNOWN))
+def test_any_unknown_key_is_an_error_that_names_it(key: str) -> None:
+    with pytest.raises(SpecError) as error:
+        parse_spec({**BASE, key: 1}, folder=Path(), where="run.toml")
+    assert terminal(repr(key)) in terminal(str(error.value))  # what cannot be seen is shown as an escape
+
+
+@given(
+    st.sampled_from(KNOWN),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.lists(st.integers())
+    | st.dictionaries(st.text(), st.text()),
+)
+def test_a_value_of_any_kind_is_taken_or_refused_but_never_a_crash(key: str, value: object) -> None:
+    with suppress(SpecError):  # any other exception is a crash
+        parse_spec({**BASE, key: value}, folder=Path(), where="run.toml")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from perpend import stats
-from perpend.errors import DataError
 from perpend.types import Estimate
 
 NA = math.nan
@@ -123,27 +122,6 @@ def test_few_clusters_and_one_cluster_are_flagged() -> None:
     assert [c.id for c in stats.kappa([first, second], np.arange(90) // 9).cautions] == ["STAT022"]
     alone = stats.kappa([first, second], [0] * 90)
     assert (alone.lo, alone.note) == (None, "no interval: all units in one cluster")
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: stats.kappa([[1, 2]]), "kappa is of two raters"),
-        (lambda: stats.kappa(OBSERVERS), "use ac1 or alpha for more"),
-        (lambda: stats.ac1([[1, 2]]), "at least two raters"),
-        (lambda: stats.ac1([[1, 2], [1]]), "rater 1 has 2, rater 2 has 1"),
-        (lambda: stats.alpha([["a", "b"], ["a", "a"]], scale="interval"), "needs numbers"),
-        (lambda: stats.alpha([[1], [1]], scale="nomial"), "use 'nominal', 'ordinal' or 'interval'"),
-        (lambda: stats.alpha([range(30), range(30)], scale="ordinal"), "limit 20"),
-        (lambda: stats.ac1([range(200), range(200)]), "limit 100"),
-        (lambda: stats.ac1([[1, 2], [1, 2]], weights=[1, 0]), "not above 0"),
-        (lambda: stats.ac1([[], []]), "at least one unit"),
-        (lambda: stats.ac1([[{}, 1], [1, 2]]), "cannot be compared"),
-    ],
-)
-def test_what_is_not_ratings_is_refused(call: object, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        call()
 
 
 @pytest.mark.parametrize("statistic", EVERY)

@@ -9,6 +9,7 @@ import pytest
 
 from perpend import stats
 from perpend.stats import Confusion
+from perpend.stats.classification import mover
 from perpend.types import Estimate
 
 
@@ -173,3 +174,25 @@ def test_everything_invalid_in_a_clustered_slice_is_undefined() -> None:
     found = stats.binary_metrics([1, 1, 0, 0], [None] * 4, ["a", "a", "b", "b"])
     assert found["accuracy_valid"].value is None
     assert found["coverage"].value == 0.0
+
+
+def test_mcc_of_a_table_with_an_empty_cell_claims_no_more_than_fishers_test() -> None:
+    found = stats.mcc(stats.Confusion(0, 4, 23, 23))
+    assert found.lo < 0.0 < found.hi, "Fisher's exact p is 0.11"
+    plenty = stats.mcc(stats.Confusion(50, 40, 30, 80))
+    assert (plenty.lo, plenty.hi) == (plenty.also["fisher_lo"], plenty.also["fisher_hi"])
+
+
+def test_two_classes_of_which_one_has_no_interval_have_none_together() -> None:
+    positive = Estimate(0.75, 8, 0.4, 0.9, "Wilson")
+    negative = Estimate(0.5, 4, note="no interval: all 4 rows belong to one cluster")
+    joined = mover(positive, negative, 0.0)
+    assert (joined.value, joined.n, joined.lo, joined.hi) == (0.625, 12, None, None)
+    assert joined.note == "no interval: all 4 rows belong to one cluster"
+    assert joined.also == {"tpr": 0.75, "tnr": 0.5, "n_positive": 8, "n_negative": 4, "prevalence": 8 / 12}
+
+
+def test_one_cluster_gives_balanced_accuracy_without_an_interval() -> None:
+    metrics = stats.binary_metrics([1, 1, 0, 0], [1, 0, 0, 0], ["one"] * 4)
+    assert metrics["balanced_accuracy"].value == 0.75
+    assert metrics["balanced_accuracy"].lo is None

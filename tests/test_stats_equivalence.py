@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -81,21 +79,6 @@ def test_what_cannot_be_tested_is_undecided_and_says_why() -> None:
     assert "one cluster" in stats.equivalence([1, 0], [1, 1], ["a", "a"], margin=0.1).note
     assert "differences are equal" in stats.equivalence([0.1, 0.2], [0.3, 0.4], margin=0.5).note
     assert stats.equivalence([0.5], [0.7], margin=0.1).also["verdict"] == "undecided"
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: stats.equivalence([1, 0], [1, 1], margin=0.0),
-        lambda: stats.equivalence([1, 0], [1, 1], margin=-0.1),
-        lambda: stats.equivalence([1, 0], [1, 1], margin=True),
-        lambda: stats.equivalence([1, 0], [1, 1], margin=0.1, alpha=0.6),
-        lambda: stats.equivalence([1, 0], [1], margin=0.1),
-    ],
-)
-def test_a_margin_is_a_size(call: Callable[[], object]) -> None:
-    with pytest.raises(DataError):
-        call()
 
 
 def logistic(x: np.ndarray) -> np.ndarray:

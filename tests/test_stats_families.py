@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from perpend import stats
-from perpend.errors import DataError
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(stats.holm, "holm"), (stats.benjamini_hochberg, "fdr_bh")])
@@ -32,10 +31,3 @@ def test_an_undefined_test_still_counts_in_the_family() -> None:
 
 def test_an_empty_family_claims_nothing() -> None:
     assert stats.family({}).tests == ()
-
-
-def test_an_unknown_method_names_the_near_one() -> None:
-    with pytest.raises(DataError, match="did you mean 'holm'"):
-        stats.family({"a": 0.1}, method="holmes")
-    with pytest.raises(DataError, match="alpha"):
-        stats.family({"a": 0.1}, alpha=5)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from perpend import stats
-from perpend.errors import DataError
 from perpend.stats import JudgedTrials
 from perpend.stats.shares import share
 
@@ -133,25 +132,3 @@ def test_rates_by_group_are_those_of_the_group_alone() -> None:
     assert alone["kappa"].value == stats.kappa([one.verdicts, one.labels]).value
     unread = stats.judge_rates(JudgedTrials([1, 0], [None, None]))["all"]
     assert all(estimate.value is None for estimate in unread.values())
-
-
-@pytest.mark.parametrize(
-    ("one", "message"),
-    [
-        (JudgedTrials([1, 0], [1, 2]), "labels: row 1 is 2.0"),
-        (JudgedTrials([1, 0, 1], [1, 0]), "verdicts has 3, labels has 2"),
-        (JudgedTrials([None, None], [1, 0]), "no trial has a verdict"),
-        (JudgedTrials([1, 0], [1, 0], ["a"]), "clusters has 1 rows, verdicts 2"),
-        (JudgedTrials([1, 0], [1, 0], None, [0.5, 0.0]), "inclusion: row 1 is 0"),
-        (JudgedTrials([1, 0], [1, 0], None, [0.5, 1.5]), "a probability lies in"),
-        (JudgedTrials([1, 0], [1, 0], None, [0.5]), "labels has 2, inclusion has 1"),
-    ],
-)
-def test_what_is_not_verdicts_and_labels_is_refused(one: JudgedTrials, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        stats.sensitivity(one)
-
-
-def test_groups_need_one_name_per_trial() -> None:
-    with pytest.raises(DataError, match="groups has 1 rows, verdicts 2"):
-        stats.judge_rates(JudgedTrials([1, 0], [1, 0]), ["a"])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -15,7 +16,9 @@ import pytest
 from perpend import stats
 from perpend.errors import DataError
 from perpend.stats import brier, calibration, selective
+from perpend.stats.cells import Column
 from perpend.types import Estimate
+from tests.tables import table
 
 G = 60
 RNG = np.random.default_rng(12)
@@ -297,3 +300,34 @@ def test_garbage_is_refused_and_never_a_number(name: str) -> None:
     if example.columns and not example.may_be_empty:
         with pytest.raises(DataError):
             example.call(*([] for _ in given))
+
+
+MADE: dict[str, Callable[..., object]] = {
+    "array": lambda *values: np.array(values),
+    "masked": lambda values, mask: np.ma.array(values, mask=mask),
+    "range": range,
+    "trials": stats.JudgedTrials,
+    "components": stats.variance_components,
+    "column": lambda name, levels, codes: Column(name, tuple(levels), np.array(codes)),
+}
+"""What a line of stats_refused.jsonl says in one word, with what it is made of."""
+
+
+def made(given: object) -> object:
+    """An argument as a function takes it."""
+    if isinstance(given, list):
+        return [made(one) for one in given]
+    if isinstance(given, dict) and given.keys() <= MADE.keys() and given:
+        ((word, of),) = given.items()
+        return MADE[word](*of)
+    return given
+
+
+@pytest.mark.parametrize(*table("stats_refused"))
+def test_what_means_nothing_is_refused_by_name(
+    call: str, given: list[object], options: dict[str, object], told: str
+) -> None:
+    module, _, name = call.rpartition(".")
+    function = getattr(importlib.import_module(f"perpend.stats.{module}") if module else stats, name)
+    with pytest.raises(DataError, match=told):
+        function(*map(made, given), **options)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from perpend import stats
-from perpend.errors import DataError
 from perpend.stats.cautions import same_again
 
 
@@ -54,8 +53,6 @@ def test_fewer_than_k_repeats_leave_it_undefined() -> None:
     assert undefined.value is None
     assert undefined.note == "1 of 3 items has fewer than 2 repeats, the least 1"
     assert stats.pass_at_k([1, 0], ["a", "a"], 2).note == "no interval: one item"
-    with pytest.raises(DataError, match="k: is 0"):
-        stats.pass_at_k([1, 0], ["a", "a"], 0)
 
 
 def test_items_that_all_pass_leave_room_for_one_that_does_not() -> None:

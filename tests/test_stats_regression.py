@@ -55,13 +55,6 @@ def test_levels_are_sorted_after_the_reference() -> None:
     column = factor("condition", ["control", "asch", "control", "authority"], reference="control")
     assert column.levels == ("control", "asch", "authority")
     assert column.codes.tolist() == [0, 1, 0, 2]
-    with pytest.raises(DataError, match="did you mean 'asch'"):
-        factor("condition", ["control", "asch"], reference="asche")
-
-
-def test_a_level_is_text() -> None:
-    with pytest.raises(DataError, match="a level is text"):
-        factor("temperature", ["0", 0.5])
 
 
 def test_collapsing_counts_every_row_once() -> None:
@@ -111,19 +104,6 @@ def test_a_code_outside_its_levels_is_refused_only_where_its_row_counts() -> Non
         collapse([1, 0, 1], [column], rows=np.array([True, False, True]))
     with pytest.raises(DataError, match="none is chosen"):
         collapse([1, 0, 1], [column], rows=np.zeros(3, dtype=np.bool_))
-
-
-@pytest.mark.parametrize(
-    ("column", "told"),
-    [
-        (Column("g", ("a",), np.array([0, 1])), "code 1 is outside"),
-        (Column("g", ("a", "b"), np.array([0, -1])), "code -1 is outside"),
-        (Column("g", ("a", "b"), np.array([0])), "lengths differ"),
-    ],
-)
-def test_codes_outside_their_levels_are_refused(column: Column, told: str) -> None:
-    with pytest.raises(DataError, match=told):
-        collapse([0, 1], [column])
 
 
 def test_an_unknown_term_is_refused_with_the_near_name() -> None:
@@ -334,3 +314,90 @@ def test_levels_that_every_item_answers_alike_leave_the_clustered_test_undefined
     found = clustered_test(fit_logit(cells, ["variant"]), "variant")
     assert found.value is None
     assert "singular" in found.note
+
+
+def test_an_odds_ratio_under_separation_counts_items_and_not_their_repeats() -> None:
+    y, group, items = [1] * 30 + [1] * 18 + [0] * 12, ["b"] * 30 + ["a"] * 30, [row // 6 for row in range(60)]
+    cells = collapse(y, [factor("g", group)], items=items)
+    found = odds_ratio(cells, fit_logit(cells, ["g"]), "g[b]")
+    assert found.also["p"] > 0.1, "5 of 5 items against 3 of 5"
+    assert found.also["design_effect"] > 5
+    rows = collapse(y, [factor("g", group)])
+    assert odds_ratio(rows, fit_logit(rows, ["g"]), "g[b]").also["p"] < 1e-3
+
+
+def test_the_item_sandwich_is_the_bias_reduced_one_of_statsmodels() -> None:
+    from statsmodels.genmod.cov_struct import Independence
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_estimating_equations import GEE
+
+    rng = np.random.default_rng(5)
+    items, level = np.repeat(np.arange(15), 8), np.tile(["a", "b"], 60)
+    y = (rng.random(120) < 1 / (1 + np.exp(-rng.standard_normal(15)[items] - 0.5))).astype(float)
+    fit = fit_logit(collapse(y, [factor("g", level)], items=items), ["g"])
+    x = np.column_stack([np.ones(120), level == "b"]).astype(float)
+    theirs = GEE(y, x, groups=items, cov_struct=Independence(), family=Binomial()).fit(cov_type="bias_reduced")
+    assert np.sqrt(np.diag(fit.clustered)) == pytest.approx(theirs.bse, rel=1e-5)
+
+
+def test_the_clustered_test_of_one_coefficient_is_that_of_its_odds_ratio() -> None:
+    rng = np.random.default_rng(5)
+    items, level = np.repeat(np.arange(15), 8), np.tile(["a", "b"], 60)
+    y = (rng.random(120) < 1 / (1 + np.exp(-rng.standard_normal(15)[items] - 0.5))).astype(float)
+    cells = collapse(y, [factor("g", level)], items=items)
+    assert clustered_test(fit_logit(cells, ["g"]), "g").also["p"] == pytest.approx(
+        odds_ratio(cells, fit_logit(cells, ["g"]), "g[b]").also["p"]
+    )
+
+
+def test_unequal_and_one_sided_items_caution_an_odds_ratio() -> None:
+    rng = np.random.default_rng(2)
+    sizes = np.array([174, *[6] * 39])
+    items = np.repeat(np.arange(40), sizes)
+    y, group = (rng.random(len(items)) < 0.6).astype(float), np.where(items % 2, "b", "a").tolist()
+    cells = collapse(y, [factor("g", group)], items=items)
+    fit = fit_logit(cells, ["g"])
+    for estimate in (odds_ratio(cells, fit, "g[b]"), clustered_test(fit, "g")):
+        assert [c.id for c in estimate.cautions] == ["STAT022"]
+        assert "as good as" in estimate.cautions[0].text
+    items = np.repeat(np.arange(40), 6)
+    y, group = np.repeat([0.0, 0.0, 0.0] + [1.0] * 37, 6), np.where(items % 2, "b", "a").tolist()
+    cells = collapse(y, [factor("g", group)], items=items)
+    assert [c.id for c in odds_ratio(cells, fit_logit(cells, ["g"]), "g[b]").cautions] == ["STAT028"]
+
+
+def test_an_odds_ratio_has_the_interval_of_independent_rows_beside_it() -> None:
+    variant = ["a"] * 60 + ["b"] * 60
+    outcome = [n % 3 == 0 for n in range(60)] + [n % 2 == 0 for n in range(60)]
+    cells = collapse(outcome, [factor("variant", variant)], items=[str(n % 20) for n in range(120)])
+    ratio = odds_ratio(cells, fit_logit(cells, ["variant"]), "variant[b]")
+    beta, plain = math.log(2.0), math.sqrt(1 / 20 + 1 / 40 + 1 / 30 + 1 / 30)
+    assert ratio.value == pytest.approx(2.0)
+    assert ratio.also["se_independent"] == pytest.approx(plain)
+    assert ratio.also["lo_independent"] == pytest.approx(math.exp(beta - 1.959963984540054 * plain))
+    assert ratio.also["hi_independent"] == pytest.approx(math.exp(beta + 1.959963984540054 * plain))
+
+
+def test_an_odds_ratio_that_no_item_contributes_to_has_no_interval_but_its_plain_error() -> None:
+    """Each item gives the same share under both variants, so the clustered variance is 0."""
+    outcome = [1, 0, 1, 0] * 4
+    cells = collapse(outcome, [factor("variant", ["a", "a", "b", "b"] * 4)], items=[str(n // 4) for n in range(16)])
+    ratio = odds_ratio(cells, fit_logit(cells, ["variant"]), "variant[b]")
+    assert ratio.value == pytest.approx(1.0)
+    assert ratio.lo is None
+    assert ratio.also["se_independent"] == pytest.approx(1.0)
+    assert set(ratio.also) == {"beta", "se", "p", "se_independent", "n_clusters"}
+
+
+def test_a_fit_of_many_rows_ends_at_its_maximum() -> None:
+    """The likelihood of 90 million rows is rounded by more than a last step gains; that must not stop the search."""
+    rng = np.random.default_rng(1)
+    codes = np.array([[a, b] for a in range(3) for b in range(3)])
+    for _ in range(100):
+        rows = np.full(9, 1e7)
+        answers = rng.binomial(10_000_000, rng.uniform(0.05, 0.95, 9)).astype(np.float64)
+        cells = Cells(("a", "b"), ((0.0, 1.0, 2.0), (0.0, 1.0, 2.0)), codes, answers, rows)
+        coef = fit_logit(cells, ["a", "b"]).coef  # STAT011, where the search stops short of it, is an error
+        assert coef is not None
+        fitted = rows / (1.0 + np.exp(-(coef[0] + codes @ coef[1:])))
+        assert fitted.sum() == pytest.approx(answers.sum(), abs=1e-3)

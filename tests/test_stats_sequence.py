@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from perpend import stats
-from perpend.errors import DataError
 from perpend.stats.betting import paired_sequence, sequence
 
 SCORES = np.array([1, 0, 1, 1, 0.5, 1, 0, 0.75, 1, 1] * 6)
@@ -72,21 +71,3 @@ def test_what_looking_costs_in_width() -> None:
         (looked,) = sequence(x, looks=[200])
         ratios.append((looked.hi - looked.lo) / (fixed.hi - fixed.lo))
     assert 1.4 < np.mean(ratios) < 1.8
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: sequence([0.2, 1.2]), r"row 1 is 1.2, outside \[0, 1\]"),
-        (lambda: sequence([0.2], bounds=(1.0, 0.0)), "smallest and the largest"),
-        (lambda: sequence([0.2, 0.3], looks=[2, 1]), "each larger than the one before"),
-        (lambda: sequence([0.2, 0.3], looks=[0]), "from 1 on"),
-        (lambda: sequence([0.2, 0.3], looks=[True, 2.5]), "a count is an integer"),
-        (lambda: sequence([0.2, 0.3], ["a"]), "lengths differ"),
-        (lambda: sequence([0.2], level=95), "level"),
-        (lambda: paired_sequence([0.2], [3.0]), "pressure: has values outside"),
-    ],
-)
-def test_what_cannot_be_looked_at_is_an_error(call: object, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        call()

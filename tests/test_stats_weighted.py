@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from perpend import stats
-from perpend.errors import DataError
 from perpend.stats import resample
 from perpend.stats.clusters import clustering, clustering_of_sums
 from perpend.stats.pairs import pair_table
@@ -93,24 +90,6 @@ def test_unequal_weights_are_worth_fewer_items_and_all_right_is_no_certainty() -
     assert rate.also["n_effective"] == pytest.approx(kish)
     assert rate.lo < stats.proportion([1] * 40).lo
     assert {"STAT022", "STAT032"} <= {caution.id for caution in rate.cautions}
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: stats.proportion([1, 0], weights=[1, 0]), "weights: row 1 is 0.0"),
-        (lambda: stats.proportion([1, 0], weights=[1, -2]), "weights: row 1 is -2.0"),
-        (lambda: stats.proportion([1, 0], weights=[1, 2, 3]), "weights has 3 rows"),
-        (lambda: stats.proportion([1, 0], strata=["a"]), "strata has 1 rows"),
-        (lambda: stats.proportion([1, 0], shares={"a": 1.0}), "give the stratum of each row"),
-        (lambda: stats.proportion([1, 0], strata=["a", "b"], shares={"a": 1.0}), "lacks the stratum 'b'"),
-        (lambda: stats.proportion([1, 0], strata=["a", "a"], shares={"a": 0.5, "b": 0.5}), "'b' has no rows"),
-        (lambda: stats.proportion([1, 0], strata=["a", "b"], shares={"a": 0.5, "b": 0.4}), "add up to 0.9"),
-    ],
-)
-def test_weights_and_shares_that_mean_nothing_are_errors(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        call()
 
 
 @pytest.mark.parametrize("kind", ["shares", "values", "constant"])

@@ -26,9 +26,9 @@ from perpend.cli import chaosbench, cli
 from perpend.cli.command import run as run_group
 from perpend.inert import terminal
 from tests import source_files
-from tests.contract.test_printing import harmless
 from tests.servers import Received, Reply, openai_chat, openai_error, serve
 from tests.test_chaosbench_items import record
+from tests.test_printing import harmless
 
 MOVES = "\x1b[2J\x1b]0;t\x07\r\x9b2J\u202e\u2028"
 FORGED = "\nnothing differs FORGED\nerror: FORGED"

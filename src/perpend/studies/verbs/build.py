@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from perpend.canon import pretty, write_atomic
+from perpend.canon import dumps, pretty, write_atomic
 from perpend.inert import guard_output
-from perpend.ledger.items import freeze
-from perpend.studies.verbs.domains import TENSES, VERBS
-from perpend.studies.verbs.probes import ADVERSARIAL, CORE, CORPUS, check_leaks, load_probes, write_items
+from perpend.ledger.items import freeze, read_items
+from perpend.studies.verbs.domains import TENSES, VERBS, check_probe
+from perpend.studies.verbs.probes import ADVERSARIAL, CORE, CORPUS, check_leaks
 from perpend.studies.verbs.study import FOLDER
 
 PER_CELL = 27
@@ -60,10 +60,12 @@ def build(folder: Path, corpus_file: Path) -> None:
     write_atomic(corpus_file, "\n".join(corpus) + "\n")
     write_atomic(folder / "heldout.txt", "\n".join(held_out) + "\n")
     for source, name in ITEMS.items():
-        probes = load_probes(source)
+        probes = list(read_items(source))
+        for where, item in probes:
+            check_probe(item, where, {})
         check_leaks(probes, corpus_file)
         check_leaks(probes, folder / "heldout.txt")
-        write_items(probes, folder / name)
+        write_atomic(folder / name, "".join(dumps(item.as_json()) + "\n" for _, item in probes))
     write_atomic(folder / "freeze.json", pretty(freeze(folder / name for name in ITEMS.values())))
 
 

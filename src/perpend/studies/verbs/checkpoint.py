@@ -31,7 +31,7 @@ from perpend.studies.verbs.folder import (
 from perpend.studies.verbs.metrics import N_BINS
 from perpend.studies.verbs.perplexity import Sentence, load_sentences
 from perpend.studies.verbs.predictions import from_table, judgements_of, load_predictions
-from perpend.studies.verbs.probes import ADVERSARIAL, CORE, check_leaks, load_heldout, load_probes, probe_of
+from perpend.studies.verbs.probes import ADVERSARIAL, CORE, check_leaks, load_heldout
 from perpend.studies.verbs.report import Provenance, provenance_of
 from perpend.types import Item
 
@@ -62,9 +62,8 @@ def report_model(name: str, out: Path, options: ReportOptions) -> CheckpointFold
     """
     own = options.probes
     if options.corpus is not None:
-        pairs = [pair for path in own for pair in read_items(path, options.fields)]
-        packaged = () if own else (*load_probes(CORE), *load_probes(ADVERSARIAL))
-        check_leaks((*packaged, *(probe_of(item, where) for where, item in pairs)), options.corpus)
+        fields = options.fields if own else {}
+        check_leaks((p for path in own or (CORE, ADVERSARIAL) for p in read_items(path, fields)), options.corpus)
     model_options = probe_options(name)
     spec = ModelSpec(name, options.name or written_name(name).rpartition("/")[2], model_options)
     question = RunSpec(

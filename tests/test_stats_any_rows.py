@@ -1,4 +1,4 @@
-"""What must hold for any rows."""
+"""What must hold for any rows, any confidences and any collapsed table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 from perpend import stats
 from perpend.stats import Confusion
+from perpend.stats import calibration as cal
+from perpend.stats.cells import Cells, Column, collapse
 from perpend.stats.pairs import pair_table
+from perpend.stats.regression import fit_logit
+from perpend.stats.selective import risk_at, selective
 from perpend.types import Estimate
 
 counts = st.integers(0, 60)
@@ -78,20 +82,6 @@ def test_a_pair_turned_round_is_its_own_negative(data: list[tuple[int, int, int]
 
 
 @modest
-@given(rows, st.randoms(use_true_random=False))
-def test_the_order_of_rows_is_irrelevant(data: list[tuple[int, int, int]], random: object) -> None:
-    shuffled = list(data)
-    random.shuffle(shuffled)
-    (first, second, items), (first_, second_, items_) = (list(zip(*part, strict=True)) for part in (data, shuffled))
-    assert agree(stats.proportion(first, items), stats.proportion(first_, items_))
-    assert agree(stats.paired_difference(first, second, items), stats.paired_difference(first_, second_, items_))
-    assert agree(stats.override(first, second, items), stats.override(first_, second_, items_))
-    assert same(stats.paired_test(first, second, items).value, stats.paired_test(first_, second_, items_).value)
-    ours, theirs = stats.binary_metrics(first, second, items), stats.binary_metrics(first_, second_, items_)
-    assert all(agree(ours[name], theirs[name]) for name in ours)
-
-
-@modest
 @given(rows)
 def test_collapsing_rows_to_counts_changes_nothing(data: list[tuple[int, int, int]]) -> None:
     first, second, _ = zip(*data, strict=True)
@@ -132,3 +122,83 @@ def test_the_sign_flip_is_a_probability_and_symmetric(deltas: list[int]) -> None
     p = stats.sign_flip(deltas).value
     assert 0 < p <= 1
     assert p == pytest.approx(stats.sign_flip([-delta for delta in deltas]).value)
+
+
+# Verbalised confidences sit on bin edges; both they and arbitrary floats must behave.
+tenths = st.integers(0, 10)
+confidence = st.one_of(
+    st.floats(0, 1, allow_subnormal=False), tenths.map(lambda k: k / 10), tenths.map(lambda k: k * 0.1)
+)
+scored = st.lists(st.tuples(confidence, st.integers(0, 1)), min_size=1, max_size=60)
+
+
+def columns(table: list[tuple[float, int]]) -> tuple[np.ndarray, np.ndarray]:
+    c, y = zip(*table, strict=True)
+    return np.array(c, dtype=float), np.array(y, dtype=float)
+
+
+@given(scored, st.integers(1, 40))
+def test_every_calibration_error_lies_between_zero_and_one(table, n_bins: int) -> None:
+    c, y = columns(table)
+    for error in (cal.ece, cal.mce, cal.rmsce, cal.ace, cal.ece_equal_mass):
+        assert 0.0 <= error(c, y, n_bins) <= 1.0 + 1e-12
+    assert cal.ece(c, y, n_bins) <= cal.mce(c, y, n_bins) + 1e-12
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 20)), min_size=1, max_size=9))
+def test_data_calibrated_in_every_bin_has_no_error(bins) -> None:
+    """k of 10·m rows right at confidence k/10: each confidence is its own accuracy."""
+    c = np.concatenate([np.full(10 * m, k / 10) for k, m in bins])
+    y = np.concatenate([np.repeat([1.0, 0.0], [k * m, (10 - k) * m]) for k, m in bins])
+    assert cal.ece(c, y) == pytest.approx(0.0, abs=1e-12)
+    assert cal.brier_murphy(c, y).reliability == pytest.approx(0.0, abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(scored, st.integers(1, 20), st.booleans())
+def test_the_interval_contains_the_point_and_stays_in_range(table, n_bins: int, repeated: bool) -> None:
+    c, y = columns(table)
+    clusters = np.arange(len(c)) // 2 if repeated else None
+    for found in (cal.ece_estimate(c, y, n_bins, clusters=clusters), cal.brier_estimate(c, y, clusters=clusters)):
+        assert found.value is not None
+        if found.lo is None or found.hi is None:
+            assert found.note
+        else:
+            assert 0.0 <= found.lo <= found.value + 1e-12
+            assert found.value - 1e-12 <= found.hi <= 1.0
+
+
+@given(scored)
+def test_the_decompositions_add_up(table) -> None:
+    c, y = columns(table)
+    corp, murphy = cal.brier_corp(c, y), cal.brier_murphy(c, y)
+    assert corp.mcb - corp.dsc + corp.unc == pytest.approx(cal.brier(c, y), abs=1e-12)
+    assert murphy.reliability - murphy.resolution + murphy.uncertainty == pytest.approx(murphy.brier, abs=1e-12)
+    assert min(corp.mcb, corp.dsc, corp.unc) >= -1e-12
+
+
+@given(scored, st.sampled_from([0.5, 0.8, 0.9, 0.95, 1.0]))
+def test_selective_numbers_are_shares(table, coverage: float) -> None:
+    c, y = columns(table)
+    found = selective(c, y)
+    assert 0.0 <= found.oracle <= found.aurc + 1e-12 <= 1.0 + 1e-9
+    assert 0.0 <= found.augrc <= 0.5 + 1e-12
+    risk = risk_at(c, y, coverage)
+    assert 0.0 <= risk.lo <= risk.value <= risk.hi <= 1.0
+    assert risk_at(c, y, 1.0).value == pytest.approx(1.0 - y.mean())
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 1)), min_size=12, max_size=80))
+def test_collapsing_changes_nothing(table) -> None:
+    """A logit on single rows and on the collapsed cells has the same likelihood and coefficients."""
+    v, c, y = (np.array(column) for column in zip(*table, strict=True))
+    factors = [Column("v", ("a", "b", "d"), v), Column("c", ("x", "y"), c)]
+    cells = collapse(y, factors)
+    loose = Cells(cells.names, cells.levels, np.stack([v, c], axis=1), y.astype(float), np.ones(len(y)))
+    together, apart = fit_logit(cells, ["v", "c"]), fit_logit(loose, ["v", "c"])
+    assert together.loglik == pytest.approx(apart.loglik, abs=1e-6)
+    assert together.rank == apart.rank
+    assert (together.coef is None) == (apart.coef is None)
+    if together.coef is not None:
+        assert together.coef == pytest.approx(apart.coef, abs=1e-4)
