@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +78,7 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         trust_code=trust_code,
         metadata=metadata,
         page=PAGES,
-        say=_nowhere if quiet else _to_stderr,
+        say=None if quiet else partial(say, err=True),
     )
     published = [path for path in paths if is_source(path, fields)]
     others = [path for path in paths if path not in published]
@@ -112,14 +113,6 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     elif not audited.ok:
         say_page(text, err=True)
     audited.raise_for_failures()
-
-
-def _to_stderr(line: str) -> None:
-    say(line, err=True)
-
-
-def _nowhere(line: str) -> None:
-    """What --quiet does with lines about what is going on."""
 
 
 @group.command(short_help="Publish a copy of a run that a stranger can verify.")

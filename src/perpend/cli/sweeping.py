@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,7 @@ def submit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has f
         run, files = print_files(spec, sweep)
         _print_files(out / run.name, files, as_json=as_json)
         return
-    run, ids = submit_sweep(spec, sweep, at_once=at_once, say=_nothing if quiet or as_json else _to_stderr)
+    run, ids = submit_sweep(spec, sweep, at_once=at_once, say=None if quiet or as_json else partial(say, err=True))
     if engine == "slurm":
         _submitted(out / run.name, ids, as_json=as_json, quiet=quiet)
     else:
@@ -171,14 +172,6 @@ def _advice(open_: list[ShardState]) -> str:
     if all(one.why.startswith(LIMITS) for one in open_):
         return "The limit of the sweep is reached; the same command with a higher one resumes."
     return "The same command submits them again."
-
-
-def _to_stderr(line: str) -> None:
-    say(line, err=True)
-
-
-def _nothing(line: str) -> None:
-    """What --quiet does with lines about what is going on."""
 
 
 @group.command(short_help="Show how far a submitted run is.")

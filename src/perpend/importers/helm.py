@@ -77,7 +77,7 @@ def read(source: Path, destination: Path) -> Path:
     state = source if source.is_file() else folder / STATE
     if not state.is_file():
         raise DataError(f"{folder}: {_NO_STATE}")
-    spec = _spec(folder / SPEC)
+    spec = json_object(read_text(at), str(at), constants=True) if (at := folder / SPEC).is_file() else {}
     name = str(spec.get("name") or folder.resolve().name)
     dataset = Dataset(name.partition(":")[0] or name, "import", state.name, digest_file(state))
     with Intake(destination, harness.TASK) as intake:
@@ -92,10 +92,6 @@ def read(source: Path, destination: Path) -> Path:
             files.append(folder / STATS)
         facts: list[JSON] = [{"name": path.name, "sha256": digest_file(path)} for path in files]
         return intake.write({"format": FORMAT, "name": name, "files": facts})
-
-
-def _spec(path: Path) -> Mapping[str, JSON]:
-    return json_object(read_text(path), str(path), constants=True) if path.is_file() else {}
 
 
 def _check_model(path: Path, spec: Mapping[str, JSON], trials: Mapping[str, _Trial]) -> None:

@@ -32,14 +32,9 @@ def content_digest(directory: Path) -> str:
         return digest_of(read_manifest(directory), ledger.responses())
 
 
-def manifest_digest(manifest: Manifest) -> str:
-    """SHA-256, in hex, of the canonical JSON of what binds a run."""
-    return digest(manifest.binding())
-
-
 def digest_of(manifest: Manifest, responses: Iterable[Row]) -> str:
     """The content digest of a manifest and rows as `Snapshot.responses` gives them."""
-    sha256 = hashlib.sha256(manifest_digest(manifest).encode() + b"\n")
+    sha256 = hashlib.sha256(digest(manifest.binding()).encode() + b"\n")
     lines: Iterator[str] = map(_line, responses)
     try:
         while chunk := list(islice(lines, _LINES)):

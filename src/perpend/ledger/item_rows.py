@@ -28,13 +28,9 @@ PLAN_COLUMNS = frozenset(("item", "condition", "model", "sampling", "temperature
 
 def item_body(row: MappedRow, *, is_loose: bool) -> dict[str, JSON]:
     """The fields of an item that a row states, as strings; `is_loose` for a row of a table or with a map."""
-    if _is_probe(row):
+    if OF_PROBES.keys() <= row.values.keys() and "target" not in row.values:
         return _probe(row)
     return _loose(row) if is_loose else _strict(row)
-
-
-def _is_probe(row: MappedRow) -> bool:
-    return all(name in row.values for name in OF_PROBES) and "target" not in row.values
 
 
 def _probe(row: MappedRow) -> dict[str, JSON]:

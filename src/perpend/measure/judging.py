@@ -14,7 +14,7 @@ import numpy as np
 
 from perpend.ask.quoting import fence_of, material, text_sha256
 from perpend.ask.rubric import Rubric
-from perpend.canon import JSON, dumps
+from perpend.canon import JSON
 from perpend.errors import DataError, SpecError
 from perpend.ledger.plan import Trial
 from perpend.measure.run import Run
@@ -173,8 +173,3 @@ def judge_items(run: Run, rubric: Rubric, selection: Selection) -> tuple[list[It
         raise DataError(f"{run.directory}: no trial has an answer{needs}, so {rubric.full_name} has nothing to judge")
     drawn = draw(run.table, trials, selection)
     return [judge_item(run.manifest.run, rubric, answer) for answer in answers_to_judge(run, drawn)], len(trials)
-
-
-def items_text(items: Sequence[Item]) -> str:
-    """Items as an item file."""
-    return "".join(dumps(item.as_json()) + "\n" for item in items)

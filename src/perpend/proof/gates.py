@@ -312,7 +312,7 @@ def _others(run: Path, own: Manifest) -> Iterator[tuple[Manifest, Path, int]]:
         except StoreError:
             continue  # of another format, or no run at all: nothing can be said of it
         identity = digest(manifest.as_json())
-        if identity in seen or not _share_model(manifest, own):
+        if identity in seen or not any(_is_same_model(one, other) for one in manifest.models for other in own.models):
             continue
         mine = mine or _item_digests(run)
         shared = len(mine & _item_digests(path)) if manifest.items.sha256 != own.items.sha256 else own.items.n
@@ -337,10 +337,6 @@ def _item_digests(run: Path) -> frozenset[bytes]:
             return frozenset(hashlib.sha256(str(body).encode()).digest() for _, body in db.items())
     except StoreError:
         return frozenset()
-
-
-def _share_model(first: Manifest, second: Manifest) -> bool:
-    return any(_is_same_model(one, other) for one in first.models for other in second.models)
 
 
 def _is_same_model(first: ModelFacts, second: ModelFacts) -> bool:

@@ -169,13 +169,10 @@ def _differences(numbers: Numbers, columns: Sequence[str]) -> str:
 def _table(numbers: Numbers) -> TableOf:
     """Every number about labels, at full precision."""
     kinds = (*ERRORS, "corrected_rate", "corrected_difference", "errs_differently")
-    rows = [_row(metric) for metric in numbers.metrics if metric.name in kinds and _is_calibration(metric)]
+    keys = {"model", "condition", "by"}
+    rows = [_row(one) for one in numbers.metrics if one.name in kinds and one.where.keys() <= keys]
     head = ("by", "number", "model", "condition", "correction", "value", "lo", "hi", "n", "raw", "labels", "note")
     return TableOf("labels", head, tuple(rows))
-
-
-def _is_calibration(metric: Metric) -> bool:
-    return metric.where.keys() <= {"model", "condition", "by"}
 
 
 def _row(metric: Metric) -> tuple[str | int | float | None, ...]:

@@ -183,17 +183,13 @@ def _sentence(numbers: Numbers, rate: Metric, stem: str, keys: Sequence[str]) ->
     place += [answer.name(where["condition"])] if "condition" in keys else []
     shown = answer.share(one) if rate.name == "rate" else f"mean {answer.value(one)}"
     text = f"{', '.join(place)}: {answer.name(stem)} {shown}, {answer.rows_of_items(one)}"
-    for pair in numbers.find("difference", rate.scorer, **cell_of(where)):
+    cell = {key: value for key, value in where.items() if key in ("model", *PARAMETERS)}
+    for pair in numbers.find("difference", rate.scorer, **cell):
         first, _, second = pair.where["condition"].partition(" → ")
         if second == where["condition"]:
             p = answer.p_words(pair.estimate.also.get("p"))
             text += f"; against {answer.name(first)} {answer.change(pair.estimate)}, {p}"
     return f"{text}."
-
-
-def cell_of(where: Mapping[str, str]) -> dict[str, str]:
-    """The model and the settings of a slice, without its condition."""
-    return {key: value for key, value in where.items() if key in ("model", *PARAMETERS)}
 
 
 def stated(numbers: Numbers) -> list[Metric]:

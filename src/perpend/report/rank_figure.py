@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perpend.report.compare_forest import WIDTHS, save_widths
+from perpend.report.compare_forest import WIDTHS
 from perpend.report.style import drawable
 from perpend.stats.ranking import RankedModel, Ranking
 
@@ -109,8 +108,3 @@ def _words(model: RankedModel, scale: float, *, is_wide: bool) -> str:
     )
     numbers = f"{scale * model.mean.value:.{places}f}{ends}".replace("-", "\N{MINUS SIGN}")
     return f"tier {model.tier}, rank {ranks}:  {numbers}  n={mean.n}"
-
-
-def write_rank_figures(panels: Sequence[tuple[str, Ranking]], folder: Path) -> list[Path]:
-    """Write figures/ranking_single and _double, each as PNG and PDF, below a folder."""
-    return save_widths(lambda width: draw_rankings(panels, width), FIGURE, folder)

@@ -22,7 +22,7 @@ from perpend.report.compare_forest import WIDTHS
 from perpend.report.rank_figure import draw_rankings
 from perpend.report.rank_scores import MISSING, ItemScores, item_scores
 from perpend.report.rank_trials import RankedTrials, trials_of
-from perpend.stats.ranking import RESAMPLES, ModelPair, RankedModel, Ranking, rank
+from perpend.stats.ranking import RESAMPLES, ModelPair, Ranking, rank
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,20 +108,16 @@ class ColumnRanking:
             "not_ranked": dict(self.scores.apart),
             "level": self.ranking.level,
             "tiers": [list(tier) for tier in self.ranking.tiers()],
-            "models": [self._model_json(model) for model in self.ranking.by_tier()],
+            "models": [
+                {
+                    **{key: getattr(model, key) for key in ("name", "tier", "rank", "lowest", "highest")},
+                    "mean": model.mean.as_json(),
+                    "unscored": self.scores.unscored[model.name],
+                }
+                for model in self.ranking.by_tier()
+            ],
             "pairs": [dict(zip(PAIR_COLUMNS[2:], row[2:], strict=True)) for row in self.pair_rows()],
             "cautions": [{"id": c.id, "text": c.text, "number": c.number} for c in self.ranking.cautions],
-        }
-
-    def _model_json(self, model: RankedModel) -> dict[str, JSON]:
-        return {
-            "name": model.name,
-            "tier": model.tier,
-            "rank": model.rank,
-            "lowest": model.lowest,
-            "highest": model.highest,
-            "mean": model.mean.as_json(),
-            "unscored": self.scores.unscored[model.name],
         }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from perpend.canon import JSON, digest, portable_name
 from perpend.errors import SpecError, did_you_mean
 from perpend.rows.mapping import flat_map, parse_map
-from perpend.spec.stopping import StopSpec, check_single, stop_keys
+from perpend.spec.stopping import StopSpec, check_single, stop_spec
 from perpend.toml import parse_toml, read_toml
 from perpend.types import Sampling
 
@@ -251,7 +251,7 @@ def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSp
             max_requests=None if requests is None else _whole(requests, "max_requests", where),
             max_minutes=_limit(budget.get("max_minutes"), "max_minutes", where),
         ),
-        stop=stop_keys(body, where),
+        stop=stop_spec(body.get("stop_when"), body.get("look_every"), where),
     )
 
 

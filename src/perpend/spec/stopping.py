@@ -12,7 +12,7 @@ that is not letters, digits, '_', '.' and '@' is written in quotes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -270,8 +270,3 @@ def check_single(stop: StopSpec | None, models: Sequence[str], samplings: int) -
             f"stop_when is of one sampling, and the run has {samplings}: run each temperature by itself, "
             "with the same seed"
         )
-
-
-def stop_keys(body: Mapping[str, object], where: str) -> StopSpec | None:
-    """The StopSpec of a run.toml."""
-    return stop_spec(body.get("stop_when"), body.get("look_every"), where)

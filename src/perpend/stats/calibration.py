@@ -98,7 +98,11 @@ def ece_estimate(
     p = (1.0 + float(np.count_nonzero(null >= value - 1e-12))) / (DRAWS + 1.0)
     quantile = float(np.quantile(null, 0.95))
     also: dict[str, Number] = {
-        **_bin_facts(sums),
+        "n_bins": n_bins,
+        "min_bin_count": int(sums.count.min()),
+        "min_filled_bin_count": int(sums.count[sums.filled].min()),
+        "empty_bins": int(np.count_nonzero(~sums.filled)),
+        "resamples": DRAWS,
         "expected_if_calibrated": expected_from(sums.null_variance, n) if items is None else float(null.mean()),
         "q95_if_calibrated": quantile,
         "p_calibrated": p,
@@ -126,16 +130,6 @@ def ece_estimate(
         lo, hi = dependent.hull(value, items, n_bins, p, generator)
         method = "gated hull, cluster bootstrap (empirical)"
     return Estimate(value, n, lo, hi, method, also=also, cautions=tuple(warned))
-
-
-def _bin_facts(sums: BinSums) -> dict[str, Number]:
-    return {
-        "n_bins": sums.n_bins,
-        "min_bin_count": int(sums.count.min()),
-        "min_filled_bin_count": int(sums.count[sums.filled].min()),
-        "empty_bins": int(np.count_nonzero(~sums.filled)),
-        "resamples": DRAWS,
-    }
 
 
 def _edge_facts(

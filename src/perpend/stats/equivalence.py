@@ -58,7 +58,8 @@ def equivalence(  # noqa: PLR0913  what a survey knows of its rows
     }
     also |= {**spread.also(), "p_lower": None, "p_upper": None, "p": None, "p_difference": None}
     also |= {"is_non_inferior": False, "verdict": "undecided"}
-    reason = _untestable(spread, binary := _is_binary(one, other))
+    binary = all(bool(np.isin(column, (0.0, 1.0)).all()) for column in (one, other))
+    reason = _untestable(spread, binary)
     if reason:
         return Estimate(spread.mean, spread.n, note=reason, level=level, also=also, cautions=spread.cautions())
     warned = spread.cautions()
@@ -113,10 +114,6 @@ def _check(margin: float, alpha: float) -> None:
         raise DataError(f"margin: is {margin!r}; it is the largest difference that does not matter, above 0")
     if isinstance(alpha, bool) or not isinstance(alpha, float) or not 0.0 < alpha < 0.5:
         raise DataError(f"alpha: is {alpha!r}; a one-sided significance level lies between 0 and 0.5, as in 0.05")
-
-
-def _is_binary(one: FloatArray, other: FloatArray) -> bool:
-    return all(bool(np.isin(column, (0.0, 1.0)).all()) for column in (one, other))
 
 
 def _untestable(spread: Clustering, binary: bool) -> str:

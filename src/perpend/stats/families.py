@@ -101,10 +101,6 @@ def _share(name: str, value: float) -> float:
     return float(value)
 
 
-def _z(alpha: float, power: float) -> float:
-    return _NORMAL.inv_cdf(1.0 - _share("alpha", alpha) / 2.0) + _NORMAL.inv_cdf(_share("power", power))
-
-
 def mde_paired(n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> Estimate:
     """The smallest paired difference that n items show with this power, when a share `discordance` of pairs differ.
 
@@ -114,7 +110,7 @@ def mde_paired(n: int, discordance: float, *, alpha: float = 0.05, power: float 
     """
     (n,) = gate.counts(n=n)
     (psi,) = gate.probabilities("discordance", [discordance]).tolist()
-    z = _z(alpha, power)
+    z = _NORMAL.inv_cdf(1.0 - _share("alpha", alpha) / 2.0) + _NORMAL.inv_cdf(_share("power", power))
     also: dict[str, Number] = {"discordance": psi, "alpha": alpha, "power": power}
     if n == 0:
         return Estimate(None, 0, note="no items", also=also)

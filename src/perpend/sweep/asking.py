@@ -29,11 +29,6 @@ def run_of(spec: RunSpec, out: Path) -> Path:
     return out / settled(spec, task_of(spec)).run_name()
 
 
-def spec_of(sweep: Sweep) -> RunSpec:
-    """The spec that was submitted."""
-    return spec_with_flags(Path(sweep.spec), {"name": sweep.name})
-
-
 def serving(sweep: Sweep) -> ServeCommand | None:
     """How each task serves its models; None where it starts no server."""
     return None if sweep.serve is None else ServeCommand(sweep.serve, sweep.serve_minutes)
@@ -121,7 +116,7 @@ class _Stated:
 
 def begin(run: Path, sweep: Sweep) -> None:
     """Write what all shards share, their manifest: the first contact with each model. A second call checks it."""
-    spec = spec_of(sweep)
+    spec = spec_with_flags(Path(sweep.spec), {"name": sweep.name})
     task = task_of(spec)
     log = scratch(run, sweep) / "server-first.log"
     with models_of(spec, task, serving(sweep), lambda: log) as models:

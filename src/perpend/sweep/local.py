@@ -13,7 +13,9 @@ from perpend.sweep.facts import Sweep, is_cancelled
 _LOOK_S = 0.1
 
 
-def run_shards(run: Path, sweep: Sweep, shards: Sequence[int], at_once: int | None, say: Callable[[str], None]) -> None:
+def run_shards(
+    run: Path, sweep: Sweep, shards: Sequence[int], at_once: int | None, say: Callable[[str], None] | None
+) -> None:
     """Ask the shards, at most `at_once` at a time (the number of cores), and return when all have ended.
 
     Ctrl-C and 'perpend cancel' end them all; what they have is kept.
@@ -25,7 +27,8 @@ def run_shards(run: Path, sweep: Sweep, shards: Sequence[int], at_once: int | No
                 running.append(Child(run, sweep, waiting.pop(0)))
             for child in [child for child in running if child.poll() is not None]:
                 running.remove(child)
-                say(f"shard {child.shard} of {sweep.shards} ended; {len(running) + len(waiting)} to go")
+                if say is not None:
+                    say(f"shard {child.shard} of {sweep.shards} ended; {len(running) + len(waiting)} to go")
             if is_cancelled(run):
                 waiting.clear()
             time.sleep(_LOOK_S)

@@ -144,7 +144,7 @@ def _spent(spec: RunSpec, folder: Path) -> tuple[int, float]:
     return sum(one.requests for one in spent.values()), cost(spec.models, spent)[0] or 0.0
 
 
-def submit(spec: RunSpec, sweep: Sweep, *, at_once: int | None, say: Say) -> tuple[Path, list[str]]:
+def submit(spec: RunSpec, sweep: Sweep, *, at_once: int | None, say: Say | None) -> tuple[Path, list[str]]:
     """Submit what is not done. `local` returns when all have ended; `slurm` at once, with the ids of its jobs."""
     if sweep.engine == "slurm":
         slurm.check_here()

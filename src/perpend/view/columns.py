@@ -37,11 +37,6 @@ class Coded:
         return {"kind": "coded", "values": list(self.values), "codes": _packed(codes), "width": width}
 
 
-def numbers_json(values: FloatArray) -> dict[str, JSON]:
-    """A column of numbers as the page reads it; NaN: the trial has none."""
-    return {"kind": "number", "data": _packed(values.astype("<f8"))}
-
-
 def _packed(values: npt.NDArray[np.generic]) -> str:
     return base64.b64encode(values.tobytes()).decode("ascii")
 
@@ -174,7 +169,7 @@ def columns_json(runs: Sequence[RunColumns]) -> dict[str, JSON]:
     values = [dict(run.numbers()) for run in runs]
     for key in dict.fromkeys(key for own in values for key in own):
         parts = [_part(own, key, n) for own, n in zip(values, lengths, strict=True)]
-        columns[key] = numbers_json(np.concatenate(parts))
+        columns[key] = {"kind": "number", "data": _packed(np.concatenate(parts).astype("<f8"))}
     return columns
 
 

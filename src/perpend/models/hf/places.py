@@ -123,7 +123,8 @@ class Places:
         device = self.model.device
         # Where a vector is added to the last token, that token is shared with no prompt that goes on from it.
         apart = APART if self.push is not None and not self.push.everywhere else 0
-        passages = [_passage((*prompt[:-1], prompt[-1] + apart)) for prompt in prompts]
+        # All of a prompt's tokens are computed and read; what would follow them is not.
+        passages = [Passage((*prompt[:-1], prompt[-1] + apart, 0), 1) for prompt in prompts]
         lengths, places = np.array([len(prompt) for prompt in prompts]), np.array(numbers)
         chosen = sent(places, device)
         self.index[chosen] = sent(lengths, device)
@@ -307,8 +308,3 @@ def _cut(length: int) -> int:
     """How much of the cache a step reads for the given number of tokens: 64, 96 and their doubles, rounded."""
     top = 1 << (max(length, _ROUND) - 1).bit_length()
     return rounded(top * 3 // 4 if length <= top * 3 // 4 else top)
-
-
-def _passage(prompt: tuple[int, ...]) -> Passage:
-    """All of a prompt's tokens are computed and read; what would follow them is not."""
-    return Passage((*prompt, 0), 1)

@@ -99,7 +99,8 @@ def _index(folder: Path) -> Check:
         return check
     stored, derived = read_object(above / INDEX, StoreError, within=above), as_object(parse(now[INDEX]))
     check_format(stored.get("format"), FORMAT, above / INDEX, again="Publish into the folder again")
-    then, again = (_by_run(body) for body in (stored, derived))
+    then, again = ({str(as_object(entry).get("run")): entry for entry in as_list(body.get("runs"))}
+                   for body in (stored, derived))  # fmt: skip
     for name in dict.fromkeys((*then, *again)):
         if name in then and name in again:
             check.compare(then[name], again[name], f"{INDEX}, {name}")
@@ -113,10 +114,6 @@ def _index(folder: Path) -> Check:
     for number, (one, other) in enumerate(zip_longest(page, lines, fillvalue="(no such line)"), 1):
         check.compare(one, other, f"{PAGE}:{number}")
     return check
-
-
-def _by_run(index: Mapping[str, JSON]) -> dict[str, JSON]:
-    return {str(as_object(entry).get("run")): entry for entry in as_list(index.get("runs"))}
 
 
 def accepted_gates(stated: Mapping[str, JSON]) -> dict[str, str]:

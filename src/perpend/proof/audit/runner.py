@@ -149,10 +149,6 @@ def _without_study(
 READABLE = "what is stored can be read"
 
 
-def _quietly(line: str) -> None:
-    """Say nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     """How much an audit looks at.
@@ -174,7 +170,7 @@ class Options:
     trust_code: bool = False
     metadata: Path | None = None
     page: PageMaker | None = None
-    say: Callable[[str], None] = _quietly
+    say: Callable[[str], None] | None = None
 
 
 _WHOLE = Options()
@@ -299,8 +295,9 @@ class _Ledger:
             imported = options.rules in ("v1", "both") and any(version == IMPORTED for _, version in store.scorers())
             unlooked_at = left_out(store, options.rules)
             never_scored = not published and unscored(run, store)
-        for source in run.manifest.sources if options.trust_code else ():
-            options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
+        if options.trust_code and options.say is not None:
+            for source in run.manifest.sources:
+                options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
         self.sample = drawn(planned, options.sample, options.seed)
         looked_at = planned if self.sample is None else self.sample.trials
         pool = processes(options.workers, looked_at, ALONE)

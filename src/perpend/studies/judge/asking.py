@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from perpend.ask.rubric import Rubric
-from perpend.canon import JSON, portable_name, write_atomic
+from perpend.canon import JSON, dumps, portable_name, write_atomic
 from perpend.disk import temporary_folder
-from perpend.measure.judging import Selection, items_text, judge_items
+from perpend.measure.judging import Selection, judge_items
 from perpend.measure.run import Run
 
 
@@ -30,5 +30,5 @@ def prepared(
     }
     with temporary_folder("judge") as folder:
         path = folder / f"{portable_name(run.manifest.run)}.jsonl"
-        write_atomic(path, items_text(items))
+        write_atomic(path, "".join(dumps(item.as_json()) + "\n" for item in items))
         yield options, path
