@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from perpend._convert import READABLE, convert
 from perpend.cli import cli
-from perpend.errors import DataError, PerpendError, StoreError
+from perpend.errors import DataError, StoreError
 from perpend.ledger.items import load_items
 from perpend.measure.run import Run
 from perpend.spec.runspec import read_spec
@@ -86,13 +86,6 @@ def test_other_databases_and_folders_and_missing_files_are_said_so(tmp_path: Pat
         with pytest.raises(kind) as error:
             convert(path, tmp_path / "out")
         assert "\n  ".join(READABLE) in str(error.value)
-
-
-def test_a_database_cut_short_is_damaged(tmp_path: Path) -> None:
-    source = simulation(tmp_path / "simulation.db")
-    source.write_bytes(source.read_bytes()[: 4096 * 3])
-    with pytest.raises(PerpendError, match="damaged"):
-        convert(source, tmp_path / "out")
 
 
 def said(*arguments: str | Path) -> str:

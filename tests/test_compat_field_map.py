@@ -161,20 +161,6 @@ def test_a_map_file_holds_names_of_fields(tmp_path: Path, text: str) -> None:
         parse_map(str(path))
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ({"question": " "}, "'prompt' is missing or blank"),
-        ({"r": "many"}, "'repeat' must be a number, not 'many'"),
-        ({"r": 1.5}, "'repeat' must be an integer"),
-        ({"r": -1}, "'repeat' must be an integer"),
-    ],
-)
-def test_a_wrong_line_is_told_by_its_place(tmp_path: Path, row: Mapping[str, object], message: str) -> None:
-    with pytest.raises(DataError, match=rf"rows.jsonl:1.*{message}"):
-        imported(tmp_path, {"r": 0, **row}, fields=MAP + ",repeat=r")
-
-
 def test_plain_jsonl_without_a_map_is_told_of_the_map(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="acc, answer, output, qid, question") as error:
         convert(jsonl(tmp_path, {}), tmp_path / "run")

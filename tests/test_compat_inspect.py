@@ -326,26 +326,6 @@ def test_without_zstandard_the_line_that_installs_it_is_said(
         convert(log, tmp_path / "run")
 
 
-@pytest.mark.parametrize(
-    ("samples", "header", "message"),
-    [
-        (({"id": None},), HEADER, "a sample needs 'id' and 'input'"),
-        (({"epoch": 0.5},), HEADER, "'epoch' must be an integer of 1 or more, not 0.5"),
-        (({"error": "died"},), HEADER, "'error' must be an object"),
-        (({"input": " "},), HEADER, "'prompt' is missing or blank"),
-        (({"id": "a"}, {"id": "a", "input": "Other?"}), HEADER, "has another prompt"),
-        (({},), {**HEADER, "eval": {"model": "m"}}, "'task' is missing or blank"),
-        ((), HEADER, "the source holds no trial"),
-    ],
-)
-def test_what_is_needed_and_not_there_is_said_with_its_place(
-    tmp_path: Path, samples: tuple[Mapping[str, object], ...], header: Mapping[str, object], message: str
-) -> None:
-    with pytest.raises(DataError, match=message):
-        imported(tmp_path, *samples, header=header)
-    assert not (tmp_path / "run").exists()
-
-
 def test_damage_other_archives_and_chunks_are_said_so(tmp_path: Path) -> None:
     path = archive(tmp_path, {})
     cut = tmp_path / "cut.eval"

@@ -215,22 +215,6 @@ def test_the_model_is_named_in_the_results(tmp_path: Path) -> None:
     assert "files without results beside them: the model is not known" in notes(run)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"resps": []}, "'resps' holds no answer"),
-        ({"arguments": {}}, "'arguments' holds no request"),
-        ({"resps": [[["much", "False"]]]}, "a log-likelihood was expected in 'resps', not 'much'"),
-    ],
-)
-def test_what_is_needed_and_not_there_is_said_with_its_line(
-    tmp_path: Path, change: Mapping[str, object], said: str
-) -> None:
-    with pytest.raises(DataError, match=rf"jsonl:2: .*{said}"):
-        imported(tmp_path, PICKED, {**PICKED, "doc_id": 9, **change})
-    assert not (tmp_path / "run").exists()
-
-
 def test_a_line_without_its_samples_and_one_of_two_runs_in_a_folder_are_said_so(tmp_path: Path) -> None:
     path = samples(tmp_path, PICKED, {"doc_id": 1})
     with pytest.raises(DataError, match="jsonl:2: arguments, doc, filtered_resps, resps missing"):

@@ -140,9 +140,6 @@ def test_a_later_row_may_add_to_an_item_but_not_change_it(tmp_path: Path) -> Non
     path.write_text(json.dumps(bare) + "\n" + json.dumps({**ROW, "trial_id": "t-2", "variant": "big"}) + "\n")
     with Store.open(read(path, tmp_path / "run") / "run.db") as store:
         assert [item.target for item in store.items()] == ["Lima"]
-    changed = rows_file(tmp_path, {}, {"trial_id": "t-2", "wrong_answer": "Quito"})
-    with pytest.raises(DataError, match=r"rows.jsonl:2: item 'peru' has another decoy than at .*rows.jsonl:1"):
-        read(changed, tmp_path / "other")
 
 
 def test_an_opinion_stored_as_the_word_none_is_an_opinion_and_its_label_says_so(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from perpend.models.http.reply import retry_after
 from perpend.spec.model import Budget
 from perpend.types import Message, Request, Response, Sampling
 from tests.servers import Received, Reply, Script, Server, openai_chat, openai_error, serve
+from tests.tables import table
 
 GOOD = openai_chat("TRUE")
 
@@ -327,49 +328,39 @@ def test_a_few_failures_at_the_end_are_data() -> None:
     assert [answers[n].error for n in range(3)] == ["2 attempts, the last: HTTP 500: oops"] * 3
 
 
+@pytest.mark.parametrize("status", [200, 400, 429, 500])
 @pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"<html>gateway</html>",
-        b"{",
-        b"[]",
-        b"null",
-        b"\xff\xfe\x00",
-        b"[" * 200_000,
-        b"9" * 10_000,
-        b'{"choices": []}',
-        b'{"choices": [null]}',
-        b'{"choices": [{"message": null}]}',
-        b'{"choices": {"0": 1}}',
-        b'{"error": {"message": "overloaded", "code": 500}}',
-    ],
+    *table(
+        "http_bodies_refused",
+        ("[" * 1_000_000,),
+        ('{"a":' * 100_000,),
+        ("9" * 10_000,),
+        ('{"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":' + "9" * 100_000,),
+    )
 )
-def test_a_200_that_is_no_answer_is_an_error_of_that_trial(body: bytes) -> None:
-    with serve(lambda r: Reply(body) if r.question == "question 1" else GOOD) as server:
-        answers = ask(model_at(server, retries=1), 3)
+def test_a_body_that_is_no_answer_is_an_error_of_that_trial(body: str, status: int) -> None:
+    """A body is bytes, written here as the characters of their numbers."""
+    bad = Reply(body.encode("latin-1"), status)
+    with serve(lambda r: bad if r.question == "question 1" else GOOD) as server:
+        answers = ask(model_at(server, retries=1, workers=1), 3)
     assert answers[1].error is not None
+    assert len(answers[1].error) <= 300
     assert [answers[n].text for n in (0, 2)] == ["TRUE", "TRUE"]
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"garbage\r\n\r\n",
-        b"HTTP/1.1 abc OK\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope",
-        b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
-        b"\x16\x03\x01\x00\xa5",
-    ],
-)
-def test_what_is_not_http_is_an_error_of_that_trial(raw: bytes) -> None:
-    bad = Reply(raw, does="raw")
+@pytest.mark.parametrize(*table("http_refused", ("HTTP/1.1 200 OK\r\nX: " + "y" * 100_000 + "\r\n\r\n",)))
+def test_what_is_not_http_is_an_error_of_that_trial(raw: str) -> None:
+    bad = Reply(raw.encode("latin-1"), does="raw")
     with serve(lambda r: bad if r.question == "question 1" else GOOD) as server:
         answers = ask(model_at(server, retries=0), 3)
     assert answers[1].error is not None
     assert [answers[n].text for n in (0, 2)] == ["TRUE", "TRUE"]
+
+
+def test_a_status_below_200_ends_the_run() -> None:
+    for raw in (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nxxxx", b"HTTP/1.1 000 x\r\n\r\n"):
+        with serve(lambda _, raw=raw: Reply(raw, does="raw")) as server, pytest.raises(ModelError, match="protocol"):  # type: ignore[misc]
+            ask(model_at(server, retries=0), 1)
 
 
 def test_an_answer_is_read_whatever_its_content_type_and_compression() -> None:
@@ -476,30 +467,7 @@ def test_a_proxy_of_the_environment_is_not_used_for_this_machine(monkeypatch: py
     assert elsewhere.link.proxy() == "http://127.0.0.1:9"
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"base_url": "localhost:8000"},
-        {"base_url": "ftp://host/v1"},
-        {"base_url": "http://user:secret@host/v1"},
-        {"base_url": "http://host/v1?key=secret"},
-        {"base_url": "http://host:port/v1"},
-        {"base_url": "http://[::1/v1"},
-        {"base_url": 8000},
-        {"api_key_env": "sk-secret"},
-        {"workers": 0},
-        {"workers": "8"},
-        {"workers": True},
-        {"workers": 2.5},
-        {"retries": -1},
-        {"timeout_s": 0},
-        {"rpm": 0},
-        {"tpm": "many"},
-        {"timeout_s": float("nan")},
-        {"backoff_s": -1},
-        {"endpoint": "chatt"},
-    ],
-)
+@pytest.mark.parametrize(*table("http_options_refused"))
 def test_an_impossible_option_is_a_spec_error_that_shows_no_secret(options: dict[str, object]) -> None:
     with pytest.raises(SpecError) as caught:
         openai.model("stub", **options)  # type: ignore[arg-type]  # that is the point

@@ -159,54 +159,6 @@ def one(reply: Reply, **options: object) -> Response | str:
     return response
 
 
-RAW = {
-    "a negative length": OK + b"Content-Length: -5\r\n\r\nx",
-    "a length in words": OK + b"Content-Length: abc\r\n\r\nx",
-    "two lengths": OK + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nxxxxxx",
-    "a list of lengths": OK + b"Content-Length: 5, 6\r\n\r\nxxxxx",
-    "a length of 400 digits": OK + b"Content-Length: " + b"9" * 400 + b"\r\n\r\nx",
-    "a length and chunks": OK + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "a packing that is not known": OK + b"Content-Encoding: br\r\nContent-Length: 2\r\n\r\nxx",
-    "a packing with a cursor move": OK + b"Content-Encoding: x\x1b[2J\r\nContent-Length: 2\r\n\r\nxx",
-    "no HTTP": b"hello",
-    "nothing": b"",
-    "another version": b"HTTP/9.9 200 OK\r\n\r\n",
-    "a status of four digits": b"HTTP/1.1 2000 OK\r\n\r\n",
-    "a negative status": b"HTTP/1.1 -20 OK\r\n\r\n",
-    "a header with a zero byte": OK + b"X: a\0b\r\nContent-Length: 2\r\n\r\n{}",
-    "an upgrade": b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nxxxx",
-    "status 0": b"HTTP/1.1 000 x\r\n\r\n",
-}
-
-
-@pytest.mark.parametrize("raw", RAW.values(), ids=RAW)
-def test_what_is_not_the_protocol_is_an_error(raw: bytes) -> None:
-    outcome = one(Reply(raw, does="raw"))
-    assert isinstance(outcome, str) or outcome.error
-
-
-BODIES = {
-    "not UTF-8": b'{"choices":[{"message":{"role":"a","content":"\xff\xfe"}}]}',
-    "nested": b"[" * 1_000_000,
-    "nested in an object": b'{"a":' * 100_000,
-    "a number of 100,000 digits": b'{"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":'
-    + b"9" * 100_000,
-    "choices in an object": b'{"choices":{"0":1}}',
-    "choices that are none": b'{"choices":[1]}',
-    "nothing": b"",
-    "null": b"null",
-}
-
-
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-@pytest.mark.parametrize("status", [200, 400, 429, 500])
-def test_a_body_that_cannot_be_read_is_an_error_of_that_trial(body: bytes, status: int) -> None:
-    outcome = one(Reply(body, status))
-    assert isinstance(outcome, Response)
-    assert outcome.error
-    assert len(outcome.error) <= 300
-
-
 @pytest.mark.parametrize(
     "usage",
     [

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from perpend.errors import DataError, ModelError
+from perpend.ledger.items import load_items
 from perpend.models.ngram import (
     ALPHABET,
     END,
@@ -31,7 +32,7 @@ from perpend.models.ngram import (
 )
 from perpend.scorers.choice import judge
 from perpend.spec.model import Budget
-from perpend.studies.verbs.probes import ADVERSARIAL, CORE, CORPUS, as_item, load_heldout, load_probes
+from perpend.studies.verbs.probes import ADVERSARIAL, CORE, CORPUS, load_heldout
 from perpend.types import ChoiceLogprob, Item, Message, Request, Response, Sampling
 
 TOY = ["the cat sees the dog.", "the dog sees a cat.", "the cat eats.", "a dog eats the bone.", "the cat sees a dog."]
@@ -185,9 +186,9 @@ def test_nothing_to_train_on_and_a_useless_order_are_errors() -> None:
 def right(name: str, probes: Path) -> tuple[int, int]:
     """(right, decided) over the probes with one right answer."""
     values = [
-        judge(as_item(probe), ask(name, probe.prompt, *probe.candidates)).value
-        for probe in load_probes(probes)
-        if probe.label == "correct"
+        judge(probe, ask(name, probe.prompt, *probe.choices)).value
+        for probe in load_items([probes])
+        if probe.tags["label"] == "correct"
     ]
     decided = [value for value in values if value is not None]
     return int(sum(decided)), len(decided)
@@ -243,7 +244,7 @@ def test_the_whole_sentence_is_scored_when_asked_for() -> None:
 def test_a_choice_that_cannot_be_represented_has_no_total_and_the_probe_is_out_of_vocabulary(
     whole_sentence: bool,
 ) -> None:
-    probe = load_probes(ADVERSARIAL)[0]
+    probe = load_items([ADVERSARIAL])[0]
     response = ask("final", probe.prompt, "went", "пошёл", whole_sentence=whole_sentence)
     assert [score.total is None for score in scored(response)] == [False, True]
     assert response.text == "went"
