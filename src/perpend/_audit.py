@@ -101,6 +101,7 @@ def audited(
     fields: str | Mapping[str, str] | None = None,
 ) -> Audited:
     """`audit`, looking at as much as the options say."""
+    from perpend._convert import is_source
     from perpend.proof.audit import audit as audit_paths
     from perpend.proof.audit import check_claims
 
@@ -116,14 +117,6 @@ def audited(
     elif claims is not None:
         verdicts = check_claims(claims, outcomes, quiet=options.quiet)
     return Audited(tuple(outcomes), tuple(verdicts), sources)
-
-
-def is_source(path: Path, fields: str | Mapping[str, str] | None = None) -> bool:
-    """Whether a path is what somebody else published: no run, no published folder, no files of a study."""
-    from perpend._convert import is_known
-    from perpend.proof.audit.places import holds_place
-
-    return path.exists() and not holds_place(path) and (fields is not None or is_known(path))
 
 
 def audit_sources(paths: Sequence[Path], fields: str | Mapping[str, str] | None = None) -> Iterator[SourceAudit]:

@@ -54,7 +54,7 @@ def opened_runs(
 def _opened(
     stack: ExitStack, path: Path, fields: str | Mapping[str, str] | None, *, trust_code: bool, quiet: bool
 ) -> Iterator[Run]:
-    from perpend._audit import is_source
+    from perpend._convert import is_source
     from perpend.measure.run import Run
     from perpend.proof.audit.places import places, run_directory, scored_copy, unscored
 
