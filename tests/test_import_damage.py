@@ -167,6 +167,7 @@ def test_a_lying_source_is_found_out_with_the_place_of_the_lie(tmp_path: Path, c
     places = [f"{one.stated.file}, {one.stated.place}" for one in outcome.differing]
     places += [example for rule in outcome.rules for example in rule.examples]
     assert any(case["finds"] in one for one in places), places
+    assert "notes" not in case or outcome.notes[case["notes"]] == 1
     with pytest.raises(AuditFailure, match="state what does not follow"):
         audited.raise_for_failures()
 
