@@ -164,21 +164,19 @@ def evals_log(path: Path) -> Path:
     return write_lines(path, lines)
 
 
-def dialogues(folder: Path) -> Path:
-    """Four dialogues of three turns under one prompt, with labels, turns of flip, means and counts."""
-    labels = ["110", "111", "010", "101"]
+def dialogues(folder: Path, labels: Sequence[str] = ("110", "111", "010", "101"), prompt: str = "prompt0") -> Path:
+    """Dialogues of three turns under a prompt, with labels, turns of flip, means and counts."""
     flips = [next((n for n, label in enumerate(row) if label != "1"), len(row)) for row in labels]
     turns = [f"Response_{turn}" for turn in (1, 2, 3)]
-    texts = [[f"Question {row}?", *(f"reply {row}.{turn}" for turn in (1, 2, 3))] for row in range(1, 5)]
-    write_table(folder / "m-1_prompt0_output.csv", [["Question", *turns], *texts])
-    write_table(
-        folder / "m-1_prompt0_result_all.csv", [["Row", *turns], *([n, *row] for n, row in enumerate(labels, 1))]
-    )
+    numbered = [*enumerate(labels, 1)]
+    texts = [[f"Question {row}?", *(f"reply {row}.{turn} of {prompt}" for turn in (1, 2, 3))] for row, _ in numbered]
+    write_table(folder / f"m-1_{prompt}_output.csv", [["Question", *turns], *texts])
+    write_table(folder / f"m-1_{prompt}_result_all.csv", [["Row", *turns], *([n, *row] for n, row in numbered)])
     lines = "".join(f"Row {row}: Turn of Flip: {flip}\n" for row, flip in enumerate(flips, 1))
-    (folder / "m-1_prompt0_results.txt").write_text(lines)
-    write_json(folder / "m-1_summary.json", {"prompt0": {"results": flips, "mean": statistics.mean(flips)}})
+    (folder / f"m-1_{prompt}_results.txt").write_text(lines)
+    write_json(folder / "m-1_summary.json", {prompt: {"results": flips, "mean": statistics.mean(flips)}})
     counts = [sum(row[turn] == "1" for row in labels) for turn in range(3)]
-    (folder / "m-1_response_rate.txt").write_text(f"prompt0: {', '.join(map(str, counts))}\n")
+    (folder / "m-1_response_rate.txt").write_text(f"{prompt}: {', '.join(map(str, counts))}\n")
     return folder
 
 

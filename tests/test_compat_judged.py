@@ -15,6 +15,7 @@ import pytest
 import perpend as pp
 from perpend.models.callable import Callable as CallableModel
 from tests.conftest import ROOT
+from tests.source_files import dialogues, judged, write_table
 
 PUBLIC = ROOT / ".." / "shared" / "data" / "public"
 SYCO, SYCON = PUBLIC / "syco_bench" / "delusion_results.csv", PUBLIC / "sycon"
@@ -29,13 +30,6 @@ ROWS = [
     ["f-b", "B", "I can fly.", "Of course!", "5.0", "5.0", "", "5.0"],
     ["f-b", "B", "The moon, it listens.", "Yes.", "4.0", "5.0", "4.0", "4.0"],
 ]
-
-
-def table(path: Path, rows: list[list[str]], head: list[str] = HEAD) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([head, *rows])
-    return path
 
 
 def check_judges(source: Path, run: pp.Run) -> None:
@@ -66,7 +60,7 @@ def check_judges(source: Path, run: pp.Run) -> None:
 
 
 def test_a_table_of_judges_becomes_a_run_with_a_column_for_each(tmp_path: Path) -> None:
-    source = table(tmp_path / "table.csv", ROWS)
+    source = write_table(tmp_path / "table.csv", [HEAD, *ROWS])
     run = pp.Run(pp.convert(source, tmp_path / "run"))
     assert [model.label for model in run.manifest.models] == ["A w/ prompt", "B"]
     assert {item.prompt for item in run.table.items} == {"I can fly.", "The moon, it listens."}
@@ -79,7 +73,7 @@ def test_a_table_of_judges_becomes_a_run_with_a_column_for_each(tmp_path: Path) 
 
 
 def test_an_imported_run_can_be_judged_once_more(tmp_path: Path) -> None:
-    first = pp.Run(pp.convert(table(tmp_path / "table.csv", ROWS), tmp_path / "runs" / "syco"))
+    first = pp.Run(pp.convert(judged(tmp_path / "table.csv"), tmp_path / "runs" / "syco"))
     rubric = tmp_path / "kind.toml"
     options = "".join(
         f'[[option]]\nname = "{name}"\nvalue = {value}\nmeans = "m"\n' for name, value in (("yes", 1), ("no", 0))
@@ -88,25 +82,6 @@ def test_an_imported_run_can_be_judged_once_more(tmp_path: Path) -> None:
     run = pp.judge(first, CallableModel("kind", lambda _request: "yes"), rubric=str(rubric), quiet=True)
     assert first.with_judge(run)["judged:kind@callable/kind"].rate().value == 1.0
     pp.audit(tmp_path / "runs").raise_for_failures()
-
-
-def test_a_median_that_is_none_is_noted(tmp_path: Path) -> None:
-    rows = [[*ROWS[0][:-1], "4.0"], *ROWS[1:]]
-    run = pp.Run(pp.convert(table(tmp_path / "table.csv", rows), tmp_path / "run"))
-    notes = dict(run.manifest.source_of_import or {})["notes"]
-    assert notes["rows whose stated median is not that of the judges"] == 1  # type: ignore[index,call-overload]
-
-
-def dialogues(folder: Path, labels: list[str], flips: list[int], prompt: str = "prompt0") -> Path:
-    """Three turns for each question; labels as '110', 1 where the answer holds."""
-    turns = [f"Response_{turn}" for turn in (1, 2, 3)]
-    texts = [[f"Question {row}?", *(f"reply {row}.{turn} of {prompt}" for turn in (1, 2, 3))]
-             for row in range(1, len(labels) + 1)]  # fmt: skip
-    table(folder / f"m-1_{prompt}_output.csv", texts, ["Question", *turns])
-    table(folder / f"m-1_{prompt}_result_all.csv", [[str(n), *own] for n, own in enumerate(labels, 1)], ["Row", *turns])
-    lines = "".join(f"Row {row}: Turn of Flip: {flip}\n" for row, flip in enumerate(flips, 1))
-    (folder / f"m-1_{prompt}_results.txt").write_text(lines)
-    return folder
 
 
 def turns_of(run: pp.Run, prompt: str) -> npt.NDArray[np.float64]:
@@ -148,8 +123,7 @@ def check_dialogues(folder: Path, run: pp.Run) -> None:
 
 
 def test_dialogues_become_a_run_with_a_condition_for_each_turn(tmp_path: Path) -> None:
-    folder = dialogues(tmp_path / "logs", ["110", "111", "010", "101"], [2, 3, 0, 1])
-    dialogues(folder, ["100", "111", "000", "110"], [1, 3, 0, 2], "prompt1")
+    folder = dialogues(dialogues(tmp_path / "logs"), ["100", "111", "000", "110"], "prompt1")
     run = pp.Run(pp.convert(folder, tmp_path / "run"))
     assert run.manifest.trials == 24
     assert run.table.values("condition")[:3] == ("prompt0_turn_1", "prompt0_turn_2", "prompt0_turn_3")
@@ -158,7 +132,7 @@ def test_dialogues_become_a_run_with_a_condition_for_each_turn(tmp_path: Path) -
 
 
 def test_one_file_of_dialogues_is_enough_and_needs_no_labels(tmp_path: Path) -> None:
-    folder = dialogues(tmp_path / "logs", ["110"], [2])
+    folder = dialogues(tmp_path / "logs", ["110"])
     run = pp.Run(pp.convert(folder / "m-1_prompt0_output.csv", tmp_path / "one"))
     assert run["stored_label"].defined.sum() == 3
     (folder / "m-1_prompt0_result_all.csv").unlink()
@@ -166,12 +140,6 @@ def test_one_file_of_dialogues_is_enough_and_needs_no_labels(tmp_path: Path) -> 
     bare = pp.Run(pp.convert(folder, tmp_path / "two"))
     assert bare.manifest.trials == 3
     assert not bare.table.has("stored_label")
-
-
-def test_a_turn_of_flip_that_does_not_follow_is_noted(tmp_path: Path) -> None:
-    run = pp.Run(pp.convert(dialogues(tmp_path / "logs", ["110", "111"], [2, 1]), tmp_path / "run"))
-    notes = dict(run.manifest.source_of_import or {})["notes"]
-    assert notes["dialogues whose stated turn of flip does not follow from their labels"] == 1  # type: ignore[index,call-overload]
 
 
 @needs_data

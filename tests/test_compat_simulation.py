@@ -18,52 +18,8 @@ from perpend.measure.run import Run
 from perpend.studies.conformity.simulation_db import read, read_sweep, write
 from tests.test_compat_rows import notes
 
-# The study's tables: 'column type', NN = NOT NULL, > table = foreign key; then the indexes.
-TABLES = """
-runs: run_id TEXT PK, seed INTEGER NN, created_at REAL NN, config_json TEXT NN
-trace: trace_id TEXT PK, run_id TEXT NN >runs, time_step INTEGER NN, agent_id TEXT NN, action_type TEXT NN, \
-info_json TEXT NN, outcome_json TEXT NN, created_at REAL NN, \
-environment_state_hash TEXT | run_id+time_step run_id+agent_id
-messages: message_id TEXT PK, run_id TEXT NN >runs, time_step INTEGER NN, author_id TEXT NN, content TEXT NN, \
-created_at REAL NN | run_id+time_step run_id+author_id
-activation_metadata: record_id TEXT PK, run_id TEXT NN >runs, time_step INTEGER NN, agent_id TEXT NN, \
-model_id TEXT NN, layer_index INTEGER NN, component TEXT NN, token_position INTEGER NN, shard_file_path TEXT NN, \
-tensor_key TEXT NN, shape_json TEXT NN, dtype TEXT NN, \
-created_at REAL NN | run_id+time_step run_id+agent_id run_id+layer_index+component
-merkle_log: merkle_id TEXT PK, run_id TEXT NN >runs, time_step INTEGER NN, agent_id TEXT NN, prompt_hash TEXT NN, \
-activation_hash TEXT NN, leaf_hash TEXT NN, merkle_root TEXT NN, created_at REAL NN | run_id+time_step+agent_id
-conformity_datasets: dataset_id TEXT PK, name TEXT NN, version TEXT NN, path TEXT NN, sha256 TEXT NN, \
-created_at REAL NN | name+version
-conformity_items: item_id TEXT PK, dataset_id TEXT NN >conformity_datasets, domain TEXT NN, question TEXT NN, \
-ground_truth_text TEXT, ground_truth_json TEXT, source_json TEXT, created_at REAL NN | dataset_id+domain
-conformity_conditions: condition_id TEXT PK, name TEXT NN, params_json TEXT NN, created_at REAL NN | name
-conformity_trials: trial_id TEXT PK, run_id TEXT NN >runs, model_id TEXT NN, variant TEXT NN, \
-item_id TEXT NN >conformity_items, condition_id TEXT NN >conformity_conditions, seed INTEGER NN, temperature REAL NN, \
-created_at REAL NN | run_id+variant+model_id item_id+condition_id
-conformity_prompts: prompt_id TEXT PK, trial_id TEXT NN >conformity_trials, system_prompt TEXT NN, \
-user_prompt TEXT NN, chat_history_json TEXT NN, rendered_prompt_hash TEXT NN, created_at REAL NN | trial_id
-conformity_trial_steps: trial_id TEXT PK >conformity_trials, time_step INTEGER NN, agent_id TEXT NN, \
-created_at REAL NN | time_step+agent_id
-conformity_outputs: output_id TEXT PK, trial_id TEXT NN >conformity_trials, raw_text TEXT NN, parsed_answer_text TEXT, \
-parsed_answer_json TEXT, is_correct INTEGER, refusal_flag INTEGER NN, latency_ms REAL, token_usage_json TEXT, \
-created_at REAL NN | trial_id is_correct
-conformity_probes: probe_id TEXT PK, run_id TEXT NN >runs, probe_kind TEXT NN, \
-train_dataset_id TEXT NN >conformity_datasets, model_id TEXT NN, layers_json TEXT NN, component TEXT NN, \
-token_position INTEGER NN, artifact_path TEXT NN, metrics_json TEXT NN, created_at REAL NN | run_id+probe_kind+model_id
-conformity_probe_projections: projection_id TEXT PK, trial_id TEXT NN >conformity_trials, \
-probe_id TEXT NN >conformity_probes, layer_index INTEGER NN, token_index INTEGER, value_float REAL NN, \
-created_at REAL NN | trial_id+probe_id probe_id+layer_index
-conformity_think_tokens: think_id TEXT PK, trial_id TEXT NN >conformity_trials, token_index INTEGER NN, \
-token_text TEXT NN, token_id INTEGER, created_at REAL NN | trial_id+token_index
-conformity_logit_lens: logit_id TEXT PK, trial_id TEXT NN >conformity_trials, layer_index INTEGER NN, \
-token_index INTEGER NN, topk_json TEXT NN, created_at REAL NN | trial_id+layer_index+token_index
-conformity_interventions: intervention_id TEXT PK, run_id TEXT NN >runs, name TEXT NN, alpha REAL NN, \
-target_layers_json TEXT NN, component TEXT NN, vector_probe_id TEXT NN >conformity_probes, notes TEXT, \
-created_at REAL NN | run_id+name
-conformity_intervention_results: result_id TEXT PK, trial_id TEXT NN >conformity_trials, \
-intervention_id TEXT NN >conformity_interventions, output_id_before TEXT NN >conformity_outputs, \
-output_id_after TEXT NN >conformity_outputs, flipped_to_truth INTEGER, created_at REAL NN | trial_id+intervention_id
-"""
+TABLES = Path(__file__).with_name("simulation_tables.txt")
+"""The study's tables: 'column type', NN = NOT NULL, > table = foreign key; then the indexes."""
 # The seed's five tables, joined as its analysis joins them.
 JOIN = (
     "SELECT t.variant, t.model_id, t.item_id, c.name, t.temperature, d.name, i.question, i.ground_truth_text,"
@@ -145,7 +101,7 @@ def simulation(path: Path, *, temperatures: Iterable[float] = (0.0,), run: str =
 def tables() -> list[tuple[str, list[str], list[tuple[str, ...]]]]:
     """(name, columns as SQL, columns of each index) of every table of the study."""
     found = []
-    for line in TABLES.strip().splitlines():
+    for line in TABLES.read_text(encoding="utf-8").splitlines():
         name, _, rest = line.partition(": ")
         columns, _, indexes = rest.partition(" | ")
         as_sql = [

@@ -11,7 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -22,59 +24,7 @@ from perpend.ledger.digest import content_digest
 from perpend.ledger.filesystem import SharedDisk, of_mounts
 
 START = "from perpend.cli import main; main()"
-SHIM = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-/* Files below $DISK have no shared memory, and no locks either if $LOCKS is 'none'. */
-static int on_disk(int fd) {
-  const char *disk = getenv("DISK");
-  char link[64], path[PATH_MAX];
-  if (!disk || fd < 0) return 0;
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t n = readlink(link, path, sizeof path - 1);
-  if (n < 0) return 0;
-  path[n] = 0;
-  return strncmp(path, disk, strlen(disk)) == 0;
-}
-static int no_locks(void) { const char *locks = getenv("LOCKS"); return locks && !strcmp(locks, "none"); }
-
-#define MMAP(name, offset) \
-  void *name(void *at, size_t n, int prot, int flags, int fd, offset where) { \
-    static void *(*real)(void *, size_t, int, int, int, offset); \
-    if (!real) real = dlsym(RTLD_NEXT, #name); \
-    if ((flags & MAP_SHARED) && on_disk(fd)) { errno = ENODEV; return MAP_FAILED; } \
-    return real(at, n, prot, flags, fd, where); }
-MMAP(mmap, off_t)
-MMAP(mmap64, off64_t)
-
-#define FCNTL(name) \
-  int name(int fd, int what, ...) { \
-    static int (*real)(int, int, ...); \
-    if (!real) real = dlsym(RTLD_NEXT, #name); \
-    va_list rest; va_start(rest, what); void *argument = va_arg(rest, void *); va_end(rest); \
-    int is_lock = what == F_SETLK || what == F_SETLKW || what == F_GETLK; \
-    if (is_lock && no_locks() && on_disk(fd)) { errno = ENOLCK; return -1; } \
-    return real(fd, what, argument); }
-FCNTL(fcntl)
-FCNTL(fcntl64)
-
-int flock(int fd, int what) {
-  static int (*real)(int, int);
-  if (!real) real = dlsym(RTLD_NEXT, "flock");
-  if (no_locks() && on_disk(fd)) { errno = ENOLCK; return -1; }
-  return real(fd, what); }
-"""
+SHIM = Path(__file__).with_name("disk.c")
 
 
 @pytest.fixture(scope="session")
@@ -83,8 +33,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if sys.platform != "linux" or compiler is None:
         pytest.skip("needs Linux and a C compiler")
     folder = tmp_path_factory.mktemp("shim")
-    (folder / "disk.c").write_text(SHIM)
-    command = [compiler, "-shared", "-fPIC", "-o", folder / "disk.so", folder / "disk.c", "-ldl"]
+    command = [compiler, "-shared", "-fPIC", "-o", folder / "disk.so", SHIM, "-ldl"]
     subprocess.run(command, check=True, capture_output=True)
     return folder / "disk.so"
 
@@ -220,43 +169,9 @@ def test_no_verb_that_reads_changes_a_run(disk: Path, state: str, monkeypatch: p
         run.chmod(0o755)
 
 
-MOUNTS = """\
-27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
-30 27 0:40 / /home rw,relatime shared:1 - nfs4 server:/home rw,vers=4.2,local_lock=none
-31 27 0:41 / /old rw,relatime - nfs server:/old rw,vers=3,nolock
-32 27 0:42 / /scratch rw - lustre 10.0.0.1@o2ib:/scratch rw,flock,lazystatfs
-33 27 0:43 / /fast rw - lustre 10.0.0.1@o2ib:/fast rw,localflock
-34 27 0:44 / /gpfs/my\\040data rw - gpfs gpfs0 rw
-35 27 0:45 / /smb rw - cifs //server/share rw,vers=3.1.1
-36 27 0:46 / /ssh rw - fuse.sshfs host:/ rw,user_id=0
-37 27 0:47 / /beegfs rw - beegfs beegfs_nodev rw
-38 27 0:48 / /ceph rw - ceph 10.0.0.1:/ rw
-39 27 0:49 / /juice rw - fuse.juicefs JuiceFS:x rw
-40 27 0:50 / /usb rw - fuseblk /dev/sdb1 rw
-41 27 0:51 / /merged rw - fuse.mergerfs a:b rw
-42 30 0:52 / /home/me/local rw - tmpfs tmpfs rw
-"""
+MOUNTS = tomllib.loads(Path(__file__).with_name("mounts.toml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("place", "disk"),
-    [
-        ("/data/run", None),
-        ("/home/me/run", SharedDisk("nfs4")),
-        ("/homely/run", None),
-        ("/home/me/local/run", None),
-        ("/old/run", SharedDisk("nfs", has_locks=False)),
-        ("/scratch/run", SharedDisk("lustre")),
-        ("/fast/run", SharedDisk("lustre", has_locks=False)),
-        ("/gpfs/my data/run", SharedDisk("gpfs")),
-        ("/smb/run", SharedDisk("cifs")),
-        ("/ssh/run", SharedDisk("fuse.sshfs", has_locks=False)),
-        ("/beegfs/run", SharedDisk("beegfs")),
-        ("/ceph/run", SharedDisk("ceph")),
-        ("/juice/run", SharedDisk("fuse.juicefs")),
-        ("/usb/run", None),
-        ("/merged/run", None),
-    ],
-)
-def test_network_file_systems_are_told_by_the_mount_table(place: str, disk: SharedDisk | None) -> None:
-    assert of_mounts(MOUNTS, Path(place)) == disk
+@pytest.mark.parametrize(("place", "disk"), MOUNTS["places"].items())
+def test_network_file_systems_are_told_by_the_mount_table(place: str, disk: list[Any]) -> None:
+    assert of_mounts(MOUNTS["table"], Path(place)) == (SharedDisk(disk[0], has_locks=disk[1]) if disk else None)
