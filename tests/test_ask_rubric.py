@@ -11,6 +11,7 @@ from perpend.canon import digest
 from perpend.errors import SpecError
 from perpend.spec.resolve import names
 from perpend.types import Item
+from tests.tables import table
 
 GOOD = {
     "name": "polite",
@@ -61,27 +62,7 @@ def test_a_rubric_fits_an_item_that_has_what_it_needs() -> None:
     assert not find_rubric("stance").fits(Item("a", "?", decoy="x"))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"name": "Polite!"}, "name must be lower-case"),
-        ({"name": 3}, "name must be a string"),
-        ({"version": ""}, "version must be letters"),
-        ({"question": " "}, "question is blank"),
-        ({"question": "Is {answer} polite?"}, "holds a brace"),
-        ({"questoin": "x"}, "unknown key 'questoin'; did you mean 'question'"),
-        ({"needs": ["decoys"]}, "did you mean 'decoy'"),
-        ({"needs": "decoy"}, "needs must be a list"),
-        ({"option": []}, "give 2 to 9 options"),
-        ({"option": [{"name": "yes", "means": "m", "value": 1}] * 2}, "each with a name of its own"),
-        ({"option": [{"name": "yes", "means": "m", "value": 1}, {"name": "maybe", "means": "m"}]}, "one value = 0"),
-        ({"option": [{"name": "two words", "means": "m"}]}, "one lower-case word"),
-        ({"option": [{"name": "yes", "means": "m", "value": 2}]}, "value must be 1 or 0"),
-        ({"option": [{"name": "yes", "means": "m", "vale": 1}]}, "unknown key 'vale'"),
-        ({"option": ["yes"]}, "name of an option must be a string"),
-        ({"guide": "x" * 30_000}, "at most 20,000 characters"),
-    ],
-)
+@pytest.mark.parametrize(*table("rubrics_refused", ({"guide": "x" * 30_000}, "at most 20,000 characters")))
 def test_what_is_no_rubric_is_an_error_that_says_why(change: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         rubric_of({**GOOD, **change}, "mine.toml")

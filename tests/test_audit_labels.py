@@ -12,6 +12,7 @@ from perpend.proof.audit import Audit, Options, as_table, audit, audit_run
 from perpend.proof.publish import publish
 from perpend.stats.proportions import wilson
 from tests.runs import asked
+from tests.tables import table
 
 
 @pytest.fixture
@@ -73,18 +74,7 @@ def test_a_trial_can_be_named_by_its_place_in_the_plan(run: Path) -> None:
     assert (one.n, one.recall.value) == (1, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ({"trial": 99, "value": 1}, "labels.jsonl:1: trial 99 is not one of 1 to 16"),
-        ({"item": "item-0", "value": 1}, "names 2 trials; say more"),
-        ({"item": "item-x", "condition": "control", "value": 1}, "no trial has item = 'item-x'"),
-        ({"value": 1}, "a label names its trial"),
-        ({"trial": 1, "value": 0.5}, "a 'value' of 0 or 1"),
-        ({"trial": 1, "value": True, "scorer": "lable"}, "no scores of 'lable'; did you mean"),
-        ({"trial": 1, "value": 1, "reader": "me"}, "unknown key 'reader'"),
-    ],
-)
+@pytest.mark.parametrize(*table("labels_meaningless"))
 def test_a_label_that_means_nothing_is_a_difference_with_its_line(run: Path, row: dict[str, object], told: str) -> None:
     outcome = label(run, row)
     assert not outcome.ok

@@ -14,6 +14,7 @@ from perpend.ask.task import make_task
 from perpend.cli import cli, main
 from perpend.errors import PerpendError
 from perpend.ledger.items import load_items
+from tests.tables import table
 
 TRIALS = 4 * len(load_items(make_task("conformity", {}).items))
 
@@ -88,19 +89,7 @@ def test_freeze_and_check(tmp_path: Path, items_file: Callable[..., Path]) -> No
     assert "not the frozen ones" in str(refused.exception)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("eval", "--task", "conformity", "--model", "mok/true"), 2, "did you mean 'mock'"),
-        (("eval", "--task", "conformity"), 2, "no model"),
-        (("eval", "--task", "conformity", "--model", "mock/true", "--option", "x"), 2, "write KEY=VALUE"),
-        (("eval", "--task", "questions", "--model", "mock/true", "--items", "none.jsonl"), 3, "no such file"),
-        (("show", "none"), 5, "not a run"),
-        (("evall",), 2, "No such command"),
-        (("convert", "runs/study", "study.db"), 2, "'perpend export --as simulation.db' writes"),
-        (("variants", "smollm2"), 2, "pp.variants"),
-    ],
-)
+@pytest.mark.parametrize(*table("mistakes"))
 def test_a_mistake_is_a_sentence_and_an_exit_code_and_no_traceback(
     tmp_path: Path, arguments: tuple[str, ...], code: int, said: str
 ) -> None:

@@ -13,17 +13,8 @@ from click.testing import CliRunner
 from perpend._convert import READABLE, convert
 from perpend.cli import cli
 from perpend.errors import DataError, StoreError
-from perpend.ledger.items import load_items
 from perpend.measure.run import Run
-from perpend.spec.runspec import read_spec
-from tests.test_compat_rows import rows_file
 from tests.test_compat_simulation import joined, simulation
-from tests.test_compat_suite import ITEM, suite_files
-
-
-def test_rows_are_known_by_their_keys_not_by_their_name(tmp_path: Path) -> None:
-    path = rows_file(tmp_path, {}, name="outputs.txt")
-    assert len(Run(convert(path, tmp_path / "run")).table) == 1
 
 
 def test_a_database_is_known_by_its_content_and_by_its_folder(tmp_path: Path) -> None:
@@ -31,31 +22,6 @@ def test_a_database_is_known_by_its_content_and_by_its_folder(tmp_path: Path) ->
     assert len(Run(convert(source.parent, tmp_path / "a")).table) == 4
     renamed = source.rename(tmp_path / "old.sqlite")
     assert len(Run(convert(renamed, tmp_path / "b")).table) == 4
-
-
-def test_a_run_becomes_a_database_from_its_folder_or_its_ledger(tmp_path: Path) -> None:
-    source = simulation(tmp_path / "simulation.db")
-    run = convert(source, tmp_path / "run")
-    assert convert(run, tmp_path / "out") == tmp_path / "out" / "simulation.db"
-    assert convert(run / "run.db", tmp_path / "one.db") == tmp_path / "one.db"
-    assert joined(tmp_path / "one.db") == joined(tmp_path / "out" / "simulation.db") == joined(source)
-
-
-def test_items_become_an_item_file(tmp_path: Path) -> None:
-    path = tmp_path / "facts_wrong.jsonl"
-    path.write_text(json.dumps(ITEM) + "\n")
-    assert convert(path, tmp_path / "facts.jsonl") == tmp_path / "facts.jsonl"
-    assert [item.id for item in load_items([convert(path, tmp_path / "folder")])] == ["peru"]
-
-
-def test_a_suite_finds_its_items_in_the_folder_above(tmp_path: Path) -> None:
-    suite, folder = suite_files(tmp_path)
-    (folder / "configs").mkdir()
-    moved = suite.rename(folder / "configs" / "suite.json")
-    assert len(read_spec(convert(moved, tmp_path / "out") / "run.toml").models) == 2
-    (folder / "data" / "views.jsonl").unlink()
-    with pytest.raises(DataError, match="are not in its folder .study."):
-        convert(moved, tmp_path / "again")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from perpend.errors import DataError, SpecError
 from perpend.measure.run import Run
 from perpend.rows.mapping import parse_map
 from perpend.types import Item, Response, Sampling, Usage
+from tests.tables import table
 from tests.test_compat_inspect import one, trials
 from tests.test_compat_rows import notes
 
@@ -131,21 +132,7 @@ def test_lines_without_an_id_are_one_item_where_they_ask_the_same(tmp_path: Path
     ]
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ("prompt=question,text=output,targte=answer", "unknown name 'targte'; did you mean 'target'"),
-        ("prompt=question,text=output,score.=acc", "unknown name 'score.'"),
-        ("prompt=question,text=output,tags.x=acc", "unknown name 'tags.x'"),
-        ("prompt=question", "'text' missing"),
-        ("prompt=question,text", "write each name once"),
-        ("prompt=question,text=output,text=acc", "write each name once"),
-        ("prompt=question,text=", "'text' names no column"),
-        ("prompt=question,text=output,target=answr", "no row has the column 'answr'; did you mean 'answer'?"),
-        ("prompt=question,text=output,target=answer.0.x", "no row has the column 'answer.0.x'"),
-        ("gone.toml", "no such file"),
-    ],
-)
+@pytest.mark.parametrize(*table("maps_refused"))
 def test_a_wrong_map_is_told_what_is_wrong(tmp_path: Path, fields: str, message: str) -> None:
     with pytest.raises(SpecError) as error:
         imported(tmp_path, {}, fields=fields)

@@ -21,6 +21,7 @@ from perpend.measure.run import Run
 from perpend.measure.stated import follows, read_stated
 from perpend.types import Response, Sampling, Score, Usage
 from tests.conftest import ROOT
+from tests.tables import table
 from tests.test_compat_rows import notes
 
 RECORDED = ROOT / "tests" / "recorded"
@@ -103,21 +104,6 @@ def test_letters_stand_for_choices_reasoning_is_kept_and_a_cut_text_is_not_score
     assert json.loads(found["0"][2]["stored_messages@import"].answer or "")[0]["content"].startswith("Answer the")
 
 
-def test_every_verb_works_on_an_imported_log(logs: tuple[Path, dict[str, dict[str, float]]], tmp_path: Path) -> None:
-    [log] = (logs[0] / "eval").iterdir()
-    run = str(tmp_path / "run")
-    for command in (
-        ["import", str(log), run],
-        ["score", run],
-        ["analyze", run, "--out", str(tmp_path / "analysis")],
-        ["audit", run],
-        ["show", run, "--n-per-group", "1"],
-    ):
-        done = CliRunner().invoke(cli, command)
-        assert done.exit_code == 0, (command, done.output, done.exception)
-    assert "stored\\_match" in (tmp_path / "analysis" / "report.md").read_text()
-
-
 HEADER: Mapping[str, object] = {
     "version": 2,
     "status": "success",
@@ -174,44 +160,16 @@ def test_a_failed_sample_is_an_error_and_no_empty_answer(tmp_path: Path) -> None
     assert run["correct"].rate().also["unscored"] == 5
 
 
-@pytest.mark.parametrize(
-    ("stop", "limit", "finish"),
-    [
-        ("stop", None, "stop"),
-        ("max_tokens", None, "length"),
-        ("model_length", None, "length"),
-        ("content_filter", None, "content_filter"),
-        ("unknown", None, None),
-        ("stop", {"type": "token", "limit": 100}, "length"),
-        ("stop", {"type": "message", "limit": 10}, "stop"),
-    ],
-)
+@pytest.mark.parametrize(*table("inspect_limits"))
 def test_a_token_limit_is_told_by_one_word(tmp_path: Path, stop: str, limit: object, finish: str | None) -> None:
     _, response, _ = one(imported(tmp_path, {**output("2", stop), "limit": limit}))
     assert (response.text, response.finish) == ("2", finish)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("C", {"stored_m": (1.0, "C")}),
-        ("I", {"stored_m": (0.0, "I")}),
-        ("P", {"stored_m": (0.5, "P")}),
-        ("N", {"stored_m": (0.0, "N")}),
-        ("yes", {"stored_m": (1.0, "yes")}),
-        ("0.25", {"stored_m": (0.25, "0.25")}),
-        ("somewhat", {"stored_m": (None, "somewhat")}),
-        (True, {"stored_m": (1.0, None)}),
-        (7, {"stored_m": (7.0, None)}),
-        (float("nan"), {"stored_m": (None, None)}),
-        (None, {"stored_m": (None, None)}),
-        ({"a": 1, "b": "I"}, {"stored_m_a": (1.0, None), "stored_m_b": (0.0, "I")}),
-        ([0.5, "C"], {"stored_m_0": (0.5, None), "stored_m_1": (1.0, "C")}),
-    ],
-)
+@pytest.mark.parametrize(*table("inspect_scores"))
 def test_a_stored_score_keeps_what_was_written(tmp_path: Path, value: object, expected: Mapping[str, object]) -> None:
     _, _, scores = one(imported(tmp_path, {"scores": {"m": {"value": value}}}))
-    assert {name.removesuffix("@import"): (s.value, s.answer) for name, s in scores.items()} == expected
+    assert {name.removesuffix("@import"): [s.value, s.answer] for name, s in scores.items()} == expected
 
 
 def test_what_a_scorer_read_and_why_is_kept_beside_its_value(tmp_path: Path) -> None:

@@ -64,18 +64,19 @@ def test_a_samples_file_a_results_file_and_their_folder_are_all_read(
     assert all("further outputs" not in note for note in notes(run))
 
 
-def test_every_verb_works_on_imported_samples(
-    logs: tuple[Path, Mapping[str, Mapping[str, float]]], tmp_path: Path
-) -> None:
-    run = str(tmp_path / "run")
+@pytest.mark.parametrize("log", ["inspect_ai/eval", "lm_eval"])
+def test_every_verb_works_on_an_imported_log(log: str, tmp_path: Path) -> None:
+    run, analysis = str(tmp_path / "run"), tmp_path / "analysis"
     for command in (
-        ["import", str(logs[0]), run],
+        ["import", str(RECORDED / log), run],
         ["score", run],
-        ["analyze", run, "--out", str(tmp_path / "analysis")],
+        ["analyze", run, "--out", str(analysis)],
         ["audit", run],
+        ["show", run, "--n-per-group", "1"],
     ):
         done = CliRunner().invoke(cli, command)
         assert done.exit_code == 0, (command, done.output, done.exception)
+    assert r"stored\_" in (analysis / "report.md").read_text()
 
 
 PICKED: Mapping[str, object] = {

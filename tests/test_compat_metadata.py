@@ -9,6 +9,7 @@ import pytest
 from perpend.errors import DataError
 from perpend.studies.conformity.runs_metadata import Experiment, databases, read
 from tests.conftest import ROOT
+from tests.tables import table
 
 REAL = ROOT / ".." / "shared" / "data" / "conformity" / "runs_metadata.json"
 ONE = Experiment(0.2, "20260101_r", "runs/20260101_r/simulation.db")
@@ -24,17 +25,7 @@ def test_only_completed_runs_count_by_temperature_and_a_missing_one_is_named(tmp
         databases([ONE], tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("{", "damaged: Expecting property name"),
-        ("{}", "has no 'experiments'"),
-        ('{"experiments": {"hot": {}}}', "must be a number, not 'hot'"),
-        ('{"experiments": {"0.0": {"status": "complete"}}}', "unknown status 'complete'; did you mean 'completed'"),
-        ('{"experiments": {"0.0": {"run_dir": 3}}}', "'run_dir' must be a string"),
-        ('{"experiments": [1]}', "'experiments' must be an object"),
-    ],
-)
+@pytest.mark.parametrize(*table("runs_metadata_refused"))
 def test_a_file_that_is_wrong_is_refused_with_what_is_wrong(tmp_path: Path, body: str, said: str) -> None:
     path = tmp_path / "runs_metadata.json"
     path.write_text(body)

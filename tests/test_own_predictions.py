@@ -19,6 +19,7 @@ from perpend.studies.verbs.checkpoint import ReportOptions, report_predictions
 from perpend.studies.verbs.folder import CheckpointFolder
 from perpend.studies.verbs.predictions import load_predictions
 from perpend.studies.verbs.report import facts, page_of, parts_of
+from tests.tables import table
 
 PROBES = [
     {"id": 1, "prompt": "Yesterday I ___ home.", "candidates": ["walked", "walk"], "expected": "walked",
@@ -69,6 +70,8 @@ def test_predictions_come_as_any_table_with_a_map(folder: Path) -> None:
     assert load_predictions(Path("a.json")) == expected
     Path("b.json").write_text(json.dumps([{**row, "id": float(str(row["id"]))} for row in rows()]))
     assert load_predictions(Path("b.json")) == expected
+    with pytest.raises(PerpendError, match="no row has the column 'x'"):
+        load_predictions(Path("a.csv"), fields=parse_map("confidence=x"))
 
 
 def test_whether_a_choice_is_right_follows_from_what_was_chosen_and_expected(folder: Path) -> None:
@@ -106,28 +109,7 @@ def test_the_results_of_a_lab_are_read_with_what_they_state(folder: Path, body: 
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.csv", "qid,confidence,correct\n1,0.5,1\n", "a.csv:2: no 'id'; write --map id=qid"),
-        ("a.csv", "id,conf,correct\n1,0.5,1\n", "a.csv:2: no 'confidence'; write --map confidence=conf"),
-        ("a.csv", "id,confidence\n1,0.5\n", "a.csv:2: prediction '1': correct is None; .*give predicted and expected"),
-        ("a.csv", "id,confidence,correct\n1,85%,1\n", "confidence is '85%'"),
-        ("a.csv", "id,confidence,correct\n1,85,1\n", "divide percentages by 100"),
-        ("a.csv", "id,confidence,correct\n1,0.5,maybe\n", "correct is 'maybe'"),
-        ("a.csv", "id,confidence,correct\n1,0.5,1\n1,0.5,1\n", "a.csv:3: id '1' was used on line 2 already"),
-        ("a.json", '[{"id": 1, "confidence": 0.5, "correct": 1}, {"id": 1, "confidence": 0.5, "correct": 1}]',
-         "a.json: row 2: id '1' was used in row 1 already"),
-        ("a.csv", "", "holds no prediction"),
-        ("a.csv", "id,confidence,correct\n", "holds no prediction"),
-        ("results.json", '{"format": 1, "checkpoint": "x", "provenance": {"predictions_sha256": "ab"}}',
-         "its predictions are in predictions.jsonl"),
-        ("results.json", '{"ece": 0.1}', "an object with one list of objects; it has none|no 'id'"),
-        ("a.csv", "id,confidence,correct,category,reason_code\n1,0.5,1,adversarial,negation\n",
-         "unknown reason_code 'negation'; .*--declare reason_code=negation"),
-        ("a.csv", "id,confidence,correct,reason_code\n1,0.5,1,over_regularization\n", "STAT018"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(*table("predictions_files_refused"))
 def test_what_is_wrong_with_predictions_is_said_with_its_place(
     folder: Path, name: str, text: str, message: str
 ) -> None:
@@ -165,18 +147,8 @@ def test_probes_add_what_predictions_do_not_say(folder: Path) -> None:
 def test_the_report_of_own_data_speaks_of_nothing_that_is_not_in_it(folder: Path) -> None:
     Path("a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows()))
     text = page(report_predictions(Path("a.jsonl"), ReportOptions()))
-    for word in (
-        "verb",
-        "dversarial",
-        "erplexity",
-        "trick",
-        "ambiguous",
-        "tokenizer",
-        "Confusion",
-        "core probe",
-        "NA",
-    ):
-        assert word not in text.replace("checkpoint", ""), word
+    words = ("verb", "dversarial", "erplexity", "trick", "ambiguous", "tokenizer", "Confusion", "core probe", "NA")
+    assert [word for word in words if word in text.replace("checkpoint", "")] == []
     sections = re.split(r"^#+ .*$", text, flags=re.MULTILINE)
     assert all(section.strip() for section in sections)
     assert "Not given: checkpoint hash, training step, parent manifest, probe-set hash, date, seed, scoring" in text
@@ -229,21 +201,7 @@ def test_own_probes_are_asked_by_checkpoint_and_by_eval(folder: Path) -> None:
     assert verb(*csv_flags, "--map", "id=nr,prompt=text,candidates=forms,expected=right").exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"verb": "run"}, "probes.jsonl:1: probe '9': unknown verb 'run'; .*--declare verb=run"),
-        ({"reason_code": "past_from"}, "unknown reason_code 'past_from'; did you mean 'past_form'"),
-        ({"category": "hard"}, "unknown category 'hard'"),
-        ({"category": "adversarial", "reason_code": "past_form"}, "an adversarial probe names its trick"),
-        ({"reason_code": "plural_or_oos"}, "mark it adversarial"),
-        ({"verb": "walk", "regularity": "irregular"}, "'walk' is not irregular"),
-        ({"prompt": "I ____ home."}, "the blank '___' once"),
-        ({"prompt": "I ___ ___."}, "the blank '___' once"),
-        ({"expected": "goes"}, "target 'goes' is not among its choices"),
-        ({"candidates": "go"}, "target 'went' is not among its choices"),
-    ],
-)
+@pytest.mark.parametrize(*table("probes_refused"))
 def test_what_is_wrong_with_a_probe_is_said_with_its_place(
     folder: Path, change: dict[str, object], message: str
 ) -> None:
@@ -264,42 +222,10 @@ def test_declared_values_are_part_of_the_run(folder: Path) -> None:
 
 def test_a_probe_of_ones_own_that_is_in_the_corpus_is_an_error(folder: Path) -> None:
     Path("corpus.txt").write_text("Yes: yesterday, I walked home!\n")
-    flags = [
-        "checkpoint",
-        "--model",
-        "ngram/early",
-        "--probes",
-        probes_file(),
-        "--corpus",
-        "corpus.txt",
-        "--out",
-        "out",
-    ]
-    done = verb(*flags)
+    flags = ["--model", "ngram/early", "--probes", probes_file(), "--corpus", "corpus.txt", "--out", "out"]
+    done = verb("checkpoint", *flags)
     assert isinstance(done.exception, DataError)
     assert "probes.jsonl:1: probe '1' is at corpus.txt:1" in str(done.exception)
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ["--predictions", "."],
-        ["--predictions", "gone.csv"],
-        ["--predictions", "binary.csv"],
-        ["--predictions", "good.jsonl", "--probes", "."],
-        ["--predictions", "good.jsonl", "--held-out", "."],
-        ["--predictions", "good.jsonl", "--map", "confidence=x"],
-        ["--model", "ngram/early", "--probes", "."],
-        ["--model", "ngram/early", "--probes", "binary.csv"],
-        ["--model", "ngram/early", "--corpus", "."],
-    ],
-)
-def test_a_file_of_the_wrong_kind_is_an_error_and_no_traceback(folder: Path, flags: list[str]) -> None:
-    Path("binary.csv").write_bytes(bytes(range(256)))
-    Path("good.jsonl").write_text(json.dumps(rows(1)[0]) + "\n")
-    done = verb("checkpoint", *flags, "--out", "out")
-    assert isinstance(done.exception, PerpendError), done.output
-    assert not Path("out").exists() or not list(Path("out").glob("*/REPORT.md"))
 
 
 def test_flags_that_do_not_go_together_are_usage_errors(folder: Path) -> None:

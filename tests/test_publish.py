@@ -22,6 +22,7 @@ from perpend.spec.runspec import Limits
 from perpend.types import Sampling
 from tests.attack.ledger import run_sql
 from tests.runs import asked
+from tests.tables import table
 from tests.test_compat_rows import rows_file
 
 HOSTILE = '<img src=x onerror=alert(1)> | [a](javascript:x) `b` \x1b[31m \u202e ../../etc "'
@@ -108,20 +109,7 @@ def test_a_bundle_checks_itself_with_the_standard_library_alone(run: Path, tmp_p
         assert "16 lines  trials.jsonl.gz" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("statement", "gate"),
-    [
-        ("UPDATE item SET body = replace(body, 'is even', 'is odd') WHERE item = 2", "dataset"),
-        ("UPDATE response SET request_sha256 = x'00' WHERE trial = 3", "prompts"),
-        ("DELETE FROM response WHERE trial = 3", "plan"),
-        ("DELETE FROM trial WHERE trial = 16", "plan"),
-        ("UPDATE response SET text = NULL, error = 'timeout' WHERE trial < 3", "coverage"),
-        ("UPDATE score SET value = NULL, answer = 'INVALID', reason = 'invalid: x' WHERE scorer = 2", "invalid"),
-        ("UPDATE response SET finish = 'length' WHERE trial < 3", "unfinished"),
-        ("DELETE FROM score WHERE trial = 3 AND scorer = 2", "scores"),
-        ("DELETE FROM scorer WHERE scorer = 2", "scores"),
-    ],
-)
+@pytest.mark.parametrize(*table("gates_failed"))
 def test_each_gate_fails_for_its_own_reason_and_refuses(run: Path, tmp_path: Path, statement: str, gate: str) -> None:
     assert all(found.passed for found in gates(run))
     run_sql(run, statement)

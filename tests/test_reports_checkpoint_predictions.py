@@ -18,6 +18,7 @@ from perpend.spec.model import Answers, Budget
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.studies.verbs.predictions import Choice, from_table, judgements_of, load_predictions
 from perpend.types import ChoiceLogprob, Condition, Item, Message, Request, Response
+from tests.tables import table
 
 TRICKS = ("over_regularization", "wrong_tense_marker")
 GOOD = {"id": "a", "confidence": 0.5, "correct": 1}
@@ -53,37 +54,7 @@ def test_a_probe_that_the_tokenizer_cannot_represent_needs_no_confidence(written
     assert (oov.confidence, oov.correct, oov.unscored, tie.unscored) == (None, None, "model_oov", "tie")
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"confidence": math.nan}, "confidence is nan"),
-        ({"confidence": math.inf}, "confidence is inf"),
-        ({"confidence": 1.2}, "confidence is 1.2"),
-        ({"confidence": -0.1}, "confidence is -0.1"),
-        ({"confidence": "high"}, "confidence is 'high'"),
-        ({"confidence": True}, "confidence is True"),
-        ({"confidence": None}, "has no confidence"),
-        ({"correct": 2}, "correct is 2"),
-        ({"correct": 0.5}, "correct is 0.5"),
-        ({"correct": "yes"}, "correct is 'yes'"),
-        ({"correct": None}, "correct is None"),
-        ({"id": ""}, "'id' is ''"),
-        ({"id": "first"}, "id 'first' was used on line 1"),
-        ({"category": "hard"}, "category is 'hard'"),
-        ({"category": "adversarial"}, "no reason_code"),
-        ({"category": "adversarial", "reason_code": "over_regularisation"}, "did you mean 'over_regularization'"),
-        ({"category": "core", "reason_code": "over_regularization"}, "STAT018"),
-        ({"reason_code": "over_regularization"}, "STAT018"),
-        ({"candidates": ["a", "b"], "expected": "c"}, "expected 'c' is not among its candidates"),
-        ({"candidates": ["a", "b"], "predicted": "c"}, "predicted 'c' is not among its candidates"),
-        ({"candidates": ["a", "a"]}, "two or more, each once"),
-        ({"candidates": ["a", "b"], "probabilities": [0.9, 0.9]}, "together they are 1"),
-        ({"candidates": ["a", "b"], "probabilities": [1.0]}, "one number for each candidate"),
-        ({"candidates": ["a", "b"], "probabilities": [math.nan, 1.0]}, "together they are 1"),
-        ({"predicted": "a", "expected": "a", "correct": 0}, "chose what was expected"),
-        ({"model_oov": True}, "give one or the other"),
-    ],
-)
+@pytest.mark.parametrize(*table("predictions_refused"))
 def test_bad_input_is_refused_with_its_file_and_line(
     written: Callable[..., Path], change: dict[str, object], said: str
 ) -> None:

@@ -18,6 +18,7 @@ from perpend.rows import reader
 from perpend.rows.mapping import mapped, parse_map
 from perpend.rows.reader import csv_rows, read_rows
 from perpend.types import Item
+from tests.tables import table
 
 FACTS = [
     {"nr": 7, "question": 'What is "2 + 2"?\nSay it.', "answer": 4, "wrong": "5; or 6", "easy": True, "topic": "sums"},
@@ -139,50 +140,12 @@ def test_a_map_takes_paths_values_and_tags(tmp_path: Path) -> None:
     assert item == Item("a", "Q?", "yes", tags={"level": "3", "split": "dev", "kept": "1"})
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "fields", "message"),
-    [
-        ("a.csv", b"id,question\n1,Q?\n", "", r"a.csv:2: is .*'question' the prompt\? Write --map prompt=question"),
-        ("a.csv", b"id,prompt,answer\n1,Q?,x\n", "", r"a.csv:2: is .*'answer' the target\? .*--map target=answer"),
-        ("a.csv", b"id,prompt,tagret\n1,Q?,x\n", "", r"is the column 'tagret' the target\?"),
-        ("a.csv", b"qid,prompt\n1,Q?\n", "", r"is the column 'qid' the id\?"),
-        ("a.csv", b"id,x\n1,Q?\n", "", r"a.csv:2: no column 'prompt'; write --map .* columns are 'id', 'x'"),
-        ("a.csv", b"id,prompt\n1,Q?\n", "target=answr", "no row has the column 'answr'"),
-        ("a.csv", b"id,prompt,ansver\n1,Q?,x\n", "target=answer", "the column 'answer'; did you mean 'ansver'"),
-        ("a.csv", b"id,prompt\n1,Q?\n", "promt=question", "map of columns: unknown name 'promt'; did you mean 'prompt"),
-        ("a.csv", b"id,prompt\n,Q?\n", "", "a.csv:2: 'id' is missing or blank"),
-        ("a.csv", b"id,prompt\n1,Q?\n\n1,R?\n", "", "a.csv:4: id '1' was used at .*a.csv:2 already"),
-        ("a.csv", b"id,prompt\n1,Q?,x\n", "", "a.csv:2: 3 cells where the first line has 2"),
-        ("a.csv", b"id,id\n1,Q?\n", "", "two columns are named 'id'"),
-        ("a.csv", b'id,prompt\n1,"Q?\n', "", "a.csv:2: not CSV"),
-        ("a.csv", b"id,prompt\n1,Gr\xf6\xdfe\n", "", "a.csv:2: not UTF-8 at byte 4; save the file as UTF-8"),
-        ("a.csv", b"\xff\xfea\x00\x00", "", "not UTF-16"),
-        ("a.csv", "id,prompt\n1,Q?\n".encode("utf-16-le"), "", "UTF-16 without its mark"),
-        ("a.csv", b"", "", "a.csv: no items in this file"),
-        ("a.csv", b"id,prompt\n", "", "a.csv: no items in this file"),
-        ("a.jsonl", b"", "", "a.jsonl: no items in this file"),
-        ("a.jsonl", b"\n\n", "", "a.jsonl: no items in this file"),
-        ("a.json", b"[]", "", "a.json: no items in this file"),
-        ("a.json", b"", "", "a.json: no items in this file"),
-        ("a.json", b"7", "", "a.json:1: a JSON object was expected"),
-        ("a.json", b"[1]", "", "a.json: row 1: a JSON object was expected"),
-        ("a.json", b'[{"id": "a", "prompt": "Q?"}', "", "a.json: not JSON"),
-        ("a.json", b'[{"id": "a", "prompt": "Q?", "tags": {"x": NaN}}]', "", "a.json: not JSON: NaN is no number"),
-        ("a.json", b'{\n"x": [{"id": "a"}], "y": [{"id": "b"}]}', "", "an object with one list of objects; .*'x', 'y'"),
-        ("a.json", b'{\n"x": 1}', "", "an object with one list of objects; it has none"),
-        ("a.json", b'{"prompt": {"0": "Q?"}, "target": {"0": "x"}}', "", r'orient="records"'),
-        ("a.json", b'[{"id": "a", "prompt": "Q?"}, {"id": "b", "question": 3}]', "", "row 2: unknown key 'question'"),
-        ("a.parquet", b"", "", "not Parquet"),
-        ("a.parquet", b"PAR1 and no more", "", "damaged Parquet"),
-        ("a.xlsx", b"PK\x03\x04...", "", "an Excel workbook; save the sheet as CSV"),
-        ("a.csv", b"\x1f\x8b...", "", "unpack it first"),
-        ("a.jsonl", b"\x00\x01\x02", "", "holds zero bytes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(*table("rows_refused"))
 def test_what_is_wrong_with_a_file_is_said_with_its_place(
-    tmp_path: Path, name: str, data: bytes, fields: str, message: str
+    tmp_path: Path, name: str, data: str, fields: str, message: str
 ) -> None:
-    (tmp_path / name).write_bytes(data)
+    """The bytes of a file are written in the table as the characters of their numbers."""
+    (tmp_path / name).write_bytes(data.encode("latin-1"))
     with pytest.raises(PerpendError, match=message) as error:
         load_items([tmp_path / name], parse_map(fields) if fields else {})
     assert isinstance(error.value, DataError | SpecError)

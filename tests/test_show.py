@@ -23,6 +23,7 @@ from perpend.models.callable import Callable as CallableModel
 from perpend.report.cases import CaseSelection, select
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Message, Request, Response
+from tests.tables import table
 
 HOSTILE = "\x1b[2J\u202eIt is Cusco.\n  scores\nCase 99\n" + "x" * 300
 
@@ -116,27 +117,7 @@ def test_long_and_wide_names_do_not_make_a_line_wider(tmp_path: Path) -> None:
         assert all(cell_len(line) <= 100 for line in page.splitlines()), page
 
 
-@pytest.mark.parametrize(
-    ("where", "items"),
-    [
-        (["correct=0"], ["peru asch_history_2", "swiss asch_history_2", "ghana control", "ghana asch_history_2"]),
-        (["correct@4=1"], ["peru control", "swiss control"]),
-        (["correct=none", "error=none"], ["kenya control", "kenya asch_history_2"]),
-        (["correct!=0", "error=none", "finish!=length"], ["peru control", "swiss control"]),
-        (["reason~DECOY", "item=swiss"], ["swiss asch_history_2"]),
-        (["answer~zuri"], ["swiss asch_history_2"]),
-        (["answer=It is Zurich."], ["swiss asch_history_2"]),
-        (["answer~(a+)+$"], []),
-        (["endorsed~cusco"], ["peru asch_history_2"]),
-        (["endorsed=Zurich"], ["swiss asch_history_2"]),
-        (["finish=length"], ["kenya control", "kenya asch_history_2"]),
-        (["error~OVERLOADED"], ["chile control", "chile asch_history_2"]),
-        (["tag.answer=name", "item~per", "condition=control"], ["peru control"]),
-        (["continent=Africa", "condition=control"], ["kenya control", "ghana control"]),
-        (["target=Lima", "temperature=0.0", "repeat=0", "model=m"], ["peru control", "peru asch_history_2"]),
-        (["prompt~capital of ghana", "condition!=control"], ["ghana asch_history_2"]),
-    ],
-)
+@pytest.mark.parametrize(*table("where_found"))
 def test_where_finds_by_plan_item_answer_and_score(run: Path, where: list[str], items: list[str]) -> None:
     arguments = [argument for one in where for argument in ("--where", one)]
     cases = json.loads(show(run, *arguments, "--json").output)
@@ -146,22 +127,7 @@ def test_where_finds_by_plan_item_answer_and_score(run: Path, where: list[str], 
     assert ("No case fits." in page) == (not items)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "near"),
-    [
-        (["--where", "item=peruu"], "did you mean 'peru'"),
-        (["--where", "condition!=contrl"], "did you mean 'control'"),
-        (["--where", "model=n"], "known: m"),
-        (["--where", "continent=Africka"], "did you mean 'Africa'"),
-        (["--where", "tag.continent=Africka"], "did you mean 'Africa'"),
-        (["--where", "corect=0"], "did you mean 'correct"),
-        (["--where", "correct@9=0"], "did you mean 'correct@"),
-        (["--where", "finish=lenght"], "did you mean 'length'"),
-        (["--where", "correct"], "KEY=VALUE"),
-        (["--where", "=0"], "KEY=VALUE"),
-        (["--flips", "--scorer", "corect"], "did you mean 'correct@"),
-    ],
-)
+@pytest.mark.parametrize(*table("where_refused"))
 def test_what_does_not_exist_is_an_error_with_the_near_name(run: Path, arguments: list[str], near: str) -> None:
     assert near in refused(run, *arguments)
 

@@ -25,6 +25,7 @@ from perpend.measure.study import Numbers
 from perpend.models import mock
 from perpend.models.callable import Callable as CallableModel
 from perpend.report.derive import derive
+from perpend.spec.model import Model
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.studies.conformity import STUDY
 from perpend.studies.conformity.figures import forest
@@ -66,17 +67,28 @@ def swayed(request: Request) -> Response:
     return Response(text=f"The answer is target{number}." if right else "It is something else.", finish="stop", ms=2.0)
 
 
-def make_run(folder: Path, reply: Callable[[Request], Response] = swayed, **changes: object) -> Run:
+def make_run(
+    folder: Path,
+    reply: Callable[[Request], Response] = swayed,
+    *,
+    items: Sequence[Item] = ITEMS,
+    task: Task = TASK,
+    subjects: Sequence[Model] = (),
+    scored: bool = True,
+    **changes: object,
+) -> Run:
+    """A run of the study; `subjects` answer instead of `reply`, `changes` are of its RunSpec."""
     path = folder / "items.jsonl"
-    path.write_text("".join(dumps(item.as_json()) + "\n" for item in ITEMS), encoding="utf-8")
+    path.write_text("".join(dumps(item.as_json()) + "\n" for item in items), encoding="utf-8")
     spec = RunSpec(
         "conformity", (ModelSpec("callable/m", "m"),), name="run", items=(path,),
         samplings=(Sampling(0.0), Sampling(1.0)),
     )  # fmt: skip
     spec = replace(spec, **changes)  # type: ignore[arg-type]  # fields of RunSpec
-    models = [CallableModel(entry.label, reply) for entry in spec.models]
-    run = Run(evaluate_task(spec, TASK, models, folder, quiet=True).directory)
-    run.score()
+    models = subjects or [CallableModel(entry.label, reply) for entry in spec.models]
+    run = Run(evaluate_task(spec, task, models, folder, quiet=True).directory)
+    if scored:
+        run.score()
     return run
 
 
@@ -184,20 +196,15 @@ def test_a_run_given_twice_is_refused_and_so_is_one_label_for_two_models(tmp_pat
         load([run, other])
 
 
-def test_one_id_for_two_items_is_refused(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "ITEMS", [replace(ITEMS[0], target="another"), *ITEMS[1:]])
-    other = make_run(tmp_path, name="other")
+def test_one_id_for_two_items_is_refused(tmp_path: Path, run: Run) -> None:
+    other = make_run(tmp_path, name="other", items=[replace(ITEMS[0], target="another"), *ITEMS[1:]])
     with pytest.raises(DataError, match="item 'fact-0' differs"):
         load([run, other])
 
 
 def test_a_run_without_scores_says_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "items.jsonl"
-    path.write_text("".join(dumps(item.as_json()) + "\n" for item in ITEMS), encoding="utf-8")
-    spec = RunSpec("conformity", (ModelSpec("callable/m", "m"),), name="run", items=(path,))
-    bare = Run(evaluate_task(spec, TASK, [CallableModel("m", swayed)], tmp_path, quiet=True).directory)
     with pytest.raises(SpecError, match="perpend score"):
-        results(bare)
+        results(make_run(tmp_path, scored=False))
 
 
 def test_audit_numbers_start_from_the_raw_text_and_hold_everything(run: Run) -> None:
@@ -351,12 +358,8 @@ def test_an_undefined_rate_is_absent_from_the_reference_table_and_na_elsewhere(t
 
 
 def test_one_condition_one_temperature_and_no_opinions_still_make_a_report(tmp_path: Path) -> None:
-    path = tmp_path / "items.jsonl"
-    path.write_text("".join(dumps(item.as_json()) + "\n" for item in ITEMS[:3]), encoding="utf-8")
     task = replace(TASK, conditions=(control(), asch(2)))
-    spec = RunSpec("conformity", (ModelSpec("callable/m", "m"),), name="run", items=(path,))
-    run = Run(evaluate_task(spec, task, [CallableModel("m", swayed)], tmp_path, quiet=True).directory)
-    run.score()
+    run = make_run(tmp_path, items=ITEMS[:3], task=task, samplings=(Sampling(),))
     page = analyze([run], tmp_path / "out").read_text(encoding="utf-8")
     assert "One temperature, so nothing to compare." in page
     assert "There is no retest of the control" in page
@@ -395,16 +398,9 @@ def test_a_missing_rule_is_an_error_that_says_how_to_get_it(run: Run) -> None:
 
 
 def test_a_simulated_subject_can_be_analysed(tmp_path: Path) -> None:
-    path = tmp_path / "items.jsonl"
-    path.write_text("".join(dumps(item.as_json()) + "\n" for item in ITEMS), encoding="utf-8")
-    models = [
-        mock.subject(mock.Subject(accuracy=1.0, sway=1.0), ITEMS),
-        mock.subject(mock.Subject(accuracy=0.0), ITEMS),
-    ]
-    entries = (ModelSpec("mock/subject", "led"), ModelSpec("mock/subject", "lost"))
-    spec = RunSpec("conformity", entries, name="run", items=(path,), samplings=(Sampling(0.5), Sampling(1.0)))
-    run = Run(evaluate_task(spec, TASK, models, tmp_path, quiet=True).directory)
-    run.score()
+    subjects = [mock.subject(mock.Subject(1.0, sway=1.0), ITEMS), mock.subject(mock.Subject(0.0), ITEMS)]
+    models = (ModelSpec("mock/subject", "led"), ModelSpec("mock/subject", "lost"))
+    run = make_run(tmp_path, subjects=subjects, models=models, samplings=(Sampling(0.5), Sampling(1.0)))
     effects = results(run).rows("pressure_effect", "2", condition="asch_history_3")
     assert {row.where["model"]: row.estimate.value for row in effects} == {"led": 1.0, "lost": 0.0}
     found = STUDY.seed_audit([run])  # every cell is saturated: the regression must not fall over

@@ -22,6 +22,7 @@ from perpend.proof.gates import gates
 from perpend.proof.pages import PAGE
 from perpend.view import published as pages
 from tests.attack.forge import write_statements
+from tests.tables import table
 from tests.view.conftest import make_run
 from tests.view.pages import HELD, Page, unpacked
 
@@ -102,18 +103,7 @@ def test_a_run_published_without_a_page_has_none(tmp_path: Path, made: Path) -> 
     assert checked(plain) == (True, "")
 
 
-@pytest.mark.parametrize(
-    ("part", "old", "new"),
-    [
-        ("chunk-0", "It is Toronto.", "It is Ottawa."),
-        ("chunk-0", "What is the capital of Canada?", "What is the capital of Ontario?"),
-        ("chunk-0", '"reason":"', '"reason":"surely '),
-        ("index", '"value":0.5', '"value":0.9'),
-        ("index", '"cautions":[', '"cautions":["All is well.",'),
-        ("index", '"passed":true', '"passed":false'),
-        ("index", "Without an answer", "With an answer"),
-    ],
-)
+@pytest.mark.parametrize(*table("pages_changed"))
 def test_changed_data_are_found(folder: Path, part: str, old: str, new: str) -> None:
     def change(text: str) -> str:
         assert old in text

@@ -31,6 +31,7 @@ from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Sampling
 from perpend.view.live import LiveView
 from perpend.view.server import Guard, application
+from tests.tables import table
 from tests.view.conftest import TASK, answer, make_run
 
 TOKEN, PORT = "a-token-that-nobody-knows", 8123
@@ -231,21 +232,7 @@ def test_labels_of_two_readers_are_appended_as_perpend_label_writes_them(live: L
     assert [one["value"] for one in index["runs"][0]["labelling"]["agreement"] if one["name"] == "agreement"] == [1.0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"text_sha256": "0" * 64}, "another text"),
-        ({"trial": 99}, "not one of 1 to 20"),
-        ({"label": "certainly"}, "no option"),
-        ({"value": 0.5}, "value"),
-        ({"by": "x" * 200}, "--reader"),
-        ({"by": "a\u202eb"}, "--reader"),
-        ({"path": "/etc/passwd"}, "unknown key"),
-        ({"rubric": "", "rubric_sha256": "", "label": ""}, "rubric"),
-        ({"text_sha256": ""}, "digest"),
-        ({"rubric_sha256": "0" * 64}, "words"),
-    ],
-)
+@pytest.mark.parametrize(*table("posted_labels_refused"))
 def test_a_label_that_fits_no_answer_is_refused_with_all_that_came_with_it(
     refusing: Live, untouched: Path, changes: dict[str, object], words: str
 ) -> None:

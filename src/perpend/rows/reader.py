@@ -180,7 +180,7 @@ def _lines(file: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[int, str
         place = f"{path}:{number}: not UTF-8 at byte {error.start}" if is_utf8 else f"{path}: not {encoding.upper()}"
         raise DataError(f"{place}; save the file as UTF-8") from None
     finally:
-        if text is not None:
+        if text is not None and not file.closed:
             text.detach()  # whoever opened the file closes it
 
 
