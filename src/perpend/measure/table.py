@@ -67,11 +67,15 @@ class Table(PlanGrid):
     """The values of some scorers, in the order of the rows; NaN where a trial has none."""
     read_answers: Callable[[], Answers] | None = field(default=None, repr=False)
     read_judgements: Callable[[Sequence[str]], Iterator[Judgement]] | None = field(default=None, repr=False)
-    read_replies: Callable[[], Iterator[Reply]] | None = field(default=None, repr=False)
+    replies: Callable[[], Iterator[Reply]] = field(default=lambda: iter(()), repr=False)
+    """What every row that was asked got, turn by turn, in plan order."""
     read_unfit: Callable[[str], IntArray] | None = field(default=None, repr=False)
     """The codes of the items that a scorer cannot judge, whatever is answered: `correct` without a target."""
-    read_reasons: Callable[[str, str], Mapping[tuple[str, str], int]] | None = field(default=None, repr=False)
-    """Why trials have no value of a scorer, with what another scorer says of them; and how many have each reason."""
+    unscored: Callable[[str, str], Mapping[tuple[str, str], int]] = field(default=lambda *_: {}, repr=False)
+    """Why trials have no stored value of a scorer, with what another one says where its value is 1: counts.
+
+    ('', '') counts those that have no score at all: they were not asked.
+    """
     _columns: dict[str, Packed] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -100,13 +104,6 @@ class Table(PlanGrid):
     def unfit(self, scorer: str) -> IntArray | None:
         """The codes of the items that a scorer cannot judge, whatever is answered; None where that is not known."""
         return None if self.read_unfit is None else self.read_unfit(scorer)
-
-    def unscored(self, scorer: str, beside: str) -> Mapping[tuple[str, str], int]:
-        """Why trials have no stored value of a scorer, with what another one says where its value is 1: counts.
-
-        ('', '') counts those that have no score at all: they were not asked.
-        """
-        return {} if self.read_reasons is None else self.read_reasons(scorer, beside)
 
     def has(self, name: str) -> bool:
         """Whether there are scores of 'correct' or 'correct@1'."""
@@ -166,10 +163,6 @@ class Table(PlanGrid):
     def judgements(self, names: Sequence[str]) -> Iterator[Judgement]:
         """Every row that was asked, in plan order, with its answer and what some scorers read in it and why."""
         return iter(()) if self.read_judgements is None else self.read_judgements(list(map(self.full_name, names)))
-
-    def replies(self) -> Iterator[Reply]:
-        """What every row that was asked got, turn by turn, in plan order."""
-        return iter(()) if self.read_replies is None else self.read_replies()
 
     def digest(self, names: Sequence[str], rows: BoolArray) -> str:
         """SHA-256 over the positions of some rows and their values in some columns: what an Estimate came from."""
