@@ -30,6 +30,9 @@ def test_what_vanished_is_to_be_named_once_and_what_moved_is_not() -> None:
     before, now = {"tests/a.py::test_x": "3", "tests/a.py::test_y": "1"}, {"tests/b.py::test_y": "1"}
     found = differences("tests", before, now)
     assert {one.name: one.how for one in found if one.counts} == {"tests/a.py::test_x": "vanished"}
+    before |= {"tests/c.py::test_z": "9", "tests/d.py::test_z": "2"}
+    moved = {"tests/more/c.py::test_z": "9", "tests/more/d.py::test_z": "2"}
+    assert not [one for one in differences("tests", before, {**now, **moved, "tests/a.py::test_x": "3"}) if one.counts]
     named = {"tests: tests/a.py::test_x": "it checked nothing"}
     assert not report(found, Named({}), ["tests"], most=9)
     assert report(found, Named(named), ["tests"], most=9)

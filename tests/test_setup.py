@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -98,6 +99,39 @@ def test_the_demo_says_how_to_call_perpend_and_ci_runs_the_one_test_command(clon
     assert ".venv/bin/perpend" in last
     assert ". .venv/bin/activate" in last
     assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()[-1] == "make test"
+
+
+def test_with_ci_set_a_skip_or_a_part_without_tests_fails(tmp_path: Path) -> None:
+    more = tmp_path / "tests" / "more"
+    for part in ("one", "none"):
+        (more / part).mkdir(parents=True)
+        (more / part / "__init__.py").touch()
+    shutil.copy(ROOT / "tests" / "more" / "conftest.py", more)
+    test = more / "one" / "test_one.py"
+    test.write_text(
+        "import pytest\ndef test_passes(): pass\n"
+        "def test_has_no_browser(): pytest.skip('no Chromium')\ndef test_may(): pytest.skip('no vLLM here')\n"
+    )
+
+    def called(**environment: str) -> tuple[int, str]:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("CI", "PYTEST_"))}
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "tests/more"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=clean | environment, check=False, capture_output=True, text=True
+        )
+        return done.returncode, done.stdout
+
+    assert called()[0] == 0
+    code, said = called(CI="true")
+    assert code == 1
+    assert "test_has_no_browser must not skip with CI set. Skipped: no Chromium" in said
+    assert "FAILED tests/more/none: no test of it passed" in said
+    assert "1 failed, 1 passed, 1 skipped" in said
+    test.write_text("def test_passes(): pass\n")
+    code, said = called(CI="true")
+    assert (code, "1 passed" in said) == (1, True), "the part that has no test"
+    shutil.rmtree(more / "none")
+    assert called(CI="true")[0] == 0
 
 
 def test_every_requirement_has_a_pin_that_it_accepts() -> None:

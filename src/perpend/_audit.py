@@ -11,7 +11,7 @@ from perpend.errors import AuditFailure, DataError, SpecError
 from perpend.inert import one_line
 
 if TYPE_CHECKING:
-    from perpend.proof.audit import Audit
+    from perpend.proof.audit import Audit, Options
     from perpend.proof.claims import Verdict
     from perpend.proof.source_audit import SourceAudit
 
@@ -87,30 +87,36 @@ def audit(
     What others published, in a format that `convert` knows or with `fields` as its map, is imported for the time of the
     audit. `claims` is a claims.toml whose claims are recomputed too. Code out of a folder runs only with `trust_code`.
     """
-    from perpend.proof.audit import Options, check_claims
-    from perpend.proof.audit import audit as audit_paths
+    from perpend.proof.audit import Options
     from perpend.view.published import PAGES
 
     places = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    sources = [path for path in places if is_source(path, fields)]
-    others = [path for path in places if path not in sources]
-    outcomes = audit_paths(others, Options(trust_code=trust_code, page=PAGES)) if others else []
+    return audited(places, Options(trust_code=trust_code, page=PAGES), None if claims is None else Path(claims), fields)
+
+
+def audited(
+    places: Sequence[Path],
+    options: Options,
+    claims: Path | None = None,
+    fields: str | Mapping[str, str] | None = None,
+) -> Audited:
+    """`audit`, looking at as much as the options say."""
+    from perpend._convert import is_source
+    from perpend.proof.audit import audit as audit_paths
+    from perpend.proof.audit import check_claims
+
+    published = [path for path in places if is_source(path, fields)]
+    others = [path for path in places if path not in published]
+    outcomes = audit_paths(others, options) if others else []
+    sources = tuple(audit_sources(published, fields))
     verdicts: Sequence[Verdict] = ()
-    if claims is not None and sources:  # what is imported for the audit is gone after it
+    if claims is not None and published:  # what was imported for the audit is gone by now
         from perpend._claims import check_claims as check_on
 
-        verdicts = check_on(Path(claims), places, fields=fields, trust_code=trust_code)
+        verdicts = check_on(claims, places, fields=fields, trust_code=options.trust_code, quiet=options.quiet)
     elif claims is not None:
-        verdicts = check_claims(Path(claims), outcomes)
-    return Audited(tuple(outcomes), tuple(verdicts), tuple(audit_sources(sources, fields)))
-
-
-def is_source(path: Path, fields: str | Mapping[str, str] | None = None) -> bool:
-    """Whether a path is what somebody else published: no run, no published folder, no files of a study."""
-    from perpend._convert import is_known
-    from perpend.proof.audit.places import holds_place
-
-    return path.exists() and not holds_place(path) and (fields is not None or is_known(path))
+        verdicts = check_claims(claims, outcomes, quiet=options.quiet)
+    return Audited(tuple(outcomes), tuple(verdicts), sources)
 
 
 def audit_sources(paths: Sequence[Path], fields: str | Mapping[str, str] | None = None) -> Iterator[SourceAudit]:

@@ -54,14 +54,14 @@ def opened_runs(
 def _opened(
     stack: ExitStack, path: Path, fields: str | Mapping[str, str] | None, *, trust_code: bool, quiet: bool
 ) -> Iterator[Run]:
-    from perpend._convert import is_known
+    from perpend._convert import is_source
     from perpend.measure.run import Run
-    from perpend.proof.audit.places import holds_place, places, run_directory, scored_copy, unscored
+    from perpend.proof.audit.places import places, run_directory, scored_copy, unscored
 
     if (path / "run.db").is_file():
         yield Run(path, trust_code=trust_code)
         return
-    if path.exists() and not holds_place(path) and (fields is not None or is_known(path)):
+    if is_source(path, fields):
         yield from _imported(stack, path, fields)
         return
     for place in places([path]):

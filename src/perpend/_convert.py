@@ -189,10 +189,19 @@ def as_run(source: Path) -> Iterator[Run]:
         yield run
 
 
-def is_known(path: Path) -> bool:
-    """Whether a path is, or is a folder that holds, what an importer reads; not what only a study does."""
-    own = [part for _, part in _readable(path, partial(_parts, path))]
-    return bool(own) and all(_readable(part, partial(_format_of, part)) in FORMATS for part in own)
+def is_source(path: Path, fields: str | Mapping[str, str] | None = None) -> bool:
+    """Whether a path is what somebody else published: no run, no published folder, no files of a study.
+
+    Without a map it is, or is a folder that holds, what an importer reads.
+    """
+    from perpend.proof.audit.places import holds_place
+
+    if not path.exists() or holds_place(path):
+        return False
+    own = [part for _, part in _readable(path, partial(_parts, path))] if fields is None else []
+    return fields is not None or (
+        bool(own) and all(_readable(part, partial(_format_of, part)) in FORMATS for part in own)
+    )
 
 
 def _format_of(path: Path) -> Format | None:

@@ -49,9 +49,11 @@ def task(
     `scorers` are added to its own: names, Scorers, and functions of (item, response) or (item, text).
     """
     wanted = [conditions] if isinstance(conditions, str | Path | Condition) else list(conditions or ())
-    if wanted and all(isinstance(one, str) for one in wanted) and _takes_conditions(name):
+    parameters = inspect.signature(factory("tasks", name, "task")).parameters
+    # A task that chooses among its conditions itself states them in its manifest, as an option.
+    if wanted and all(isinstance(one, str) for one in wanted) and "conditions" in parameters:
         options, wanted = {**options, "conditions": [str(one) for one in wanted]}, []
-    _check_options(name, options)
+    _check_options(name, options, parameters)
     fields = parse_map(map) if isinstance(map, str) else flat_map(map or {}, "map")
     chosen = replace(make_task(name, options), fields=fields)
     if wanted:
@@ -72,20 +74,14 @@ def task(
     return replace(chosen, items=tuple(files))
 
 
-def _check_options(name: str, options: Mapping[str, JSON]) -> None:
+def _check_options(name: str, options: Mapping[str, JSON], parameters: Mapping[str, inspect.Parameter]) -> None:
     """SpecError for an option that the task does not take and that is nearly one of `task` itself."""
-    parameters = inspect.signature(factory("tasks", name, "task")).parameters
     if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
         return
     for key in options:
         near = difflib.get_close_matches(key, ("items", "conditions", "scorers", "map"), n=1, cutoff=0.7)
         if near and key not in parameters:
             raise SpecError(f"task {name!r}: unknown option {key!r}; did you mean {near[0]!r}?")
-
-
-def _takes_conditions(name: str) -> bool:
-    """Whether a task chooses among its conditions itself, as an option that its manifest states."""
-    return "conditions" in inspect.signature(factory("tasks", name, "task")).parameters
 
 
 @overload

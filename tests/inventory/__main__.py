@@ -127,12 +127,12 @@ def differences(part: str, before: Mapping[str, str], now: Mapping[str, str]) ->
 
 def _of_tests(before: Mapping[str, str], now: Mapping[str, str]) -> list[Difference]:
     """Test functions that vanished, moved to another file, or have fewer cases."""
-    added = {name.rpartition("::")[2]: name for name in now if name not in before}
+    added = {part: name for name in now if name not in before for part in (name.rpartition("::")[2], _short(name))}
     skipped = {name.rpartition("::")[0].rpartition("/")[2] for name in now if name.endswith("::skipped")}
     found = []
     for name, old in before.items():
         file, _, function = name.rpartition("::")
-        place = name if name in now else added.get(function)
+        place = name if name in now else added.get(_short(name), added.get(function))
         if place is None:
             how = "not collected here" if file.rpartition("/")[2] in skipped else "vanished"
             found.append(Difference("tests", name, how, old))
@@ -141,6 +141,11 @@ def _of_tests(before: Mapping[str, str], now: Mapping[str, str]) -> list[Differe
         elif place != name:
             found.append(Difference("tests", name, "moved", place))
     return found
+
+
+def _short(name: str) -> str:
+    """The file and the function: two files may have a function of one name, and move."""
+    return name.rpartition("/")[2]
 
 
 def explained(found: Iterable[Difference], before: Mapping[str, str], now: Mapping[str, str]) -> list[Difference]:

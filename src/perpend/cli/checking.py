@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, QUIET, TRUST_CODE, group
 from perpend.inert import say, say_page
-
-if TYPE_CHECKING:
-    from perpend.proof.claims import Verdict
 
 
 @group.command(short_help="Recompute everything from the raw answers and compare.")
@@ -62,10 +58,10 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     perpend audit runs/T0 runs/T1 --rules v1 --out-json audit.json
     perpend audit alpaca_eval/results/tiny --page audit.html
     """
-    from perpend._audit import audit_sources, is_source
-    from perpend.api import Audited
-    from perpend.proof.audit import BEYOND, Options, as_table, check_claims, seed_numbers
-    from perpend.proof.audit import audit as audit_paths
+    from perpend._audit import audited
+    from perpend.proof import claims
+    from perpend.proof.audit import BEYOND, Options, as_table, seed_numbers
+    from perpend.proof.source_text import as_page
     from perpend.view.published import PAGES
 
     options = Options(
@@ -80,39 +76,24 @@ def audit(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
         page=PAGES,
         say=None if quiet else partial(say, err=True),
     )
-    published = [path for path in paths if is_source(path, fields)]
-    others = [path for path in paths if path not in published]
-    audits = audit_paths(others, options) if others else []
-    body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in audits], "cannot_be_found": dict(BEYOND)}
-    text = as_table(audits) if others else ""
-    sources = tuple(audit_sources(published, fields))
-    if sources:
-        from perpend.proof.source_text import as_page
-
-        body["sources"] = [outcome.as_json() for outcome in sources]
-        text += "\n".join(as_page(outcome) for outcome in sources)
-    verdicts: tuple[Verdict, ...] = ()
+    done = audited(paths, options, claims_file, fields)
+    body: dict[str, JSON] = {"audit": [outcome.as_json() for outcome in done.runs], "cannot_be_found": dict(BEYOND)}
+    text = as_table(done.runs) if done.runs else ""
+    if done.sources:
+        body["sources"] = [outcome.as_json() for outcome in done.sources]
+        text += "\n".join(as_page(outcome) for outcome in done.sources)
     if claims_file is not None:
-        from perpend.proof import claims
-
-        if published:  # what was imported for the audit is gone by now
-            from perpend._claims import check_claims as check_on
-
-            verdicts = tuple(check_on(claims_file, paths, fields=fields, trust_code=trust_code, quiet=quiet or as_json))
-        else:
-            verdicts = tuple(check_claims(claims_file, audits, quiet=quiet or as_json))
-        body["claims"] = claims.as_json(verdicts)
-        text += claims.as_table(verdicts)
+        body["claims"] = claims.as_json(done.claims)
+        text += claims.as_table(done.claims)
     if out_json is not None:
-        write_atomic(out_json, pretty(body | seed_numbers(audits, rules)))
-    audited = Audited(tuple(audits), verdicts, sources)
+        write_atomic(out_json, pretty(body | seed_numbers(done.runs, rules)))
     if page is not None:
-        audited.write_page(page)
+        done.write_page(page)
     if as_json or not quiet:
         say_page(pretty(body) if as_json else text)
-    elif not audited.ok:
+    elif not done.ok:
         say_page(text, err=True)
-    audited.raise_for_failures()
+    done.raise_for_failures()
 
 
 @group.command(short_help="Publish a copy of a run that a stranger can verify.")

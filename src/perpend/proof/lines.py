@@ -107,8 +107,7 @@ def _quick_scores(block: str) -> list[QuickScore] | None:
         values = {text: None if text == "null" else float(text) for text in {shape[5] for shape in shapes}}
     except ValueError:
         return None
-    # A table of floats keeps no -0.0: whoever asks whether a line is verbatim must see it.
-    if any(number is not None and (repr(number) != text or text == "-0.0") for text, number in values.items()):
+    if any(number is not None and repr(number) != text for text, number in values.items()):
         return None
     return [
         (

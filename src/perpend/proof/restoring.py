@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from operator import lt
 from pathlib import Path
 
 from perpend.ask.progress import Progress
 from perpend.ask.task import CODE
-from perpend.canon import JSON, as_list, dumps, json_lines, read_bytes, read_object, write_atomic
+from perpend.canon import JSON, dumps, json_lines, read_bytes, read_object, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import StoreError, check_format
 from perpend.ledger.items import parse_item
 from perpend.ledger.manifest import MANIFEST, Manifest, read_manifest
 from perpend.ledger.plan import read_response, read_sampling, whole
-from perpend.ledger.snapshot import Rebuild, Row, rebuild, score_table
+from perpend.ledger.snapshot import Row, rebuild, score_table
 from perpend.measure.labels import LABELS
 from perpend.measure.processes import one_more, outcome
 from perpend.proof.archive import FORMAT, ITEMS, LOOKS, PARTS, PLAN, RESPONSE, RESPONSES, SCORES, TRIALS, run_id
@@ -31,23 +28,7 @@ _ALONE = 4 << 20
 
 
 def restore(folder: Path, to: Path, *, quiet: bool = True) -> Path:
-    """Make a run directory below `to` of what a published folder holds, and return its path; see `restored`."""
-    return restored(folder, to, quiet=quiet).directory
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """A run directory that was made of a published folder.
-
-    `verbatim` has those packed files, with their number of lines, that would be written again line for line from it.
-    """
-
-    directory: Path
-    verbatim: Mapping[str, int]
-
-
-def restored(folder: Path, to: Path, *, quiet: bool = True) -> Restored:
-    """Make a run directory below `to` of what a published folder holds.
+    """Make a run directory below `to` of what a published folder holds, and return its path.
 
     Its name is the run's own, so that all that is derived from it is the same; an existing one is a StoreError. Nothing
     derived is copied but the scores: metrics, report, tables and figures stay in the published folder.
@@ -69,18 +50,16 @@ def restored(folder: Path, to: Path, *, quiet: bool = True) -> Restored:
             if (folder / name).is_file():
                 write_atomic(half / name, read_bytes(folder / name, StoreError, within=folder))
         with Progress("restoring", manifest.trials, quiet=quiet) as progress:
-            verbatim = _rebuild(folder, manifest, plan, half / "run.db", progress)
+            _rebuild(folder, manifest, plan, half / "run.db", progress)
         half.replace(directory)
-    return Restored(directory, verbatim)
+    return directory
 
 
-def _rebuild(
-    folder: Path, manifest: Manifest, plan: Mapping[str, JSON], path: Path, progress: Progress
-) -> dict[str, int]:
+def _rebuild(folder: Path, manifest: Manifest, plan: Mapping[str, JSON], path: Path, progress: Progress) -> None:
     """run.db of the folder's lines. A line that has not what its table needs is a StoreError that names the file.
 
     So is one item, or one trial, more than the manifest states: nobody knows how many would follow. Of many scores
-    another process makes a table meanwhile. Returns the files that are `Restored.verbatim`.
+    another process makes a table meanwhile.
     """
     packed, looks = folder / SCORES, manifest.stop is not None
     pool = one_more(packed.stat().st_size if packed.is_file() else 0, _ALONE)
@@ -96,47 +75,18 @@ def _rebuild(
         trials = _Trials(folder, manifest.trials, progress)
         with _named(folder / TRIALS):
             db.trials(trials)
-        responses = Lines()
         with _named(folder / RESPONSES):
-            db.responses(_response_rows(folder, trials, responses))
+            db.responses(_response_rows(folder, trials))
         with _named(folder / SCORES):
-            scored = _restore_scores(db, trials, scorers, scores, beside)
+            if scores is None:
+                db.scores(list(scorers), _score_rows(folder, scorers, trials))
+            else:
+                outcome(scores)
+                for trial in db.take_scores(list(scorers), beside):
+                    trials.named({"trial": trial}, SCORES)
         if looks:
             with _named(folder / LOOKS):
                 db.looks(_look_rows(folder))
-    return {name: one.count for name, one in ((RESPONSES, responses), (SCORES, scored)) if one.is_verbatim}
-
-
-@dataclass(slots=True)
-class Lines:
-    """How many canonical lines of a file were read, and whether all are verbatim.
-
-    Verbatim lines come in the order in which they would be written, each once. They hold nothing that the table would
-    change: no integer in a column of floats, no null, and no -0.0, which SQLite stores as 0.0.
-    """
-
-    count: int = 0
-    is_verbatim: bool = True
-    last: tuple[int, ...] = ()
-
-    def take_many(self, places: Sequence[tuple[int, ...]]) -> None:
-        """Count lines that the table keeps as they are."""
-        self.count += len(places)
-        before = [self.last, *places]
-        self.is_verbatim = self.is_verbatim and all(map(lt, before, places))
-        self.last = before[-1]
-
-    def take(self, place: tuple[int, ...], *, is_kept: bool) -> None:
-        """Count a line with its place in the order."""
-        self.count += 1
-        if not is_kept or place <= self.last:
-            self.is_verbatim = False
-        self.last = place
-
-
-def _is_kept(number: object) -> bool:
-    """Whether a column of floats gives a number back as it is."""
-    return type(number) is float and repr(number) != "-0.0"
 
 
 @contextmanager
@@ -225,7 +175,7 @@ class _Trials:
         return trial
 
 
-def _response_rows(folder: Path, trials: _Trials, lines: Lines) -> Iterator[Row]:
+def _response_rows(folder: Path, trials: _Trials) -> Iterator[Row]:
     last = 0
     for number, line in read_lines(folder / RESPONSES):
         body = _known(_table(line), _RESPONSE_KEYS, f"{RESPONSES}:{number}")
@@ -235,18 +185,8 @@ def _response_rows(folder: Path, trials: _Trials, lines: Lines) -> Iterator[Row]
         packed = (None if value is None else dumps(value) for value in (get("logprobs"), get("usage")))
         row = (get("text"), get("error"), next(packed), get("finish"), next(packed), get("ms"))
         read_response(row)  # what no reader could make a Response of is refused here
-        turn, attempt, request = body["turn"], body["attempt"], str(body["request_sha256"])
-        digest = bytes.fromhex(request)
-        lines.take(
-            (trial, whole(turn), whole(attempt)),
-            is_kept=_is_kept(body["at"])
-            and ("ms" not in body or _is_kept(body["ms"]))
-            and digest.hex() == request
-            and all(type(value) is int for value in (trial, turn, attempt))
-            and all(isinstance(get(key, ""), str) for key in ("text", "error", "finish", "request_sha256"))
-            and None not in body.values(),
-        )
-        yield (trial, turn, attempt, digest, *row, body["at"])
+        turn, attempt, digest = body["turn"], body["attempt"], bytes.fromhex(str(body["request_sha256"]))
+        yield (trial, whole(turn), whole(attempt), digest, *row, body["at"])
 
 
 def _scorers(plan: Mapping[str, JSON]) -> dict[str, int]:
@@ -255,29 +195,13 @@ def _scorers(plan: Mapping[str, JSON]) -> dict[str, int]:
     return {str(name): number for number, name in enumerate(names if isinstance(names, list) else [], 1)}
 
 
-def _restore_scores(
-    db: Rebuild, trials: _Trials, scorers: Mapping[str, int], read: Future[Lines] | None, beside: Path
-) -> Lines:
-    """The scores: read here, or taken from the table that another process made of them."""
-    if read is None:
-        lines = Lines()
-        db.scores(list(scorers), _score_rows(trials.folder, scorers, trials, lines))
-        return lines
-    lines = outcome(read)
-    for trial in db.take_scores(list(scorers), beside):
-        trials.named({"trial": trial}, SCORES)
-    return lines
-
-
-def _score_table(folder: Path, scorers: Mapping[str, int], path: Path) -> Lines:
+def _score_table(folder: Path, scorers: Mapping[str, int], path: Path) -> None:
     """The scores as a table in a file of their own; whether the plan has their trials is for others to say."""
-    lines = Lines()
     with _named(folder / SCORES):
-        score_table(path, _score_rows(folder, scorers, None, lines))
-    return lines
+        score_table(path, _score_rows(folder, scorers, None))
 
 
-def _score_rows(folder: Path, scorers: Mapping[str, int], trials: _Trials | None, lines: Lines) -> Iterator[Row]:
+def _score_rows(folder: Path, scorers: Mapping[str, int], trials: _Trials | None) -> Iterator[Row]:
     """The rows of the table of scores. A trial that is not among `trials` is a StoreError."""
     for number, line, quick in read_scores(folder / SCORES):
         if quick is not None:
@@ -285,7 +209,6 @@ def _score_rows(folder: Path, scorers: Mapping[str, int], trials: _Trials | None
                 (scorers[name], trial, value, answer, reason, span)
                 for answer, reason, name, span, trial, value in quick
             ]
-            lines.take_many([row[:2] for row in rows])
             for row in rows:
                 if trials is not None and not 0 < row[1] <= trials.n:
                     trials.named({"trial": row[1]}, SCORES)
@@ -297,15 +220,6 @@ def _score_rows(folder: Path, scorers: Mapping[str, int], trials: _Trials | None
         if isinstance(span, list):
             start, end = span
             span = f"[{whole(start)},{whole(end)}]"
-        lines.take(
-            (scorers[str(body["scorer"])], trial),
-            is_kept=(value is None or _is_kept(value))
-            and (answer is None or isinstance(answer, str))
-            and isinstance(reason, str)
-            and isinstance(body["scorer"], str)
-            and (span is None or isinstance(body["span"], list))
-            and not any(isinstance(one, bool) for one in (body["trial"], *as_list(body["span"]))),
-        )
         yield scorers[str(body["scorer"])], trial, value, answer, reason, span
 
 

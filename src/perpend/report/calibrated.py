@@ -123,16 +123,13 @@ def _parts(numbers: Numbers, stem: str) -> Iterator[str]:
     shown = [f"{name} {_plain(one)}" for name, one in agreements if one is not None]
     if shown:
         yield f"The readers among themselves: {', '.join(shown)}."
-    rows = [[markdown(name), *(_plain(_of(numbers, kind, name)) for kind in ERRORS)] for name in columns]
+    whole = {(row.name, row.scorer): row.estimate for row in numbers.metrics if not row.where}
+    rows = [[markdown(name), *(_plain(whole.get((kind, name))) for kind in ERRORS)] for name in columns]
     yield markdown_table(["against the labels", *ERRORS], rows)
     yield _rates(numbers, columns)
     differences = _differences(numbers, columns)
     if differences:
         yield differences
-
-
-def _of(numbers: Numbers, kind: str, name: str) -> Estimate | None:
-    return next((row.estimate for row in numbers.find(kind, name) if not row.where), None)
 
 
 def _rates(numbers: Numbers, columns: Sequence[str]) -> str:

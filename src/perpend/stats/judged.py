@@ -228,11 +228,8 @@ def _given_label(judged: JudgedColumns, label: int, level: float) -> Estimate:
 
 def _given_verdict(judged: JudgedColumns, verdict: int, level: float) -> Estimate:
     rows = judged.labelled & (judged.said == float(verdict))
-    return _right(judged, rows, (judged.label == float(verdict)).astype(np.float64), _where(verdict), level)
-
-
-def _where(verdict: int) -> str:
-    return f"labelled where the judge said {verdict}"
+    right = (judged.label == float(verdict)).astype(np.float64)
+    return _right(judged, rows, right, f"labelled where the judge said {verdict}", level)
 
 
 def _right(judged: JudgedColumns, rows: BoolArray, right: FloatArray, where: str, level: float) -> Estimate:

@@ -38,14 +38,10 @@ def serving(sweep: Sweep) -> ServeCommand | None:
 def models_of(spec: RunSpec, task: Task, serve: ServeCommand | None, log: Callable[[], Path]) -> Iterator[list[Model]]:
     """The models of a spec. With `serve` each is asked at a server that is started when it is needed first."""
     if serve is None:
-        yield [_made(model, spec, task) for model in spec.models]
+        yield [make_model(model.name, model.options, *answer_key(spec, task)) for model in spec.models]
         return
     with Servers(serve, log()) as servers:
         yield [Served(model.name, partial(_at, model, spec, task), servers) for model in spec.models]
-
-
-def _made(model: ModelSpec, spec: RunSpec, task: Task) -> Model:
-    return make_model(model.name, model.options, *answer_key(spec, task))
 
 
 def _at(model: ModelSpec, spec: RunSpec, task: Task, url: str) -> Model:

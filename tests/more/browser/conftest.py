@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 import perpend as pp
 from perpend._view import OpenedRuns, ViewOptions
@@ -60,22 +61,28 @@ class Visit:
         self.page.wait_for_selector(READY, state="attached")
         return self.page
 
+    def leave(self) -> None:
+        """Close the page before its server ends, which it would ask in vain."""
+        self.page.close()
+
     def rows(self) -> int:
         """How many trials pass the filters and the finished search."""
         self.page.wait_for_selector("html[data-searched=yes]", state="attached")
         return int(self.page.evaluate("document.documentElement.dataset.rows"))
 
 
+def launched(driver: Playwright) -> Browser:
+    """The browser that is installed here. Skips where there is none."""
+    path = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if path is None:
+        pytest.skip("no Chromium on the PATH; on Debian or Ubuntu: apt-get install chromium")
+    return driver.chromium.launch(executable_path=path, args=QUIET)
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """One browser per module. Not longer: while it is driven this thread has an event loop, and no other can run."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
-    )
-    path = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if path is None:
-        pytest.skip("no Chromium on the PATH; 'make browser' says how to get one")
-    with playwright.sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=QUIET) as browser:
+    with sync_playwright() as driver, launched(driver) as browser:
         yield browser
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -10,8 +9,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import sync_playwright
 
-from tests.more.browser.conftest import BROWSERS, QUIET
+from tests.more.browser.conftest import launched
 from tests.test_site import build
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("browser")]
@@ -23,19 +23,13 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 def test_the_site_asks_no_other_host_and_its_search_works(tmp_path: Path) -> None:
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
-    )
-    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if browser is None:
-        pytest.skip("no Chromium on the PATH; 'make browser' says how to get one")
     build(tmp_path)
     asked: list[str] = []
     heard: list[str] = []
     with (
         ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path)) as server,
-        playwright.sync_playwright() as driver,
-        driver.chromium.launch(executable_path=browser, args=QUIET) as running,
+        sync_playwright() as driver,
+        launched(driver) as running,
     ):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"127.0.0.1:{server.server_port}"

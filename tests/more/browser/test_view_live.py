@@ -60,10 +60,13 @@ def test_two_readers_label_blind_and_their_agreement_is_shown(visit: Callable[..
         blind = page.page.inner_text("main")
         for secret in ("swayed", "steady", "asch_history_5", "correct@", "T = "):
             assert secret not in blind
-        label_as(visit(address), "ben", "121u")
+        other = visit(address)
+        label_as(other, "ben", "121u")
         page.go("labels?reader=anna")
         page.page.locator(".agreement", has_text="agree on 3 of 4 (75%)").wait_for()
         assert "4 of 6 labelled by anna" in page.page.inner_text(".progress")
+        page.leave()
+        other.leave()
     labels = read_labels(Run(study_copy))
     assert [(label.by, label.label) for label in labels] == [
         ("anna", "yes"), ("anna", "no"), ("anna", "no"), ("anna", "undecidable"),
@@ -82,6 +85,7 @@ def test_a_label_can_be_taken_back(visit: Callable[..., Visit], study_copy: Path
         page.page.wait_for_selector(".blind[data-at='1']")
         page.page.keyboard.press("2")
         page.page.wait_for_selector(".blind[data-at='2']")
+        page.leave()
     assert [label.label for label in read_labels(Run(study_copy))] == ["yes", "no"]
 
 
@@ -134,6 +138,7 @@ def test_the_page_grows_while_the_run_is_asked(visit: Callable[..., Visit], tmp_
             tab.wait_for_selector("html[data-rows='12']", state="attached", timeout=30_000)
             tab.fill("#search", "answer is 11.")
             tab.wait_for_selector("html[data-rows='1']", state="attached")
+            page.leave()
     finally:
         for _ in range(12):
             may_answer.release()

@@ -6,14 +6,11 @@ import os
 import sys
 from pathlib import Path
 
+import nbclient
+import nbformat
 import pytest
 
 from tests.conftest import ROOT
-
-_WHY = "'make test' installs nbclient and ipykernel"
-nbformat = pytest.importorskip("nbformat", reason=_WHY)
-nbclient = pytest.importorskip("nbclient", reason=_WHY)
-pytest.importorskip("ipykernel", reason=_WHY)
 
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 

@@ -25,7 +25,7 @@ def missing() -> str:
     paths = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     if any(shutil.which(name, path=paths) is None for name in PROGRAMS):
         return HOW
-    return "" if os.geteuid() == 0 else "a SLURM of the test's own needs root: sudo make test"
+    return "" if os.geteuid() == 0 else "a SLURM of the test's own needs root"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from tests.more.slurm import ARRAY_LIMIT, Cluster, cluster, missing
 from tests.more.slurm.sweeps import NODE, ended, env_of, job_of, kill, restarts, standing, steps_of, submit
 from tests.sweep import WORKERS, call, digest_of_one_process, processes, stub, until, write_run
 
-pytest.importorskip("submitit", reason="pip install 'perpend[slurm]'")
 pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(bool(missing()), reason=missing()),

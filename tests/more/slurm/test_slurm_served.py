@@ -13,7 +13,6 @@ from tests.more.slurm import Cluster, missing
 from tests.more.slurm.sweeps import ended, env_of, job_of, kill, steps_of, submit
 from tests.sweep import WORKERS, call, processes, until, write_served
 
-pytest.importorskip("submitit", reason="pip install 'perpend[slurm]'")
 pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(bool(missing()), reason=missing()),

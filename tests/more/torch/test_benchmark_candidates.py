@@ -7,11 +7,9 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import torch
 
 from tests.conftest import load_benchmark
-
-torch = pytest.importorskip("torch", reason="pip install 'perpend[hf]'")
-pytest.importorskip("transformers", reason="pip install 'perpend[hf]'")
 
 
 @pytest.fixture(scope="module")

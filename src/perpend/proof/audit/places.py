@@ -26,7 +26,7 @@ from perpend.opening import refuse_links
 from perpend.proof.archive import PLAN
 from perpend.proof.publish import FORMAT, INDEX, PAGE
 from perpend.proof.receipt import RECEIPT
-from perpend.proof.restoring import Restored, restored
+from perpend.proof.restoring import restore
 from perpend.spec.resolve import module_of, names
 
 _NAMED = 5
@@ -175,31 +175,24 @@ def own_place(path: Path) -> AuditPlace | None:
 
 @contextmanager
 def run_directory(place: AuditPlace, *, metadata: Path | None = None, quiet: bool = True) -> Iterator[Path]:
-    """The run directory of a place: itself, or for the time of the block a restored or imported one."""
-    with restored_place(place, metadata=metadata, quiet=quiet) as opened:
-        yield opened.directory
-
-
-@contextmanager
-def restored_place(place: AuditPlace, *, metadata: Path | None = None, quiet: bool = True) -> Iterator[Restored]:
-    """The same, with the files of a published folder that are verbatim; of another place none are.
+    """The run directory of a place: itself, or for the time of the block a restored or imported one.
 
     A link in it is a StoreError: whoever made the folder would choose what else is read and shown.
     """
     refuse_links(place.path, deep=place.format is None)
     if not place.published and place.format is None:
-        yield Restored(place.path, {})
+        yield place.path
         return
     with temporary_folder("audit") as tmpdir:
         if place.format is None:
-            yield restored(place.path, tmpdir, quiet=quiet)
+            yield restore(place.path, tmpdir, quiet=quiet)
             return
         read: Callable[..., Path] = place.format.read
         takes = metadata is not None and "metadata" in inspect.signature(read).parameters
         to = tmpdir / portable_name(place.path.resolve().name)
         directory = read(place.path, to, metadata=metadata) if takes else read(place.path, to)
         _link(place.path, directory)
-        yield Restored(directory, {})
+        yield directory
 
 
 def imported_how(place: AuditPlace, manifest: Manifest) -> str:

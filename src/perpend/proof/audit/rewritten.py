@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
@@ -24,11 +23,10 @@ _MISSING = "(no such line)"
 NAME = "written again, it is the same"
 
 
-def rewritten(directory: Path, stored: Path, verbatim: Mapping[str, int]) -> list[Check]:
+def rewritten(directory: Path, stored: Path) -> list[Check]:
     """Compare each archived file with the one that the restored run gives; packed ones by what they hold.
 
-    Another machine's zlib may pack the same lines in other bytes, so only the packing's header is compared. Of the
-    files that are `verbatim`, whose lines were compared as they were read, only the packing is looked at.
+    Another machine's zlib may pack the same lines in other bytes, so only the packing's header is compared.
     """
     check = Check(NAME)
     with temporary_folder("audit") as tmpdir, snapshot(directory / "run.db") as db:
@@ -38,10 +36,6 @@ def rewritten(directory: Path, stored: Path, verbatim: Mapping[str, int]) -> lis
             then, now = stored / name, tmpdir / name
             if then.is_file() and (name in packed or now.is_file()):
                 try:
-                    if name in verbatim:
-                        deque(_blocks(then, stored), maxlen=0)
-                        check.checked += verbatim[name]
-                        continue
                     # Packed lines are compared as they are made: to pack them only to unpack them would take longer.
                     again = _filled(line_bytes(name, packed[name])) if name in packed else _blocks(now, tmpdir)
                     _compare(check, name, _blocks(then, stored), again)

@@ -41,7 +41,7 @@ from perpend.proof.audit.collection import collections
 from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order, planned_trials
 from perpend.proof.audit.judged import judged_answers
 from perpend.proof.audit.labels import Judged, judged
-from perpend.proof.audit.places import AuditPlace, imported_how, places, restored_place, scored_copy, unread, unscored
+from perpend.proof.audit.places import AuditPlace, imported_how, places, run_directory, scored_copy, unread, unscored
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.stops import stops
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
@@ -268,14 +268,11 @@ class _Ledger:
     accepted: Mapping[str, str] = field(default_factory=dict)
     """The gates that the publisher accepted, with his reasons."""
     content: str = ""
-    verbatim: Mapping[str, int] = field(default_factory=dict)
-    """The packed files whose lines were compared as they were read, with their number of lines."""
 
     def checks(self) -> Iterator[Check]:
         """Every check of the run that the place is, or of the one that it is restored or imported as."""
         place, options = self.place, self.options
-        with restored_place(place, metadata=options.metadata, quiet=options.quiet) as opened:
-            directory, self.verbatim = opened.directory, opened.verbatim
+        with run_directory(place, metadata=options.metadata, quiet=options.quiet) as directory:
             run = Run(directory, trust_code=options.trust_code)
             if place.published or place.format is not None:
                 yield Check(READABLE, 1, note=imported_how(place, run.manifest))
@@ -314,7 +311,7 @@ class _Ledger:
             at_once = pool if planned <= AS_COLUMNS_TWICE else None
             derived = _Later(at_once, partial(_derived, later), whole and self.place.format is None)
             stated = _Later(at_once, partial(_stated, later, imported=imported), whole)
-            again = _Later(pool, partial(rewritten, run.directory, stored, self.verbatim), published and whole)
+            again = _Later(pool, partial(rewritten, run.directory, stored), published and whole)
             with suppress(StoreError):  # what cannot be read is a difference of the checks below
                 self.content = content_digest(run.directory) if content is None else outcome(content)
             compared, rendered = answers(work, planned, self.sample, (pool, progress))

@@ -9,7 +9,7 @@ import numpy as np
 
 from perpend.errors import SpecError
 from perpend.measure.column import Column, Pair
-from perpend.measure.keys import IntArray, joined
+from perpend.measure.keys import joined
 from perpend.measure.table import Table
 from perpend.types import Estimate
 
@@ -71,14 +71,10 @@ def of_dialogues(function: str, column: Column) -> Estimate:
         items.append(int(table.codes["item"][dialogue[0]]))
     if not kept:
         return Estimate(None, 0, note="no dialogue has a value at every turn", also={"incomplete": incomplete})
-    estimate = mean(kept, _codes(items))
+    estimate = mean(kept, np.array(items, dtype=np.int64))
     return replace(estimate, also={**estimate.also, "incomplete": incomplete})
 
 
 def _flip(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     others = np.flatnonzero(values != 1.0)
     return float(others[0] if len(others) else len(values))
-
-
-def _codes(items: list[int]) -> IntArray:
-    return np.array(items, dtype=np.int64)

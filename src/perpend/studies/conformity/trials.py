@@ -18,7 +18,6 @@ from perpend.measure.keys import BoolArray, Codes, IntArray, joined, replicates
 from perpend.measure.packed import Packed, narrow
 from perpend.measure.plans import PlanCodes, by_variant
 from perpend.measure.table import Table
-from perpend.types import Item
 
 Rule: TypeAlias = Literal["1", "2", "3", "4"]
 RowPairs: TypeAlias = tuple[Codes, Codes]
@@ -181,7 +180,7 @@ def trials_of(table: Table) -> Trials:
     temperature = table.codes["temperature"]
     if temperatures != table.names["temperature"]:
         temperature = narrow(place, len(place))[temperature]
-    topic_of = [_topic(item) for item in table.items]
+    topic_of = [next((i.tags[tag] for tag in _TOPIC_TAGS if i.tags.get(tag)), _NO_TOPIC) for i in table.items]
     topics = tuple(sorted(set(topic_of)))
     numbers = {name: number for number, name in enumerate(topics)}
     topic = narrow(np.array([numbers[name] for name in topic_of], dtype=np.int64), len(topics))
@@ -192,7 +191,3 @@ def trials_of(table: Table) -> Trials:
     names = {**table.names, "temperature": temperatures, "topic": topics}
     # The answers are read once, whoever asks for them.
     return Trials(replace(table, codes=codes, names=names, read_answers=lambda: table.answers))
-
-
-def _topic(item: Item) -> str:
-    return next((item.tags[tag] for tag in _TOPIC_TAGS if item.tags.get(tag)), _NO_TOPIC)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -25,14 +24,10 @@ from tests.real.test_servers import ASK, one
 
 
 @pytest.fixture(scope="module")
-def transformers_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def transformers_server(dense: Transformers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of `transformers serve` over the embedded weights, which it lists by the name of their repository."""
-    needed = ("accelerate", "fastapi", "gguf", "openai", "torch", "transformers", "uvicorn")
-    lacking = [name for name in needed if importlib.util.find_spec(name) is None]
-    if lacking:
-        pytest.skip(f"`transformers serve` needs {', '.join(lacking)}; run: make install")
     home = tmp_path_factory.mktemp("serve")
-    words = ["serve", unpacked(request.getfixturevalue("dense"), home / "hub"), "--device", "cpu"]
+    words = ["serve", unpacked(dense, home / "hub"), "--device", "cpu"]
     program = (
         f"import sys; from transformers.cli.transformers import main; sys.argv[1:] = {words!r} + sys.argv[1:]; main()"
     )
