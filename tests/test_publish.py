@@ -78,9 +78,9 @@ def test_another_user_folder_time_zone_and_language_give_the_same_bytes(run: Pat
 def test_a_conformity_study_brings_its_tables_and_figures_the_same_every_time(
     tmp_path: Path, items_file: Callable[..., Path]
 ) -> None:
+    from perpend._make import model as model_spec
+    from perpend._make import task as make_task
     from perpend.api import evaluate
-    from perpend.api import model as model_spec
-    from perpend.api import task as make_task
 
     what = make_task("conformity", items=items_file(4), conditions=["control", "asch_history_5"])
     subject = model_spec("mock/subject", accuracy=0.7, sway=0.3)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from perpend.api import audit, publish
+from perpend._audit import audit
+from perpend.api import publish
 from perpend.canon import JSON, as_object
 from perpend.measure.run import Run
 from perpend.proof import receipt as receipts
