@@ -20,6 +20,7 @@ from perpend.proof.publish import publish
 from perpend.proof.receipt import check
 from perpend.spec.runspec import Limits
 from perpend.types import Sampling
+from tests.attack.forge import new_key
 from tests.attack.ledger import run_sql
 from tests.runs import asked
 from tests.tables import table
@@ -281,9 +282,7 @@ def test_an_imported_run_is_published_and_says_which_gates_do_not_apply(tmp_path
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen on this machine")
 def test_a_signature_is_good_until_the_receipt_changes_and_names_no_user(run: Path, tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "alice@laptop", "-f", str(key)]
-    subprocess.run(make, check=True)
+    key = new_key(tmp_path / "key", "alice@laptop")
     (made,) = publish([run], tmp_path / "out", {}, sign=key)
     assert check(made.folder).good
     assert check(made.folder).signer.startswith("SHA256:")
