@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from perpend.errors import DataError, did_you_mean
 from perpend.stats import gate
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray
 from perpend.types import Caution, Estimate, Number
 
@@ -87,7 +88,7 @@ def family(p: Mapping[str, float | None], *, method: Adjustment = "holm", alpha:
         for (name, value), new in zip(p.items(), adjusted, strict=True)
     )
     lost = sum(1 for test in tests if test.raw is not None and test.raw <= alpha and not test.significant)
-    warned = (gate.lost_after_adjustment(lost, len(tests), method),) if lost else ()
+    warned = (caution("STAT012", lost, tests=len(tests), method=method),) if lost else ()
     return Family(tests, method, alpha, warned)
 
 
@@ -209,4 +210,4 @@ def against_mde(estimate: Estimate, mde: Estimate) -> Estimate:
         return estimate
     if estimate.lo is not None and estimate.hi is not None and not estimate.lo <= 0.0 <= estimate.hi:
         return estimate
-    return replace(estimate, cautions=(*estimate.cautions, gate.below_mde(estimate.value, mde.value)))
+    return replace(estimate, cautions=(*estimate.cautions, caution("STAT013", mde.value, effect=abs(estimate.value))))
