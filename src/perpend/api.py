@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from perpend.measure.pilot import RunPlan
     from perpend.measure.run import Run
     from perpend.proof.publish import Published
-    from perpend.report.compare import RunComparison
+    from perpend.report.compare_runs import RunComparison
     from perpend.report.derive import Derived
     from perpend.report.interactive import InteractiveRun
     from perpend.report.rank_runs import RunRanking
