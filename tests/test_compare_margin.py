@@ -138,8 +138,8 @@ def test_files_and_figure_hold_the_margin(runs: Path, tmp_path: Path) -> None:
     assert "## Within the margin" in page
     assert "| ±5 points |" in page
     rows = [
-        DifferenceRow("a", Estimate(0.01, 40, -0.01, 0.03), is_detected=False, is_share=True),
-        DifferenceRow("b", Estimate(0.01, 40, -0.01, 0.03), is_detected=False, is_share=False),
+        DifferenceRow("a", Estimate(0.01, 40, -0.01, 0.03), is_share=True),
+        DifferenceRow("b", Estimate(0.01, 40, -0.01, 0.03), is_share=False),
     ]
     shares, others = draw_differences(rows, "a → b", 6.8, 0.05).axes[:2]
     bands = [axis.patches[0].get_extents().transformed(axis.transData.inverted()) for axis in (shares, others)]

@@ -20,10 +20,12 @@ from perpend.types import Estimate
 from tests.test_compat_inspect import HEADER, SAMPLE
 
 ROWS = [
-    DifferenceRow("correct@4, control", Estimate(0.1, 40, -0.1, 0.3), is_detected=False, is_share=True),
-    DifferenceRow("correct@4, $asch$\n\x1b[2J", Estimate(-0.3, 40, -0.5, -0.1), is_detected=True, is_share=True),
-    DifferenceRow("correct@4, none", Estimate(None, 0, note="no complete pair"), is_detected=False, is_share=True),
-    DifferenceRow("confidence@1", Estimate(120.0, 40, 90.0, 150.0), is_detected=True, is_share=False),
+    DifferenceRow("correct@4, control", Estimate(0.1, 40, -0.1, 0.3), is_share=True),
+    DifferenceRow(
+        "correct@4, $asch$\n\x1b[2J", Estimate(-0.3, 40, -0.5, -0.1, also={"p_adjusted": 0.01}), is_share=True
+    ),
+    DifferenceRow("correct@4, none", Estimate(None, 0, note="no complete pair"), is_share=True),
+    DifferenceRow("confidence@1", Estimate(120.0, 40, 90.0, 150.0, also={"p_adjusted": 0.01}), is_share=False),
 ]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perpend.report.style import drawable, drawable_rows, save
+from perpend.stats.families import is_shown
 from perpend.types import Estimate
 
 if TYPE_CHECKING:
@@ -29,14 +30,13 @@ _MARK = "#0072B2"
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """One row: what differs, by how much, whether that survives the correction, and whether it is of shares.
+    """One row: what differs, by how much, and whether it is of shares.
 
     `within` is the same difference against a margin, with the 90% interval of its two one-sided tests.
     """
 
     label: str
     difference: Estimate
-    is_detected: bool
     is_share: bool
     within: Estimate | None = None
 
@@ -85,7 +85,7 @@ def _panel(axis: Axes, rows: Sequence[DifferenceRow], width: float) -> None:
         if w is not None and w.lo is not None and w.hi is not None:
             ends = [scale * w.lo, scale * w.hi]
             axis.plot(ends, [place, place], color=_MARK, linewidth=2.6, solid_capstyle="butt")
-        face = _MARK if row.is_detected else "white"
+        face = _MARK if is_shown(row.difference) else "white"
         axis.plot([scale * d.value], [place], marker="o", color=_MARK, markerfacecolor=face, markersize=4)
     longest, size = (44, _LABEL) if is_wide else (32, _SMALL)
     axis.set_yticks(range(len(rows)), drawable_rows([row.label for row in rows], longest), fontsize=size)

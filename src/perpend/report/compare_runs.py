@@ -113,7 +113,6 @@ class RunComparison:
             DifferenceRow(
                 f"{one.column}, {one.condition}" if one.condition else one.column,
                 one.difference,
-                one.is_detected,
                 is_share=one.is_share,
                 within=one.within,
             )

@@ -112,22 +112,6 @@ def _class_rate(estimate: Estimate, name: str, valid: int) -> Estimate:
     return Estimate(None, 0, note=note, level=estimate.level, also=estimate.also, cautions=warned)
 
 
-def coverage(counts: Confusion, *, level: float = 0.95) -> Estimate:
-    """The share of all rows with a valid answer, Wilson. Undefined when there are no rows."""
-    return wilson(counts.valid, counts.total, level=level)
-
-
-def accuracy_valid(counts: Confusion, *, level: float = 0.95) -> Estimate:
-    """Right answers over valid rows, Wilson. Undefined when no row is valid; STAT009 when over 5% are not."""
-    accuracy = wilson(counts.tp + counts.tn, counts.valid, level=level)
-    return _with(accuracy, invalid_cautions(counts), "no valid row")
-
-
-def accuracy_effective(counts: Confusion, *, level: float = 0.95) -> Estimate:
-    """Right answers over all rows, an invalid one counted wrong, Wilson. Undefined when there are no rows."""
-    return wilson(counts.tp + counts.tn, counts.total, level=level)
-
-
 def accuracy_bounds(counts: Confusion, *, level: float = 0.95) -> Estimate:
     """Accuracy whatever the invalid rows would have been: from all of them wrong to all of them right (Manski 1989).
 
@@ -153,7 +137,8 @@ def invalid_cautions(counts: Confusion) -> tuple[Caution, ...]:
     return (caution("STAT009", counts.invalid / total, lo=lo, hi=hi, what="accuracy"),)
 
 
-def _with(estimate: Estimate, more: tuple[Caution, ...], note: str = "") -> Estimate:
+def with_more(estimate: Estimate, more: tuple[Caution, ...], note: str = "") -> Estimate:
+    """The estimate with more cautions; `note` says why it is undefined, where it is."""
     note = note if estimate.value is None and note else estimate.note
     return replace(estimate, note=note, cautions=(*estimate.cautions, *more))
 
@@ -164,7 +149,7 @@ def balanced_accuracy(counts: Confusion, *, level: float = 0.95) -> Estimate:
     The interval is Zou and Donner's (2008) combination of the two class intervals, so the smaller class sets its width.
     """
     balanced = mover(tpr(counts, level=level), tnr(counts, level=level), 0.0)
-    return _with(balanced, invalid_cautions(counts))
+    return with_more(balanced, invalid_cautions(counts))
 
 
 def balanced_accuracy_effective(counts: Confusion, *, level: float = 0.95) -> Estimate:
@@ -215,7 +200,7 @@ def wilson_on_balanced_accuracy_as_in_the_run_plan(counts: Confusion, *, level: 
     """
     honest = balanced_accuracy(counts, level=level)
     if honest.value is None or honest.lo is None or honest.hi is None:
-        return _with(honest, (cautions.balanced_accuracy_as_proportion(None, None, None),))
+        return with_more(honest, (cautions.balanced_accuracy_as_proportion(None, None, None),))
     lo, hi = wilson_bounds(honest.value, float(counts.valid), normal_quantile(level))
     ratio = (honest.hi - honest.lo) / (hi - lo)
     warned = (cautions.balanced_accuracy_as_proportion(honest.lo, honest.hi, ratio),)

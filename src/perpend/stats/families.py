@@ -204,6 +204,12 @@ def _critical_values(n: int, alpha: float) -> np.ndarray[tuple[int], np.dtype[np
     return out
 
 
+def is_shown(one: Estimate) -> bool:
+    """Whether a difference survives the correction for the number of tests: its `p_adjusted` is at most 5%."""
+    p = one.also.get("p_adjusted")
+    return isinstance(p, float) and p <= SIGNIFICANT
+
+
 def against_mde(estimate: Estimate, mde: Estimate) -> Estimate:
     """The estimate with STAT013 when its interval holds 0 and its size is below the minimum detectable effect."""
     if estimate.value is None or mde.value is None or abs(estimate.value) >= mde.value:

@@ -8,7 +8,8 @@ from perpend.inert import markdown
 from perpend.measure.study import Metric, Numbers, Report, Section
 from perpend.report.answer import counted
 from perpend.report.tables import markdown_table
-from perpend.studies.conformity.answer import answer_sentences, cautions_of, is_shown
+from perpend.stats.families import is_shown
+from perpend.studies.conformity.answer import answer_sentences, cautions_of
 from perpend.studies.conformity.figures import EFFECTS, TOPICS, figures
 from perpend.studies.conformity.tables import Results, tables, tex_files
 from perpend.types import Estimate

@@ -12,8 +12,8 @@ from perpend.measure.study import Metric, Numbers
 from perpend.report.compare_forest import DifferenceRow
 from perpend.report.compare_text import DifferenceLine, text_of
 from perpend.report.tables import interval, markdown_table, number, p_value
+from perpend.stats.families import is_shown
 from perpend.studies.verbs.compare import LOST, WON
-from perpend.studies.verbs.contrasts import is_detected
 from perpend.studies.verbs.report import ReportPart, filled_table, form, page_of, probe, verdict_of
 
 _SHOWN = 100
@@ -63,10 +63,7 @@ def compare_text(numbers: Numbers, names: tuple[str, str]) -> str:
 
 def difference_rows(numbers: Numbers) -> list[DifferenceRow]:
     """The rows of the forest: every metric, in its own units."""
-    return [
-        DifferenceRow(one.where["measure"], one.estimate, is_detected(one.estimate), is_share=False)
-        for one in numbers.find("contrast")
-    ]
+    return [DifferenceRow(one.where["measure"], one.estimate, is_share=False) for one in numbers.find("contrast")]
 
 
 def _entry(metric: Metric) -> dict[str, JSON]:
@@ -77,7 +74,7 @@ def _entry(metric: Metric) -> dict[str, JSON]:
         "metric": metric.where["measure"],
         **ends,
         "difference": difference.as_json(),
-        "detected": is_detected(difference),
+        "detected": is_shown(difference),
     }
 
 
@@ -93,7 +90,7 @@ def compare_parts(numbers: Numbers, names: tuple[str, str]) -> list[ReportPart]:
     """Metrics, slices that changed, probes that flipped."""
     first, second = map(markdown, names)
     slices = numbers.find("slice_contrast")
-    changed = [one for one in slices if is_detected(one.estimate)]
+    changed = [one for one in slices if is_shown(one.estimate)]
     summary = f"{len(changed)} of {len(slices)} slices changed after correction (McNemar, Benjamini and Hochberg, 5%)."
     by_slice = "\n\n".join([summary, *([_contrasts(changed, names)] if changed else [])])
     return [
