@@ -87,6 +87,11 @@ class RunContrast:
         return f"{self.column} under {self.condition}" if self.condition else self.column
 
     @property
+    def label(self) -> str:
+        """What a row of a figure calls it."""
+        return f"{self.column}, {self.condition}" if self.condition else self.column
+
+    @property
     def direction(self) -> int:
         """1 where more is better, -1 where less is, 0 where the name of the column does not say."""
         stem = self.column.partition("@")[0].removeprefix("stored_").removeprefix("judged:")
