@@ -18,8 +18,8 @@ from perpend import stats
 from perpend.cli import cli
 from perpend.errors import SpecError
 from perpend.report.compare_contrasts import RunContrast, checked_margin
-from perpend.report.compare_forest import draw_differences
 from perpend.report.compare_page import comparison_report
+from perpend.report.figures import draw_differences
 from perpend.types import Estimate
 from tests.tables import table
 

@@ -16,7 +16,7 @@ import perpend as pp
 from perpend.cli import cli
 from perpend.errors import PerpendError
 from perpend.report.compare_contrasts import RunContrast
-from perpend.report.compare_forest import WIDTHS, draw_differences
+from perpend.report.figures import WIDTHS, draw_differences
 from perpend.types import Estimate
 from tests.test_compat_inspect import HEADER, SAMPLE
 

@@ -16,8 +16,7 @@ import perpend as pp
 from perpend.cli import cli
 from perpend.errors import PerpendError
 from perpend.measure.run import Run
-from perpend.report.compare_forest import WIDTHS
-from perpend.report.rank_figure import draw_rankings
+from perpend.report.figures import WIDTHS, draw_rankings
 from perpend.report.rank_runs import ColumnRanking, RankOptions, RunRanking
 from perpend.report.rank_scores import ItemScores
 from perpend.report.rank_text import ranking_text

@@ -8,9 +8,9 @@ from pathlib import Path
 from perpend.canon import pretty, write_atomic
 from perpend.inert import markdown
 from perpend.report.compare_contrasts import DIFFERENCE_COLUMNS, MARGIN_COLUMNS, RunContrast
-from perpend.report.compare_forest import NAME, write_forest
 from perpend.report.compare_runs import RunComparison
 from perpend.report.compare_verdict import size
+from perpend.report.figures import DIFFERENCES, write_forest
 from perpend.report.tables import as_csv, interval, markdown_table, number, p_value
 
 _SHOWN = 20
@@ -42,7 +42,7 @@ def write_comparison(comparison: RunComparison, out: Path, *, figures: bool = Tr
     if figures:
         title = f"{comparison.first} → {comparison.second}"
         write_forest(comparison.contrasts, title, out, comparison.margin)
-        page += f"\n## Figure\n\n![Every difference with its 95% interval](figures/{NAME}_double.png)\n"
+        page += f"\n## Figure\n\n![Every difference with its 95% interval](figures/{DIFFERENCES}_double.png)\n"
     write_atomic(out / "COMPARE.md", page)
     return out / "COMPARE.md"
 

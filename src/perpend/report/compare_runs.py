@@ -28,9 +28,9 @@ from perpend.report.compare_contrasts import (
     adjusted,
     checked_margin,
 )
-from perpend.report.compare_forest import WIDTHS, draw_differences
 from perpend.report.compare_pairs import Matched, Side, as_side, check_sides, match
 from perpend.report.compare_verdict import verdict
+from perpend.report.figures import WIDTHS, draw_differences
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

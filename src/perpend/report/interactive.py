@@ -10,7 +10,7 @@ from perpend.measure.run import Run
 from perpend.measure.samplings import PARAMETERS, TEMPERATURE
 from perpend.measure.study import Numbers, Report
 from perpend.report.derive import stated_metrics, study_of, whole_metrics, whole_report
-from perpend.report.intervals import Intervals, draw_intervals
+from perpend.report.figures import draw_intervals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,9 +48,9 @@ class InteractiveRun(Run):
         scorer has a value yet.
         """
         report = self.report()
-        return report.figures[0].draw() if report.figures else draw_intervals(self._rates())
+        return report.figures[0].draw() if report.figures else self._draw_rates()
 
-    def _rates(self) -> Intervals:
+    def _draw_rates(self) -> Figure:
         """The rates of the run's first scorer of 0 and 1, for every model, setting and condition."""
         metrics = [metric for metric in stated_metrics(self.table) if metric.name == "rate"]
         known = {metric.scorer for metric in metrics if metric.estimate.value is not None}
@@ -61,7 +61,7 @@ class InteractiveRun(Run):
         keys = ("model", *PARAMETERS, "condition")
         varied = [key for key in keys if len({m.where.get(key) for m in own}) > 1] or ["condition"]
         rows = [(", ".join(_named(m.where, key) for key in varied), m.estimate) for m in own]
-        return Intervals(self.name, f"{declared[0]}: share of trials, 95% interval", tuple(rows))
+        return draw_intervals(self.name, f"{declared[0]}: share of trials, 95% interval", rows)
 
 
 def _named(where: Mapping[str, str], key: str) -> str:

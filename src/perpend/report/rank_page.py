@@ -8,8 +8,7 @@ from pathlib import Path
 from perpend.canon import pretty, write_atomic
 from perpend.errors import SpecError
 from perpend.inert import markdown
-from perpend.report.compare_forest import save_widths
-from perpend.report.rank_figure import FIGURE, draw_rankings
+from perpend.report.figures import RANKING, draw_rankings, save_widths
 from perpend.report.rank_runs import PAIR_COLUMNS, RANK_COLUMNS, ColumnRanking, RunRanking
 from perpend.report.rank_text import held_at_once, left_out, ranks_of
 from perpend.report.tables import as_csv, interval, markdown_table, number, tex_escaped, tex_number, tex_table
@@ -43,8 +42,8 @@ def write_ranking(ranking: RunRanking, out: Path, *, figures: bool = True) -> Pa
     write_atomic(out / "pairs.csv", as_csv(PAIR_COLUMNS, [row for one in ranking.rankings for row in one.pair_rows()]))
     page = ranking_markdown(ranking)
     if figures:
-        save_widths(lambda width: draw_rankings(ranking.panels(), width), FIGURE, out)
-        page += f"\n## Figure\n\n![Every mean with its interval, by tier](figures/{FIGURE}_double.png)\n"
+        save_widths(lambda width: draw_rankings(ranking.panels(), width), RANKING, out)
+        page += f"\n## Figure\n\n![Every mean with its interval, by tier](figures/{RANKING}_double.png)\n"
     write_atomic(out / "RANK.md", page)
     return out / "RANK.md"
 

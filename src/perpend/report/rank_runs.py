@@ -18,8 +18,7 @@ from perpend.measure.run import Run
 from perpend.measure.shown import Framed, html_table
 from perpend.measure.table import IMPORTED
 from perpend.report.columns import chosen_columns, shared_columns
-from perpend.report.compare_forest import WIDTHS
-from perpend.report.rank_figure import draw_rankings
+from perpend.report.figures import WIDTHS, draw_rankings
 from perpend.report.rank_scores import MISSING, ItemScores, item_scores
 from perpend.report.rank_trials import RankedTrials, trials_of
 from perpend.stats.ranking import RESAMPLES, ModelPair, Ranking, rank

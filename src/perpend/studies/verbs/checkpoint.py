@@ -15,8 +15,8 @@ from perpend.measure.run import Run
 from perpend.measure.study import Numbers
 from perpend.models.hf import Transformers
 from perpend.models.ngram import Provider
-from perpend.report.compare_forest import write_forest
 from perpend.report.derive import derive
+from perpend.report.figures import write_forest
 from perpend.rows.json_stream import first_object
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
 from perpend.studies.verbs.compare import compare
