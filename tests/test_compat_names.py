@@ -12,7 +12,7 @@ import pytest
 from perpend._convert import convert
 from perpend.canon import inside, opened
 from perpend.errors import DataError, PerpendError
-from perpend.studies.conformity import runs_metadata
+from perpend.studies.conformity import formats
 from perpend.studies.conformity.formats import read_sweep
 from perpend.studies.conformity.suite import items_folder
 from perpend.studies.logic.chaosbench.sources import open_source, read_selector
@@ -105,7 +105,7 @@ def test_a_run_of_a_sweep_is_no_link_to_another_folder(tmp_path: Path) -> None:
     (tmp_path / "sweep").mkdir()
     (tmp_path / "sweep" / "run").symlink_to(tmp_path / "other")
     with pytest.raises(DataError, match="a link to another folder"):
-        runs_metadata.databases([runs_metadata.Experiment(0.0, run_dir="run")], tmp_path / "sweep")
+        formats.stated_databases([formats.Experiment(0.0, run_dir="run")], tmp_path / "sweep")
 
 
 @pytest.mark.parametrize("name", [name for name in ELSEWHERE if name])

@@ -162,7 +162,7 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
     """
     from perpend.ask.rubric import find_rubric
     from perpend.measure.judging import Selection
-    from perpend.studies.judge.asking import prepared
+    from perpend.studies.judge.study import prepared
 
     judged = _run(run)
     chosen = Selection(sample, where or {}, tuple(by), seed, unscored_by)

@@ -14,7 +14,6 @@ from perpend.measure.table import Table
 from perpend.models.callable import Callable as CallableModel
 from perpend.proof.audit import audit
 from perpend.proof.audit.judged import DRAWN, JUDGED
-from perpend.studies.judge import asking
 from tests import judges
 
 SAMPLE = 10
@@ -46,7 +45,7 @@ def _forged(first: pp.Run, out: Path, monkeypatch: pytest.MonkeyPatch, *, sizes:
     real = judging.judge_items
     with monkeypatch.context() as patched:
         patched.setattr(judging, "draw", lambda *drawn: _cherries(*drawn, sizes=sizes))
-        patched.setattr(asking, "judge_items", lambda *chosen: (real(*chosen)[0], of))
+        patched.setattr(judging, "judge_items", lambda *chosen: (real(*chosen)[0], of))
         model = CallableModel("mention", judges.by_mention)
         return pp.judge(first, model, rubric="endorsed", sample=SAMPLE, name="judge", out=out, quiet=True)
 

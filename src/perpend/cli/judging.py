@@ -66,7 +66,7 @@ def judge(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     from perpend.measure.judging import Selection
     from perpend.measure.run import Run
     from perpend.spec.runspec import key_value, spec_with_flags
-    from perpend.studies.judge.asking import prepared
+    from perpend.studies.judge.study import prepared
 
     judged, seed = Run(run), flags["seed"]
     strata = tuple(key for key in by.split(",") if key)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,9 +20,9 @@ from perpend.ledger.manifest import MANIFEST
 from perpend.ledger.shards import Shard, shard_folders
 from perpend.ledger.store import Store
 from perpend.spec.runspec import RunSpec
-from perpend.sweep import budget, local, plain, slurm
+from perpend.sweep import budget, plain, slurm
 from perpend.sweep.asking import begin, run_of
-from perpend.sweep.command import lock_place, scratch
+from perpend.sweep.command import Child, lock_place, scratch
 from perpend.sweep.facts import (
     ShardState,
     Sweep,
@@ -153,7 +155,7 @@ def submit(spec: RunSpec, sweep: Sweep, *, at_once: int | None, say: Say | None)
         shards = open_shards(run, spec, sweep)
         if sweep.engine == "slurm":
             return run, slurm.submit_shards(run, sweep, shards) if shards else []
-        local.run_shards(run, sweep, shards, at_once, say)
+        run_shards(run, sweep, shards, at_once, say)
     return run, []
 
 
@@ -275,3 +277,32 @@ def _unmerged(run: Path) -> str:
 def kept(run: Path) -> int:
     """How many responses are in RUN/shards, by the journals of the newest ledger of each shard."""
     return sum(max(acknowledged(folder) or 0 for folder in folders) for folders in shard_folders(run).values())
+
+
+_LOOK_S = 0.1
+
+
+def run_shards(
+    run: Path, sweep: Sweep, shards: Sequence[int], at_once: int | None, say: Callable[[str], None] | None
+) -> None:
+    """Ask the shards, at most `at_once` at a time (the number of cores), and return when all have ended.
+
+    Ctrl-C and 'perpend cancel' end them all; what they have is kept.
+    """
+    waiting, running = list(shards), list[Child]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < (at_once or os.cpu_count() or 1) and not is_cancelled(run):
+                running.append(Child(run, sweep, waiting.pop(0)))
+            for child in [child for child in running if child.poll() is not None]:
+                running.remove(child)
+                if say is not None:
+                    say(f"shard {child.shard} of {sweep.shards} ended; {len(running) + len(waiting)} to go")
+            if is_cancelled(run):
+                waiting.clear()
+            time.sleep(_LOOK_S)
+    finally:
+        for child in running:
+            child.stop()
+        for child in running:
+            child.wait()

@@ -37,11 +37,19 @@ from perpend.measure.table import IMPORTED
 from perpend.proof.audit.answers import ALONE, EACH_SCORED, PROMPTS, SECOND, answers, drawn, job, left_out
 from perpend.proof.audit.bundle import accepted_gates, bundle, facts, recomputed_gates, stated_attempts
 from perpend.proof.audit.checks import Audit, Check, Sample, canonical, well_formed, where
-from perpend.proof.audit.collection import collections
 from perpend.proof.audit.intent import ASKED, ITEMS, SCORED, TEMPLATES, intent, order, planned_trials
 from perpend.proof.audit.judged import judged_answers
 from perpend.proof.audit.labels import Judged, judged
-from perpend.proof.audit.places import AuditPlace, imported_how, places, run_directory, scored_copy, unread, unscored
+from perpend.proof.audit.places import (
+    AuditPlace,
+    folders_of_runs,
+    imported_how,
+    places,
+    run_directory,
+    scored_copy,
+    unread,
+    unscored,
+)
 from perpend.proof.audit.rewritten import rewritten
 from perpend.proof.audit.stops import stops
 from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare_metrics, named
@@ -402,3 +410,19 @@ def _labels(run: Run, brought: Sequence[str], study: Study | None) -> list[Check
                 if now is not None or trial.item.target is not None:
                     check.compare(labels.get(trial.trial), now, where(trial))
     return checks
+
+
+def collections(paths: Sequence[Path]) -> list[Audit]:
+    """The outcome for each path that holds runs and something that is none: what must not be there, what was not seen.
+
+    A path that holds runs and nothing else has none.
+    """
+    audits = []
+    for folder in folders_of_runs(paths):
+        check = Check("what is beside the runs", checked=len(folder.differences))
+        for words in folder.differences:
+            check.miss(words)
+        names = folder.unseen
+        check.missing = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+        audits.append(Audit(folder.path, [check]))
+    return audits

@@ -1,4 +1,7 @@
-"""The numbers of a judge run. Answers of one judged item count as one cluster."""
+"""The numbers of a judge run, and what is told of them: its rate, its verdicts, whether the order mattered.
+
+Answers of one judged item count as one cluster.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,25 @@ from typing import TypeAlias
 
 import numpy as np
 
+from perpend.canon import JSON, as_object
+from perpend.inert import markdown
 from perpend.measure.keys import BoolArray, IntArray
-from perpend.measure.study import Metric
+from perpend.measure.study import Metric, Numbers, Report, Section
 from perpend.measure.table import Table
 from perpend.measure.verdicts import unanimous
-from perpend.report.derive import coverage
+from perpend.report import answer
+from perpend.report.derive import coverage, covered, estimated, unanswered
+from perpend.report.tables import markdown_table
 from perpend.stats.proportions import proportion
 from perpend.types import Estimate, Score
 
 JUDGED = ("judged_model", "judged_condition")
 Number: TypeAlias = tuple[str, Mapping[str, str], Estimate]
 """The name of a metric, the slice beside the judge, and the Estimate."""
+_CAUTION = (
+    "A judge errs, and it may err differently from one condition to the next. Label a sample of the same answers\n"
+    "(`perpend label`) before you believe a rate or a difference."
+)
 
 
 def study_metrics(table: Table) -> Iterator[Metric]:
@@ -88,3 +99,75 @@ def _value(score: Score | None) -> float:
 
 def _share(hits: BoolArray, clusters: IntArray) -> Estimate:
     return proportion(hits, clusters) if len(hits) else Estimate(None, 0, note="no answer was judged")
+
+
+def study_report(numbers: Numbers) -> Report:
+    """Headline with each judge's rate; then verdicts and orders, rates by judged model and condition, and a caution."""
+    return Report(
+        title=", ".join(markdown(name) for name in numbers.runs),
+        headline="\n".join([*_headline(numbers), "", covered(numbers)]),
+        sections=(
+            Section("Verdicts", _verdict_table(numbers)),
+            Section("By what was judged", _judged(numbers)),
+            Section("How to read this", _CAUTION),
+        ),
+        answer=answer.most_of([*_answer(numbers)], "judge"),
+        cautions=(*unanswered(numbers), "a judge errs; label a sample of the same answers (perpend label)."),
+    )
+
+
+def _answer(numbers: Numbers) -> Iterator[str]:
+    """One sentence per judge: the share of answers of which it says yes, what it left open, whether order mattered."""
+    run, rubric = _asked(numbers)
+    of_run = f" of {answer.name(run)}" if run else ""
+    for metric, none, agreement in _judges(numbers):
+        one = metric.estimate
+        text = (
+            f"{answer.name(metric.where['model'])} as judge of answers{of_run}: {answer.name(str(rubric.get('name')))} "
+        )
+        text += answer.share(one) + (f", {answer.rows_of_items(one)}" if one.n else "")
+        for other, name in ((none, "without a verdict"), (agreement, "the same in both orders")):
+            text += "" if other is None else f"; {name} {answer.share(other)}"
+        yield f"{text}."
+
+
+def _headline(numbers: Numbers) -> Iterator[str]:
+    run, rubric = _asked(numbers)
+    of_run = f" of {markdown(run)}" if run else ""
+    name = f"{markdown(str(rubric.get('name')))}@{markdown(str(rubric.get('version')))}"
+    for metric, none, agreement in _judges(numbers):
+        line = f"- {markdown(metric.where['model'])} on answers{of_run}, {name}: **{estimated(metric.estimate)}**"
+        for other, what in ((none, "without a verdict"), (agreement, "same verdict in both orders")):
+            line += "" if other is None else f"; {what} {estimated(other)}"
+        yield line
+
+
+def _asked(numbers: Numbers) -> tuple[str, Mapping[str, JSON]]:
+    """The run that was judged, '' where it is not known, and the rubric."""
+    options = as_object(numbers.manifests[0].options) if numbers.manifests else {}
+    return str(as_object(options.get("judged")).get("run", "")), as_object(options.get("rubric"))
+
+
+def _judges(numbers: Numbers) -> Iterator[tuple[Metric, Estimate | None, Estimate | None]]:
+    """The rate of each judge, its share without a verdict, and how often both orders agree."""
+    for metric in numbers.find("judged_rate"):
+        if not metric.where.keys() & {*JUDGED}:
+            label = metric.where["model"]
+            yield metric, numbers.get("no_verdict", model=label), numbers.get("order_agreement", model=label)
+
+
+def _verdict_table(numbers: Numbers) -> str:
+    rows = []
+    for metric in (*numbers.find("verdict"), *numbers.find("no_verdict"), *numbers.find("order_agreement")):
+        what = metric.where.get("verdict") or metric.name.replace("_", " ")
+        rows.append([markdown(metric.where["model"]), markdown(what), estimated(metric.estimate)])
+    return markdown_table(["judge", "verdict", "share of answers"], rows)
+
+
+def _judged(numbers: Numbers) -> str:
+    rows = [
+        [*(markdown(metric.where[key]) for key in ("model", *JUDGED)), estimated(metric.estimate)]
+        for metric in numbers.find("judged_rate")
+        if metric.where.keys() >= {*JUDGED}
+    ]
+    return markdown_table(["judge", "judged model", "judged condition", "rate"], rows)
