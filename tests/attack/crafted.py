@@ -22,7 +22,7 @@ from perpend.canon import digest, dumps
 from perpend.ledger.items import item_digest, stored_item
 from perpend.ledger.manifest import ItemsDigest, read_manifest
 from perpend.ledger.plan import Trial, read_sampling
-from perpend.proof.statements.citation import CITATION
+from perpend.proof.statements import CITATION
 from perpend.types import Response
 from tests.attack.forge import STATED, Body, Forge, Forgery, edit, lines, text, unpacked
 from tests.attack.ledger import run_sql, schema_sql

@@ -33,7 +33,7 @@ from perpend.proof.closing import close_report
 from perpend.proof.gates import attempts, gates
 from perpend.proof.publish import NOTHING_PRIVATE, write_index
 from perpend.proof.restoring import restore
-from perpend.proof.statements.published import RECORDS
+from perpend.proof.statements import RECORDS
 from perpend.report.derive import derive
 from tests.attack.fields import Change, Pairs, changes, each_changed, other, parsed, shape, written
 

@@ -20,8 +20,7 @@ from typing import TypeAlias
 from perpend.errors import FormatError, PerpendError
 from perpend.proof.audit import Options, audit
 from perpend.proof.publish import write_index
-from perpend.proof.statements.citation import CITATION
-from perpend.proof.statements.published import RECORDS
+from perpend.proof.statements import CITATION, RECORDS
 from tests.attack import honest, ledger
 from tests.attack.fields import HIDDEN
 from tests.attack.forge import STATED, Forgery, derived_anew, seal
