@@ -21,8 +21,7 @@ from perpend.cli import cli
 from perpend.errors import PerpendError, SpecError
 from perpend.inert import csv_cell
 from perpend.measure.run import Run
-from perpend.report.export import columns, export, rows, to_pandas
-from perpend.report.partitions import export_parts
+from perpend.report.export import columns, export, export_parts, rows, to_pandas
 from tests.peak import PEAK_KB
 
 HOSTILE = '=cmd|"/c calc"!A1\n<script>alert(1)</script> \x1b[31m \x00 \u202e | \\textbf{x} \t, "quoted"'

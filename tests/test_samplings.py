@@ -22,9 +22,8 @@ from perpend.report.cases import CaseSelection, select
 from perpend.report.compare_pairs import Side
 from perpend.report.compare_runs import compare_runs
 from perpend.report.derive import derive
-from perpend.report.export import rows
+from perpend.report.export import export_parts, rows
 from perpend.report.overview import overview
-from perpend.report.partitions import export_parts
 from perpend.report.rank_runs import RankOptions, rank_runs
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.types import Request, Response, Sampling

@@ -48,7 +48,7 @@ from perpend.proof.lines import read_lines, read_scores, read_trials, write_line
 from perpend.proof.publish import publish
 from perpend.proof.restoring import restore
 from perpend.report.derive import PlainStudy, whole_metrics
-from perpend.report.partitions import export_parts
+from perpend.report.export import export_parts
 from perpend.studies.conformity.metrics import study_metrics
 from perpend.studies.conformity.trials import JUDGED, UNFINISHED
 from perpend.types import Item, Response, Sampling, Score, Scorer, Usage

@@ -17,9 +17,8 @@ from perpend.canon import JSON
 from perpend.errors import DataError, SpecError
 from perpend.measure.population import Population
 from perpend.measure.run import Run
-from perpend.report.compare_contrasts import checked_margin
 from perpend.report.compare_page import write_comparison
-from perpend.report.compare_pairs import Side, side
+from perpend.report.compare_pairs import side
 from perpend.report.compare_runs import RunComparison, compare_runs
 from perpend.report.compare_text import comparison_text
 from perpend.report.rank_page import write_ranking
@@ -81,9 +80,11 @@ def compare_any(
     first: Given, second: Given, out: Path | None = None, options: CompareOptions = _EVERYTHING, *, figures: bool = True
 ) -> RunComparison:
     """Compare two runs, published folders or logs; a log is imported and scored for the time of the comparison."""
-    margin = None if options.margin is None else checked_margin(options.margin)
-    with _sides(first, second) as sides:
-        comparison = compare_runs(*sides, columns=options.columns, margin=margin, population=options.population)
+    with opened_runs([first[0], second[0]]) as runs:
+        one, other = (side(run, where) for run, (_, where) in zip(runs, (first, second), strict=True))
+        comparison = compare_runs(
+            one, other, columns=options.columns, margin=options.margin, population=options.population
+        )
         if out is not None:
             write_comparison(comparison, out, figures=figures)
         return comparison
@@ -104,13 +105,6 @@ def rank_any(
         if out is not None:
             write_ranking(ranking, out, figures=figures)
         return ranking
-
-
-@contextmanager
-def _sides(first: Given, second: Given) -> Iterator[tuple[Side, Side]]:
-    """Both as sides. One path twice is one run: its parts are compared."""
-    with opened_runs([first[0], second[0]]) as runs:
-        yield side(runs[0], first[1]), side(runs[1], second[1])
 
 
 @contextmanager

@@ -387,8 +387,7 @@ def export(
     the file or into the folder `out`; its path is returned.
     """
     from perpend.report.export import export as export_run
-    from perpend.report.export import to_pandas, to_polars
-    from perpend.report.partitions import export_parts
+    from perpend.report.export import export_parts, to_pandas, to_polars
 
     if format != "table":
         from perpend._convert import write_simulation

@@ -71,7 +71,7 @@ def export(  # noqa: PLR0913  one argument per option
     """
     from perpend.measure.run import Run
     from perpend.report.export import export as export_run
-    from perpend.report.partitions import export_parts
+    from perpend.report.export import export_parts
     from perpend.spec.runspec import key_value
 
     if kind != "table":

@@ -1,4 +1,4 @@
-"""The trial table: one row per trial, with its item, its answer and every score. To a file, to pandas, to polars.
+"""The trial table: one row per trial, with item, answer and every score. To a file, a folder, to pandas, to polars.
 
 Files are written in parts, so memory does not grow with the run, and whole or not at all.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from perpend.canon import JSON, dumps
-from perpend.disk import replacing
-from perpend.errors import SpecError, did_you_mean
+from perpend.disk import replacing, temporary_folder, writing
+from perpend.errors import SpecError, StoreError, did_you_mean
 from perpend.inert import csv_cell
 from perpend.ledger.plan import Trial
 from perpend.ledger.store import Store
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 Value: TypeAlias = "int | float | str | list[str] | None"
 Kind: TypeAlias = Literal["int", "float", "text", "texts"]
 _CHUNK = 2000
+_NO_ARROW = "Parquet needs one more package: pip install 'perpend[parquet]'"
+KEYS = ("model", "condition", "temperature", "max_tokens", "seed", "top_p", "repeat")
+"""What a table can be parted by: every trial has one value of each, or none of seed and top_p."""
+_GROUP, _FILE = 5000, 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,18 +189,82 @@ def _write_jsonl(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[Tria
 
 def _write_parquet(path: Path, chosen: Sequence[ExportColumn], rows: Iterable[TrialRow]) -> int:
     try:
-        import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
     except ImportError:
-        raise SpecError("Parquet needs one more package: pip install 'perpend[parquet]'") from None
-    schema = arrow_schema(chosen)
-    count, left = 0, iter(rows)
-    with ParquetWriter(path, schema, compression="zstd") as writer:
-        while chunk := list(islice(left, _CHUNK)):
-            arrays = [pa.array([c.read(row) for row in chunk], type=schema.field(c.name).type) for c in chosen]
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
-            count += len(chunk)
+        raise SpecError(_NO_ARROW) from None
+    count = 0
+    with ParquetWriter(path, arrow_schema(chosen), compression="zstd") as writer:
+        for batch in _batches(chosen, rows):
+            writer.write_batch(batch)
+            count += batch.num_rows
     return count
+
+
+def export_parts(
+    run: Run,
+    out: Path,
+    *,
+    by: Sequence[str] = ("model",),
+    where: Mapping[str, str] | None = None,
+    only: Sequence[str] = (),
+) -> int:
+    """Write the trial table below the new folder `out` as Parquet, and return its number of rows.
+
+    It is as DuckDB, Spark and polars read it: a file is out/model=NAME/part-0.parquet, in plan order; characters of a
+    name that a path cannot hold are written as %XX. A key is in the folders' names and not in the files. The folder is
+    written whole or not at all.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import dataset
+    except ImportError:
+        raise SpecError(_NO_ARROW) from None
+    for key in by:
+        if key not in KEYS:
+            raise SpecError(f"a table cannot be parted by {key!r}; {did_you_mean(key, KEYS)}")
+    if len(set(by)) < len(by):
+        raise SpecError(f"a table is parted by a key once; {', '.join(by)} names one twice")
+    if out.exists():
+        raise StoreError(f"{out} exists already; give another name or remove it")
+    chosen = columns(run, [*only, *(key for key in by if only and key not in only)])
+    schema = arrow_schema(chosen)
+    count = 0
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        nonlocal count
+        for batch in _batches(chosen, rows(run, where)):
+            count += batch.num_rows
+            yield batch
+
+    keys = dataset.partitioning(pa.schema([schema.field(key) for key in by]), flavor="hive")
+    with writing(out), temporary_folder("export", out.parent) as tmpdir:
+        dataset.write_dataset(
+            counted(),
+            tmpdir / "table",
+            schema=schema,
+            format="parquet",
+            partitioning=keys,
+            basename_template="part-{i}.parquet",
+            file_options=dataset.ParquetFileFormat().make_write_options(compression="zstd"),
+            use_threads=False,  # rows in plan order
+            max_partitions=100_000,
+            min_rows_per_group=_GROUP,
+            max_rows_per_group=_GROUP,
+            max_rows_per_file=_FILE,
+        )
+        (tmpdir / "table").mkdir(exist_ok=True)
+        (tmpdir / "table").replace(out)
+    return count
+
+
+def _batches(chosen: Sequence[ExportColumn], rows: Iterable[TrialRow]) -> Iterator[pa.RecordBatch]:
+    """The rows a part at a time."""
+    import pyarrow as pa
+
+    schema, left = arrow_schema(chosen), iter(rows)
+    while chunk := list(islice(left, _CHUNK)):
+        arrays = [pa.array([c.read(row) for row in chunk], type=schema.field(c.name).type) for c in chosen]
+        yield pa.record_batch(arrays, schema=schema)
 
 
 def arrow_schema(chosen: Sequence[ExportColumn]) -> pa.Schema:

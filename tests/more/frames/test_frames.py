@@ -15,8 +15,7 @@ import pytest
 import perpend as pp
 from perpend import stats
 from perpend.measure.run import Run
-from perpend.report.export import export, to_polars
-from perpend.report.partitions import export_parts
+from perpend.report.export import export, export_parts, to_polars
 from tests.conftest import ROOT
 
 
