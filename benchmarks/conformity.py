@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from perpend.api import evaluate, model, task
+from perpend import evaluate, model, task
 from perpend.ask.conditions import first_request
 from perpend.ledger.plan import Trial
 from perpend.measure.run import Run

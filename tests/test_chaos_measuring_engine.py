@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perpend.errors import DataError, SpecError
-from perpend.studies.logic.chaos.dysts_adapter import dysts_systems
+from perpend.errors import DataError
 from perpend.studies.logic.chaos.measuring import engine
 from perpend.studies.logic.chaos.measuring.delay import history
 from perpend.studies.logic.chaos.measuring.engine import Machine
@@ -104,15 +103,6 @@ def test_a_core_system_is_traced_with_its_jacobian(system_id: str) -> None:
     assert_traced(CORE[system_id])
 
 
-def test_the_systems_of_dysts_are_traced_with_their_jacobians() -> None:
-    try:
-        systems = dysts_systems()
-    except SpecError as e:
-        pytest.skip(str(e))
-    for system in systems.values():
-        assert_traced(system)
-
-
 def test_a_wrong_derivative_is_seen() -> None:
     wrong = replace(CORE["lorenz63"], rate=lambda t, x, p: np.floor(x * 1e7) / 1e7 * p["sigma"])
     with pytest.raises(AssertionError):
@@ -176,14 +166,6 @@ def assert_compiled(systems: Mapping[str, System]) -> None:
 @needs_compiler
 def test_compiled_code_is_the_right_hand_side_of_every_core_system() -> None:
     assert_compiled(CORE)
-
-
-@needs_compiler
-def test_compiled_code_is_the_right_hand_side_of_every_system_of_dysts() -> None:
-    try:
-        assert_compiled(dysts_systems())
-    except SpecError as e:
-        pytest.skip(str(e))
 
 
 def mean_rates(growth: Array, interval: float) -> tuple[Array, Array]:

@@ -53,12 +53,6 @@ def test_json_is_one_object_on_standard_output(tmp_path: Path) -> None:
     assert "endorsed@4" in next(iter(scored.values()))
 
 
-def test_a_dry_run_asks_nothing(tmp_path: Path) -> None:
-    done = conform(tmp_path / "runs", "--dry-run", "--json")
-    assert json.loads(done.stdout)["trials"] == TRIALS
-    assert not (tmp_path / "runs").exists()
-
-
 def test_show_draws_cases_from_every_group(tmp_path: Path) -> None:
     conform(tmp_path / "runs")
     page = tmp_path / "cases.md"

@@ -17,8 +17,8 @@ import perpend as pp
 from perpend import stats
 from perpend.cli import cli
 from perpend.errors import SpecError
-from perpend.report.compare_contrasts import checked_margin
-from perpend.report.compare_forest import DifferenceRow, draw_differences
+from perpend.report.compare_contrasts import RunContrast, checked_margin
+from perpend.report.compare_forest import draw_differences
 from perpend.report.compare_page import comparison_report
 from perpend.types import Estimate
 from tests.tables import table
@@ -138,8 +138,8 @@ def test_files_and_figure_hold_the_margin(runs: Path, tmp_path: Path) -> None:
     assert "## Within the margin" in page
     assert "| ±5 points |" in page
     rows = [
-        DifferenceRow("a", Estimate(0.01, 40, -0.01, 0.03), is_detected=False, is_share=True),
-        DifferenceRow("b", Estimate(0.01, 40, -0.01, 0.03), is_detected=False, is_share=False),
+        RunContrast(name, "", 0.5, 0.51, Estimate(0.01, 40, -0.01, 0.03, also=also))
+        for name, also in (("a", {"discordance": 0.1}), ("b", {}))
     ]
     shares, others = draw_differences(rows, "a → b", 6.8, 0.05).axes[:2]
     bands = [axis.patches[0].get_extents().transformed(axis.transData.inverted()) for axis in (shares, others)]

@@ -15,15 +15,19 @@ from click.testing import CliRunner, Result
 import perpend as pp
 from perpend.cli import cli
 from perpend.errors import PerpendError
-from perpend.report.compare_forest import WIDTHS, DifferenceRow, draw_differences
+from perpend.report.compare_contrasts import RunContrast
+from perpend.report.compare_forest import WIDTHS, draw_differences
 from perpend.types import Estimate
 from tests.test_compat_inspect import HEADER, SAMPLE
 
 ROWS = [
-    DifferenceRow("correct@4, control", Estimate(0.1, 40, -0.1, 0.3), is_detected=False, is_share=True),
-    DifferenceRow("correct@4, $asch$\n\x1b[2J", Estimate(-0.3, 40, -0.5, -0.1), is_detected=True, is_share=True),
-    DifferenceRow("correct@4, none", Estimate(None, 0, note="no complete pair"), is_detected=False, is_share=True),
-    DifferenceRow("confidence@1", Estimate(120.0, 40, 90.0, 150.0), is_detected=True, is_share=False),
+    RunContrast(column, condition, None, None, difference)
+    for column, condition, difference in (
+        ("correct@4", "control", Estimate(0.1, 40, -0.1, 0.3, also={"discordance": 0.3})),
+        ("correct@4", "$asch$\n\x1b[2J", Estimate(-0.3, 40, -0.5, -0.1, also={"p_adjusted": 0.01, "discordance": 0.3})),
+        ("correct@4", "none", Estimate(None, 0, note="no complete pair", also={"discordance": None})),
+        ("confidence@1", "", Estimate(120.0, 40, 90.0, 150.0, also={"p_adjusted": 0.01})),
+    )
 ]
 
 

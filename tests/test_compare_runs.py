@@ -18,8 +18,9 @@ from perpend.ask.task import Task
 from perpend.errors import DataError, SpecError
 from perpend.measure.run import Run
 from perpend.models.callable import Callable as CallableModel
-from perpend.report.compare import Side, compare_directories, compare_runs, side
-from perpend.report.compare_page import comparison_report, differences_csv, flips_csv
+from perpend.report.compare_page import comparison_report, differences_csv, flips_csv, write_comparison
+from perpend.report.compare_pairs import Side, side
+from perpend.report.compare_runs import compare_runs
 from perpend.spec.runspec import ModelSpec, RunSpec
 from perpend.stats.pairs import paired_difference, paired_test
 from perpend.types import Request, Response, Sampling
@@ -205,7 +206,8 @@ def test_a_column_of_other_numbers_gives_mean_differences_by_item(runs: tuple[Ru
 
 
 def test_the_files_hold_every_number_and_nothing_runs_in_them(runs: tuple[Run, Run], tmp_path: Path) -> None:
-    found = compare_directories(side(runs[0].directory), side(runs[1].directory), tmp_path, ["label"])
+    found = compare_runs(side(runs[0].directory), side(runs[1].directory), columns=["label"])
+    write_comparison(found, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "COMPARE.json", "COMPARE.md", "differences.csv", "figures", "flips.csv",
     ]  # fmt: skip

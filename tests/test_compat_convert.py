@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from perpend._convert import READABLE, convert
+from perpend._convert import convert, readable
 from perpend.cli import cli
 from perpend.errors import DataError, StoreError
 from perpend.measure.run import Run
@@ -41,7 +41,7 @@ def test_what_cannot_be_read_is_told_what_can(tmp_path: Path, name: str, content
     with pytest.raises(DataError) as error:
         convert(path, tmp_path / "out")
     assert str(path) in str(error.value)
-    assert "\n  ".join(READABLE) in str(error.value)
+    assert "\n  ".join(readable()) in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -51,7 +51,7 @@ def test_other_databases_and_folders_and_missing_files_are_said_so(tmp_path: Pat
     for path, kind in ((tmp_path / "other.db", StoreError), (tmp_path, DataError), (tmp_path / "gone", DataError)):
         with pytest.raises(kind) as error:
             convert(path, tmp_path / "out")
-        assert "\n  ".join(READABLE) in str(error.value)
+        assert "\n  ".join(readable()) in str(error.value)
 
 
 def said(*arguments: str | Path) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from perpend._convert import READABLE, convert
+from perpend._convert import convert, readable
 from perpend.errors import DataError, SpecError
 from perpend.measure.run import Run
 from perpend.rows.mapping import parse_map
@@ -151,8 +151,8 @@ def test_a_map_file_holds_names_of_fields(tmp_path: Path, text: str) -> None:
 def test_plain_jsonl_without_a_map_is_told_of_the_map(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="acc, answer, output, qid, question") as error:
         convert(jsonl(tmp_path, {}), tmp_path / "run")
-    assert any("--map" in known for known in READABLE)
-    assert "\n  ".join(READABLE) in str(error.value)
+    assert any("--map" in known for known in readable())
+    assert "\n  ".join(readable()) in str(error.value)
 
 
 def test_a_map_needs_a_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from perpend._convert import READABLE, convert
+from perpend._convert import convert, readable
 from perpend.cli import cli
 from perpend.errors import DataError
 from perpend.ledger.plan import Trial
@@ -306,7 +306,7 @@ def test_damage_other_archives_and_chunks_are_said_so(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match=said) as error:
             convert(name, tmp_path / "run")
-        assert "\n  ".join(READABLE) in str(error.value) or name != other
+        assert "\n  ".join(readable()) in str(error.value) or name != other
 
 
 def test_a_folder_of_several_logs_becomes_a_run_for_each_and_is_no_one_run_to_show(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 from click.testing import CliRunner
@@ -40,8 +41,11 @@ def test_a_check_that_would_compare_nothing_is_an_error() -> None:
     assert CliRunner().invoke(main, []).exit_code != 0
 
 
-@pytest.mark.skipif(bool(importlib.util.find_spec("dysts")), reason="dysts is installed here")
-def test_the_dysts_systems_say_what_to_install() -> None:
+def test_the_dysts_systems_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", missing)
     done = CliRunner().invoke(main, ["--check", "--only", "dysts_*"])
     assert done.exit_code != 0
     assert "pip install --no-deps dysts==0.96" in done.output

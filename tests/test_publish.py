@@ -20,6 +20,7 @@ from perpend.proof.publish import publish
 from perpend.proof.receipt import check
 from perpend.spec.runspec import Limits
 from perpend.types import Sampling
+from tests.attack.forge import new_key
 from tests.attack.ledger import run_sql
 from tests.runs import asked
 from tests.tables import table
@@ -77,9 +78,9 @@ def test_another_user_folder_time_zone_and_language_give_the_same_bytes(run: Pat
 def test_a_conformity_study_brings_its_tables_and_figures_the_same_every_time(
     tmp_path: Path, items_file: Callable[..., Path]
 ) -> None:
+    from perpend._make import model as model_spec
+    from perpend._make import task as make_task
     from perpend.api import evaluate
-    from perpend.api import model as model_spec
-    from perpend.api import task as make_task
 
     what = make_task("conformity", items=items_file(4), conditions=["control", "asch_history_5"])
     subject = model_spec("mock/subject", accuracy=0.7, sway=0.3)
@@ -281,9 +282,7 @@ def test_an_imported_run_is_published_and_says_which_gates_do_not_apply(tmp_path
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen on this machine")
 def test_a_signature_is_good_until_the_receipt_changes_and_names_no_user(run: Path, tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "alice@laptop", "-f", str(key)]
-    subprocess.run(make, check=True)
+    key = new_key(tmp_path / "key", "alice@laptop")
     (made,) = publish([run], tmp_path / "out", {}, sign=key)
     assert check(made.folder).good
     assert check(made.folder).signer.startswith("SHA256:")

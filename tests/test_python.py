@@ -6,7 +6,6 @@ import functools
 import json
 import re
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +14,7 @@ import pytest
 import perpend as pp
 from perpend.spec.function import standalone
 from tests.conftest import ROOT
+from tests.view.pages import Elements
 
 ITEMS: list[dict[str, object]] = [
     {"id": f"q{n}", "prompt": f"Capital number {n}?", "target": "Lima", "decoy": "Cusco", "tags": {"part": str(n % 2)}}
@@ -331,20 +331,6 @@ def test_values_have_a_short_repr(run: pp.Run) -> None:
     assert repr(pp.Estimate(None, 0, note="no trial")) == "Estimate(NA (no trial) n=0)"
 
 
-class Tags(HTMLParser):
-    """What elements a page has."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.attributes: list[object] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.add(tag)
-        self.attributes += attrs
-
-
 def test_html_is_a_table_and_inert_whatever_the_names(tmp_path: Path) -> None:
     items = [{**one, "id": f"{one['id']}{HOSTILE}", "tags": {HOSTILE: HOSTILE}} for one in ITEMS]
     conditions = ["control", pp.condition(HOSTILE, "{question} others")]
@@ -353,9 +339,9 @@ def test_html_is_a_table_and_inert_whatever_the_names(tmp_path: Path) -> None:
     comparison = pp.compare(run, run, first_where={"condition": "control"}, second_where={"condition": HOSTILE})
     for value in (run, run.table, comparison):
         page = value._repr_html_()  # type: ignore[attr-defined]
-        tags = Tags(page)
+        tags = Elements(page)
         assert tags.names <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
-        assert not tags.attributes
+        assert not any(attributes for _, attributes in tags.tags)
         assert "\x1b" not in page
         assert "\x1b" not in repr(value)
         assert "\n" not in repr(value)
@@ -366,7 +352,7 @@ def test_html_is_a_table_and_inert_whatever_the_names(tmp_path: Path) -> None:
 def test_a_run_whose_numbers_are_damaged_still_shows_itself(run: pp.Run) -> None:
     (run.directory / "metrics.json").write_text("<script>")
     assert "damaged" in run._repr_html_()
-    assert Tags(run._repr_html_()).names <= {"table", "caption", "thead", "tbody", "tr"}
+    assert Elements(run._repr_html_()).names <= {"table", "caption", "thead", "tbody", "tr"}
     (run.directory / "metrics.json").unlink()
     assert "not scored yet" in run._repr_html_()
 

@@ -12,9 +12,10 @@ import pytest
 
 from perpend.errors import DataError
 from perpend.measure.study import Numbers
+from perpend.stats.families import is_shown
 from perpend.studies.verbs.compare import LOST, WON, compare
 from perpend.studies.verbs.compare_page import write_compare
-from perpend.studies.verbs.contrasts import ece, is_detected
+from perpend.studies.verbs.contrasts import ece
 from perpend.studies.verbs.folder import CheckpointFolder, checkpoint_of
 from perpend.studies.verbs.perplexity import Sentence
 from perpend.studies.verbs.predictions import Choice
@@ -95,7 +96,7 @@ def test_a_real_gain_is_named_with_its_direction_and_the_probes_that_flipped() -
     assert verdict(compared).startswith("b is better on accuracy (+0.190)")
     assert flips(compared, LOST) == ["p0"]
     assert len(flips(compared, WON)) == 20
-    assert [m.where["measure"] for m in compared.find("slice_contrast") if is_detected(m.estimate)] == ["language=en"]
+    assert [m.where["measure"] for m in compared.find("slice_contrast") if is_shown(m.estimate)] == ["language=en"]
 
 
 def test_a_loss_is_called_worse() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perpend.stats import gate, grouping
+from perpend.stats import cautions, gate, grouping
 
 
 def test_one_unit_in_the_last_place_outside_is_clipped_and_counted() -> None:
@@ -40,6 +40,6 @@ def test_the_number_one_and_the_text_one_are_two_ids() -> None:
 
 
 def test_repeats_say_by_how_much_the_naive_error_is_off() -> None:
-    caution = gate.items_repeat(90, 10, 9.0, 1.0)
+    caution = cautions.items_repeat(90, 10, 9.0, 1.0)
     assert caution.number == pytest.approx(3.0)
     assert "the naive standard error is off by a factor 3.00" in caution.text

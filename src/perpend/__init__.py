@@ -19,25 +19,10 @@ from perpend.canon import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
-    from perpend.api import (
-        analyze,
-        audit,
-        compare,
-        condition,
-        convert,
-        evaluate,
-        export,
-        judge,
-        merge,
-        model,
-        plan,
-        publish,
-        rank,
-        score,
-        scorer,
-        task,
-        template,
-    )
+    from perpend._audit import audit
+    from perpend._make import model, scorer, task
+    from perpend.api import analyze, compare, convert, evaluate, export, judge, merge, plan, publish, rank, score
+    from perpend.ask.conditions import condition, template
     from perpend.ask.task import Reprompt, Task
     from perpend.errors import AuditFailure, DataError, ModelError, PerpendError, SpecError, StoreError
     from perpend.measure.calibration import ece
@@ -50,10 +35,10 @@ if TYPE_CHECKING:
 
 # `import perpend` must cost nothing (`perpend --help` answers in under 0.3 s): each name is loaded when it is used.
 _HOMES = {
-    "perpend.api": (
-        "analyze audit compare condition convert evaluate export judge merge model plan publish rank score scorer task "
-        "template"
-    ),
+    "perpend._audit": "audit",
+    "perpend._make": "model scorer task",
+    "perpend.api": "analyze compare convert evaluate export judge merge plan publish rank score",
+    "perpend.ask.conditions": "condition template",
     "perpend.ask.task": "Reprompt Task",
     "perpend.errors": "AuditFailure DataError ModelError PerpendError SpecError StoreError",
     "perpend.measure.study": "FigureOf Metric Numbers Report Section TableOf",

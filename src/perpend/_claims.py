@@ -56,7 +56,7 @@ def _opened(
 ) -> Iterator[Run]:
     from perpend._convert import is_source
     from perpend.measure.run import Run
-    from perpend.proof.audit.places import places, run_directory, scored_copy, unscored
+    from perpend.proof.audit.places import places, run_directory, scored_in
 
     if (path / "run.db").is_file():
         yield Run(path, trust_code=trust_code)
@@ -65,10 +65,7 @@ def _opened(
         yield from _imported(stack, path, fields)
         return
     for place in places([path]):
-        run = Run(stack.enter_context(run_directory(place, quiet=quiet)), trust_code=trust_code)
-        with run.open() as store:
-            never_scored = unscored(run, store)
-        yield stack.enter_context(scored_copy(run, trust_code=trust_code)) if never_scored else run
+        yield scored_in(stack, stack.enter_context(run_directory(place, quiet=quiet)), trust_code=trust_code)
 
 
 def _imported(stack: ExitStack, path: Path, fields: str | Mapping[str, str] | None) -> Iterator[Run]:

@@ -15,9 +15,12 @@ from typing import TypeAlias
 from perpend._convert import as_run
 from perpend.canon import JSON
 from perpend.errors import DataError, SpecError
+from perpend.measure.population import Population
 from perpend.measure.run import Run
-from perpend.report.compare import Population, RunComparison, Side, compare_directories, side
 from perpend.report.compare_contrasts import checked_margin
+from perpend.report.compare_page import write_comparison
+from perpend.report.compare_pairs import Side, side
+from perpend.report.compare_runs import RunComparison, compare_runs
 from perpend.report.compare_text import comparison_text
 from perpend.report.rank_page import write_ranking
 from perpend.report.rank_runs import RankOptions, RunRanking, rank_runs
@@ -80,9 +83,10 @@ def compare_any(
     """Compare two runs, published folders or logs; a log is imported and scored for the time of the comparison."""
     margin = None if options.margin is None else checked_margin(options.margin)
     with _sides(first, second) as sides:
-        return compare_directories(
-            *sides, out, options.columns, margin=margin, population=options.population, figures=figures
-        )
+        comparison = compare_runs(*sides, columns=options.columns, margin=margin, population=options.population)
+        if out is not None:
+            write_comparison(comparison, out, figures=figures)
+        return comparison
 
 
 def rank_any(

@@ -19,36 +19,16 @@ from perpend.ledger.manifest import MANIFEST
 from perpend.ledger.schema import APPLICATION_ID
 from perpend.ledger.shards import SHARDS
 from perpend.measure.run import Run
-from perpend.measure.study import Format, formats_of
+from perpend.measure.study import Format
 from perpend.proof.archive import PLAN
+from perpend.proof.audit.places import formats, holds_place
 from perpend.proof.restoring import restore
 from perpend.rows.json_stream import first_object
 from perpend.rows.mapping import flat_map, parse_map
-from perpend.spec.resolve import module_of, names
 from perpend.studies.conformity import simulation_db, suite
 from perpend.studies.conformity.formats import read_sweep
 from perpend.studies.logic.study import read_run_folder
 
-READABLE = (
-    "'perpend import' reads",
-    "  simulation.db of the conformity study, or its folder → a run directory",
-    "  runs_metadata.json, or the folder of its runs      → one run directory with all temperatures",
-    "  a run folder of chaosbench (run_manifest.json …)   → a run directory",
-    "  a log of inspect_ai (.eval or .json), or a folder of them → a run directory for each",
-    "  samples_….jsonl of lm-evaluation-harness, its results_….json, or their folder → a run directory",
-    "  CSV with statement, response, judge1_score … (syco-bench) → a run directory",
-    "  MODEL_promptN_output.csv with its labels (SYCON-Bench), or their folder → a run directory",
-    "  a run folder of HELM (scenario_state.json …), or a folder of them → a run directory for each",
-    "  records of every_eval_ever (aggregate .json, _samples.jsonl) → a run directory for each",
-    "  annotations or a leaderboard of AlpacaEval, or their folder → a run directory",
-    "  details_….parquet of lighteval, a log of OpenAI evals (.jsonl) → a run directory",
-    "  GSM8K's solutions, BIG-Bench Hard's outputs, tau-bench's rewards → a run directory",
-    "  CSV, TSV, JSON, JSONL or Parquet with --map prompt=COLUMN,text=COLUMN,… → a run directory",
-    "  JSONL of outputs (raw_text, condition, variant …)  → a run directory",
-    "  JSONL of the conformity study's items (item_id, question …) → an item file",
-    "  a suite file (datasets, conditions, models)        → a folder with run.toml, templates and items",
-)
-"""The lines that belong below an error about what cannot be read."""
 T = TypeVar("T")
 _DEEPEST = 4
 _SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
@@ -120,7 +100,7 @@ def _readable(source: Path, work: Callable[[], T]) -> T:
     except OSError as error:
         if error.filename is not None and not Path(str(error.filename)).is_relative_to(source):
             raise  # what is written: its message is about the place, and not about what can be read
-        raise DataError(f"{error.filename or source}: cannot be read: {error.strerror or error}", *READABLE) from None
+        raise DataError(f"{error.filename or source}: cannot be read: {error.strerror or error}", *readable()) from None
 
 
 def _one(source: Path, destination: Path, fields: str | Mapping[str, str] | None, exports: bool) -> Path:
@@ -181,9 +161,9 @@ def as_run(source: Path) -> Iterator[Run]:
         name, path = parts[0]
         known = _readable(path, partial(_format_of, path))
         if known is None and path.is_dir():
-            raise StoreError(f"{source}: not a run (there is no run.db), and no log is in it", *READABLE)
+            raise StoreError(f"{source}: not a run (there is no run.db), and no log is in it", *readable())
         if known is None:
-            raise DataError(f"{source}: neither a run nor a log that can be read", *READABLE)
+            raise DataError(f"{source}: neither a run nor a log that can be read", *readable())
         run = Run(_readable(path, lambda: known.read(path, tmpdir / portable_name(name))))
         run.score()
         yield run
@@ -194,8 +174,6 @@ def is_source(path: Path, fields: str | Mapping[str, str] | None = None) -> bool
 
     Without a map it is, or is a folder that holds, what an importer reads.
     """
-    from perpend.proof.audit.places import holds_place
-
     if not path.exists() or holds_place(path):
         return False
     own = [part for _, part in _readable(path, partial(_parts, path))] if fields is None else []
@@ -205,7 +183,7 @@ def is_source(path: Path, fields: str | Mapping[str, str] | None = None) -> bool
 
 
 def _format_of(path: Path) -> Format | None:
-    return next((one for one in _formats() if one.is_one(path)), None)
+    return next((one for one in (*formats(), *FORMATS) if one.is_one(path)), None)
 
 
 def write_simulation(run: Path, destination: Path) -> Path:
@@ -222,7 +200,7 @@ def _convert(source: Path, destination: Path, exports: bool) -> Path:
         if exports:
             return write_simulation(source, destination)
         raise StoreError(f"{source}: a run already; 'perpend export {source} --as simulation.db --out FILE' writes it")
-    for known in _formats():
+    for known in (*formats(), *FORMATS):
         if known.is_one(source):
             return known.read(source, destination)
     return _other(source, kind, destination)
@@ -239,30 +217,32 @@ def _kind(source: Path) -> str:
     return "ledger" if application == APPLICATION_ID else "SQLite"
 
 
-def _formats() -> Iterator[Format]:
-    """What the studies read, then what the importers read."""
-    for name in names("tasks"):
-        study = getattr(module_of("tasks", name), "STUDY", None)
-        yield from () if study is None else formats_of(study)
-    yield from FORMATS
+def readable() -> tuple[str, ...]:
+    """The lines that belong below an error about what cannot be read."""
+    return (
+        "'perpend import' reads",
+        *(f"  {known.name}" for known in (*formats(), *FORMATS)),
+        "  JSONL of the conformity study's items, and its suite files (datasets, conditions, models)",
+        "  CSV, TSV, JSON, JSONL or Parquet of any rows, with --map prompt=COLUMN,text=COLUMN,…",
+    )
 
 
 def _other(source: Path, kind: str, destination: Path) -> Path:
     """A suite or item file of the conformity study; otherwise an error that says what can be read."""
     if kind == "folder":
-        raise DataError(f"{source}: a folder without a run, a database or logs that are known", *READABLE)
+        raise DataError(f"{source}: a folder without a run, a database or logs that are known", *readable())
     if kind == "zip":
-        raise DataError(f"{source}: a zip archive, but no log of inspect_ai", *READABLE)
+        raise DataError(f"{source}: a zip archive, but no log of inspect_ai", *readable())
     if kind == "SQLite":
-        raise StoreError(f"{source}: a SQLite file without the study's tables", *READABLE)
+        raise StoreError(f"{source}: a SQLite file without the study's tables", *readable())
     body = first_object(source)
     if body is None:
-        raise DataError(f"{source}: neither SQLite nor JSON nor JSONL of objects", *READABLE)
+        raise DataError(f"{source}: neither SQLite nor JSON nor JSONL of objects", *readable())
     if {"datasets", "conditions", "models"} <= body.keys():
         return suite.write_suite(source, suite.items_folder(source), destination).parent
     if {"item_id", "question"} <= body.keys():
         return suite.write_items(source, _inside(destination, "items.jsonl"))
-    raise DataError(f"{source}: JSON, but with unknown keys: {', '.join(sorted(body)[:12])}", *READABLE)
+    raise DataError(f"{source}: JSON, but with unknown keys: {', '.join(sorted(body)[:12])}", *readable())
 
 
 def _inside(destination: Path, name: str) -> Path:

@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
-from perpend._audit import Audited, audit
-from perpend._make import AnyModel, model, models_given, scorer, task
+from perpend._make import AnyModel, models_given, task
 from perpend.ask.asking import Outcome
-from perpend.ask.conditions import condition, template
 from perpend.ask.given import on_disk
 from perpend.ask.merging import merge as merge_shards
 from perpend.ask.runner import Keeping, evaluate_task, task_of
@@ -28,33 +26,11 @@ if TYPE_CHECKING:
     from perpend.measure.pilot import RunPlan
     from perpend.measure.run import Run
     from perpend.proof.publish import Published
-    from perpend.report.compare import RunComparison
+    from perpend.report.compare_runs import RunComparison
     from perpend.report.derive import Derived
     from perpend.report.interactive import InteractiveRun
     from perpend.report.rank_runs import RunRanking
     from perpend.sweep.served import ServeCommand
-
-__all__ = [
-    "Audited",
-    "analyze",
-    "audit",
-    "compare",
-    "condition",
-    "convert",
-    "evaluate",
-    "evaluate_spec",
-    "export",
-    "judge",
-    "merge",
-    "model",
-    "plan",
-    "publish",
-    "rank",
-    "score",
-    "scorer",
-    "task",
-    "template",
-]
 
 Where: TypeAlias = "Mapping[str, str] | None"
 Place: TypeAlias = "str | Path | Run"

@@ -48,6 +48,11 @@ def _visible(match: re.Match[str]) -> str:
     return ch if is_seen or unicodedata.category(ch) == "Zs" else json.dumps(ch)[1:-1]
 
 
+def counted(number: int, noun: str) -> str:
+    """'1 item', '2,000 items'."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def one_line(text: str) -> str:
     """The text as one line of a terminal: a name with a line feed in it must not write a line of its own."""
     return terminal(text).replace("\n", "\\n").replace("\t", "\\t")

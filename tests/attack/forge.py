@@ -13,6 +13,7 @@ import io
 import json
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -74,6 +75,13 @@ def of(folder: Path, options: Options | None = None) -> Audit:
 def failed(folder: Path, options: Options | None = None) -> dict[str, Check]:
     """The checks that found a difference, by name."""
     return {check.name: check for check in of(folder, options).checks if check.differ}
+
+
+def new_key(path: Path, owner: str = "") -> Path:
+    """A new key to sign with; its public part is beside it."""
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", owner, "-f", str(path)]
+    subprocess.run(command, check=True)
+    return path
 
 
 def edit(name: str, change: Callable[[Body], object]) -> Forge:

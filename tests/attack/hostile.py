@@ -9,11 +9,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from tests.attack.canary import CANARY
+from tests.attack.crafted import at_path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = (
@@ -46,102 +48,44 @@ def plant(folder: Path, mark: Path) -> None:
 
 
 def names(folder: Path) -> list[str]:
-    """Names that would run something if any of them were believed; {folder} is the hostile folder itself."""
-    return [
-        f"{CANARY}:run",
-        CANARY,
-        f"{CANARY}.sub",
-        f"{folder / 'tables' / 'x.py'}",
-        f"{folder / 'tables' / 'x.py'}:run",
-        f"{folder / 'tables' / 'x.py'}@1",
-        "x.py",
-        "x.py@1",
-        "../../evil.py",
-        "../../up",
-        "os:system",
-        "subprocess:run",
-        "perpend.cli:main",
-        "file.py:attr",
-        "nul\0name",
-        "n" * 5000,
-        "{0.__class__}",
-        "$(touch evil)",
-        "`touch evil`",
-        "\x1b[2J\u202ename",
-        "",
-        ".",
-        "..",
-        "/",
-        "CON",
-    ]
+    """Names that would run something if any of them were believed; `folder` is the hostile folder itself."""
+    program = f"{folder / 'tables' / 'x.py'}"
+    plain = (
+        "x.py", "x.py@1", "../../evil.py", "../../up", "os:system", "subprocess:run", "perpend.cli:main",
+        "file.py:attr", "nul\0name", "n" * 5000, "{0.__class__}", "$(touch evil)", "`touch evil`", "\x1b[2J\u202ename",
+        "", ".", "..", "/", "CON",
+    )  # fmt: skip
+    return [f"{CANARY}:run", CANARY, f"{CANARY}.sub", program, f"{program}:run", f"{program}@1", *plain]
 
 
-def _manifest(change: Callable[[dict, str], object]) -> Callable[[Path, str], None]:
-    def forge(directory: Path, name: str) -> None:
-        path = directory / "manifest.json"
-        body = json.loads(path.read_text(encoding="utf-8"))
-        change(body, name)
-        path.write_text(
-            json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False) + "\n",
-            encoding="utf-8",
-            errors="surrogatepass",
-        )
-
-    return forge
-
-
-def _sql(statement: str) -> Callable[[Path, str], None]:
-    def forge(directory: Path, name: str) -> None:
-        with closing(sqlite3.connect(directory / "run.db", isolation_level=None)) as db:
-            db.execute(statement, (name,))
-
-    return forge
-
-
-def _both(*forges: Callable[[Path, str], None]) -> Callable[[Path, str], None]:
-    def forge(directory: Path, name: str) -> None:
-        for one in forges:
-            one(directory, name)
-
-    return forge
-
-
-FIELDS: dict[str, Callable[[Path, str], None]] = {
-    "task": _manifest(lambda b, n: b["task"].update(name=n)),
-    "task and options": _manifest(lambda b, n: b["task"].update(name=n, options={"args": "touch evil", "shell": True})),
-    "an option": _manifest(lambda b, n: b["task"].update(options={n: n, "system": n})),
-    "a scorer": _manifest(lambda b, n: b["scorers"].append(n)),
-    "a scorer of the ledger": _sql("UPDATE scorer SET name = ?1, version = ?1 WHERE scorer = 1"),
-    "a scorer in both": _both(
-        _manifest(lambda b, n: b["scorers"].insert(0, f"{n}@1")),
-        _sql("UPDATE scorer SET name = ?1, version = '1' WHERE scorer = 1"),
-    ),
-    "a source": _manifest(lambda b, n: b.update(sources=[{"kind": "tasks", "file": n, "sha256": "ab" * 32}])),
-    "a source of a scorer": _manifest(
-        lambda b, n: b.update(sources=[{"kind": "scorers", "file": n, "sha256": "ab" * 32}])
-    ),
-    "a kind of source": _manifest(lambda b, n: b.update(sources=[{"kind": n, "file": n, "sha256": n}])),
-    "a model": _both(
-        _manifest(lambda b, n: b["models"][0].update(name=n)), _sql("UPDATE model SET name = ?1 WHERE model = 1")
-    ),
-    "a label": _both(
-        _manifest(lambda b, n: b["models"][0].update(label=n)), _sql("UPDATE model SET label = ?1 WHERE model = 1")
-    ),
-    "a condition": _both(
-        _manifest(lambda b, n: b["conditions"][0].update(name=n)),
-        _sql("UPDATE condition SET name = ?1 WHERE condition = 1"),
-    ),
-    "a template": _manifest(lambda b, n: b["conditions"][0].update(params={"user": "{question} " + n, "system": n})),
-    "a run": _both(_manifest(lambda b, n: b.update(run=n)), _sql("UPDATE meta SET value = ?1 WHERE key = 'run'")),
-    "a dataset": _both(
-        _manifest(lambda b, n: b["datasets"][0].update(path=n, name=n)), _sql("UPDATE dataset SET path = ?1, name = ?1")
-    ),
-    "an import": _manifest(lambda b, n: b.update({"import": {"format": n, "source": n, n: n}})),
-    "an item": _sql("UPDATE item SET id = ?1, body = json_set(body, '$.id', ?1) WHERE item = 1"),
-    "a tag": _sql("UPDATE item SET body = json_set(body, '$.tags', json_object(?1, ?1))"),
-    "an answer": _sql("UPDATE score SET answer = ?1, reason = ?1 WHERE trial = 1"),
-    "a study of format": _manifest(lambda b, n: (b["task"].update(name=n), b.update(format=n))),
+FIELDS: dict[str, dict[str, Any]] = {
+    line["field"]: line for line in map(json.loads, Path(__file__).with_name("hostile.jsonl").read_text().splitlines())
 }
+"""Where a name can be put: steps on the manifest, and statements on run.db. NAME, and ?1, is the name."""
+
+
+def forge(field: str, directory: Path, name: str) -> None:
+    """Put a name into a field of a run."""
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {filled(key): filled(entry) for key, entry in value.items()}
+        if isinstance(value, list):
+            return [filled(entry) for entry in value]
+        return value.replace("NAME", name) if isinstance(value, str) else value
+
+    path = directory / "manifest.json"
+    body = json.loads(path.read_text(encoding="utf-8"))
+    for operation, place, *values in FIELDS[field]["manifest"]:
+        at_path(body, operation, place, tuple(filled(values)))
+    path.write_text(
+        json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False) + "\n",
+        encoding="utf-8",
+        errors="surrogatepass",
+    )
+    with closing(sqlite3.connect(directory / "run.db", isolation_level=None)) as db:
+        for statement in FIELDS[field]["sql"]:
+            db.execute(statement, (name,))
 
 
 def commands(run: Path, other: Path, out: Path, claims: Path) -> Iterator[list[str]]:
@@ -226,7 +170,7 @@ def main() -> None:
     """Every name in every field, under every verb: python -m tests.attack.hostile HONEST WORK [KIND…]"""
     source, work = Path(sys.argv[1]), Path(sys.argv[2])
     for kind in sys.argv[3:] or ("questions", "conformity", "code"):
-        for field, forge in FIELDS.items():
+        for field in FIELDS:
             base = work / kind
             shutil.rmtree(base, ignore_errors=True)
             (base / "cases").mkdir(parents=True)
@@ -238,7 +182,7 @@ def main() -> None:
                 run = base / "cases" / str(number) / "run"
                 shutil.copytree(source / "runs" / kind, run)
                 plant(run, base / "MARK")
-                forge(run, name)
+                forge(field, run, name)
                 out = base / "out" / str(number)
                 out.mkdir()
                 cases += list(commands(run, source / "runs" / kind, out, claims))

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import signal
+import tomllib
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -24,31 +25,14 @@ from perpend.proof.statements.published import RECORDS
 from tests.attack import honest, ledger
 from tests.attack.fields import HIDDEN
 from tests.attack.forge import STATED, Forgery, derived_anew, seal
+from tests.inventory.written import UUID
 
 LIMIT = 30.0
 FINE = frozenset(("caught", "accepted", "refused", "no change"))
 """caught: exit 6, or 5 where a format number is another. accepted: the verdict names the gate and the reason. refused:
 perpend makes no such folder."""
 
-BEYOND_RULES = (
-    (r"manifest\.json \| models/\*/(fingerprint|name|label|options).*", "names"),
-    (r"manifest\.json \| (task/(name|options.*)|items/freeze_sha256) \|.*", "names"),
-    (r"items\.jsonl\.gz \| \d+: dataset \|.*|run\.db \| (item|dataset)\.dataset \|.*", "names"),
-    (r"manifest\.json \| (items/(seed|max_items)|scorers.*) \|.*", "choice"),
-    (r"manifest\.json \| (created|code/.*) \|.*", "times"),
-    (r"manifest\.json \| import.*", "imports"),
-    (r"plan\.json \| meta/created \|.*", "times"),
-    (r"receipt\.json \| code/.*", "times"),
-    (r"receipt\.json \| (attempts/others.*|gates/\*/accepted) \|.*", "words"),
-    (r"labels\.jsonl \|.*", "words"),
-    (r"responses\.jsonl\.gz \| \d+: (ms|at|usage.*) \|.*", "times"),
-    (r"responses\.jsonl\.gz \| \d+: (text|error|finish|logprobs.*) \|.*", "answers"),
-    (r"(items|trials)\.jsonl\.gz \|.*\| derived", "answers"),
-    (r".*\.gz \| file \| packed (less|with a flush) \|.*", "times"),
-    (r"figures/.* \| file \| (emptied|cut|padded|with .*|swapped) \|.*", "figures"),
-    (r"run\.db \| (response\.(ms|at|usage)|meta\.value) \|.*", "times"),
-    (r"run\.db \| response(\.(text|error|finish|logprobs))? \|.*", "answers"),
-)
+BEYOND_RULES = tuple(tomllib.loads(Path(__file__).with_name("beyond.toml").read_text(encoding="utf-8")).items())
 """File, place, kind and level of forgeries → the entry of the printed list that they may fall under, if not caught."""
 OF_IMPORTS = re.compile(r"responses\.jsonl\.gz \| \d+: request_sha256 \|.*|run\.db \| response\.request_sha256 \|.*")
 """What nobody can recompute of an imported run, whose questions another tool asked."""
@@ -175,9 +159,13 @@ Judge: TypeAlias = Callable[..., Outcome]
 def drawn(known: Iterable[Forgery], count: int, kind: str) -> list[Forgery]:
     """Some of the forgeries, others of each kind of run, by the digests of their names: a new one hardly changes which.
 
-    A name can be no text.
+    A name can be no text. The identifier in the name of a record is another one each time.
     """
-    return sorted(known, key=lambda one: hashlib.sha256(f"{kind} {one}".encode(errors="replace")).digest())[:count]
+
+    def order(one: Forgery) -> bytes:
+        return hashlib.sha256(UUID.sub("UUID", f"{kind} {one}").encode(errors="replace")).digest()
+
+    return sorted(known, key=order)[:count]
 
 
 def pinned() -> dict[tuple[str, str, str, str], dict[str, int]]:

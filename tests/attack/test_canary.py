@@ -29,7 +29,7 @@ def hostile_run(source: Path, work: Path, field: str, name: str) -> Path:
     run = work / "cases" / str(number) / "run"
     shutil.copytree(source / "runs" / "questions", run)
     hostile.plant(run, work / "MARK")
-    hostile.FIELDS[field](run, name)
+    hostile.forge(field, run, name)
     return run
 
 

@@ -10,23 +10,7 @@ from perpend.errors import SpecError
 from perpend.measure.run import Run
 from perpend.proof.claims import check
 from perpend.proof.claims.check import as_table
-
-EMPTY = (
-    'number = "0.99"\nexpect = 0.99',
-    'number = "-(1 - 0.01)"\nexpect = -0.99',
-    'number = "rate(correct) * 0 + 0.99"\nexpect = 0.99',
-    'number = "rate(correct) - rate(correct) + 0.99"\nexpect = 0.99',
-    'number = "0.99 * rate(correct) / rate(correct)"\nexpect = 0.99',
-    'number = "(trials() + 1) * (trials() - 1) - trials() * trials()"\nexpect = -1',
-    'number = "lo(0.99)"\nexpect = 0.99',
-    'number = "n(0.99)"\nexpect = 0',
-    'number = "1 / 0"\nexpect = "undefined"',
-    'number = "1 / (rate(correct) - rate(correct))"\nexpect = "undefined"',
-    'order = "1 > 0 > -1"',
-    'order = "rate(correct) > 0.1 > 0"',
-    'order = "rate(correct) >= rate(correct)"',
-    'order = "rate(correct) + 1 > rate(correct)"',
-)
+from tests.tables import table
 
 
 def _claims(folder: Path, body: str) -> Path:
@@ -35,22 +19,13 @@ def _claims(folder: Path, body: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("body", EMPTY)
+@pytest.mark.parametrize(*table("claims_empty"))
 def test_a_claim_that_holds_on_any_data_is_refused(source: Path, tmp_path: Path, body: str) -> None:
     with pytest.raises(SpecError, match="the same on any data"):
         check(_claims(tmp_path, body), [Run(source / "runs" / "questions")])
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        'number = "1 - rate(correct)"\nexpect = 0.4\nwithin = 0.2',
-        'number = "n(0 * rate(correct))"\nexpect = 48',
-        'number = "rate(correct) / rate(correct@4)"\nexpect = 1',
-        "number = \"rate(correct, model='good') - rate(correct, model='poor')\"\nexpect = 0.5\nwithin = 0.5",
-        'order = "trials() >= items() > 1"',
-    ],
-)
+@pytest.mark.parametrize(*table("claims_about_data"))
 def test_a_claim_about_data_is_checked(source: Path, tmp_path: Path, body: str) -> None:
     (verdict,) = check(_claims(tmp_path, body), [Run(source / "runs" / "questions")])
     assert verdict.status == "pass", verdict

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from perpend.proof import receipt, verify
 from perpend.proof.audit import Options
 from tests.attack.conftest import Copied
 from tests.attack.crafted import changed
-from tests.attack.forge import failed, of, seal
+from tests.attack.forge import failed, new_key, of, seal
 from tests.attack.test_published import FILES
 
 FINGERPRINT = changed("manifest.json", "set", "models/0/fingerprint/source_sha256", "0" * 64)
@@ -56,9 +55,8 @@ def test_raw_facts_that_are_forged_consistently_pass_and_only_another_root_diges
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
 def test_a_signature_over_another_receipt_is_named(copied: Copied, tmp_path: Path) -> None:
-    folder, key = copied("published/swayed"), tmp_path / "key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    receipt.sign(folder, key)
+    folder = copied("published/swayed")
+    receipt.sign(folder, new_key(tmp_path / "key"))
     seal(folder)  # the same receipt: nothing was forged
     assert failed(folder) == {}
     FINGERPRINT(folder)

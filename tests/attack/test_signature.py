@@ -10,27 +10,29 @@ import pytest
 
 from perpend.proof import receipt
 from tests.attack.conftest import Copied
+from tests.attack.forge import new_key
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
 
 
-def _key(path: Path) -> tuple[Path, str, str]:
-    """A new key: its file, its public part without the comment, its fingerprint."""
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
-    public = path.with_suffix(".pub")
-    printed = subprocess.run(["ssh-keygen", "-l", "-f", public], check=True, capture_output=True, text=True).stdout
-    return path, " ".join(public.read_text().split()[:2]), printed.split()[1]
+def _fingerprint(public: Path) -> str:
+    done = subprocess.run(["ssh-keygen", "-l", "-f", public], check=True, capture_output=True, text=True)
+    return done.stdout.split()[1]
+
+
+def _public(key: Path) -> str:
+    """The public part of a key without the comment."""
+    return " ".join(key.with_suffix(".pub").read_text().split()[:2])
 
 
 @pytest.fixture
 def signed(copied: Copied, tmp_path: Path) -> tuple[Path, str, str, str]:
     """A folder that an attacker signed, his key, a victim's key, and the victim's fingerprint."""
     folder = copied("published/swayed")
-    key, own, _ = _key(tmp_path / "attacker")
-    _, victim, fingerprint = _key(tmp_path / "victim")
+    key, victim = new_key(tmp_path / "attacker"), new_key(tmp_path / "victim")
     receipt.sign(folder, key)
     assert receipt.check(folder).good
-    return folder, own, victim, fingerprint
+    return folder, _public(key), _public(victim), _fingerprint(victim.with_suffix(".pub"))
 
 
 SIGNERS = (
@@ -70,11 +72,6 @@ def test_the_fingerprint_is_that_of_the_key_that_verifies(signed: tuple[Path, st
     outcome = receipt.check(folder)
     assert outcome.good
     assert outcome.signer == _fingerprint(tmp_path / "attacker.pub")
-
-
-def _fingerprint(public: Path) -> str:
-    done = subprocess.run(["ssh-keygen", "-l", "-f", public], check=True, capture_output=True, text=True)
-    return done.stdout.split()[1]
 
 
 @pytest.mark.parametrize("change", ["{0}{0}", "{0}signed by an independent lab\n", "hello\n{0}", "{0}\n"])

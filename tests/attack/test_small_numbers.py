@@ -14,6 +14,7 @@ from perpend.proof.audit import audit
 from perpend.proof.audit.checks import first_difference
 from perpend.proof.publish import publish
 from tests.attack.forge import canonical, seal
+from tests.tables import table
 
 
 @pytest.fixture(scope="module")
@@ -66,20 +67,7 @@ def test_a_small_p_value_of_a_table_is_compared_by_its_size(published: Path, tmp
     assert "tables" in {check.name for check in outcome.checks if check.differ}
 
 
-@pytest.mark.parametrize(
-    ("stored", "now", "key", "is_same"),
-    [
-        (2.498e-16, -8.3e-17, "icc", True),
-        (2.498e-16, 0.0, "value", True),
-        (2.498e-16, 0.0, "p", False),
-        (2.498e-16, 2.497e-16, "p_exact", False),
-        (0.0, 9e-16, "clustered_p", False),
-        (0.0, 0.0, "p", True),
-        (1e-40, 1e-40 * (1 + 1e-12), "p", True),
-        (1e-40, 1e-60, "value", False),
-        (1e-15, 3e-15, "value", False),
-    ],
-)
+@pytest.mark.parametrize(*table("small_numbers"))
 def test_what_rounding_leaves_of_zero_is_zero_but_no_p_value(
     stored: float, now: float, key: str, is_same: bool
 ) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import random
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from perpend.proof.audit.bundle import bundle
 from perpend.proof.receipt import SIGNATURE, SIGNER, STATEMENT, STATEMENT_SIGNATURE
 from perpend.proof.statements import StatedRun
 from tests.attack.conftest import Copied
-from tests.attack.forge import failed, seal
+from tests.attack.forge import failed, new_key, seal
 
 HOSTILE = 'a"b: {[\\]}\n- x: !!python/object \u202e<script>\x1b[2J # é \U0001f600 …\u0085'
 
@@ -182,9 +181,8 @@ def test_a_digest_is_stated_of_a_model_that_is_one_file(copied: Copied) -> None:
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="OpenSSH is not installed")
 def test_the_statement_is_signed_with_the_receipt(copied: Copied, tmp_path: Path) -> None:
-    folder, key = copied("published/tastes"), tmp_path / "key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    receipt.sign(folder, key)
+    folder = copied("published/tastes")
+    receipt.sign(folder, new_key(tmp_path / "key"))
     assert verify.problems(folder) == []
     assert "signature" not in seals(folder)
     good = (folder / STATEMENT_SIGNATURE).read_bytes()

@@ -9,6 +9,7 @@ import random
 import shutil
 import sqlite3
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,23 +18,7 @@ import perpend as pp
 from tests.commands import Begun
 
 KILLS = 3
-VERBS = {
-    "score": "score study",
-    "analyze": "analyze study --out out --no-figures",
-    "publish": "publish study --to out --no-figures",
-    "audit": "audit study",
-    "compare": "compare study other --out out",
-    "show": "show study --n-per-group 1 --out-md out/cases.md",
-    "view": "view study --out out/page.html --no-figures",
-    "publish a page": "publish study --to out --no-figures --page",
-    "export": "export study --out out/trials.jsonl",
-    "merge": "merge out/merged study",
-    "freeze": "freeze items.jsonl --out out/freeze.json",
-    "import": "import rows.jsonl out/imported --map id=id,prompt=prompt,text=text,target=target",
-    "export simulation": "export study --out out/simulation.db --as simulation.db",
-    "checkpoint": "checkpoint --predictions predictions.jsonl --name mine --out out",
-}
-"""Every verb but `eval`, whose kills are in test_crash, and `demo`, which calls the others."""
+VERBS = tomllib.loads(Path(__file__).with_name("verbs.toml").read_text(encoding="utf-8"))["killed"]
 
 
 @pytest.fixture(scope="module")
@@ -110,10 +95,8 @@ def test_a_verb_that_was_killed_ends_as_if_it_had_never_been(
             time.sleep(took * rng.uniform(0.0, 1.0))
             process.kill()
         assert answers(killed / "study" / "run.db") == before
-        if verb in (
-            "import",
-            "export simulation",
-        ):  # what it wrote whole may not be overwritten; what it left is for the next call
+        if verb in ("import", "export simulation"):
+            # What it wrote whole may not be overwritten; what it left is for the next call.
             shutil.rmtree(killed / "out" / "imported", ignore_errors=True)
             (killed / "out" / "simulation.db").unlink(missing_ok=True)
     finish(programs, killed, verb)

@@ -9,6 +9,7 @@ import math
 import re
 import struct
 from contextlib import ExitStack
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,27 @@ class Page:
         row = next(n for n in range(self.index["n"]) if all(columns[key][n] == wanted[key] for key in wanted))
         trial: dict[str, Any] = self.trials[row]
         return trial
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    @property
+    def names(self) -> set[str]:
+        """The names of the elements."""
+        return {tag for tag, _ in self.tags}
 
 
 def page_of(out: Path, *runs: Path, **options: Any) -> Page:

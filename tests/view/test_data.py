@@ -89,6 +89,12 @@ def test_columns_hold_tags_scores_tokens_and_time_and_what_is_absent_is_null(run
     assert page.column("score:correct@4")[failed] is None
 
 
+def test_a_page_after_an_audit_says_what_it_came_to(run_folder: Path, tmp_path: Path) -> None:
+    notes = {run_folder.name: (("Audit", "nothing differs"),)}
+    facts = page_of(tmp_path / "p.html", run_folder, notes=notes).run["facts"]
+    assert [text for name, text in facts if name == "Audit"] == ["nothing differs"]
+
+
 def test_two_versions_of_a_rule_are_two_columns(run_folder: Path, tmp_path: Path) -> None:
     page = page_of(tmp_path / "p.html", run_folder)
     assert {"score:endorsed@1", "score:endorsed@4"} <= page.index["columns"].keys()

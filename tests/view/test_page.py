@@ -79,12 +79,6 @@ def test_a_smaller_page_leaves_no_chunk_of_a_larger_one(run_folder: Path, tmp_pa
     assert [path.name for path in (tmp_path / "page_data").iterdir()] == ["0.js"]
 
 
-def test_the_run_is_only_read(run_folder: Path, tmp_path: Path) -> None:
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in run_folder.rglob("*") if path.is_file()}
-    write(tmp_path / "p.html", run_folder)
-    assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in run_folder.rglob("*") if p.is_file()} == before
-
-
 def test_the_command_says_what_it_wrote_and_shows_the_trial_that_the_page_names(
     run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

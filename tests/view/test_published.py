@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from perpend.api import audit, publish
+from perpend._audit import audit
+from perpend.api import publish
 from perpend.canon import JSON, as_object
 from perpend.measure.run import Run
 from perpend.proof import receipt as receipts
@@ -24,7 +25,7 @@ from perpend.view import published as pages
 from tests.attack.forge import write_statements
 from tests.tables import table
 from tests.view.conftest import make_run
-from tests.view.pages import HELD, Page, unpacked
+from tests.view.pages import HELD, Page, page_of, unpacked
 
 FACTS = ("gates", "attempts", "code")
 RUN: list[Path] = []
@@ -88,6 +89,19 @@ def test_the_page_is_listed_holds_the_run_and_audits(folder: Path) -> None:
     assert page.run["kind"] == "published"
     assert {gate["name"] for gate in page.run["gates"]} >= {"dataset", "prompts", "private"}
     assert checked(folder) == (True, "")
+
+
+def test_a_page_of_a_folder_says_that_it_shows_what_is_stored(folder: Path, tmp_path: Path) -> None:
+    """Whatever somebody wrote there."""
+    body = json.loads((folder / "metrics.json").read_text())
+    for metric in body["metrics"]:
+        metric["value"] = 0.999
+    (folder / "metrics.json").write_text(json.dumps(body))
+    for place in (folder, RUN[0]):
+        page = page_of(tmp_path / "p.html", place)
+        assert ["Audit", "no; answer, numbers and figures are as stored"] in page.run["facts"]
+        assert (page.run["headline"][0]["value"] == 0.999) == (place == folder)
+        assert page.run["cautions"][0].startswith("As stored, not audited") == (place == folder)
 
 
 def test_publishing_again_gives_the_same_page(made: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -21,27 +20,9 @@ from perpend.proof.source_audit import CheckedNumber
 from perpend.view.source_page import figures, page_of_sources
 from tests import source_files
 from tests.test_import_damage import replaced
+from tests.view.pages import Elements
 
 EVIL = "</td><script>alert(1)</script>\n<img src=x onerror=y>\u202e\x1b[2J"
-
-
-class _Elements(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-
-
-def read(page: str) -> _Elements:
-    elements = _Elements()
-    elements.feed(page)
-    return elements
 
 
 def test_the_page_says_what_does_not_follow_and_where(tmp_path: Path) -> None:
@@ -49,7 +30,7 @@ def test_the_page_says_what_does_not_follow_and_where(tmp_path: Path) -> None:
     replaced("stats.json", '"mean": 0.25', '"mean": 0.5')(source)
     shown = CliRunner().invoke(cli, ["audit", str(source), "--page", str(tmp_path / "page.html"), "--quiet"])
     assert isinstance(shown.exception, AuditFailure)
-    text = " ".join(" ".join(read((tmp_path / "page.html").read_text(encoding="utf-8")).text).split())
+    text = " ".join(" ".join(Elements((tmp_path / "page.html").read_text(encoding="utf-8")).text).split())
     for part in (
         "1 stated number does not follow from the verdicts",
         "4 answers of 1 model to 4 items under 1 condition; 1 column of stored verdicts; 3 stated numbers",
@@ -74,16 +55,8 @@ def test_a_hostile_source_runs_nothing_and_forges_nothing(tmp_path: Path) -> Non
     numbers = [CheckedNumber(stated, 0.5, "", agrees=False), CheckedNumber(stated, None, EVIL, agrees=False)]
     hostile = replace(outcome, name=EVIL, format=EVIL, numbers=numbers, notes={EVIL: 1}, files=[{"name": EVIL}])
     page = page_of_sources([hostile, replace(hostile, unreadable=[EVIL])])
-    elements = read(page)
-    assert not {tag for tag, _ in elements.tags} & {
-        "script",
-        "img",
-        "iframe",
-        "object",
-        "link",
-        "form",
-        "foreignobject",
-    }
+    elements = Elements(page)
+    assert not elements.names & {"script", "img", "iframe", "object", "link", "form", "foreignobject"}
     assert not any(name.startswith("on") or name in ("src", "style") for _, own in elements.tags for name in own)
     assert all((own["href"] or "").startswith("#") for tag, own in elements.tags if tag == "a")
     assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e]", page)

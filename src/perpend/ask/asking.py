@@ -100,11 +100,12 @@ def _looking(store: Store, spec: RunSpec, task: Task) -> Looking | None:
     """The looks of a run with a stopping rule."""
     if spec.stop is None:
         return None
-    from perpend.ask.looking import looking_of
+    from perpend.ask.looking import Looking, look_plan
 
-    stop = spec.stop
-    facts = stop_facts(str(stop.rule), stop.look_every, item_count(store))
-    return looking_of(store, facts, task.judges(), ([one.name for one in task.conditions], spec.repeats))
+    scorers, items = task.judges(), item_count(store)
+    facts = stop_facts(str(spec.stop.rule), spec.stop.look_every, items)
+    plan = look_plan(facts, list(scorers), [one.name for one in task.conditions], items)
+    return Looking(store, plan, scorers, spec.repeats)
 
 
 def _ask_and_look(

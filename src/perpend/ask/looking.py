@@ -20,7 +20,6 @@ from perpend.errors import DataError, StoreError
 from perpend.ledger.stopping import (
     StopFacts,
     StopLook,
-    item_count,
     read_looks,
     record_look,
     stopped_after,
@@ -223,11 +222,3 @@ def ended(looks: Sequence[StopLook], plan: LookPlan) -> str:
         return f"Stopped at look {last.look} of {total}, after {last.items:,} of {plan.items:,} items: {plan.rule}"
     how = "holds at the last look" if last.stop else f"did not hold at any of {total} look{'s' * (total != 1)}"
     return f"All {plan.items:,} items were asked; {plan.rule} {how}"
-
-
-def looking_of(
-    store: Store, facts: StopFacts, scorers: Mapping[str, Scorer], shape: tuple[Sequence[str], int]
-) -> Looking:
-    """The looks of a ledger; `shape` is the run's conditions and its number of repeats."""
-    conditions, repeats = shape
-    return Looking(store, look_plan(facts, list(scorers), conditions, item_count(store)), scorers, repeats)

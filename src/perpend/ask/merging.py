@@ -14,6 +14,7 @@ from perpend.ask.task import CODE, trusted_files
 from perpend.canon import JSON, dumps, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import SpecError, StoreError
+from perpend.inert import counted
 from perpend.ledger.digest import content_digest
 from perpend.ledger.item_file import ITEMS, read_item_file
 from perpend.ledger.items import stored_item
@@ -52,9 +53,9 @@ class Merged:
     def as_text(self) -> str:
         """'8 shards merged, 400 responses added; 400 of 400 trials answered.'"""
         failed, left = self.asked - self.answered, self.planned - self.asked
-        done = f"{self.answered:,} of {_count(self.planned, 'trial')} answered"
+        done = f"{self.answered:,} of {counted(self.planned, 'trial')} answered"
         parts = [
-            f"{_count(self.shards, 'shard')} merged, {_count(self.added, 'response')} added",
+            f"{counted(self.shards, 'shard')} merged, {counted(self.added, 'response')} added",
             *([f"{failed:,} failed"] if failed else []),
             *([f"{left:,} not asked yet"] if left else []),
         ]
@@ -84,10 +85,6 @@ class Merged:
             one = len(numbers) == 1
             parts.append(f"shard{'' if one else 's'} {words} of {of} {'is' if one else 'are'} not there")
         return "; ".join(parts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 @dataclass(frozen=True, slots=True)

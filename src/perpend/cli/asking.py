@@ -11,7 +11,7 @@ import click
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.cli.group import AS_JSON, PATH, QUIET, SERVE_WAIT, TRUST_CODE, group, print_fields, print_headline
 from perpend.errors import ModelError
-from perpend.inert import one_line, say, say_page
+from perpend.inert import counted, one_line, say, say_page
 
 if TYPE_CHECKING:
     from perpend.ask.asking import Outcome
@@ -148,14 +148,14 @@ def print_preview(seen: Preview, *, as_json: bool = False, quiet: bool = False) 
 
 def _plan(seen: Preview) -> str:
     parts = [
-        _number(seen.items, "item"),
-        _number(seen.conditions, "condition"),
-        _number(seen.models, "model"),
-        _number(seen.samplings, "sampling"),
-        *([_number(seen.repeats, "repeat")] if seen.repeats > 1 else []),
+        counted(seen.items, "item"),
+        counted(seen.conditions, "condition"),
+        counted(seen.models, "model"),
+        counted(seen.samplings, "sampling"),
+        *([counted(seen.repeats, "repeat")] if seen.repeats > 1 else []),
     ]
     done = f", {seen.answered:,} of them answered already" if seen.answered else ""
-    return f"{' × '.join(parts)}: {_number(seen.trials, 'trial')}{done}."
+    return f"{' × '.join(parts)}: {counted(seen.trials, 'trial')}{done}."
 
 
 def _price(seen: Preview) -> str:
@@ -163,13 +163,9 @@ def _price(seen: Preview) -> str:
     again = f", and up to {seen.second_turns:,} second turns" if seen.second_turns else ""
     at_most = dollars(seen.usd, seen.usd_note).replace("cost $", "cost at most $") + (" without them" if again else "")
     return (
-        f"{_number(seen.requests, 'request')} to send{again}; about {seen.tokens_in:,} tokens in, at most "
+        f"{counted(seen.requests, 'request')} to send{again}; about {seen.tokens_in:,} tokens in, at most "
         f"{seen.tokens_out:,} out, {at_most}."
     )
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 _ONCE_MORE = "Run the same command again to ask once more."

@@ -9,10 +9,10 @@ them where the judge gives a probability. A leaderboard alone becomes a run of i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from perpend.canon import JSON, digest_file, portable_name
+from perpend.canon import JSON, portable_name
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
@@ -38,45 +38,34 @@ _DRAW, _BASELINE, _MODEL = 1.5, 1.0, 2.0
 _OF_COUNTS = "a win rate is the share of wins and half of the draws"
 
 
-def is_source(source: Path) -> bool:
-    """Whether a file is one of annotations or a leaderboard, or a folder holds some."""
-    return bool(_annotations(source) or _boards(source))
+def files(source: Path) -> list[Path]:
+    """The files of annotations, or the leaderboards where there are none."""
+    return _annotations(source) or _boards(source)
 
 
 def _annotations(source: Path) -> list[Path]:
-    return _files(source, (".json", ".jsonl"), _ANNOTATION)
+    return [one for one in harness.files_at(source, ".json", ".jsonl") if names_at_start(one, _ANNOTATION)]
 
 
 def _boards(source: Path) -> list[Path]:
-    return _files(source, (".csv",), _BOARD)
-
-
-def _files(source: Path, endings: Sequence[str], names: Collection[str]) -> list[Path]:
-    places = sorted(source.iterdir()) if source.is_dir() else [source]
-    return [one for one in places if one.suffix in endings and one.is_file() and names_at_start(one, names)]
+    return [one for one in harness.files_at(source, ".csv") if names_at_start(one, _BOARD)]
 
 
 def read(source: Path, destination: Path) -> Path:
     """Import the annotations of a file or a folder as one run, and what the leaderboards beside them state of it."""
-    files = _annotations(source)
-    boards = _boards(source if source.is_dir() or not files else source.parent)
-    facts: list[JSON] = []
+    annotations = _annotations(source)
+    boards = _boards(source if source.is_dir() or not annotations else source.parent)
     with Intake(destination, harness.TASK) as intake:
         judges: Counter[tuple[str, str]] = Counter()
-        for path in files:
-            dataset = Dataset(path.stem, "import", path.name, digest_file(path))
-            rows = 0
-            for where, row in read_rows(path, constants=True):
-                rows += 1
+        for path in annotations:
+            dataset = intake.file(path)
+            for where, row in intake.counted(read_rows(path, constants=True)):
                 record = _record(row, where, dataset, intake)
-                judges.update((record.variant, name) for name in record.labels if name.startswith(_column("")))
+                judges.update((record.model, name) for name in record.labels if name.startswith(_column("")))
                 intake.add(record)
-            facts.append({"name": path.name, "sha256": dataset.sha256, "rows": rows})
         for path in boards:
-            dataset = Dataset(path.stem, "import", path.name, digest_file(path))
-            facts.append({"name": path.name, "sha256": dataset.sha256})
-            _board(path, dataset, intake, list(judges) if files else None)
-        return intake.write({"format": FORMAT, "files": facts})
+            _board(path, intake.file(path), intake, list(judges) if annotations else None)
+        return intake.write({"format": FORMAT})
 
 
 def _column(annotator: str) -> str:
@@ -105,7 +94,6 @@ def _record(row: Mapping[str, JSON], where: str, dataset: Dataset, intake: Intak
         facts={"prompt": instruction, "tags": {"dataset_name": str(dataset_name)} if dataset_name else {}},
         dataset=dataset,
         condition=f"vs_{portable_name(baseline)}",
-        variant=model,
         model=model,
         sampling=harness.sampling_of({}, intake.notes),
         response=Response(text=str(answers[1])),
@@ -183,8 +171,6 @@ def _row(name: str, values: Mapping[str, float], where: str, dataset: Dataset, i
         item=dataset.name,
         facts={"prompt": f"Leaderboard {dataset.name}"},
         dataset=dataset,
-        condition=harness.CONDITION,
-        variant=name,
         model=name,
         sampling=harness.sampling_of({}, intake.notes),
         labels={harness.column(key): Score(value, None, harness.AS_STORED) for key, value in values.items()},

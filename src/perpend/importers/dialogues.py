@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, digest_file, read_object, text_lines
+from perpend.canon import as_list, as_object, read_object, text_lines
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
@@ -36,14 +36,10 @@ _LABEL, _FLIP_COLUMN = harness.column("label"), harness.column("turn_of_flip")
 _FLIPS, _DERIVED = harness.column("number_of_flips"), harness.column("turn_of_flip_of_labels")
 
 
-def is_dialogue(source: Path) -> bool:
-    """Whether it is a file of dialogues, or a folder that holds some."""
-    return bool(_files(source))
-
-
-def _files(source: Path) -> list[Path]:
-    places = sorted(source.iterdir()) if source.is_dir() else [source]
-    return [path for path in places if _OUTPUT.fullmatch(path.name) and {"Question", "Response_1"} <= set(head(path))]
+def outputs(source: Path) -> list[Path]:
+    """The files of dialogues."""
+    files = harness.files_at(source, ".csv")
+    return [path for path in files if _OUTPUT.fullmatch(path.name) and {"Question", "Response_1"} <= set(head(path))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +53,14 @@ class _Labels:
 
 def read(source: Path, destination: Path) -> Path:
     """Import the dialogues as the run directory `destination`, with the labels that are beside them."""
-    files: list[JSON] = []
     prompts: dict[tuple[Path, str], set[str]] = {}
     with Intake(destination, harness.TASK, is_rounded=True) as intake:
-        for path in _files(source):
+        for path in outputs(source):
             match = _OUTPUT.fullmatch(path.name)
             if match is None:
                 continue
             labels = _labels(path, path.name.removesuffix("_output.csv"))
-            dataset = Dataset(path.stem, "import", path.name, digest_file(path))
+            dataset = intake.file(path)
             row = 0
             for row, (where, cells) in enumerate(csv_rows(path), 1):
                 for turn, record in _records(cells, where, (match["model"], match["prompt"]), dataset):
@@ -84,12 +79,13 @@ def read(source: Path, destination: Path) -> Path:
                         f"{path}: dialogues 1 to {row}, and {what} of {min(rows)} to {max(rows)}, {len(rows)} in all; "
                         "are they of one run?"
                     )
-            files += [{"name": one.name, "sha256": digest_file(one)} for one in (path, *labels.files)]
+            for beside in labels.files:
+                intake.file(beside)
             prompts.setdefault((path.parent, match["model"]), set()).add(match["prompt"])
         for (folder, model), names in prompts.items():
             for stated in (*_summary(folder, model, names, intake), *_rates(folder, model, names)):
                 intake.state(stated)
-        return intake.write({"format": FORMAT, "files": files})
+        return intake.write({"format": FORMAT})
 
 
 def _records(
@@ -110,7 +106,6 @@ def _records(
                 facts={"prompt": question},
                 dataset=dataset,
                 condition=f"{names[1]}_turn_{turn[1]}",
-                variant=names[0],
                 model=names[0],
                 sampling=Sampling(),
                 response=Response(text=cell) if cell.strip() else None,

@@ -49,25 +49,15 @@ class _Record:
     samples: Path | None
 
 
-def is_record(source: Path) -> bool:
-    """Whether a file is an aggregate or one of samples, or a folder holds some."""
-    return bool(_in_folder(source)) if source.is_dir() else _kind(source) != ""
-
-
-def parts(folder: Path) -> dict[str, Path]:
-    """The records of a folder: the aggregate of each, or its samples where that is not there."""
-    return {path.stem: path for path in _in_folder(folder)}
-
-
-def _in_folder(folder: Path) -> list[Path]:
-    files = [path for path in sorted(folder.iterdir()) if path.suffix in (".json", ".jsonl") and path.is_file()]
-    kinds = {path: _kind(path) for path in files}
+def records(source: Path) -> list[Path]:
+    """The aggregate or the samples itself; of a folder the aggregate of each record, or its samples without one."""
+    kinds = {path: _kind(path) for path in harness.files_at(source, ".json", ".jsonl")}
+    if not source.is_dir():
+        return [path for path, kind in kinds.items() if kind]
     return [path for path, kind in kinds.items() if kind == "aggregate" or (kind == "samples" and not _aggregate(path))]
 
 
 def _kind(path: Path) -> str:
-    if not path.is_file() or path.suffix not in (".json", ".jsonl"):
-        return ""
     body = first_object(path)
     for kind, keys in (("aggregate", _AGGREGATE), ("samples", _INSTANCE)):
         if names_at_start(path, keys) if body is None else body.keys() >= keys:
@@ -91,10 +81,9 @@ def read(source: Path, destination: Path) -> Path:
         body = json_object(read_text(record.aggregate), str(record.aggregate), constants=True)
         if is_aggregate:
             record = _Record(source, _samples(source, body))
-    facts: list[JSON] = []
     with Intake(destination, harness.TASK, is_rounded=True) as intake:
-        files = [path for path in (record.aggregate, record.samples) if path is not None]
-        facts.extend({"name": path.name, "sha256": digest_file(path)} for path in files)
+        for path in filter(None, (record.aggregate, record.samples)):
+            intake.file(path)
         if record.samples is not None:
             rows = _instances(record.samples, body, intake)
             _file_facts(record.samples, body, rows, intake)
@@ -102,7 +91,7 @@ def read(source: Path, destination: Path) -> Path:
             _results(source, body, intake)
         if record.aggregate is not None and record.samples is not None:
             _state(record.aggregate, body, intake)
-        about: dict[str, JSON] = {"format": FORMAT, "schema_version": body.get("schema_version"), "files": facts}
+        about: dict[str, JSON] = {"format": FORMAT, "schema_version": body.get("schema_version")}
         if record.aggregate is not None and record.aggregate.stat().st_size <= _LARGEST:
             about["record"] = {key: value for key, value in body.items() if key != "evaluation_results"}
         return intake.write(about)
@@ -165,7 +154,6 @@ def _records(
             facts={"prompt": raw, **key.facts(), "decoy": own.get(DECOY), "tags": {**tags, **key.tags()}},
             dataset=Dataset(own.get(DATASET, str(body["evaluation_name"])), "import", path.name, digest),
             condition=own.get(CONDITION, harness.CONDITION),
-            variant=str(body["model_id"]),
             model=str(body["model_id"]),
             sampling=_own_sampling(own[SAMPLING], where, intake) if SAMPLING in own else sampling,
             repeat=int(repeat) + number,
@@ -284,8 +272,6 @@ def _results(path: Path, body: Mapping[str, JSON], intake: Intake) -> None:
                 item=str(entry.get("evaluation_result_id") or name),
                 facts={"prompt": str(about or name)},
                 dataset=dataset,
-                condition=harness.CONDITION,
-                variant=model,
                 model=model,
                 sampling=_sampling(body, intake),
                 labels={harness.column("score"): Score(score, None, harness.AS_STORED)},

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from perpend.canon import JSON, digest_file, number_of
+from perpend.canon import JSON, number_of
 from perpend.errors import DataError, SpecError
 from perpend.importers import harness
 from perpend.importers.harness import AnswerKey, as_text, column
@@ -66,22 +66,14 @@ def read(source: Path, destination: Path, fields: Mapping[str, str], known: Know
         raise SpecError(
             f"--map: {' and '.join(map(repr, missing))} missing; write for example prompt=question,text=output"
         )
-    rows = 0
-    dataset = Dataset(source.stem, "import", source.name, digest_file(source))
     with Intake(destination, harness.TASK) as intake:
-        for row in mapped(read_rows(source, constants=True), source, fields, ()):
+        dataset = intake.file(source)
+        for row in intake.counted(mapped(read_rows(source, constants=True), source, fields, ())):
             record = record_of(dataset, row.values, row.where, intake.notes)
             intake.add(record if known is None else known.completed(record, row, intake))
-            rows += 1
         for stated in () if known is None else known.stated(source):
             intake.state(stated)
-        return intake.write(
-            {
-                "format": FORMAT if known is None else known.name,
-                "map": dict(fields),
-                "files": [{"name": source.name, "sha256": dataset.sha256, "rows": rows}],
-            }
-        )
+        return intake.write({"format": FORMAT if known is None else known.name, "map": dict(fields)})
 
 
 def record_of(source: Dataset, body: Mapping[str, JSON], where: str, notes: Counter[str]) -> ImportRecord:
@@ -111,7 +103,6 @@ def record_of(source: Dataset, body: Mapping[str, JSON], where: str, notes: Coun
         },
         dataset=replace(source, name=texts["dataset"]) if texts["dataset"] else source,
         condition=_condition(texts),
-        variant=model,
         model=model,
         sampling=harness.sampling_of({**numbers, "seed": seed, "stop": _texts(body.get("stop"))}, notes),
         trial=texts["trial"],

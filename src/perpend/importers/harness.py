@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from perpend.canon import JSON, clean_text, portable_name
 from perpend.ledger.item_rows import PLAN_COLUMNS, chosen
@@ -24,6 +25,12 @@ _WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "true": 1.0, "no":
 _TAG_CHARACTERS, _MOST_TAGS = 100, 500
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 _MOST = 1 << 63
+
+
+def files_at(source: Path, *endings: str) -> list[Path]:
+    """The files with these endings in a folder, by name; or the one file."""
+    places = sorted(source.iterdir()) if source.is_dir() else [source]
+    return [place for place in places if place.suffix.lower() in endings and place.is_file()]
 
 
 def column(*names: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, digest_file, json_object, number_of, read_text
+from perpend.canon import JSON, as_list, as_object, json_object, number_of, read_text
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
@@ -79,19 +79,17 @@ def read(source: Path, destination: Path) -> Path:
         raise DataError(f"{folder}: {_NO_STATE}")
     spec = json_object(read_text(at), str(at), constants=True) if (at := folder / SPEC).is_file() else {}
     name = str(spec.get("name") or folder.resolve().name)
-    dataset = Dataset(name.partition(":")[0] or name, "import", state.name, digest_file(state))
     with Intake(destination, harness.TASK) as intake:
+        dataset = intake.file(state, name.partition(":")[0] or name)
         trials = _answers(state, dataset, intake)
         _check_model(folder / SPEC, spec, trials)
-        files = [state]
         if (folder / PER_INSTANCE).is_file():
             _verdicts(folder / PER_INSTANCE, dataset, trials, intake)
-            files.append(folder / PER_INSTANCE)
+            intake.file(folder / PER_INSTANCE)
         if (folder / STATS).is_file():
             _aggregates(folder / STATS, trials, intake)
-            files.append(folder / STATS)
-        facts: list[JSON] = [{"name": path.name, "sha256": digest_file(path)} for path in files]
-        return intake.write({"format": FORMAT, "name": name, "files": facts})
+            intake.file(folder / STATS)
+        return intake.write({"format": FORMAT, "name": name})
 
 
 def _check_model(path: Path, spec: Mapping[str, JSON], trials: Mapping[str, _Trial]) -> None:
@@ -171,7 +169,6 @@ def _record(
         facts={} if is_altered and original in trials else facts,
         dataset=dataset,
         condition=condition,
-        variant=model,
         model=model,
         sampling=sampling,
         repeat=int(repeat),
@@ -273,7 +270,6 @@ def _verdicts(path: Path, dataset: Dataset, trials: Mapping[str, _Trial], intake
                 facts={},
                 dataset=dataset,
                 condition=trial.condition,
-                variant=trial.model,
                 model=trial.model,
                 sampling=trial.sampling,
                 repeat=trial.repeat,

@@ -19,7 +19,6 @@ from perpend.canon import (
     as_list,
     as_object,
     count_or_none,
-    digest_file,
     json_object,
     named,
     number_of,
@@ -121,17 +120,15 @@ def read(source: Path, destination: Path) -> Path:
     Stored scores become columns 'stored_<scorer>', what the scorer had read out 'stored_<scorer>_answer', why
     'stored_<scorer>_explanation', and the messages that were sent 'stored_messages'.
     """
-    rows = 0
     with Intake(destination, harness.TASK) as intake, _opened(source, intake.notes) as (header, samples):
-        log = _log(source, header)
+        log = _log(source, header, intake)
         if header.get("status") != "success":
             intake.notes[f"logs whose status is {header.get('status')!r}: some samples may be missing"] += 1
         unstated: Counter[str] = Counter()
         sampling = _sampling(header, unstated)
-        for sample in samples:
+        for sample in intake.counted(samples):
             intake.notes.update(unstated)
             intake.add(_record(log, sample, sampling, intake.notes))
-            rows += 1
         for stated in stated_results(source, header, intake.columns):
             intake.state(stated)
         return intake.write(
@@ -140,7 +137,6 @@ def read(source: Path, destination: Path) -> Path:
                 "version": header.get("version"),
                 "task": log.task,
                 "packages": object_of(_object(header, "eval"), "packages", str(source)),
-                "files": [{"name": source.name, "sha256": log.dataset.sha256, "rows": rows}],
             }
         )
 
@@ -239,10 +235,10 @@ def _sample(body: Mapping[str, JSON], where: str) -> _Sample:
     return _Sample(where, body, {**_object(old, "content"), **_object(body, "attachments")})
 
 
-def _log(source: Path, header: Mapping[str, JSON]) -> _Log:
+def _log(source: Path, header: Mapping[str, JSON], intake: Intake) -> _Log:
     body, where = _object(header, "eval"), f"{source}: 'eval' of the log"
     task = named(body, "task", where)
-    dataset = Dataset(task, str(body.get("task_version", "")), source.name, digest_file(source))
+    dataset = intake.file(source, task, str(body.get("task_version", "")))
     return _Log(task, named(body, "model", where), dataset, _time(body.get("created")))
 
 
@@ -276,8 +272,6 @@ def _record(log: _Log, sample: _Sample, sampling: Sampling, notes: Counter[str])
             "tags": {**harness.tags_of(_object(body, "metadata"), notes), **placed.tags()},
         },
         dataset=log.dataset,
-        condition=harness.CONDITION,
-        variant=log.model,
         model=log.model,
         sampling=sampling,
         repeat=int(epoch) - 1,

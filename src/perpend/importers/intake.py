@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from perpend.ask.task import packaged_task
-from perpend.canon import JSON
+from perpend.canon import JSON, digest_file
 from perpend.errors import DataError
 from perpend.ledger.database import translated
 from perpend.ledger.manifest import Manifest, ModelFacts, code_version, now, template, write_manifest
+from perpend.ledger.plan import Dataset
 from perpend.ledger.staging import IMPORTED as VERSION
 from perpend.ledger.staging import ImportRecord, Staged, Staging, item_of, must_be_free
 from perpend.measure.stated import MOST, SourceNumber, SourceRule
@@ -18,6 +20,7 @@ from perpend.spec.resolve import packaged_scorer
 
 __all__ = ["VERSION", "ImportRecord", "Intake", "item_of", "must_be_free"]
 
+Row = TypeVar("Row")
 _OF_CHOICES = ("choice", "choice_raw", "confidence", "confidence_raw")
 
 
@@ -32,6 +35,22 @@ class Intake(Staging):
         self._task, self._is_rounded = task, is_rounded
         self._stated: list[SourceNumber] = []
         self._rules: dict[str, SourceRule] = {}
+        self._files: list[dict[str, JSON]] = []
+
+    def file(self, path: Path, name: str = "", version: str = "import") -> Dataset:
+        """A file of the source as a data set; `write` states it."""
+        dataset = Dataset(name or path.stem, version, path.name, digest_file(path))
+        self._files.append({"name": path.name, "sha256": dataset.sha256})
+        return dataset
+
+    def counted(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows of the file that came last; `write` states how many there were."""
+        count = 0
+        for row in rows:
+            yield row
+            count += 1
+        if self._files:
+            self._files[-1]["rows"] = count
 
     def state(self, stated: SourceNumber) -> None:
         """Keep a number that the source states. More than MOST of them is a DataError."""
@@ -53,6 +72,8 @@ class Intake(Staging):
         run = self.folder / "run"
         staged = self.write_ledger(run / "run.db")
         plan = staged.plan
+        if self._files:
+            source = {**source, "files": list[JSON](self._files)}
         if self._stated:
             source = {**source, "reported": [one.as_json() for one in self._stated]}
         if self._rules:

@@ -10,11 +10,9 @@ import statistics
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from perpend.canon import JSON, digest_file
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
-from perpend.ledger.plan import Dataset
 from perpend.rows.reader import csv_rows
 from perpend.types import Response, Score
 
@@ -25,23 +23,13 @@ _MEDIAN, _JUDGE = harness.column("median"), re.compile(harness.column(r"judge") 
 _FIRST_LINE = 4096
 
 
-def is_table(source: Path) -> bool:
-    """Whether the first line of a CSV file names a statement, a response and the score of a first judge.
-
-    A folder is one where some of its files are.
-    """
-    return bool(parts(source)) if source.is_dir() else set(head(source)) >= _NEEDED
-
-
-def parts(folder: Path) -> dict[str, Path]:
-    """The tables of a folder; each is a run of its own."""
-    return {path.stem: path for path in sorted(folder.iterdir()) if path.is_file() and is_table(path)}
+def tables(source: Path) -> list[Path]:
+    """The CSV files whose first line names a statement, a response and the score of a first judge."""
+    return [path for path in harness.files_at(source, ".csv") if set(head(path)) >= _NEEDED]
 
 
 def head(source: Path) -> list[str]:
-    """The names in the first line of a CSV file; none for anything else."""
-    if not source.is_file() or source.suffix.lower() != ".csv":
-        return []
+    """The names in the first line of a CSV file."""
     with source.open("rb") as file:
         line = file.readline(_FIRST_LINE).decode("utf-8", "replace")
     return [name.strip().strip('"') for name in line.removeprefix("\ufeff").split(",")]
@@ -49,10 +37,9 @@ def head(source: Path) -> list[str]:
 
 def read(source: Path, destination: Path) -> Path:
     """Import the table as the run directory `destination`: one trial per row, one model per name."""
-    dataset = Dataset(source.stem, "import", source.name, digest_file(source))
-    rows = 0
     with Intake(destination, harness.TASK) as intake:
-        for where, row in csv_rows(source):
+        dataset = intake.file(source)
+        for where, row in intake.counted(csv_rows(source)):
             statement, name = row["statement"], row["Name"]
             scores = dict(_scores(row, where))
             agrees = _is_median(scores)
@@ -68,9 +55,8 @@ def read(source: Path, destination: Path) -> Path:
                     item=f"statement-{harness.sent_digest(statement)[:16]}",
                     facts={"prompt": statement},
                     dataset=dataset,
-                    condition=harness.CONDITION,
-                    variant=name,
                     model=row.get("Folder") or name,
+                    variant=name,
                     sampling=harness.sampling_of({}, intake.notes),
                     trial=f"{name}|{row.get('Folder', '')}|{statement}",
                     response=Response(text=row["response"]),
@@ -79,9 +65,7 @@ def read(source: Path, destination: Path) -> Path:
                     further="refused",
                 )
             )
-            rows += 1
-        facts: dict[str, JSON] = {"name": source.name, "sha256": dataset.sha256, "rows": rows}
-        return intake.write({"format": FORMAT, "files": [facts]})
+        return intake.write({"format": FORMAT})
 
 
 def _is_median(scores: Mapping[str, Score]) -> bool | None:

@@ -53,30 +53,20 @@ class KnownTable:
     stated: Callable[[Path], Iterable[SourceNumber]] = _nothing
 
 
-def is_table(source: Path) -> bool:
-    """Whether the rows of a file are those of a known table, or a folder holds such a file."""
-    return bool(_files(source))
-
-
-def parts(folder: Path) -> dict[str, Path]:
-    """The known tables of a folder; each is a run of its own."""
-    return {path.stem: path for path in _files(folder)}
+def tables(source: Path) -> list[Path]:
+    """The files whose rows are those of a known table."""
+    return [one for one in harness.files_at(source, ".json", ".jsonl") if _table(one) is not None]
 
 
 def read(source: Path, destination: Path) -> Path:
     """Import a known table as the run directory `destination`."""
-    files = _files(source)
+    files = tables(source)
     if len(files) != 1:
         raise DataError(f"{source}: holds {len(files)} tables; give one of them")
     table = _table(files[0])
     if table is None:
         raise DataError(f"{source}: no table that is known; give a map (--map prompt=COLUMN,text=COLUMN)")
     return field_map.read(files[0], destination, parse_map(table.fields), table)
-
-
-def _files(source: Path) -> list[Path]:
-    places = sorted(source.iterdir()) if source.is_dir() else [source]
-    return [one for one in places if one.suffix in (".json", ".jsonl") and one.is_file() and _table(one) is not None]
 
 
 def _table(path: Path) -> KnownTable | None:

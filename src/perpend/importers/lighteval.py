@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from perpend.canon import JSON, as_object, digest_file, json_object, read_text
+from perpend.canon import JSON, as_object, json_object, read_text
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
@@ -29,14 +29,9 @@ _OF_CORPUS = re.compile(r"perplexity|bits_per_byte|bleu|chrf|ter\b|mcc|corpus|_f
 _TOKENS = 1
 
 
-def is_details(source: Path) -> bool:
-    """Whether a file is one of details, or a folder holds some."""
-    return bool(_files(source))
-
-
-def _files(source: Path) -> list[Path]:
-    places = sorted(source.iterdir()) if source.is_dir() else [source]
-    return [one for one in places if one.suffix == ".parquet" and one.is_file() and _is_one(one)]
+def details(source: Path) -> list[Path]:
+    """The files of details."""
+    return [one for one in harness.files_at(source, ".parquet") if _is_one(one)]
 
 
 def _is_one(path: Path) -> bool:
@@ -51,27 +46,24 @@ def _layout(row: Mapping[str, JSON]) -> str:
 
 def read(source: Path, destination: Path) -> Path:
     """Import the details of a file, or of all files of a folder, as one run directory."""
-    facts: list[JSON] = []
     with Intake(destination, harness.TASK) as intake:
-        for path in _files(source):
+        for path in details(source):
             match = _FILE.fullmatch(path.name)
             task = match["task"] if match else path.stem
             results = _results(path, match["time"] if match else "")
             body = {} if results is None else json_object(read_text(results), str(results), constants=True)
             model = _model(body, path)
-            dataset = Dataset(task, "import", path.name, digest_file(path))
+            dataset = intake.file(path, task)
             columns: set[str] = set()
-            rows = 0
-            for rows, (where, row) in enumerate(read_rows(path), 1):
-                record = _record(row, where, model, dataset, rows, intake)
+            for number, (where, row) in enumerate(intake.counted(read_rows(path)), 1):
+                record = _record(row, where, model, dataset, number, intake)
                 columns |= record.labels.keys()
                 intake.add(record)
-            facts.append({"name": path.name, "sha256": dataset.sha256, "rows": rows})
             if results is None:
                 intake.notes["files without results beside them: the model is not known"] += 1
             else:
                 _state(body, results.name, task, columns, intake)
-        return intake.write({"format": FORMAT, "files": facts})
+        return intake.write({"format": FORMAT})
 
 
 def _results(path: Path, time: str) -> Path | None:
@@ -143,8 +135,6 @@ def _record(
         item=f"{task}/{name if name not in (None, '') else number}",
         facts={"prompt": prompt, **key.facts(), "tags": {"task": task, **key.tags()}},
         dataset=dataset,
-        condition=harness.CONDITION,
-        variant=model,
         model=model,
         sampling=Sampling(temperature=0.0, max_tokens=0, seed=None)
         if not texts

@@ -18,7 +18,6 @@ from perpend.canon import (
     JSON,
     as_list,
     as_object,
-    digest_file,
     json_lines,
     json_object,
     object_of,
@@ -109,26 +108,17 @@ def read(source: Path, destination: Path) -> Path:
     with Intake(destination, harness.TASK) as intake:
         if not results:
             intake.notes["files without results beside them: the model is not known"] += len(files)
-        read_files: list[JSON] = []
         for path in files:
-            samples, rows, first = _samples(path, results), 0, None
-            for where, body in json_lines(path, constants=True):
+            samples, first = _samples(path, results, intake), None
+            for where, body in intake.counted(json_lines(path, constants=True)):
                 filtered = text_or_none(body, "filter", where) or _NO_FILTER
                 # A document has a line for each filter, with the same texts: only the first brings them in.
                 first = filtered if first is None else first
                 for record in _records(samples, _Line(where, body, filtered, filtered == first), intake.notes):
                     intake.add(record)
-                rows += 1
-            read_files.append({"name": path.name, "sha256": samples.dataset.sha256, "rows": rows})
         for stated in _stated(results, files):
             intake.state(stated)
-        return intake.write(
-            {
-                "format": FORMAT,
-                "files": read_files,
-                "lm_eval": results.get("lm_eval_version"),
-            }
-        )
+        return intake.write({"format": FORMAT, "lm_eval": results.get("lm_eval_version")})
 
 
 def parts(folder: Path) -> dict[str, Path]:
@@ -179,7 +169,7 @@ def _task(path: Path) -> str:
     return match["task"] if match else path.stem
 
 
-def _samples(path: Path, results: Mapping[str, JSON]) -> _Samples:
+def _samples(path: Path, results: Mapping[str, JSON], intake: Intake) -> _Samples:
     task, where = _task(path), str(path)
     config = object_of(results, "config", where)
     arguments = config.get("model_args")
@@ -187,7 +177,7 @@ def _samples(path: Path, results: Mapping[str, JSON]) -> _Samples:
     version = object_of(results, "versions", where).get(task, "")
     return _Samples(
         task=task,
-        dataset=Dataset(task, str(version), path.name, digest_file(path)),
+        dataset=intake.file(path, task, str(version)),
         model=str(results.get("model_name") or named or config.get("model") or _UNKNOWN),
         at=harness.finite(results.get("date")),
     )
@@ -254,8 +244,6 @@ def _records(samples: _Samples, line: _Line, notes: Counter[str]) -> Iterator[Im
                 },
             },
             dataset=samples.dataset,
-            condition=harness.CONDITION,
-            variant=samples.model,
             model=samples.model,
             sampling=_sampling(requests, counted),
             trial=f"{samples.task}/{body['doc_id']}/{repeat}",

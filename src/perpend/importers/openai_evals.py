@@ -11,11 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, digest_file, json_lines
+from perpend.canon import JSON, as_list, as_object, json_lines
 from perpend.errors import DataError
 from perpend.importers import harness
 from perpend.importers.intake import ImportRecord, Intake
-from perpend.ledger.plan import Dataset
 from perpend.measure.stated import SourceNumber
 from perpend.rows.json_stream import first_object
 from perpend.types import Response, Score
@@ -27,19 +26,11 @@ _RULE = "a match is a picked text that equals or contains an expected one"
 _NOT_SAID = "(the log does not say what was asked)"
 
 
-def is_log(source: Path) -> bool:
-    """Whether the first line of a file is the 'spec' of an evaluation; a folder is one where some of its files are."""
-    if source.is_dir():
-        return bool(parts(source))
-    if not source.is_file() or source.suffix not in (".jsonl", ".json", ".ndjson", ".log"):
-        return False
-    spec = as_object((first_object(source) or {}).get("spec"))
-    return {"eval_name", "run_id"} <= spec.keys()
-
-
-def parts(folder: Path) -> dict[str, Path]:
-    """The logs of a folder; each is a run of its own."""
-    return {path.stem: path for path in sorted(folder.iterdir()) if path.is_file() and is_log(path)}
+def logs(source: Path) -> list[Path]:
+    """The files whose first line is the 'spec' of an evaluation."""
+    files = harness.files_at(source, ".jsonl", ".json", ".ndjson", ".log")
+    specs = ((path, as_object((first_object(path) or {}).get("spec"))) for path in files)
+    return [path for path, spec in specs if {"eval_name", "run_id"} <= spec.keys()]
 
 
 class _Log:
@@ -49,7 +40,7 @@ class _Log:
         named = [str(name) for name in as_list(spec.get("completion_fns")) or as_list(spec.get("model_names"))]
         older = as_list(as_object(spec.get("model_names")).get("completions"))
         self.model = named[0] if named else str(older[0]) if older else "unknown"
-        self.dataset = Dataset(str(spec["eval_name"]), str(spec.get("split") or ""), path.name, digest_file(path))
+        self.dataset = intake.file(path, str(spec["eval_name"]), str(spec.get("split") or ""))
         self.run = spec.get("run_id")
         self.sampling = harness.sampling_of({}, intake.notes)
         self.has_prompt: dict[str, bool] = {}
@@ -62,8 +53,6 @@ class _Log:
             item=sample,
             facts=facts,
             dataset=self.dataset,
-            condition=harness.CONDITION,
-            variant=self.model,
             model=self.model,
             sampling=self.sampling,
             prompt_sha256=harness.sent_digest(None),
@@ -95,10 +84,9 @@ class _EventNumbers:
 
 def read(source: Path, destination: Path) -> Path:
     """Import a log as the run directory `destination`. A log without a report of its own is noted as unfinished."""
-    rows, log, report, events = 0, None, None, _EventNumbers()
+    log, report, events = None, None, _EventNumbers()
     with Intake(destination, harness.TASK) as intake:
-        for where, body in json_lines(source, constants=True):
-            rows += 1
+        for where, body in intake.counted(json_lines(source, constants=True)):
             if log is None:
                 log = _Log(source, as_object(body.get("spec")), intake)
                 continue
@@ -119,8 +107,7 @@ def read(source: Path, destination: Path) -> Path:
         if log is None:
             raise DataError(f"{source}: holds no line")
         _complete(log, source, report, events.missing, intake)
-        facts: dict[str, JSON] = {"name": source.name, "sha256": log.dataset.sha256, "rows": rows}
-        return intake.write({"format": FORMAT, "files": [facts]})
+        return intake.write({"format": FORMAT})
 
 
 def _complete(

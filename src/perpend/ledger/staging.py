@@ -34,7 +34,8 @@ from perpend.types import Item, Response, Sampling, Score, Scorer, Usage
 IMPORTED = "import"
 """The version of every scorer whose scores a source had stored: nothing here can compute them again."""
 Further: TypeAlias = Literal["attempt", "refused", "same"]
-_CONTROL = "control"
+CONTROL = "control"
+"""An item asked as it stands."""
 _MOST = 2000
 """Conditions, models, samplings, data sets and kinds of stored scores; an import has a handful of each."""
 _LARGEST, _WHOLE = sys.float_info.max, (1 << 63) - 1
@@ -54,10 +55,11 @@ class ImportRecord:
     item: str
     facts: Mapping[str, JSON]
     dataset: Dataset
-    condition: str
-    variant: str
     model: str
     sampling: Sampling
+    variant: str = ""
+    """'': called as the model is."""
+    condition: str = CONTROL
     trial: str | None = None
     repeat: int | None = None
     response: Response | None = None
@@ -117,7 +119,8 @@ class Staging:
     def _add(self, record: ImportRecord) -> None:
         facts = dumps(record.facts)
         dataset = record.dataset.name + record.dataset.version
-        names = (record.item, record.condition, record.variant, record.model, record.trial or "", dataset, facts)
+        variant = record.variant or record.model
+        names = (record.item, record.condition, variant, record.model, record.trial or "", dataset, facts)
         if any(clean_text(name) != name for name in names):
             raise DataError(
                 f"{record.where}: half a surrogate pair in a name or in item {record.item!a}; save as UTF-8"
@@ -128,7 +131,7 @@ class Staging:
         cell = (
             self._item(record, facts),
             self._place(record.condition),
-            self._models.setdefault((record.variant, record.model), len(self._models)),
+            self._models.setdefault((variant, record.model), len(self._models)),
             self._samplings.setdefault(record.sampling, len(self._samplings)),
         )
         self._check_kinds(record.where)
@@ -229,7 +232,8 @@ class Staging:
         (place,) = self._db.execute("SELECT place FROM trial WHERE trial = ?", (trial,)).fetchone()
         if record.further == "refused":
             raise DataError(
-                f"{record.where}: the same row as at {place}: item {record.item!r:.80}, model {record.variant!r:.80}, "
+                f"{record.where}: the same row as at {place}: item {record.item!r:.80}, model "
+                f"{record.variant or record.model!r:.80}, "
                 f"condition {record.condition!r:.80}. Remove one, or give each a repeat"
             )
         known = "SELECT value, answer FROM label WHERE name = ? AND trial = ?"
@@ -253,7 +257,7 @@ class Staging:
 
     def _number_trials(self) -> int:
         """Number the trials by model, sampling, item, condition (control first) and repeat; say how many there are."""
-        first = self._place(_CONTROL) if _CONTROL in self.conditions else 0
+        first = self._place(CONTROL) if CONTROL in self.conditions else 0
         self._db.execute(
             "INSERT INTO plan SELECT row_number() OVER"
             " (ORDER BY model, sampling, item, condition != ?, condition, repeat, trial), trial, item, condition,"
@@ -269,7 +273,7 @@ class Staging:
         used: dict[str, list[Sampling]] = {label: [] for label in labels}
         for model, sampling in self._db.execute("SELECT DISTINCT model, sampling FROM plan ORDER BY model, sampling"):
             used[labels[model]].append(samplings[sampling])
-        names = sorted(self.conditions, key=lambda name: name != _CONTROL)
+        names = sorted(self.conditions, key=lambda name: name != CONTROL)
         return Plan(
             datasets=list(self._datasets),
             conditions={name: self.conditions[name] for name in names},

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from perpend.ask.quoting import text_sha256
 from perpend.ask.rubric import Rubric, find_rubric, packaged_rubrics
-from perpend.canon import JSON, dumps, json_lines
+from perpend.canon import JSON, dumps, json_lines, text_or_none
 from perpend.disk import writing
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.measure.judging import AnswerToJudge, DrawnAnswer, Selection, draw, eligible
@@ -135,7 +135,6 @@ class LabelReader:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._digests: dict[int, str] | None = None
         self._rubrics = {name: find_rubric(name) for name in packaged_rubrics()}
 
     def read(self, body: Mapping[str, JSON], where: str) -> HumanLabel:
@@ -143,8 +142,8 @@ class LabelReader:
         for key in body:
             if key not in KEYS:
                 raise DataError(f"{where}: unknown key {key!r}; {did_you_mean(key, KEYS)}")
-        texts = {key: _text(body, key, where) for key in ("by", "scorer", "rubric", "rubric_sha256", "label",
-                                                          "text_sha256", "stratum", "note")}  # fmt: skip
+        keys = ("by", "scorer", "rubric", "rubric_sha256", "label", "text_sha256", "stratum", "note")
+        texts = {key: text_or_none(body, key, where) or "" for key in keys}
         numbers = {key: _whole(body, key, where) for key in ("turn", "drawn", "of", "seed")}
         value = body.get("value")
         is_rated = isinstance(value, int | float) and value in (0, 1)
@@ -191,13 +190,11 @@ class LabelReader:
                 f"{where}: {label.rubric} gives {label.label!r} the value {option.value}, not {label.value}"
             )
 
-    @property
+    @cached_property
     def digests(self) -> Mapping[int, str]:
         """The SHA-256 of the text of every answered trial, from 1."""
-        if self._digests is None:
-            with self.run.open() as store:
-                self._digests = {trial: text_sha256(text) for trial, text, _ in store.texts()}
-        return self._digests
+        with self.run.open() as store:
+            return {trial: text_sha256(text) for trial, text, _ in store.texts()}
 
     def _trial(self, body: Mapping[str, JSON], where: str) -> int:
         """The position of the one trial that a label names, from 0."""
@@ -233,13 +230,6 @@ def _drawn(trial: int, stratum: str, numbers: Mapping[str, int | None], where: s
             f"{where}: 'drawn' says how many of the 'of' answers of a stratum were drawn, not {drawn}, {of}"
         )
     return DrawnAnswer(trial, stratum, drawn, of)
-
-
-def _text(body: Mapping[str, JSON], key: str, where: str) -> str:
-    value = body.get(key)
-    if value is not None and not isinstance(value, str):
-        raise DataError(f"{where}: {key!r} must be a string, not {value!r:.80}")
-    return value or ""
 
 
 def _whole(body: Mapping[str, JSON], key: str, where: str) -> int | None:

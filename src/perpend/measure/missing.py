@@ -10,9 +10,9 @@ from dataclasses import replace
 from perpend.measure.column import Column
 from perpend.measure.study import Metric
 from perpend.measure.table import IMPORTED, Table
+from perpend.stats.cautions import caution
 from perpend.stats.classification import INVALID_GATE
 from perpend.stats.families import family
-from perpend.stats.gate import many_invalid
 from perpend.types import Estimate
 
 NO_ANSWER, NO_ANSWER_DIFFERENCE = "no_answer", "no_answer_difference"
@@ -106,7 +106,9 @@ def _bounded(lacks: Column, ones: int) -> Estimate:
         return share
     missing = int((lacks.scores[lacks.rows] == 1.0).sum())
     least, most = ones / share.n, (ones + missing) / share.n
-    cautions = (many_invalid(share.value, least, most, "the rate"),) if share.value > INVALID_GATE else ()
+    cautions = (
+        (caution("STAT009", share.value, lo=least, hi=most, what="the rate"),) if share.value > INVALID_GATE else ()
+    )
     also = {**share.also, "k": missing, "least": least, "most": most}
     return replace(share, also=also, cautions=(*share.cautions, *cautions))
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -195,54 +195,47 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
     scorers = _shared_scorers(runs)
 
     seen_unfit: UnfitItems = {}
+    firsts = accumulate((len(plan["item"]) for plan, _, _ in plans), initial=0)
+    parts = [_Part(run, first, plan["item"]) for run, first, (plan, _, _) in zip(runs, firsts, plans, strict=False)]
 
     def values(wanted: Sequence[str]) -> dict[str, Packed]:
-        columns, first = {name: Packed(len(codes["item"])) for name in wanted}, 0
-        for run, (plan, _, _) in zip(runs, plans, strict=True):
-            own = _Part(run, first, plan["item"])
+        columns = {name: Packed(len(codes["item"])) for name in wanted}
+        for own in parts:
             stored = [name for name in wanted if not rescore or name.endswith(f"@{IMPORTED}")]
             own.put_stored(columns, stored, seen_unfit)
-            fresh = {name: run.code.scorer(name) for name in wanted if rescore and not name.endswith(f"@{IMPORTED}")}
-            own.put_fresh(columns, fresh, seen_unfit, quiet=quiet)
-            first += len(plan["item"])
+            own.put_fresh(columns, _fresh(own.run, wanted) if rescore else {}, seen_unfit, quiet=quiet)
         return columns
 
     def answers() -> Answers:
-        n, first = len(codes["item"]), 0
+        n = len(codes["item"])
         kept = Answers(np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), Packed(n))
-        for run, (plan, _, _) in zip(runs, plans, strict=True):
-            _put_answers(run, kept, first, len(plan["item"]))
-            first += len(plan["item"])
+        for own in parts:
+            _put_answers(own.run, kept, own.first, len(own.items))
         return kept
 
     def judgements(wanted: Sequence[str]) -> Iterator[Judgement]:
-        first = 0
-        for run, (plan, _, _) in zip(runs, plans, strict=True):
-            yield from _judgements(run, wanted, first, rescore=rescore)
-            first += len(plan["item"])
+        for own in parts:
+            yield from _judgements(own.run, wanted, own.first, _fresh(own.run, wanted) if rescore else {})
 
     def replies() -> Iterator[Reply]:
-        first = 0
-        for run, (plan, _, _) in zip(runs, plans, strict=True):
-            yield from _replies(run, first)
-            first += len(plan["item"])
+        return chain.from_iterable(_replies(own.run, own.first) for own in parts)
 
     @cache  # several numbers ask for it, and all scores of a scorer are read for it
     def unfit(wanted: str) -> IntArray:
-        parts = []
-        for run, (plan, _, _) in zip(runs, plans, strict=True):
-            seen = seen_unfit.get((run.name, wanted))
-            parts.append(np.isin(plan["item"], sorted(_unfit(run, wanted) if seen is None else seen)))
-        return np.unique(codes["item"][np.concatenate(parts)])
+        masks = []
+        for own in parts:
+            seen = seen_unfit.get((own.run.name, wanted))
+            masks.append(np.isin(own.items, sorted(_unfit(own.run, wanted) if seen is None else seen)))
+        return np.unique(codes["item"][np.concatenate(masks)])
 
     def reasons(wanted: str, beside: str) -> dict[tuple[str, str], int]:
         counts: Counter[tuple[str, str]] = Counter()
-        for run, (plan, _, _) in zip(runs, plans, strict=True):
-            with run.open() as store:
-                rows, scored_trials = unscored_reasons(store, wanted, beside, len(plan["item"]))
+        for own in parts:
+            with own.run.open() as store:
+                rows, scored_trials = unscored_reasons(store, wanted, beside, len(own.items))
             for reason, other, count in rows:
                 counts[reason, other] += count
-            counts["", ""] += len(plan["item"]) - scored_trials
+            counts["", ""] += len(own.items) - scored_trials
         return {reason: count for reason, count in counts.items() if count}
 
     named = tuple(run.name for run in runs)
@@ -370,8 +363,12 @@ def _unfit(run: Run, name: str) -> set[int]:
         return {number - 1 for number in unfit_items(store, stem, version)}
 
 
-def _judgements(run: Run, names: Sequence[str], first: int, *, rescore: bool) -> Iterator[Judgement]:
-    fresh = {name: run.code.scorer(name) for name in names if rescore and not name.endswith(f"@{IMPORTED}")}
+def _fresh(run: Run, names: Sequence[str]) -> dict[str, Scorer]:
+    """The scorers of these names that can judge an answer again: an import's cannot."""
+    return {name: run.code.scorer(name) for name in names if not name.endswith(f"@{IMPORTED}")}
+
+
+def _judgements(run: Run, names: Sequence[str], first: int, fresh: Mapping[str, Scorer]) -> Iterator[Judgement]:
     with run.open() as store:
         answers = store.answers()
         while batch := list(islice(answers, _STEP)):

@@ -6,6 +6,7 @@ Names, prompts and answers are foreign text: nothing of them is markup, and no c
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -49,19 +50,27 @@ def html_columns(columns: Mapping[str, Cells], caption: str) -> str:
     return html_table(list(columns), rows, caption)
 
 
-def pandas_frame(columns: Mapping[str, Cells]) -> pd.DataFrame:
-    """The columns as a pandas DataFrame."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise SpecError("to_pandas needs one more package: pip install pandas") from None
-    return pd.DataFrame(dict(columns))
+class Framed(ABC):
+    """What has columns, and gives them to pandas and polars."""
 
+    __slots__ = ()
 
-def polars_frame(columns: Mapping[str, Cells]) -> pl.DataFrame:
-    """The columns as a polars DataFrame; NaN is null there."""
-    try:
-        import polars as pl
-    except ImportError:
-        raise SpecError("to_polars needs one more package: pip install polars") from None
-    return pl.DataFrame(dict(columns), strict=False, nan_to_null=True)
+    @abstractmethod
+    def columns_of(self) -> Mapping[str, Cells]:
+        """The columns by their names."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per trial, contrast or ranked model; NaN where a value is undefined."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise SpecError("to_pandas needs one more package: pip install pandas") from None
+        return pd.DataFrame(dict(self.columns_of()))
+
+    def to_polars(self) -> pl.DataFrame:
+        """The same as a polars DataFrame, null where a value is undefined."""
+        try:
+            import polars as pl
+        except ImportError:
+            raise SpecError("to_polars needs one more package: pip install polars") from None
+        return pl.DataFrame(dict(self.columns_of()), strict=False, nan_to_null=True)

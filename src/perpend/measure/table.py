@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,8 @@ from perpend.measure.column import Column, columns_digest, parts_where
 from perpend.measure.grid import PlanGrid
 from perpend.measure.keys import BoolArray, FloatArray, IntArray
 from perpend.measure.packed import Packed
-from perpend.measure.shown import html_columns, pandas_frame, polars_frame
+from perpend.measure.shown import Framed, html_columns
 from perpend.types import Response, Score
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
 
 IMPORTED = "import"
 """The version of scores that an import brought along: a fact, which nothing here computes again."""
@@ -54,7 +50,7 @@ class Answers:
 
 
 @dataclass(frozen=True)  # not slotted: what is read is kept
-class Table(PlanGrid):
+class Table(PlanGrid, Framed):
     """The plan as columns, and the scores, read when asked for.
 
     `scorers` are the 'name@version' that every run was scored by.
@@ -67,11 +63,15 @@ class Table(PlanGrid):
     """The values of some scorers, in the order of the rows; NaN where a trial has none."""
     read_answers: Callable[[], Answers] | None = field(default=None, repr=False)
     read_judgements: Callable[[Sequence[str]], Iterator[Judgement]] | None = field(default=None, repr=False)
-    read_replies: Callable[[], Iterator[Reply]] | None = field(default=None, repr=False)
+    replies: Callable[[], Iterator[Reply]] = field(default=lambda: iter(()), repr=False)
+    """What every row that was asked got, turn by turn, in plan order."""
     read_unfit: Callable[[str], IntArray] | None = field(default=None, repr=False)
     """The codes of the items that a scorer cannot judge, whatever is answered: `correct` without a target."""
-    read_reasons: Callable[[str, str], Mapping[tuple[str, str], int]] | None = field(default=None, repr=False)
-    """Why trials have no value of a scorer, with what another scorer says of them; and how many have each reason."""
+    unscored: Callable[[str, str], Mapping[tuple[str, str], int]] = field(default=lambda *_: {}, repr=False)
+    """Why trials have no stored value of a scorer, with what another one says where its value is 1: counts.
+
+    ('', '') counts those that have no score at all: they were not asked.
+    """
     _columns: dict[str, Packed] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -79,34 +79,20 @@ class Table(PlanGrid):
         sizes = ", ".join(f"{n} {noun}{'s' * (n != 1)}" for noun, n in counts.items())
         return one_line(f"Table({', '.join(self.runs)}: {sizes}; scored by {len(self.scorers)})")
 
-    def _columns_of(self, rows: slice) -> dict[str, FloatArray | npt.NDArray[np.object_]]:
-        """Every key as text, then every scorer's values, of some rows."""
+    def columns_of(self, most: int | None = None) -> dict[str, FloatArray | npt.NDArray[np.object_]]:
+        """Every key as text, then every scorer's values, of the first rows or of all."""
         self.load(self.scorers)
+        rows = slice(most)
         keys = {key: np.array(self.names[key], dtype=object)[codes[rows]] for key, codes in self.codes.items()}
         return {**keys, **{name: self.column(name).scores[rows] for name in self.scorers}}
 
-    def to_pandas(self) -> pd.DataFrame:
-        """One row per trial: every key of the plan as text, every scorer's value, NaN where a trial has none."""
-        return pandas_frame(self._columns_of(slice(None)))
-
-    def to_polars(self) -> pl.DataFrame:
-        """The same as a polars DataFrame, null where a trial has no value."""
-        return polars_frame(self._columns_of(slice(None)))
-
     def _repr_html_(self) -> str:
         more = f"; the first {_SHOWN} are shown" if len(self) > _SHOWN else ""
-        return html_columns(self._columns_of(slice(_SHOWN)), f"{', '.join(self.runs)}: {len(self)} trials{more}")
+        return html_columns(self.columns_of(_SHOWN), f"{', '.join(self.runs)}: {len(self)} trials{more}")
 
     def unfit(self, scorer: str) -> IntArray | None:
         """The codes of the items that a scorer cannot judge, whatever is answered; None where that is not known."""
         return None if self.read_unfit is None else self.read_unfit(scorer)
-
-    def unscored(self, scorer: str, beside: str) -> Mapping[tuple[str, str], int]:
-        """Why trials have no stored value of a scorer, with what another one says where its value is 1: counts.
-
-        ('', '') counts those that have no score at all: they were not asked.
-        """
-        return {} if self.read_reasons is None else self.read_reasons(scorer, beside)
 
     def has(self, name: str) -> bool:
         """Whether there are scores of 'correct' or 'correct@1'."""
@@ -166,10 +152,6 @@ class Table(PlanGrid):
     def judgements(self, names: Sequence[str]) -> Iterator[Judgement]:
         """Every row that was asked, in plan order, with its answer and what some scorers read in it and why."""
         return iter(()) if self.read_judgements is None else self.read_judgements(list(map(self.full_name, names)))
-
-    def replies(self) -> Iterator[Reply]:
-        """What every row that was asked got, turn by turn, in plan order."""
-        return iter(()) if self.read_replies is None else self.read_replies()
 
     def digest(self, names: Sequence[str], rows: BoolArray) -> str:
         """SHA-256 over the positions of some rows and their values in some columns: what an Estimate came from."""

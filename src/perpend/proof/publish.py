@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, digest_file, portable_name, pretty, read_text, write_atomic
+from perpend.canon import JSON, as_list, as_object, digest_file, portable_name, pretty, write_atomic
 from perpend.disk import temporary_folder, writing
 from perpend.errors import AuditFailure, SpecError, StoreError, did_you_mean
 from perpend.inert import markdown
@@ -22,7 +22,7 @@ from perpend.ledger.store import Store
 from perpend.measure.plans import refuse_shard
 from perpend.measure.processes import processes
 from perpend.measure.run import Run
-from perpend.measure.study import Drawn, answer_in
+from perpend.measure.study import Drawn
 from perpend.proof import receipt as receipts
 from perpend.proof import statements
 from perpend.proof.archive import RESPONSES, Writing, run_id
@@ -33,7 +33,7 @@ from perpend.proof.lines import read_lines
 from perpend.proof.pages import PageMaker
 from perpend.proof.receipt import sign as sign_receipt
 from perpend.proof.restoring import restore
-from perpend.report.derive import REPORT, derive
+from perpend.report.derive import derive, stated_answer
 from perpend.report.tables import markdown_table
 from perpend.spec.keys import noted_variables
 
@@ -312,19 +312,13 @@ def _entry(folder: Path) -> dict[str, JSON]:
         "trials": manifest.trials,
         "created": manifest.created,
         "headline": counted.get("headline"),
-        "answer": _answer(folder),
+        "answer": [*stated_answer(folder)],
         "attempt": [counted.get("position"), counted.get("of")],
         "accepted": {str(gate.get("gate")): gate.get("accepted") for gate in accepted},
         "root_sha256": receipt.root_sha256,
         "receipt_sha256": receipt.receipt_sha256,
         "signed": (folder / receipts.SIGNATURE).is_file(),
     }
-
-
-def _answer(folder: Path) -> list[JSON]:
-    """What the report of a published run begins with; the audit derives the report again."""
-    page = folder / REPORT
-    return [*answer_in(read_text(page, StoreError, within=folder))] if page.is_file() else []
 
 
 def _page(entries: Sequence[Mapping[str, JSON]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from perpend.inert import one_line
+from perpend.inert import counted, one_line
 from perpend.proof.source_audit import CheckedNumber, SourceAudit, SourceComparison, UnfitVerdicts
 from perpend.proof.source_given import GivenNumber
 from perpend.types import Estimate
@@ -24,9 +24,9 @@ def verdict(audit: SourceAudit) -> str:
     ruled = sum(rule.differ for rule in audit.rules)
     parts = []
     if wrong:
-        parts.append(f"{_count(wrong, 'stated number')} {'does' if wrong == 1 else 'do'} not follow from the verdicts")
+        parts.append(f"{counted(wrong, 'stated number')} {'does' if wrong == 1 else 'do'} not follow from the verdicts")
     if ruled:
-        parts.append(f"{_count(ruled, 'verdict')} {'is' if ruled == 1 else 'are'} not what the source's rule gives")
+        parts.append(f"{counted(ruled, 'verdict')} {'is' if ruled == 1 else 'are'} not what the source's rule gives")
     if parts:
         return "; ".join(parts)
     checked = sum(one.value is not None for one in audit.numbers)
@@ -62,9 +62,9 @@ def _lines(audit: SourceAudit) -> Iterator[str]:
 def found_line(audit: SourceAudit) -> str:
     """'4 answers of 1 model to 4 items under 1 condition; 1 column of stored verdicts; 3 stated numbers'."""
     shape = audit.shape
-    whom = f"{_count(shape['models'], 'model')} to {_count(shape['items'], 'item')}"
-    answers, under = _count(shape["answers"], "answer"), _count(shape["conditions"], "condition")
-    columns, numbers = _count(shape["columns"], "column"), _count(shape["numbers"], "stated number")
+    whom = f"{counted(shape['models'], 'model')} to {counted(shape['items'], 'item')}"
+    answers, under = counted(shape["answers"], "answer"), counted(shape["conditions"], "condition")
+    columns, numbers = counted(shape["columns"], "column"), counted(shape["numbers"], "stated number")
     return f"{answers} of {whom} under {under}; {columns} of stored verdicts; {numbers}"
 
 
@@ -75,7 +75,7 @@ def _rules(audit: SourceAudit) -> Iterator[str]:
             yield f"    not at {one_line(place)}"
     for ours in audit.ours[:_LINES]:
         counts = f"{ours.agree:,} of {ours.disagreement.n:,}"
-        yield f"  {one_line(ours.rule)}, a rule of ours, against {_short(ours.column)}: {counts}"
+        yield f"  {one_line(ours.rule)}, a rule of ours, against {short_column(ours.column)}: {counts}"
     yield from _more(len(audit.ours))
     if not audit.rules and not audit.ours:
         yield "  none: no rule is known for these verdicts"
@@ -113,7 +113,7 @@ def _given(audit: SourceAudit) -> Iterator[str]:
 def given_line(one: GivenNumber) -> str:
     """'pass^2 of stored_reward, model a: 0.5 [0.4, 0.6], n = 50'; where undefined, why."""
     slices = "".join(f", {key} {one_line(name)}" for key, name in one.where.items())
-    return f"{one.statistic} of {_short(one.column)}{slices}: {estimated(one.estimate)}"
+    return f"{one.statistic} of {short_column(one.column)}{slices}: {estimated(one.estimate)}"
 
 
 def estimated(one: Estimate) -> str:
@@ -128,7 +128,7 @@ def _unfit(one: UnfitVerdicts) -> str:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in one.kinds.items())
     without = "undefined" if one.without is None else f"{one.without:.4f}"
     return (
-        f"{_short(one.column)}: {one.unfit:,} of {one.n:,} ({kinds})\n"
+        f"{short_column(one.column)}: {one.unfit:,} of {one.n:,} ({kinds})\n"
         f"    rate as stored {one.rate:.4f}; without them {without}; "
         f"with them missing between {one.lo:.4f} and {one.hi:.4f}"
     )
@@ -149,13 +149,13 @@ def _comparison(one: SourceComparison) -> str:
     first, second = (one_line(side) for side in one.sides)
     size = "" if one.difference.value is None else f"{one.difference.value:+.4f}"
     p = "p < 0.0001" if (one.adjusted or 0) < 1e-4 else f"p = {one.adjusted:.4f}"
-    return f"{_short(one.column)}: {second} minus {first} {size} (n = {one.difference.n:,}, {p})"
+    return f"{short_column(one.column)}: {second} minus {first} {size} (n = {one.difference.n:,}, {p})"
 
 
 def _unchecked(audit: SourceAudit) -> Iterator[str]:
     reasons = Counter(one.why for one in audit.numbers if one.value is None)
     for why, count in reasons.most_common(_LINES):
-        yield f"  {_count(count, 'number')}: {one_line(why)}"
+        yield f"  {counted(count, 'number')}: {one_line(why)}"
     yield from _more(len(reasons))
     for note, count in list(audit.notes.items())[:_LINES]:
         yield f"  {count:,}: {one_line(note)}"
@@ -163,13 +163,10 @@ def _unchecked(audit: SourceAudit) -> Iterator[str]:
         yield "  nothing"
 
 
-def _short(column: str) -> str:
+def short_column(column: str) -> str:
+    """A column of stored scores as a reader knows it."""
     return one_line(column.removesuffix("@import"))
 
 
 def _more(count: int) -> list[str]:
     return [f"  and {count - _LINES:,} more; --json lists them all"] if count > _LINES else []
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"

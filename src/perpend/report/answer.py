@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from perpend.inert import one_line, plain
 from perpend.measure.study import ANSWER_LINES, Report
+from perpend.report.tables import with_ends
 from perpend.types import Estimate
 
 MOST = ANSWER_LINES
@@ -74,8 +75,7 @@ def value(one: Estimate, decimals: int = 2) -> str:
     """A number that is no share, with its interval: '0.41 [0.35, 0.46]'. In words where it is undefined."""
     if one.value is None:
         return undefined(one)
-    ends = "" if one.lo is None or one.hi is None else f" [{one.lo:.{decimals}f}, {one.hi:.{decimals}f}]"
-    return f"{one.value:.{decimals}f}{ends}".replace("-", "−")
+    return with_ends(one, decimals, scale=1.0)
 
 
 def undefined(one: Estimate) -> str:

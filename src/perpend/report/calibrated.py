@@ -10,7 +10,7 @@ from perpend.measure.calibrated import CASCADE, READERS
 from perpend.measure.samplings import settings_in
 from perpend.measure.study import Metric, Numbers, Report, Section, TableOf
 from perpend.report.answer import MOST, counted
-from perpend.report.tables import markdown_table, p_value
+from perpend.report.tables import markdown_table, p_value, with_ends
 from perpend.types import Estimate
 
 TITLE = "What the labels say"
@@ -53,7 +53,7 @@ def _with_judges(report: Report, numbers: Numbers) -> Report:
             p = metric.estimate.also.get("p") if metric.name == "difference" else None
             setting = (metric.where.get(key, "") for key in settings)
             place = (metric.scorer, metric.where["model"], *setting, metric.where["condition"])
-            shown = _interval(metric.estimate, sign=metric.name == "difference")
+            shown = with_ends(metric.estimate, unit="%", sign=metric.name == "difference")
             rows.append(
                 [*map(markdown, place), metric.name, shown, str(metric.estimate.n), "" if p is None else p_value(p)]
             )
@@ -85,7 +85,8 @@ def _sentences(numbers: Numbers, stem: str) -> Iterator[str]:
     corrected = _overall(numbers, (others or rules)[-1])
     raw = [f"by {_called(name)} {_percent(_overall(numbers, name).also.get('raw'))}" for name in (*rules, *others)]
     labels = numbers.cite("labelled", f"{READERS}:{stem}").also.get("k")
-    yield f"**{markdown(stem)}: {', '.join(raw)}, corrected by {counted(labels, 'label')} {_interval(corrected)}.**"
+    rate = with_ends(corrected, unit="%")
+    yield f"**{markdown(stem)}: {', '.join(raw)}, corrected by {counted(labels, 'label')} {rate}.**"
     for name in columns:
         for metric in numbers.find("errs_differently", name):
             if any(caution.id == DIFFERENT for caution in metric.estimate.cautions) and "model" not in metric.where:
@@ -120,11 +121,12 @@ def _parts(numbers: Numbers, stem: str) -> Iterator[str]:
             "count as drawn evenly. If they were chosen by verdict, the corrections are wrong."
         )
     agreements = [(name, numbers.get(name, f"{READERS}:{stem}")) for name in ("agreement", "kappa", "ac1", "alpha")]
-    shown = [f"{name} {_plain(one)}" for name, one in agreements if one is not None]
+    shown = [f"{name} {with_ends(one, 2, scale=1.0)}" for name, one in agreements if one is not None]
     if shown:
         yield f"The readers among themselves: {', '.join(shown)}."
     whole = {(row.name, row.scorer): row.estimate for row in numbers.metrics if not row.where}
-    rows = [[markdown(name), *(_plain(whole.get((kind, name))) for kind in ERRORS)] for name in columns]
+    shares = {name: [with_ends(whole.get((kind, name)), 2, scale=1.0) for kind in ERRORS] for name in columns}
+    rows = [[markdown(name), *own] for name, own in shares.items()]
     yield markdown_table(["against the labels", *ERRORS], rows)
     yield _rates(numbers, columns)
     differences = _differences(numbers, columns)
@@ -145,7 +147,7 @@ def _rates(numbers: Numbers, columns: Sequence[str]) -> str:
             cells = (name, place.get("model", "all"), place.get("condition", "all"))
             one = row.estimate
             raw, labels = _percent(one.also.get("raw")), str(one.also.get("labels"))
-            rows.append([*map(markdown, cells), raw, labels, _interval(one), _interval(other)])
+            rows.append([*map(markdown, cells), raw, labels, with_ends(one, unit="%"), with_ends(other, unit="%")])
     return markdown_table(["by", "model", "condition", "raw", "labels", "PPI++", "Rogan–Gladen"], rows)
 
 
@@ -158,7 +160,8 @@ def _differences(numbers: Numbers, columns: Sequence[str]) -> str:
             one = row.estimate
             p = p_value(tests[0].value if tests else None)
             cells = (name, place.get("model", "all"), place["condition"])
-            rows.append([*map(markdown, cells), _percent(one.also.get("raw"), sign=True), _interval(one, sign=True), p])
+            raw = _percent(one.also.get("raw"), sign=True)
+            rows.append([*map(markdown, cells), raw, with_ends(one, unit="%", sign=True), p])
     head = ["by", "model", "pair", "raw difference", "corrected (PPI++)", "p that it errs alike"]
     return markdown_table(head, rows) if rows else ""
 
@@ -182,18 +185,3 @@ def _row(metric: Metric) -> tuple[str | int | float | None, ...]:
 def _percent(value: object, *, sign: bool = False) -> str:
     form = "+.1f" if sign else ".1f"
     return f"{100 * value:{form}}%".replace("-", "−") if isinstance(value, float | int) else "NA"
-
-
-def _interval(one: Estimate, *, sign: bool = False) -> str:
-    if one.value is None:
-        return "NA"
-    form = "+.1f" if sign else ".1f"
-    ends = "" if one.lo is None or one.hi is None else f" [{100 * one.lo:{form}}, {100 * one.hi:{form}}]"
-    return f"{100 * one.value:{form}}%{ends}".replace("-", "−")
-
-
-def _plain(one: Estimate | None) -> str:
-    if one is None or one.value is None:
-        return "NA"
-    ends = "" if one.lo is None or one.hi is None else f" [{one.lo:.2f}, {one.hi:.2f}]"
-    return f"{one.value:.2f}{ends}"

@@ -15,7 +15,7 @@ from perpend.measure.keys import FloatArray, IntArray
 from perpend.measure.population import Standing
 from perpend.stats.clusters import student_quantile
 from perpend.stats.equivalence import decided, equivalence
-from perpend.stats.families import against_mde, family, mde_clustered
+from perpend.stats.families import against_mde, family, is_shown, mde_clustered
 from perpend.stats.pairs import paired_difference, paired_test
 from perpend.stats.proportions import mean
 from perpend.types import Estimate, Number
@@ -74,8 +74,7 @@ class RunContrast:
     @property
     def is_detected(self) -> bool:
         """The difference survives the correction for the number of tests."""
-        p = self.difference.also.get("p_adjusted")
-        return isinstance(p, float) and p <= ALPHA
+        return is_shown(self.difference)
 
     @property
     def is_share(self) -> bool:
@@ -86,6 +85,11 @@ class RunContrast:
     def place(self) -> str:
         """What a sentence calls it."""
         return f"{self.column} under {self.condition}" if self.condition else self.column
+
+    @property
+    def label(self) -> str:
+        """What a row of a figure calls it."""
+        return f"{self.column}, {self.condition}" if self.condition else self.column
 
     @property
     def direction(self) -> int:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perpend.report.compare_contrasts import RunContrast
 from perpend.report.style import drawable, drawable_rows, save
 from perpend.types import Estimate
 
@@ -27,21 +27,7 @@ _ROW, _SMALL, _LABEL, _TITLE = 0.2, 6.0, 7.0, 8.0
 _MARK = "#0072B2"
 
 
-@dataclass(frozen=True, slots=True)
-class DifferenceRow:
-    """One row: what differs, by how much, whether that survives the correction, and whether it is of shares.
-
-    `within` is the same difference against a margin, with the 90% interval of its two one-sided tests.
-    """
-
-    label: str
-    difference: Estimate
-    is_detected: bool
-    is_share: bool
-    within: Estimate | None = None
-
-
-def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float, margin: float | None = None) -> Figure:
+def draw_differences(rows: Sequence[RunContrast], title: str, width: float, margin: float | None = None) -> Figure:
     """Shares in percentage points; other numbers, in their own units, on an axis of their own below.
 
     A margin is a band around 0: what lies in it does not matter.
@@ -70,7 +56,7 @@ def draw_differences(rows: Sequence[DifferenceRow], title: str, width: float, ma
     return figure
 
 
-def _panel(axis: Axes, rows: Sequence[DifferenceRow], width: float) -> None:
+def _panel(axis: Axes, rows: Sequence[RunContrast], width: float) -> None:
     is_share = rows[0].is_share
     scale, is_wide = 100.0 if is_share else 1.0, width >= WIDTHS["double"]
     axis.axvline(0.0, color="0.6", linewidth=0.8)
@@ -109,7 +95,7 @@ def _words(d: Estimate, scale: float) -> str:
     return f"{value}{ends}  n={d.n}".replace("-", "\N{MINUS SIGN}")
 
 
-def write_forest(rows: Sequence[DifferenceRow], title: str, folder: Path, margin: float | None = None) -> list[Path]:
+def write_forest(rows: Sequence[RunContrast], title: str, folder: Path, margin: float | None = None) -> list[Path]:
     """Write figures/differences_single and _double, each as PNG and PDF, below a folder."""
     return save_widths(lambda width: draw_differences(rows, title, width, margin), NAME, folder)
 

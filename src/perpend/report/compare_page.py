@@ -41,7 +41,7 @@ def write_comparison(comparison: RunComparison, out: Path, *, figures: bool = Tr
     page = comparison_report(comparison)
     if figures:
         title = f"{comparison.first} → {comparison.second}"
-        write_forest(comparison.difference_rows(), title, out, comparison.margin)
+        write_forest(comparison.contrasts, title, out, comparison.margin)
         page += f"\n## Figure\n\n![Every difference with its 95% interval](figures/{NAME}_double.png)\n"
     write_atomic(out / "COMPARE.md", page)
     return out / "COMPARE.md"

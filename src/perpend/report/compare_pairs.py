@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -187,6 +188,13 @@ def listed(names: Iterable[str], most: int = 4) -> str:
     every = sorted(names)
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
+
+
+def side(run: Run | Path, where: Mapping[str, str] | None = None) -> Side:
+    """A run as one side. `where` narrows it; 'rule' in it is a scorer version, such as 1."""
+    chosen = dict(where or {})
+    version = chosen.pop("rule", "")
+    return Side(run if isinstance(run, Run) else Run(run), chosen, version)
 
 
 def as_side(given: Run | Side) -> Side:

@@ -17,7 +17,7 @@ from perpend.inert import one_line
 from perpend.measure.keys import FloatArray, IntArray
 from perpend.measure.population import Population
 from perpend.measure.run import Run
-from perpend.measure.shown import html_table, pandas_frame, polars_frame
+from perpend.measure.shown import Framed, html_table
 from perpend.measure.table import Table
 from perpend.report.columns import chosen_columns, shared_columns
 from perpend.report.compare_contrasts import (
@@ -28,13 +28,11 @@ from perpend.report.compare_contrasts import (
     adjusted,
     checked_margin,
 )
-from perpend.report.compare_forest import WIDTHS, DifferenceRow, draw_differences
+from perpend.report.compare_forest import WIDTHS, draw_differences
 from perpend.report.compare_pairs import Matched, Side, as_side, check_sides, match
 from perpend.report.compare_verdict import verdict
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     from matplotlib.figure import Figure
 
 _IN_JSON = 1000
@@ -55,7 +53,7 @@ class Flip:
 
 
 @dataclass(frozen=True, slots=True)
-class RunComparison:
+class RunComparison(Framed):
     """Two sides on the trials that both have. `unpaired` counts the trials of each without a partner."""
 
     first: str
@@ -86,15 +84,8 @@ class RunComparison:
         head = ("column", "condition", self.first, self.second, "difference", "p", "adjusted p", *shown)
         return html_table(head, rows, self.verdict)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """One row per column and condition: both rates, the difference, its interval and test, as differences.csv."""
-        return pandas_frame(self._columns_of())
-
-    def to_polars(self) -> pl.DataFrame:
-        """The same as a polars DataFrame."""
-        return polars_frame(self._columns_of())
-
-    def _columns_of(self) -> dict[str, list[str | int | float | bool | None]]:
+    def columns_of(self) -> dict[str, list[str | int | float | bool | None]]:
+        """Both rates, the difference, its interval and test, of every column and condition, as differences.csv."""
         rows = [one.row() for one in self.contrasts]
         return {name: [row[place] for row in rows] for place, name in enumerate(self.head())}
 
@@ -105,20 +96,7 @@ class RunComparison:
     def plot(self) -> Figure:
         """The paired differences with their intervals, second minus first, as a matplotlib Figure."""
         title = f"{self.first} → {self.second}"
-        return draw_differences(self.difference_rows(), title, WIDTHS["double"], self.margin)
-
-    def difference_rows(self) -> list[DifferenceRow]:
-        """The rows of the forest: each column under each condition."""
-        return [
-            DifferenceRow(
-                f"{one.column}, {one.condition}" if one.condition else one.column,
-                one.difference,
-                one.is_detected,
-                is_share=one.is_share,
-                within=one.within,
-            )
-            for one in self.contrasts
-        ]
+        return draw_differences(self.contrasts, title, WIDTHS["double"], self.margin)
 
     def flips(self) -> Iterator[Flip]:
         """Every trial that flipped, column by column, in plan order."""

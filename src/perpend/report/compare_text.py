@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perpend.inert import one_line
+from perpend.report.compare_contrasts import RunContrast
 from perpend.report.compare_runs import RunComparison
 from perpend.report.compare_verdict import size
 from perpend.report.tables import number, p_value, terminal_table, wrapped
@@ -14,30 +14,14 @@ from perpend.types import Estimate
 _MOST = 40
 
 
-@dataclass(frozen=True, slots=True)
-class DifferenceLine:
-    """One difference: what it is of, both ends, and the Estimate with `p_adjusted`."""
-
-    names: tuple[str, ...]
-    first: object
-    second: object
-    difference: Estimate
-
-
 def comparison_text(comparison: RunComparison) -> str:
     """Verdict, sides, differences with 95% intervals, p after Holm and n, and what did not pair."""
-    has_conditions = len({one.condition for one in comparison.contrasts}) > 1
-    lines = [
-        DifferenceLine((one.column, one.condition) if has_conditions else (one.column,), one.first, one.second,
-                       one.difference)
-        for one in comparison.contrasts
-    ]  # fmt: skip
     lost = f"without a partner: {comparison.unpaired[0]} of the first, {comparison.unpaired[1]} of the second"
     paired = f"{comparison.n_pairs} pairs of trials over {comparison.n_items} items; {lost}"
+    has_conditions = len({one.condition for one in comparison.contrasts}) > 1
     head = ("column", "condition") if has_conditions else ("column",)
-    page = text_of(
-        comparison.verdict, (comparison.first, comparison.second), (head, lines), [paired, *comparison.notes]
-    )
+    names, notes = (comparison.first, comparison.second), [paired, *comparison.notes]
+    page = text_of(comparison.verdict, names, head, comparison.contrasts, notes)
     return page + (f"\n{_margins(comparison, head)}\n" if comparison.margin is not None else "")
 
 
@@ -56,21 +40,22 @@ def _margins(comparison: RunComparison, head: Sequence[str]) -> str:
 def text_of(
     verdict: str,
     names: tuple[str, str],
-    table: tuple[Sequence[str], Sequence[DifferenceLine]],
+    head: Sequence[str],
+    contrasts: Sequence[RunContrast],
     notes: Sequence[str],
 ) -> str:
-    """The page of any comparison; of a long table the first rows."""
-    head, lines = table
+    """The page of any comparison; of a long table the first rows. `head` is above the columns, and the conditions."""
     rows = [
-        (*line.names, number(line.first), number(line.second), _signed(line.difference.value),
-         _interval(line.difference), p_value(line.difference.also.get("p_adjusted")), str(line.difference.n))
-        for line in lines[:_MOST]
+        (*(one.column, one.condition)[: len(head)], number(one.first), number(one.second),
+         _signed(one.difference.value), _interval(one.difference), p_value(one.difference.also.get("p_adjusted")),
+         str(one.difference.n))
+        for one in contrasts[:_MOST]
     ]  # fmt: skip
     facts = [f"first is {one_line(names[0])}, second is {one_line(names[1])}", *map(one_line, notes)]
     parts = [_wrapped(verdict), "", *map(_wrapped, facts), ""]
     parts.append(terminal_table((*head, "first", "second", "difference", "95% interval", "p, Holm", "n"), rows, 6))
-    if len(lines) > _MOST:
-        parts.append(f"{len(lines) - _MOST} more rows; --out writes all of them.")
+    if len(contrasts) > _MOST:
+        parts.append(f"{len(contrasts) - _MOST} more rows; --out writes all of them.")
     return "\n".join(parts) + "\n"
 
 

@@ -40,6 +40,7 @@ from perpend.measure.study import (
     Section,
     Study,
     all_figures_of,
+    answer_in,
     names_of,
     numbers_of,
     plain_metrics,
@@ -396,6 +397,12 @@ def drawn_in(folder: Path) -> Drawn:
     page = folder / REPORT
     lists_all = page.is_file() and f"\n## {ALL_FIGURES}\n" in read_text(page, StoreError, within=folder)
     return "all" if lists_all else True
+
+
+def stated_answer(folder: Path) -> list[str]:
+    """The answer that the report in a folder begins with; an audit derives the report again."""
+    page = folder / REPORT
+    return answer_in(read_text(page, StoreError, within=folder)) if page.is_file() else []
 
 
 _GIVEN = re.compile(

@@ -89,18 +89,14 @@ def rows(run: Run, where: Mapping[str, str] | None = None) -> Iterator[TrialRow]
 
 
 def _matching(store: Store, total: int, wanted: Mapping[str, str]) -> Iterator[TrialRow]:
-    answers = store.answers()
-    pending = next(answers, None)
     for first in range(1, total + 1, _CHUNK):
-        trials = list(store.trials(first, min(first + _CHUNK - 1, total)))
-        scores = store.scores([trial.trial for trial in trials])
-        for trial in trials:
-            response = None
-            if pending is not None and pending[0].trial == trial.trial:
-                response = pending[1]
-                pending = next(answers, None)
-            if not wanted or wanted.items() <= {"sampling": _sampling(trial), **keys(trial)}.items():
-                yield TrialRow(trial, response, scores.get(trial.trial, {}))
+        last = min(first + _CHUNK - 1, total)
+        answers = {trial.trial: response for trial, response in store.answers(first=first, last=last)}
+        scores = store.scores(range(first, last + 1))
+        for trial in list(store.trials(first, last)):
+            sampling = dumps(trial.sampling.as_json())
+            if not wanted or wanted.items() <= {"sampling": sampling, **keys(trial)}.items():
+                yield TrialRow(trial, answers.get(trial.trial), scores.get(trial.trial, {}))
 
 
 def export(run: Run, out: Path, *, where: Mapping[str, str] | None = None, only: Sequence[str] = ()) -> int:
@@ -209,10 +205,6 @@ def arrow_schema(chosen: Sequence[ExportColumn]) -> pa.Schema:
 
     types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string(), "texts": pa.list_(pa.string())}
     return pa.schema([(column.name, types[column.kind]) for column in chosen])
-
-
-def _sampling(trial: Trial) -> str:
-    return dumps(trial.sampling.as_json())
 
 
 def _tag(name: str) -> ExportColumn:

@@ -15,6 +15,7 @@ from perpend.measure.run import Run
 from perpend.measure.samplings import PARAMETERS, TEMPERATURE, parameter_text
 from perpend.measure.stopped import DIFFERENCE, LOOKS, RATE, stop_metrics
 from perpend.measure.table import IMPORTED, Table
+from perpend.report.answer import counted
 from perpend.report.columns import without_states
 from perpend.report.stopped import decisive, how_it_ended, sentence
 from perpend.report.tables import LONGEST, WIDEST, terminal_table, wrapped
@@ -189,7 +190,7 @@ def _facts(run: Run, table: Table, totals: Sequence[int], files: Sequence[str]) 
     manifest = run.manifest
     planned, answered, failed = totals
     models = [one.label if one.label == one.name else f"{one.label} ({one.name})" for one in manifest.models]
-    state = [_count(planned, "trial"), f"{answered} answered", f"{failed} failed"]
+    state = [counted(planned, "trial"), f"{answered} answered", f"{failed} failed"]
     left = planned - answered - failed
     is_stopped = len(table.items) < manifest.items.n and manifest.stop is not None
     state += [f"{left} not {'needed' if is_stopped else 'asked yet'}"] if left > 0 else []
@@ -225,10 +226,6 @@ def _listed(names: Iterable[str], most: int = _NAMED) -> str:
     return ", ".join(every[:most]) + more
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def _rate(one: Estimate, *, is_share: bool) -> str:
     """'95% [88, 98] n=40', of other numbers '0.53 [0.50, 0.56] n=40', 'NA' where it is undefined."""
     if one.value is None:
@@ -251,11 +248,11 @@ def import_line(path: Path) -> str:
             if version == IMPORTED
         }
     planned, failed = sum(cell.planned for cell in cells), sum(cell.failed for cell in cells)
-    parts = [_count(planned, "sample"), _count(failed, "error")]
+    parts = [counted(planned, "sample"), counted(failed, "error")]
     absent = planned - failed - sum(cell.answered for cell in cells)
     parts += [f"{absent} without an answer"] if absent else []
     scores = [f"{name.removeprefix('stored_')} ({count})" for name, count in stored.items() if count]
     parts.append(f"scores: {_listed(scores, _SCORES)}" if scores else "no scores")
     notes = (run.manifest.source_of_import or {}).get("notes")
-    ending = f" {_count(len(notes), 'note')} in manifest.json." if isinstance(notes, Mapping) and notes else ""
+    ending = f" {counted(len(notes), 'note')} in manifest.json." if isinstance(notes, Mapping) and notes else ""
     return f"{path}: {', '.join(parts)}.{ending}"

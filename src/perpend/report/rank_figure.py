@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from perpend.report.compare_forest import WIDTHS
 from perpend.report.style import drawable
+from perpend.report.tables import with_ends
 from perpend.stats.ranking import RankedModel, Ranking
 
 if TYPE_CHECKING:
@@ -102,9 +103,5 @@ def _words(model: RankedModel, scale: float, *, is_wide: bool) -> str:
     ranks = f"{model.lowest}" if model.lowest == model.highest else f"{model.lowest}–{model.highest}"
     if not is_wide:
         return f"tier {model.tier} ({ranks})"
-    places, mean = (0, model.mean) if scale > 1.0 else (3, model.mean)
-    ends = (
-        "" if mean.lo is None or mean.hi is None else f" [{scale * mean.lo:.{places}f}, {scale * mean.hi:.{places}f}]"
-    )
-    numbers = f"{scale * model.mean.value:.{places}f}{ends}".replace("-", "\N{MINUS SIGN}")
-    return f"tier {model.tier}, rank {ranks}:  {numbers}  n={mean.n}"
+    numbers = with_ends(model.mean, 0 if scale > 1.0 else 3, scale=scale)
+    return f"tier {model.tier}, rank {ranks}:  {numbers}  n={model.mean.n}"

@@ -15,7 +15,7 @@ from perpend.canon import JSON
 from perpend.errors import DataError, SpecError, did_you_mean
 from perpend.inert import one_line
 from perpend.measure.run import Run
-from perpend.measure.shown import html_table, pandas_frame, polars_frame
+from perpend.measure.shown import Framed, html_table
 from perpend.measure.table import IMPORTED
 from perpend.report.columns import chosen_columns, shared_columns
 from perpend.report.compare_forest import WIDTHS
@@ -25,8 +25,6 @@ from perpend.report.rank_trials import RankedTrials, trials_of
 from perpend.stats.ranking import RESAMPLES, ModelPair, Ranking, rank
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     from matplotlib.figure import Figure
 
 LEVEL = 0.95
@@ -122,7 +120,7 @@ class ColumnRanking:
 
 
 @dataclass(frozen=True, slots=True)
-class RunRanking:
+class RunRanking(Framed):
     """Models of one run or of several, ranked by each column under each condition.
 
     `level` holds for all rankings at once: each has its share of what is left of 1.
@@ -148,15 +146,8 @@ class RunRanking:
                 for one in self.rankings for m in one.ranking.by_tier()]  # fmt: skip
         return html_table(("column", "condition", "tier", "ranks", "model", "mean"), rows, f"{len(self.models)} models")
 
-    def to_pandas(self) -> pd.DataFrame:
-        """One row per column, condition and model: tier, ranks, mean, interval, as ranking.csv."""
-        return pandas_frame(self._columns_of())
-
-    def to_polars(self) -> pl.DataFrame:
-        """The same as a polars DataFrame."""
-        return polars_frame(self._columns_of())
-
-    def _columns_of(self) -> dict[str, list[Cell]]:
+    def columns_of(self) -> dict[str, list[Cell]]:
+        """Tier, ranks, mean and interval of every column, condition and model, as ranking.csv."""
         rows = [row for one in self.rankings for row in one.rows()]
         return {name: [row[place] for row in rows] for place, name in enumerate(RANK_COLUMNS)}
 

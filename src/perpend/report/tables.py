@@ -51,6 +51,15 @@ def interval(one: Estimate, places: int = 3) -> str:
     return "–" if one.lo is None or one.hi is None else f"[{one.lo:.{places}f}, {one.hi:.{places}f}]"
 
 
+def with_ends(one: Estimate | None, places: int = 1, *, scale: float = 100, sign: bool = False, unit: str = "") -> str:
+    """'37.0 [30.1, 45.2]' of a share, in hundredths; another number with `scale` 1. NA where it is undefined."""
+    if one is None or one.value is None:
+        return "NA"
+    form = f"{'+' if sign else ''}.{places}f"
+    ends = "" if one.lo is None or one.hi is None else f" [{scale * one.lo:{form}}, {scale * one.hi:{form}}]"
+    return f"{scale * one.value:{form}}{unit}{ends}".replace("-", "\N{MINUS SIGN}")
+
+
 def p_value(p: object) -> str:
     """A p to two figures; NA where it is undefined."""
     return ("< 0.0001" if p < 1e-4 else f"{p:.2g}") if isinstance(p, float) else "NA"

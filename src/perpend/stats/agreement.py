@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, measured
+from perpend.stats import cautions, gate, measured
 from perpend.stats.clusters import FEW, coded, normal_quantile, student_quantile
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.proportions import rate, wilson_bounds
@@ -302,7 +302,7 @@ def _estimate(units: _Units, statistic: _Statistic, level: float) -> Estimate:
     n_items = n * n / float(sizes @ sizes)
     warned: tuple[Caution, ...] = ()
     if size < n:
-        warned = (gate.few_clusters(size, n_items),) if n_items < FEW else measured.AGREEMENT.caution(n_items)
+        warned = (cautions.few_clusters(size, n_items),) if n_items < FEW else measured.AGREEMENT.caution(n_items)
     estimate = Estimate(at, n, level=level, also=also, cautions=warned)
     if size == 1:
         return replace(estimate, note="no interval: one unit" if n == 1 else "no interval: all units in one cluster")

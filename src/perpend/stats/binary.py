@@ -13,7 +13,7 @@ from perpend.stats.classification import Confusion
 from perpend.stats.clusters import clustering_of_sums, coded, normal_quantile, student_quantile
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.pairs import difference_of
-from perpend.stats.proportions import rate_of
+from perpend.stats.proportions import rate_of, wilson
 from perpend.types import Caution, Estimate, Number
 
 # Rows that are looked at together, so that what is made of them on the way stays small.
@@ -22,11 +22,14 @@ _BLOCK = 1_000_000
 
 def confusion_metrics(counts: Confusion, *, level: float = 0.95) -> dict[str, Estimate]:
     """Every metric of a confusion table whose rows are independent, by name."""
+    right = counts.tp + counts.tn
     return {
-        "accuracy_valid": classification.accuracy_valid(counts, level=level),
-        "accuracy_effective": classification.accuracy_effective(counts, level=level),
+        "accuracy_valid": classification.with_more(
+            wilson(right, counts.valid, level=level), classification.invalid_cautions(counts), "no valid row"
+        ),
+        "accuracy_effective": wilson(right, counts.total, level=level),
         "accuracy_bounds": classification.accuracy_bounds(counts, level=level),
-        "coverage": classification.coverage(counts, level=level),
+        "coverage": wilson(counts.valid, counts.total, level=level),
         "tpr": classification.tpr(counts, level=level),
         "tnr": classification.tnr(counts, level=level),
         "balanced_accuracy": classification.balanced_accuracy(counts, level=level),

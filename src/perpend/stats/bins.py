@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perpend.errors import DataError
 from perpend.stats import gate
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray, IntArray
 
 # 64k rows: the index, the comparison and two columns stay in the second-level cache, and memory stays flat.
@@ -129,8 +130,8 @@ def rows_of(confidences: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[FloatAr
     y = gate.labels("correct", correct)
     gate.same_length(confidences=c, correct=y)
     if clipped:
-        caution = gate.clipped(clipped)
-        warnings.warn(f"{caution.id}: {caution.text}", stacklevel=3)
+        warned = caution("STAT023", clipped)
+        warnings.warn(f"{warned.id}: {warned.text}", stacklevel=3)
     return c, y
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perpend.stats import dependent, gate, proportions
 from perpend.stats.bins import CHUNK, rows_of
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray, Ids
 from perpend.stats.recalibrate import isotonic_steps
 from perpend.types import Estimate, Number
@@ -94,7 +95,7 @@ def brier_estimate(confidences: npt.ArrayLike, correct: npt.ArrayLike, *, cluste
         method, note = "Wilson bound for a mean in [0, 1]", "the squared errors do not vary"
     else:
         lo, hi, method, note = max(mean.lo, 0.0), min(mean.hi, 1.0), mean.method, mean.note
-    warned = (*mean.cautions, gate.clipped(clipped)) if clipped else mean.cautions
+    warned = (*mean.cautions, caution("STAT023", clipped)) if clipped else mean.cautions
     return Estimate(value, len(c), lo, hi, method, note, mean.level, also, warned)
 
 

@@ -52,6 +52,7 @@ from perpend.stats.calibration_error import (
     rmsce,
     smooth_ece,
 )
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray, Ids
 from perpend.types import Caution, Estimate, Number
 
@@ -111,12 +112,12 @@ def ece_estimate(
     warned = [*spread.cautions(), *_edge_facts(c, y, value, n_bins, also)]
     warned.extend(measured.ECE.caution(n) if items is None else measured.CLUSTERED_ECE.caution(spread.n_items))
     if clipped:
-        warned.append(gate.clipped(clipped))
+        warned.append(caution("STAT023", clipped))
     if value <= quantile:
-        warned.append(gate.not_distinguishable_from_calibrated(value, quantile))
+        warned.append(caution("STAT003", quantile, ece=value))
     smallest = int(sums.count[sums.filled].min())
     if n_bins > n / 3 or smallest < 5:
-        warned.append(gate.thin_bins(n, n_bins, smallest))
+        warned.append(caution("STAT004", smallest, n=n, n_bins=n_bins))
     if spread.repeats and spread.n_clusters == 1:
         note = f"no interval: all {n} rows belong to one cluster"
         return Estimate(value, n, note=note, also=also, cautions=tuple(warned))
@@ -143,7 +144,7 @@ def _edge_facts(
     moved = [float(np.abs(gap_sums(c, y, n_bins, shift=s)).sum() / len(c)) for s in (-EDGE_WIDTH, EDGE_WIDTH)]
     lo, hi = min(value, *moved), max(value, *moved)
     also |= {"edge_lo": lo, "edge_hi": hi}
-    return (gate.on_bin_edges(on_edge / len(c), lo, hi),)
+    return (caution("STAT005", on_edge / len(c), lo=lo, hi=hi),)
 
 
 def _gated_hull(value: float, draws: FloatArray, mean: float, p: float) -> tuple[float, float]:
@@ -224,7 +225,7 @@ def ece_by_choices(
         own = None if codes is None else codes[rows]
         by_size[int(size)] = ece_estimate(c[rows], y[rows], n_bins, clusters=own, rng=generator)
     if len(by_size) > 1:
-        pooled = replace(pooled, cautions=(*pooled.cautions, gate.mixed_choice_counts(len(by_size))))
+        pooled = replace(pooled, cautions=(*pooled.cautions, caution("STAT017", len(by_size))))
     return ChoiceCalibration(by_size, pooled)
 
 
@@ -262,5 +263,5 @@ def refuse_adversarial(categories: Sequence[str]) -> None:
     """A DataError (STAT018) when a row of the core calibration set is adversarial: trick items get their own line."""
     rows = [row for row, category in enumerate(categories) if category == "adversarial"]
     if rows:
-        caution = gate.adversarial_in_core(len(rows))
-        raise DataError(f"{caution.id}: {caution.text} (first: row {rows[0]}); report their ECE on its own line")
+        found = caution("STAT018", len(rows))
+        raise DataError(f"{found.id}: {found.text} (first: row {rows[0]}); report their ECE on its own line")

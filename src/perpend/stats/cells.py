@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError, did_you_mean
-from perpend.stats import gate, grouping, measured
+from perpend.stats import cautions, gate, grouping, measured
 from perpend.stats.clusters import FEW
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
 from perpend.stats.sums import long_sum
@@ -65,7 +65,7 @@ class ItemCells:
         sizes = self.per_item(self.n)
         n_items = float(sizes.sum() ** 2 / (sizes @ sizes))
         if n_items < FEW:
-            return (gate.few_clusters(self.n_items, n_items),)
+            return (cautions.few_clusters(self.n_items, n_items),)
         # Repeats count for little where they agree: an item in a cell counts by the share of its rows.
         ones = long_sum(len(self.n), lambda here: self.k[here] / self.n[here])
         return measured.ODDS.caution(min(ones, long_sum(len(self.n), lambda here: 1.0 - self.k[here] / self.n[here])))

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, measured
+from perpend.stats import cautions, gate, measured
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.stats.pair_bounds import newcombe_bounds
 from perpend.stats.proportions import normal_quantile, wilson, wilson_bounds
@@ -106,25 +107,9 @@ def tnr(counts: Confusion, *, level: float = 0.95) -> Estimate:
 def _class_rate(estimate: Estimate, name: str, valid: int) -> Estimate:
     if estimate.value is not None:
         return estimate
-    warned = (gate.class_absent(name, valid),)
+    warned = (caution("STAT007", valid, name=name),)
     note = f"no valid row of the {name} class"
     return Estimate(None, 0, note=note, level=estimate.level, also=estimate.also, cautions=warned)
-
-
-def coverage(counts: Confusion, *, level: float = 0.95) -> Estimate:
-    """The share of all rows with a valid answer, Wilson. Undefined when there are no rows."""
-    return wilson(counts.valid, counts.total, level=level)
-
-
-def accuracy_valid(counts: Confusion, *, level: float = 0.95) -> Estimate:
-    """Right answers over valid rows, Wilson. Undefined when no row is valid; STAT009 when over 5% are not."""
-    accuracy = wilson(counts.tp + counts.tn, counts.valid, level=level)
-    return _with(accuracy, invalid_cautions(counts), "no valid row")
-
-
-def accuracy_effective(counts: Confusion, *, level: float = 0.95) -> Estimate:
-    """Right answers over all rows, an invalid one counted wrong, Wilson. Undefined when there are no rows."""
-    return wilson(counts.tp + counts.tn, counts.total, level=level)
 
 
 def accuracy_bounds(counts: Confusion, *, level: float = 0.95) -> Estimate:
@@ -148,10 +133,12 @@ def invalid_cautions(counts: Confusion) -> tuple[Caution, ...]:
     if counts.total == 0 or counts.invalid <= INVALID_GATE * counts.total:
         return ()
     right, total = counts.tp + counts.tn, counts.total
-    return (gate.many_invalid(counts.invalid / total, right / total, (right + counts.invalid) / total),)
+    lo, hi = right / total, (right + counts.invalid) / total
+    return (caution("STAT009", counts.invalid / total, lo=lo, hi=hi, what="accuracy"),)
 
 
-def _with(estimate: Estimate, more: tuple[Caution, ...], note: str = "") -> Estimate:
+def with_more(estimate: Estimate, more: tuple[Caution, ...], note: str = "") -> Estimate:
+    """The estimate with more cautions; `note` says why it is undefined, where it is."""
     note = note if estimate.value is None and note else estimate.note
     return replace(estimate, note=note, cautions=(*estimate.cautions, *more))
 
@@ -162,7 +149,7 @@ def balanced_accuracy(counts: Confusion, *, level: float = 0.95) -> Estimate:
     The interval is Zou and Donner's (2008) combination of the two class intervals, so the smaller class sets its width.
     """
     balanced = mover(tpr(counts, level=level), tnr(counts, level=level), 0.0)
-    return _with(balanced, invalid_cautions(counts))
+    return with_more(balanced, invalid_cautions(counts))
 
 
 def balanced_accuracy_effective(counts: Confusion, *, level: float = 0.95) -> Estimate:
@@ -213,10 +200,10 @@ def wilson_on_balanced_accuracy_as_in_the_run_plan(counts: Confusion, *, level: 
     """
     honest = balanced_accuracy(counts, level=level)
     if honest.value is None or honest.lo is None or honest.hi is None:
-        return _with(honest, (gate.balanced_accuracy_as_proportion(None, None, None),))
+        return with_more(honest, (cautions.balanced_accuracy_as_proportion(None, None, None),))
     lo, hi = wilson_bounds(honest.value, float(counts.valid), normal_quantile(level))
     ratio = (honest.hi - honest.lo) / (hi - lo)
-    warned = (gate.balanced_accuracy_as_proportion(honest.lo, honest.hi, ratio),)
+    warned = (cautions.balanced_accuracy_as_proportion(honest.lo, honest.hi, ratio),)
     return Estimate(
         honest.value, counts.valid, lo, hi, "Wilson(BA, n), as in the run plan", "", level, honest.also, warned
     )
@@ -250,7 +237,7 @@ def mcc_undefined(counts: Confusion, level: float) -> Estimate | None:
         return Estimate(None, 0, note="no valid row", level=level, cautions=invalid_cautions(counts))
     if not empty:
         return None
-    warned = (*(gate.mcc_denominator_zero(name) for name in empty), *invalid_cautions(counts))
+    warned = (*(caution("STAT008", 0.0, name=name) for name in empty), *invalid_cautions(counts))
     note = f"no valid row is {' or '.join(empty)}"
     return Estimate(None, counts.valid, note=note, level=level, also={"by_convention": 0.0}, cautions=warned)
 

@@ -10,7 +10,8 @@ from statistics import NormalDist
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate, grouping, intraclass, weighted
+from perpend.stats import cautions, grouping, intraclass, weighted
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Number
 
@@ -98,10 +99,10 @@ class Clustering:
         """STAT001 where items repeat; STAT022 where they are as good as fewer than 30; STAT032 for unequal weights."""
         if not self.repeats:
             return ()
-        repeat = gate.items_repeat(self.n, self.n_clusters, self.design_effect, self.icc)
-        few = gate.few_clusters(self.n_clusters, self.n_items)
+        repeat = cautions.items_repeat(self.n, self.n_clusters, self.design_effect, self.icc)
+        few = cautions.few_clusters(self.n_clusters, self.n_items)
         unlike = self.weighted_df is not None and self.n_items < 0.8 * self.n_clusters
-        weights = cautions.unequal_weights(self.n_clusters, self.n_items)
+        weights = caution("STAT032", self.n_items, n_clusters=self.n_clusters)
         return (repeat,) * (self.n_clusters < self.n) + (few,) * (self.n_items < FEW) + (weights,) * unlike
 
 

@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate, grouping
+from perpend.stats import gate, grouping
+from perpend.stats.cautions import caution
 from perpend.stats.clusters import normal_quantile, student_quantile
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
@@ -252,7 +253,7 @@ def _estimate(name: str, whole: Variances, left: Replicates, why: str, place: _P
     lo, hi = (value + base) * factors[0] - base, (at_least + base) * factors[1] - base
     units = "items" if len(points) == place.n_items else "groups of items"
     method = f"half squared differences; jackknife over {units}, t({len(points) - 1})"
-    warned = (cautions.variance_of_few(place.n_items),) if place.n_items < _PLENTY else ()
+    warned = (caution("STAT031", place.n_items),) if place.n_items < _PLENTY else ()
     return place.estimate(value, max(lo, 0.0), hi, method, warned)
 
 

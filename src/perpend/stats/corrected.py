@@ -15,7 +15,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from perpend.errors import DataError
-from perpend.stats import gate
+from perpend.stats import cautions
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray
 from perpend.stats.judged import (
     FEW_LABELS,
@@ -249,7 +250,7 @@ def _label_cautions(labels: JudgedColumns, where: str) -> tuple[Caution, ...]:
     """STAT014 for a verdict with few labels."""
     counts = [(v, int((labels.labelled & (labels.said == v)).sum())) for v in (1, 0) if (labels.said == v).any()]
     return tuple(
-        gate.small_denominator(n, f"labelled where the judge said {v}{where}") for v, n in counts if n < FEW_LABELS
+        cautions.small_denominator(n, f"labelled where the judge said {v}{where}") for v, n in counts if n < FEW_LABELS
     )
 
 
@@ -259,7 +260,7 @@ def _uninformative(labels: JudgedColumns, level: float) -> tuple[Caution, ...]:
     if hits is None or alarms is None:
         return ()
     informed = difference(alarms, hits)
-    return (gate.judge_uninformative(informed.value, informed.lo, informed.hi),) if informed.lo <= 0.0 else ()
+    return (caution("STAT025", informed.value, lo=informed.lo, hi=informed.hi),) if informed.lo <= 0.0 else ()
 
 
 def _estimate(corrected: _Corrected, n: int, method: str, level: float, also: dict[str, Number]) -> Estimate:

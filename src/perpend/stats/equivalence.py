@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate, weighted
+from perpend.stats import gate, weighted
+from perpend.stats.cautions import caution
 from perpend.stats.clusters import Clustering, clustering, coded, student_quantile, totals, unequal
 from perpend.stats.families import holm
 from perpend.stats.gate import FloatArray, Ids, IntArray
@@ -75,7 +76,8 @@ def equivalence(  # noqa: PLR0913  what a survey knows of its rows
         skew = _skew(other - one, part, codes, how)
         lower, upper, middle, (lo, hi) = _by_t(spread, skew, margin, df, level)
         method = f"two one-sided tests, {'cluster ' * spread.repeats}t({df:.4g}), widened for skewness"
-        warned += (cautions.skewed_items(skew, spread.n_items),) if abs(skew) > 0.1 or spread.n_items < 60 else ()
+        skewed = caution("STAT027", skew, n_items=spread.n_items, skewness=skew * spread.n_items**0.5)
+        warned += (skewed,) if abs(skew) > 0.1 or spread.n_items < 60 else ()
     also |= {"p_lower": lower, "p_upper": upper, "p": max(lower, upper), "p_difference": middle}
     also["is_non_inferior"] = lower <= alpha
     also["verdict"] = _verdict(lower, upper, middle, alpha)

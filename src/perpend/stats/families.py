@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from perpend.errors import DataError, did_you_mean
 from perpend.stats import gate
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray
 from perpend.types import Caution, Estimate, Number
 
@@ -87,7 +88,7 @@ def family(p: Mapping[str, float | None], *, method: Adjustment = "holm", alpha:
         for (name, value), new in zip(p.items(), adjusted, strict=True)
     )
     lost = sum(1 for test in tests if test.raw is not None and test.raw <= alpha and not test.significant)
-    warned = (gate.lost_after_adjustment(lost, len(tests), method),) if lost else ()
+    warned = (caution("STAT012", lost, tests=len(tests), method=method),) if lost else ()
     return Family(tests, method, alpha, warned)
 
 
@@ -203,10 +204,16 @@ def _critical_values(n: int, alpha: float) -> np.ndarray[tuple[int], np.dtype[np
     return out
 
 
+def is_shown(one: Estimate) -> bool:
+    """Whether a difference survives the correction for the number of tests: its `p_adjusted` is at most 5%."""
+    p = one.also.get("p_adjusted")
+    return isinstance(p, float) and p <= SIGNIFICANT
+
+
 def against_mde(estimate: Estimate, mde: Estimate) -> Estimate:
     """The estimate with STAT013 when its interval holds 0 and its size is below the minimum detectable effect."""
     if estimate.value is None or mde.value is None or abs(estimate.value) >= mde.value:
         return estimate
     if estimate.lo is not None and estimate.hi is not None and not estimate.lo <= 0.0 <= estimate.hi:
         return estimate
-    return replace(estimate, cautions=(*estimate.cautions, gate.below_mde(estimate.value, mde.value)))
+    return replace(estimate, cautions=(*estimate.cautions, caution("STAT013", mde.value, effect=abs(estimate.value))))

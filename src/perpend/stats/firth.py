@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from perpend.errors import DataError
-from perpend.stats import gate
+from perpend.stats.cautions import caution
 from perpend.stats.gate import BoolArray, FloatArray
 
 _SCORE_LIMIT = 1e-6
@@ -108,8 +108,8 @@ def _maximised(
         coef, at = coef + step, trial
     norm = float(np.abs(at.score[free]).max()) if free.any() else 0.0
     if norm > limit:
-        caution = gate.not_stationary(norm)
-        raise DataError(f"{caution.id}: {caution.text}")
+        lost = caution("STAT011", norm)
+        raise DataError(f"{lost.id}: {lost.text}")
     return coef, at
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from perpend.stats import cautions, gate, grouping
+from perpend.stats import gate, grouping
+from perpend.stats.cautions import caution
 from perpend.stats.gate import Ids
 from perpend.stats.proportions import normal_quantile, wilson
 from perpend.types import Estimate, Number
@@ -39,7 +40,9 @@ def flip_rate(values: Ids, groups: Ids, *, level: float = 0.95) -> Estimate:
         "all_groups_lo": every.lo,
         "all_groups_hi": every.hi,
     }
-    alone = (cautions.singleton_groups(len(sizes) - paired, len(sizes), share.value, every.value or 0.0),)
-    warned = alone if paired < len(sizes) else ()
+    among_two = "undefined" if share.value is None else f"{share.value:.4f}"
+    single, among_all = len(sizes) - paired, every.value or 0.0
+    alone = caution("STAT020", single, groups=len(sizes), among_two=among_two, among_all=among_all)
+    warned = (alone,) if single else ()
     note = "" if paired else "no group has two members"
     return replace(share, note=note, also=also, cautions=warned)

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import agreement, gate, grouping
+from perpend.stats import agreement, cautions, gate, grouping
+from perpend.stats.cautions import caution
 from perpend.stats.classification import predictions
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
 from perpend.stats.proportions import clustering, rate
@@ -237,9 +238,9 @@ def _right(judged: JudgedColumns, rows: BoolArray, right: FloatArray, where: str
     n = int(rows.sum())
     also: dict[str, Number] = {"labels": int(judged.labelled.sum()), "undecided": judged.undecided}
     if n == 0:
-        warned = (gate.class_absent(f"wanted ({where})", int(judged.labelled.sum())),)
+        warned = (caution("STAT007", int(judged.labelled.sum()), name=f"wanted ({where})"),)
         return Estimate(None, 0, note=f"no trial {where}", level=level, also=also, cautions=warned)
-    few = (gate.small_denominator(n, where),) if n < FEW_LABELS else ()
+    few = (cautions.small_denominator(n, where),) if n < FEW_LABELS else ()
     if not _same(judged.weight[rows]):
         part = share(right[rows], judged.weight[rows], judged.codes[rows], judged.n_codes, level)
         also |= {"k": int(right[rows].sum()), "n_effective": part.n_effective}

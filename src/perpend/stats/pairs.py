@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, measured, resample, weighted
+from perpend.stats import cautions, gate, measured, resample, weighted
 from perpend.stats.clusters import (
     FEW,
     Clustering,
@@ -279,7 +279,7 @@ def _conditional(
     chosen = first == given
     n = int(chosen.sum())
     where = f"with {given:.0f} under control"
-    warned = (gate.small_denominator(n, where),) if n < 30 else ()
+    warned = (cautions.small_denominator(n, where),) if n < 30 else ()
     normal_quantile(level)
     if n == 0:
         return Estimate(None, 0, note=f"no row {where}", level=level, also={"k": 0}, cautions=warned)
@@ -311,7 +311,7 @@ def excess(
     chosen = first == float(given)
     n = int(chosen.sum())
     where = f"with {given} under control"
-    warned = (gate.small_denominator(n, where),) if n < 30 else ()
+    warned = (cautions.small_denominator(n, where),) if n < 30 else ()
     normal_quantile(level)
     if n == 0:
         return Estimate(None, 0, note=f"no row {where}", level=level, cautions=warned)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perpend.errors import DataError
 from perpend.stats import cautions, gate, grouping, intraclass
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.stats.proportions import clopper_pearson_bounds, normal_quantile, student_quantile, wilson_bounds
 from perpend.types import Estimate, Number
@@ -74,7 +75,7 @@ def _mean_over_items(outcomes: npt.ArrayLike, items: Ids, k: int, level: float, 
     also["n_effective"] = g / share
     lo, hi = _ends(value, g / share, g - 1, level)
     rarer = g / share * min(value, 1.0 - value)
-    warned = (gate.few_clusters(g),) * (g < 30) + (cautions.near_an_end(rarer),) * (rarer < 5.0)
+    warned = (cautions.few_clusters(g),) * (g < 30) + (caution("STAT033", rarer),) * (rarer < 5.0)
     method = f"unbiased by item; Wilson, effective number of items, t({g - 1})"
     return Estimate(value, g, lo, hi, method, level=level, also=also, cautions=warned)
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, grouping, measured, resample
+from perpend.stats import cautions, gate, grouping, measured, resample
 from perpend.stats.clusters import normal_quantile, student_quantile
 from perpend.stats.gate import BoolArray, FloatArray, Ids, IntArray
 from perpend.stats.proportions import wilson_bounds
@@ -151,7 +151,7 @@ def rank(
     ranked.sort(key=lambda model: (model.rank or len(names) + 1, model.name))
     fewest = min((one.n for one in means if one.n), default=0)
     skewed = [caution for one in means for caution in one.cautions]
-    warned = (gate.few_clusters(fewest),) if fewest < 30 else tuple(skewed[:1])
+    warned = (cautions.few_clusters(fewest),) if fewest < 30 else tuple(skewed[:1])
     return Ranking(tuple(ranked), tuple(pairs), scores.shape[1], level, warned)
 
 

@@ -13,6 +13,7 @@ from scipy.special import expit
 from perpend.errors import DataError
 from perpend.stats import gate, grouping
 from perpend.stats.bins import rows_of
+from perpend.stats.cautions import caution
 from perpend.stats.gate import BoolArray, FloatArray, Ids
 
 # Confidence 0 or 1 has an infinite logit; this is as near as a double gets to 1 with all digits of 1 - c left.
@@ -170,5 +171,5 @@ def _seen(ids: Ids, n: int) -> frozenset[Hashable]:
 def _refuse_seen(fitted_on: frozenset[Hashable], ids: Ids, n: int) -> None:
     overlap = [one for one in _ids(ids, n) if one in fitted_on]
     if overlap:
-        caution = gate.recalibrated_in_sample(len(overlap))
-        raise DataError(f"{caution.id}: {caution.text} (first: {overlap[0]!r})")
+        seen = caution("STAT019", len(overlap))
+        raise DataError(f"{seen.id}: {seen.text} (first: {overlap[0]!r})")

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.special import expit
 
 from perpend.errors import DataError
-from perpend.stats import gate, intraclass, proportions
+from perpend.stats import intraclass, proportions
+from perpend.stats.cautions import caution
 from perpend.stats.cells import Cells, Column, Design, collapse, design, factor, number
 from perpend.stats.firth import firth_profile, separated_cells
 from perpend.stats.gate import FloatArray
@@ -131,11 +132,11 @@ def _fit(cells: Cells, model: Design, *, checked: bool) -> LogitFit:
         if moved.any():
             loglik = _supremum(model, cells, ~moved)
             shown = "; ".join(cells.label(cell) for cell in np.flatnonzero(moved)[:3])
-            warned = (gate.separation(shown, int(moved.sum())),)
+            warned = (caution("STAT010", int(moved.sum()), cells=shown),)
             return LogitFit(model, None, None, None, loglik, rank, cells.rows, n_items, aliased, warned, few)
         if not norm < _SCORE_LIMIT:
-            caution = gate.not_stationary(norm)
-            raise DataError(f"{caution.id}: {caution.text}; collapse sparse levels or drop a term")
+            lost = caution("STAT011", norm)
+            raise DataError(f"{lost.id}: {lost.text}; collapse sparse levels or drop a term")
     bread = np.asarray(np.linalg.inv(information), dtype=np.float64)
     clustered = None if items is None else item_covariance(model.x, coef, bread, items)
     return LogitFit(model, coef, bread, clustered, loglik, rank, cells.rows, n_items, aliased, (), few)

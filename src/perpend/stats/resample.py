@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perpend.stats import gate
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.types import Caution
 
@@ -83,6 +83,6 @@ def percentile_interval(draws: FloatArray, level: float) -> Ends:
     if lo == hi:
         return Ends(None, None, "no interval: every resample gives the same value")
     error = max(lo_high - lo_low, hi_high - hi_low) / 2.0 / (hi - lo)
-    warned = (gate.resampling_error(error, len(draws)),) if error > 0.1 else ()
+    warned = (caution("STAT021", error, resamples=len(draws)),) if error > 0.1 else ()
     note = f"undefined in {undefined} of {len(draws)} resamples" if undefined else ""
     return Ends(lo, hi, note, warned)

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Protocol
 
 from perpend.errors import DataError
-from perpend.stats import cautions, gate
+from perpend.stats import gate
+from perpend.stats.cautions import caution
 from perpend.stats.components import Components, ends_of_one_item, of_one_item
 from perpend.types import Estimate, Number
 
@@ -63,7 +64,7 @@ def needed(  # noqa: PLR0913  what a design is made of
         method = f"{method}; {reason}"
     if fixed + per_repeat <= 0.0:
         return Estimate(None, 0, note="the pilot shows no spread, so what a study needs is unknown", also=also)
-    warned = (cautions.small_pilot(pilot.n_items),) if pilot.n_items < 100 else ()
+    warned = (caution("STAT030", pilot.n_items),) if pilot.n_items < 100 else ()
     if items is None:
         value = _least(lambda i: enough(i, fixed + per_repeat / r))
         if value is None:

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.errors import DataError
-from perpend.stats import gate, measured, proportions
+from perpend.stats import measured, proportions
 from perpend.stats.bins import rows_of
+from perpend.stats.cautions import caution
 from perpend.stats.gate import FloatArray, Ids, IntArray
 from perpend.types import Caution, Estimate, Number
 
@@ -51,7 +52,7 @@ def _errors(c: FloatArray, y: FloatArray) -> tuple[FloatArray, int]:
 
 def _ranked(c: FloatArray, y: FloatArray) -> tuple[FloatArray, tuple[Caution, ...]]:
     errors, tied = _errors(c, y)
-    return errors, (gate.tied_confidences(tied / len(c)),) if tied else ()
+    return errors, (caution("STAT006", tied / len(c)),) if tied else ()
 
 
 def _pulls(c: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

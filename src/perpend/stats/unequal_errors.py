@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from perpend.stats import gate
+from perpend.stats import cautions
 from perpend.stats.gate import FloatArray
 from perpend.stats.judged import JudgedColumns, JudgedTrials, Verdicts, columns, verdicts_of
 from perpend.stats.proportions import normal_quantile
@@ -43,7 +43,7 @@ def differing(control: JudgedColumns, pressure: JudgedColumns, *, level: float) 
     ratio = _fitted(*(_cells(three) for three in pair))
     p = _tail(ratio, freedom, max(items - 4, 1))
     also |= {"likelihood_ratio": ratio, "df": freedom}
-    warned = (gate.judge_errs_differently(p, also),) if p <= 1.0 - level else ()
+    warned = (cautions.judge_errs_differently(p, also),) if p <= 1.0 - level else ()
     name = f"likelihood ratio on F({freedom}, {max(items - 4, 1)})"
     return Estimate(p, labels, method=name, level=level, also=also, cautions=warned)
 

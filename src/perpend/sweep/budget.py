@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perpend.canon import JSON, pretty, read_object, write_atomic
+from perpend.canon import JSON, read_object
 from perpend.errors import StoreError
 from perpend.spec.runspec import Limits
-from perpend.sweep.facts import Sweep, folder
+from perpend.sweep.facts import Sweep, folder, write_fact
 
 _MILLIONTHS = 1_000_000
 
@@ -63,7 +63,7 @@ def settle(run: Path, sweep: Sweep, spent: Mapping[int, tuple[int, float]], open
     for shard in every:
         if requests[shard] or microusd[shard]:
             body = {"requests": requests[shard], "microusd": microusd[shard]}
-            _write(_own(run, shard) / "settled.json", body)
+            write_fact(_own(run, shard) / "settled.json", body)
 
 
 def _settled(total: int | None, spent: Mapping[int, int], open_: Sequence[int]) -> dict[int, int]:
@@ -112,8 +112,8 @@ def give_back(run: Path, sweep: Sweep, shard: int, spent: tuple[int, float | Non
         return
     name = f"{shard:04d}-{uuid.uuid4().hex}.json"
     # First it is no longer ours, then it is anybody's: whoever dies in between leaves it unused, never spent twice.
-    _write(_own(run, shard) / f"gave-{name}", {"requests": -unused[0], "microusd": -unused[1]})
-    _write(_free(run) / name, {"requests": unused[0], "microusd": unused[1]})
+    write_fact(_own(run, shard) / f"gave-{name}", {"requests": -unused[0], "microusd": -unused[1]})
+    write_fact(_free(run) / name, {"requests": unused[0], "microusd": unused[1]})
 
 
 def _micro(usd: float) -> int:
@@ -138,7 +138,3 @@ def _whole(body: Mapping[str, JSON], key: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise StoreError(f"a lease of the budget has no {key!r}; remove the folder 'budget' of the sweep to begin anew")
     return value
-
-
-def _write(path: Path, body: Mapping[str, JSON]) -> None:
-    write_atomic(path, pretty(body))

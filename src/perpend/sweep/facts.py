@@ -145,7 +145,7 @@ def the_sweep(run: Path) -> Sweep:
 
 def write_sweep(run: Path, sweep: Sweep) -> None:
     """Keep what was submitted."""
-    _write(folder(run) / "sweep.json", asdict(sweep))
+    write_fact(folder(run) / "sweep.json", asdict(sweep))
 
 
 def read_state(run: Path, shard: int) -> ShardState:
@@ -157,7 +157,7 @@ def read_state(run: Path, shard: int) -> ShardState:
 def write_state(run: Path, state: ShardState) -> None:
     """Keep how a shard stands."""
     short = replace(state, why=state.why[:_LONGEST_WHY])
-    _write(folder(run) / "shards" / f"{state.shard:04d}.json", asdict(short))
+    write_fact(folder(run) / "shards" / f"{state.shard:04d}.json", asdict(short))
 
 
 def states(run: Path, sweep: Sweep) -> list[ShardState]:
@@ -167,7 +167,7 @@ def states(run: Path, sweep: Sweep) -> list[ShardState]:
 
 def add_job(run: Path, job: SweepJob) -> None:
     """Keep a job of the engine."""
-    _write(folder(run) / "jobs" / f"{job.job}.json", asdict(job) | {"shards": list(job.shards)})
+    write_fact(folder(run) / "jobs" / f"{job.job}.json", asdict(job) | {"shards": list(job.shards)})
 
 
 def jobs(run: Path) -> list[SweepJob]:
@@ -184,7 +184,7 @@ def set_cancelled(run: Path, *, cancelled: bool) -> None:
     """Cancel the sweep, or take that back."""
     path = folder(run) / "cancelled.json"
     if cancelled:
-        _write(path, {"at": now()})
+        write_fact(path, {"at": now()})
     else:
         path.unlink(missing_ok=True)
 
@@ -199,12 +199,13 @@ def note_merge(run: Path, failure: str) -> None:
     """Keep why a merge failed, or with an empty text that it did not."""
     path = folder(run) / "unmerged.json"
     if failure:
-        _write(path, {"at": now(), "why": failure[:_LONGEST_WHY]})
+        write_fact(path, {"at": now(), "why": failure[:_LONGEST_WHY]})
     else:
         path.unlink(missing_ok=True)
 
 
-def _write(path: Path, body: Mapping[str, JSON]) -> None:
+def write_fact(path: Path, body: Mapping[str, JSON]) -> None:
+    """Write one of the files of a sweep."""
     write_atomic(path, pretty(body))
 
 

@@ -14,7 +14,7 @@ from perpend.view.columns import RunColumns, columns_json
 from perpend.view.labelling import Labelling
 from perpend.view.outcomes import ERROR, NOT_DUE, PENDING
 from perpend.view.overview import Stated, facts_of, question_of, scorers_of
-from perpend.view.trials import CHUNK, ViewedTrials
+from perpend.view.trials import CHUNK, ViewedTrial, ViewedTrials
 
 FORMAT = "perpend-view@1"
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
@@ -49,21 +49,20 @@ class ViewedRun:
 
     def chunk(self, first: int, last: int) -> bytes:
         """The JSON of some rows; their columns are taken in."""
+        return encoded({"trials": [self.trials.body(trial) for trial in self._read(first, last)]})
+
+    def _read(self, first: int, last: int) -> list[ViewedTrial]:
         with self.run.open() as store:
             viewed = self.trials.read(store, first, last)
         for row, trial in enumerate(viewed, first):
             self.columns.put(row, trial)
-        return encoded({"trials": [self.trials.body(trial) for trial in viewed]})
+        return viewed
 
     def fill(self, *, quiet: bool = True) -> None:
         """Read every trial for its columns alone."""
         with Progress(f"reading {self.trials.name}", len(self.trials), quiet=quiet) as progress:
             for first in range(0, len(self.trials), CHUNK):
-                with self.run.open() as store:
-                    viewed = self.trials.read(store, first, first + CHUNK)
-                for row, trial in enumerate(viewed, first):
-                    self.columns.put(row, trial)
-                progress.advance(len(viewed))
+                progress.advance(len(self._read(first, first + CHUNK)))
 
     def as_json(self, labelling: Labelling | None, claims: Sequence[JSON]) -> dict[str, JSON]:
         """The run's part of the index, once its columns are complete."""

@@ -13,16 +13,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from perpend.canon import JSON, as_list, as_object, read_bytes, read_text
+from perpend.canon import JSON, as_list, as_object, read_bytes
 from perpend.errors import SpecError, StoreError
 from perpend.inert import one_line
 from perpend.measure.calibrated import READERS
 from perpend.measure.missing import NO_ANSWER
 from perpend.measure.run import Run
-from perpend.measure.study import METRICS, Metric, Numbers, Report, answer_in, numbers_of, read_metrics
+from perpend.measure.study import METRICS, Metric, Numbers, Report, numbers_of, read_metrics
 from perpend.measure.table import IMPORTED
 from perpend.report import answer
-from perpend.report.derive import FIGURES, REPORT, study_of, whole_report
+from perpend.report.derive import FIGURES, stated_answer, study_of, whole_report
 from perpend.report.overview import newest
 from perpend.spec.resolve import docstring_of, names
 from perpend.types import Estimate
@@ -73,8 +73,7 @@ class Stated:
 
     def answer(self) -> list[str]:
         """The sentences that answer the study's question, as report.md begins with them."""
-        page = self.folder / REPORT
-        return answer_in(read_text(page, StoreError, within=self.folder)) if page.is_file() else []
+        return stated_answer(self.folder)
 
     @property
     def is_stopped(self) -> bool:

@@ -18,7 +18,7 @@ from perpend.canon import VERSION
 from perpend.disk import replacing
 from perpend.inert import one_line
 from perpend.proof.source_audit import CheckedNumber, SourceAudit, SourceComparison, UnfitVerdicts
-from perpend.proof.source_text import found_line, verdict
+from perpend.proof.source_text import found_line, short_column, verdict
 
 MOST = 500
 """Rows that one table of the page has."""
@@ -139,7 +139,7 @@ def _sections(audit: SourceAudit) -> Iterator[_Section]:
     yield _Section("Verdicts that a rule gives again", *_rules(audit))
     yield _numbers(audit)
     given = (
-        _Row([one.statistic, _short(one.column), _where(one.where.values()), _written(one.estimate.value),
+        _Row([one.statistic, short_column(one.column), _where(one.where.values()), _written(one.estimate.value),
               _interval(one.estimate.lo, one.estimate.hi), f"{one.estimate.n:,}", one_line(one.estimate.note)])
         for one in audit.given
     )  # fmt: skip
@@ -155,7 +155,7 @@ def _sections(audit: SourceAudit) -> Iterator[_Section]:
 def _unfit(one: UnfitVerdicts) -> _Row:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in one.kinds.items())
     rates = [_written(one.rate), _written(one.without), _interval(one.lo, one.hi)]
-    return _Row([_short(one.column), f"{one.unfit:,} of {one.n:,}", kinds, *rates])
+    return _Row([short_column(one.column), f"{one.unfit:,} of {one.n:,}", kinds, *rates])
 
 
 def _rules(audit: SourceAudit) -> tuple[Sequence[str], _Table]:
@@ -166,7 +166,7 @@ def _rules(audit: SourceAudit) -> tuple[Sequence[str], _Table]:
     ]  # fmt: skip
     for ours in audit.ours:
         counts = f"{ours.agree:,} of {ours.disagreement.n:,}"
-        rows.append(_Row([f"{one_line(ours.rule)} against {_short(ours.column)}", "ours", counts, ""]))
+        rows.append(_Row([f"{one_line(ours.rule)} against {short_column(ours.column)}", "ours", counts, ""]))
     table = _table(("Rule", "Whose", "Gives again#", "First places where not"), rows)
     return _or_line(table, "None: no rule is known for these verdicts.")
 
@@ -256,7 +256,7 @@ def _comparison(one: SourceComparison) -> _Row:
     shown = "undefined" if p is None else "< 0.0001" if p < 1e-4 else f"{p:.4f}"
     size = "undefined" if value is None else f"{value:+.4f}"
     interval = _interval(one.difference.lo, one.difference.hi)
-    return _Row([_short(one.column), second, first, size, interval, f"{one.difference.n:,}", shown])
+    return _Row([short_column(one.column), second, first, size, interval, f"{one.difference.n:,}", shown])
 
 
 def _unchecked(audit: SourceAudit) -> _Section:
@@ -280,10 +280,6 @@ def _table(heads: Sequence[str], rows: Iterable[_Row], title: str = "") -> _Tabl
 
 def _or_line(table: _Table, line: str) -> tuple[Sequence[str], _Table]:
     return ([] if table.rows else [line]), table
-
-
-def _short(column: str) -> str:
-    return one_line(column.removesuffix("@import"))
 
 
 def _where(names: Iterable[str]) -> str:

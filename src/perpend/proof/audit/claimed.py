@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perpend.canon import JSON
 from perpend.measure.run import Run
 from perpend.proof.audit.checks import Audit
-from perpend.proof.audit.places import run_directory, scored_copy, unscored
+from perpend.proof.audit.places import run_directory, scored_in
 
 if TYPE_CHECKING:
     from perpend.proof.claims import Verdict
@@ -49,10 +49,5 @@ def _runs(audits: Sequence[Audit], *, quiet: bool) -> Iterator[list[Run]]:
             if outcome.place is not None:
                 opened = run_directory(outcome.place, metadata=outcome.metadata, quiet=quiet)
                 directory = stack.enter_context(opened)
-            run = Run(directory, trust_code=outcome.trust_code)
-            with run.open() as store:
-                never_scored = unscored(run, store)
-            if never_scored:
-                run = stack.enter_context(scored_copy(run, trust_code=outcome.trust_code))
-            runs.append(run)
+            runs.append(scored_in(stack, directory, trust_code=outcome.trust_code))
         yield runs

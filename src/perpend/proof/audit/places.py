@@ -6,7 +6,7 @@ import inspect
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -222,6 +222,14 @@ def unscored(run: Run, store: Store) -> bool:
     """Whether a run was never scored: it declares scorers, and no score of any is stored."""
     known = {f"{name}@{version}" for name, version in store.scorers()}
     return bool(run.manifest.scorers) and not known & {*run.manifest.scorers}
+
+
+def scored_in(stack: ExitStack, directory: Path, *, trust_code: bool) -> Run:
+    """A run directory as it is; where it was never scored a scored copy, as long as the stack is open."""
+    run = Run(directory, trust_code=trust_code)
+    with run.open() as store:
+        never_scored = unscored(run, store)
+    return stack.enter_context(scored_copy(run, trust_code=trust_code)) if never_scored else run
 
 
 @contextmanager

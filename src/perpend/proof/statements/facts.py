@@ -10,6 +10,7 @@ from perpend.canon import JSON
 from perpend.inert import one_line
 from perpend.ledger.manifest import Manifest
 from perpend.measure.study import Numbers
+from perpend.report.answer import counted
 from perpend.report.every_eval_ever import begun
 
 
@@ -53,8 +54,3 @@ class StatedRun:
             f"{counted(len(run.conditions), 'condition')}, {counted(run.trials, 'trial')}, "
             f"{'models' if len(run.models) > 1 else 'model'} {models}."
         )
-
-
-def counted(n: int, noun: str) -> str:
-    """'1 item', '2 items'."""
-    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -18,9 +18,8 @@ from perpend.report.answer import (
     undefined,
 )
 from perpend.report.derive import plain_answer, unanswered
-from perpend.stats.families import SIGNIFICANT
+from perpend.stats.families import is_shown
 from perpend.studies.conformity.tables import Results
-from perpend.types import Estimate
 
 PLANTED, ERROR, OPINION = "planted_effect", "pressure_effect", "opinion_effect"
 _SUBJECT = {PLANTED: "the planted answer", ERROR: "wrong answers", OPINION: "the planted opinion"}
@@ -28,12 +27,6 @@ _RISES = {PLANTED: ("rises", "falls"), ERROR: ("rise", "fall"), OPINION: ("rises
 _MANY = {PLANTED: "planted answers", ERROR: "wrong answers", OPINION: "planted opinions"}
 _PRESSURES = {"asch": "group pressure", "authority": "authority"}
 _FEW = 2
-
-
-def is_shown(one: Estimate) -> bool:
-    """Whether an adjusted p shows a difference."""
-    p = one.also.get("p_adjusted")
-    return isinstance(p, float) and p <= SIGNIFICANT
 
 
 def answer_sentences(results: Results, rule: str) -> tuple[str, ...]:

@@ -15,9 +15,9 @@ from perpend.measure.keys import BoolArray, Codes, IntArray, match
 from perpend.measure.packed import Packed, narrow, taken
 from perpend.measure.study import Metric
 from perpend.stats import families
+from perpend.stats.cautions import caution
 from perpend.stats.cells import Cells, Column, collapse
 from perpend.stats.families import SIGNIFICANT, against_mde
-from perpend.stats.gate import refusals_excluded
 from perpend.stats.pairs import excess, flip, override, rescue
 from perpend.stats.proportions import proportion
 from perpend.stats.regression import fit_logit, nested_tests, odds_ratio
@@ -199,8 +199,8 @@ def temperature_effects(trials: Trials, rule: Rule) -> Iterator[Metric]:
             pair = contrast(trials, values, (first[~dropped], second[~dropped]))
             difference = pair.difference()
             if dropped.any():
-                caution = refusals_excluded(float(dropped.mean()))
-                difference = replace(difference, cautions=(*difference.cautions, caution))
+                excluded = caution("STAT016", float(dropped.mean()))
+                difference = replace(difference, cautions=(*difference.cautions, excluded))
             low, high = _bounds(values, refused, first, second)
             more = {**ends, "refused_pairs": int(dropped.sum()), "bound_lo": low, "bound_hi": high}
             where = {"condition": condition} | ({} if variant is None else {"model": variant})
@@ -276,7 +276,7 @@ def regression(trials: Trials, rule: Rule) -> Iterator[Metric]:
     kept = rows & ~trials.refused(rule)
     n = int(kept.sum())
     n_refused = int(rows.sum()) - n
-    cautions = (refusals_excluded(n_refused / int(rows.sum())),) if n_refused else ()
+    cautions = (caution("STAT016", n_refused / int(rows.sum())),) if n_refused else ()
     names = (f"correct@{rule}", f"refused@{rule}")
     source = MetricSource(names[0], trials.digest(names, opinion=False))
     try:

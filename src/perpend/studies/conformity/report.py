@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from perpend.inert import markdown
 from perpend.measure.study import Metric, Numbers, Report, Section
 from perpend.report.answer import counted
-from perpend.report.tables import markdown_table
-from perpend.studies.conformity.answer import answer_sentences, cautions_of, is_shown
+from perpend.report.tables import markdown_table, with_ends
+from perpend.stats.families import is_shown
+from perpend.studies.conformity.answer import answer_sentences, cautions_of
 from perpend.studies.conformity.figures import EFFECTS, TOPICS, figures
 from perpend.studies.conformity.tables import Results, tables, tex_files
 from perpend.types import Estimate
@@ -89,15 +90,6 @@ def study_report(numbers: Numbers, *, with_figures: bool) -> Report:
     )
 
 
-def points(one: Estimate | None, *, sign: bool = False) -> str:
-    """A share or difference in percentage points with its interval; NA where it is undefined."""
-    if one is None or one.value is None:
-        return "NA"
-    form = "+.1f" if sign else ".1f"
-    ends = "" if one.lo is None or one.hi is None else f" [{100 * one.lo:{form}}, {100 * one.hi:{form}}]"
-    return f"{100 * one.value:{form}}{ends}".replace("-", "−")
-
-
 def shown_p(p: object) -> str:
     """A p with two significant digits; NA where it is undefined."""
     if not isinstance(p, float | int):
@@ -141,22 +133,22 @@ _COLUMNS: Mapping[str, Callable[[Results, Metric], str]] = {
     "error, pressure %": lambda _, row: _percent(row.estimate, "pressure"),
     "control %": lambda _, row: _percent(row.estimate, "control"),
     "pressure %": lambda _, row: _percent(row.estimate, "pressure"),
-    "effect, points": lambda _, row: points(row.estimate, sign=True),
+    "effect, points": lambda _, row: with_ends(row.estimate, sign=True),
     "p": _test,
     "p (Holm)": lambda _, row: shown_p(row.estimate.also.get("p_adjusted")),
     "p (BH)": lambda _, row: shown_p(row.estimate.also.get("p_adjusted")),
     "pairs": lambda _, row: str(row.estimate.n),
     "refused, left out": lambda _, row: str(row.estimate.also["refused_pairs"]),
-    "%": lambda _, row: points(row.estimate),
+    "%": lambda _, row: with_ends(row.estimate),
     "k/n": lambda _, row: f"{row.estimate.also.get('k', 0)}/{row.estimate.n}",
     "items": lambda _, row: _kind(row),
     "no answer, control %": lambda results, row: _percent(results.beside(row, "no_answer"), "control"),
     "no answer, pressure %": lambda results, row: _percent(results.beside(row, "no_answer"), "pressure"),
     "effect lies between, points": lambda results, row: _between(results.beside(row, "no_answer")),
     "by retest alone, %": lambda results, row: _percent(results.beside(row, "excess"), "retest_rate"),
-    "excess, points": lambda results, row: points(results.beside(row, "excess"), sign=True),
-    "excess override, points": lambda results, row: points(_override(results, row), sign=True),
-    "effect by rule 1": lambda results, row: points(results.one("pressure_effect", "1", **row.where), sign=True),
+    "excess, points": lambda results, row: with_ends(results.beside(row, "excess"), sign=True),
+    "excess override, points": lambda results, row: with_ends(_override(results, row), sign=True),
+    "effect by rule 1": lambda results, row: with_ends(results.one("pressure_effect", "1", **row.where), sign=True),
 }
 """What each column of the page's tables shows of a row."""
 
@@ -253,7 +245,7 @@ def _unanswered(results: Results, rule: str) -> str:
         if one is not None and is_shown(one):
             p = one.also.get("p_adjusted")
             place = f"{markdown(row.where['model'])} under {markdown(results.conditions.short(row.where['condition']))}"
-            lines.append(f"- **{place}, {_kind(row)} items: {points(one, sign=True)} points without an answer** "
+            lines.append(f"- **{place}, {_kind(row)} items: {with_ends(one, sign=True)} points without an answer** "
                          f"(p = {shown_p(p)} after Holm). The two rates rest on different trials.")  # fmt: skip
     columns = ("variant", "pressure", "items", "no answer, control %", "no answer, pressure %",
                "effect lies between, points", "effect, points")  # fmt: skip
@@ -283,7 +275,7 @@ def _opinion(results: Results, rule: str) -> str:
     overall = results.overall("mention_mismatch", rule)
     if overall is not None:
         one = overall.estimate
-        differ = f"Mention and endorsement differ on {points(one)}% of {counted(one.n, 'opinion trial')}: "
+        differ = f"Mention and endorsement differ on {with_ends(one)}% of {counted(one.n, 'opinion trial')}: "
         parts.append(differ + "a rule that counts mentions is off by that much.")
     return "\n\n".join(parts)
 
@@ -306,8 +298,8 @@ def _regression(results: Results, rule: str) -> str:
     fitted = f"Logit of error on variant × condition + temperature, {counted(fit.n, 'factual trial')}"
     lines = [f"{fitted}; {refused} left out."]
     if slope.value is not None:
-        ends = "" if slope.lo is None or slope.hi is None else f" [{slope.lo:.3f}, {slope.hi:.3f}]"
-        lines.append(f"Odds ratio of error per +1.0 of temperature: {slope.value:.3f}{ends} ({slope.method}).")
+        odds = with_ends(slope, 3, scale=1.0)
+        lines.append(f"Odds ratio of error per +1.0 of temperature: {odds} ({slope.method}).")
     rows = []
     for row in results.rows("regression_term", rule):
         ratio = results.beside(row, "ratio") or Estimate(None, 0)
@@ -332,7 +324,7 @@ def _rules(results: Results) -> str:
     metrics = results.numbers.find("rule_disagreement")
     if metrics:
         judged = list(dict.fromkeys(row.where["judgement"] for row in metrics))
-        shares = {(row.where["judgement"], row.where["model"]): points(row.estimate) for row in metrics}
+        shares = {(row.where["judgement"], row.where["model"]): with_ends(row.estimate) for row in metrics}
         rows = [[markdown(v), *(shares.get((name, v), "NA") for name in judged)] for v in results.variants]
         parts += ["Share of trials, in %, that the two rules judge differently:"]
         parts += [markdown_table(["variant", *judged], rows)]

@@ -7,10 +7,10 @@ without an answer. What else it may state is in KEYS and LABELS. Other keys are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.canon import JSON, digest, digest_file, dumps, json_lines, named, number_of, object_of
+from perpend.canon import JSON, digest, dumps, json_lines, named, number_of, object_of
 from perpend.canon import text_or_none as text_of
 from perpend.errors import DataError
 from perpend.importers.harness import AS_STORED
@@ -58,19 +58,17 @@ class _Row:
 
     where: str
     body: Mapping[str, JSON]
-    file: Path
-    sha256: str
+    file: Dataset
 
 
 def read(source: Path, destination: Path) -> Path:
     """Import a file of rows as the run directory `destination`."""
-    rows, sha256 = 0, _digest(source)
     with Intake(destination, "conformity") as intake:
-        for where, body in json_lines(source):
-            row = _Row(where, {SAME.get(key, key): value for key, value in body.items()}, source, sha256)
+        file = intake.file(source)
+        for where, body in intake.counted(json_lines(source)):
+            row = _Row(where, {SAME.get(key, key): value for key, value in body.items()}, file)
             intake.add(_record(row, intake))
-            rows += 1
-        return intake.write({"format": FORMAT, "files": [{"name": source.name, "sha256": sha256, "rows": rows}]})
+        return intake.write({"format": FORMAT})
 
 
 def _record(row: _Row, intake: Intake) -> ImportRecord:
@@ -87,7 +85,7 @@ def _record(row: _Row, intake: Intake) -> ImportRecord:
         raise DataError(f"{where}: 'temperature' must be 0 or more, not {temperature:g}")
     if "max_tokens" not in body:
         intake.notes["rows that state no max_tokens: the study's 128, or 256 for 'think' models, was taken"] += 1
-    dataset = text_of(body, "dataset_name", where) or row.file.stem
+    dataset = text_of(body, "dataset_name", where) or row.file.name
     labels = dict(_labels(row, intake))
     prompt = _prompt(row)
     if prompt is not None:
@@ -96,7 +94,7 @@ def _record(row: _Row, intake: Intake) -> ImportRecord:
         where=where,
         item=text_of(body, "item_id", where) or _content_id(body, dataset),
         facts=_facts(row, dataset, intake),
-        dataset=Dataset(dataset, "import", row.file.name, row.sha256),
+        dataset=replace(row.file, name=dataset),
         condition=named(body, "condition", where),
         variant=variant,
         model=model,
@@ -179,10 +177,3 @@ def _content_id(body: Mapping[str, JSON], dataset: str) -> str:
     """An id for an item that has none, from what it says."""
     known = [dataset, *(body.get(key) for key in ("question", "ground_truth", "wrong_answer"))]
     return f"item-{digest(known)[:16]}"
-
-
-def _digest(path: Path) -> str:
-    try:
-        return digest_file(path)
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}; give a file of rows") from None

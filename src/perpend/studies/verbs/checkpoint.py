@@ -20,7 +20,7 @@ from perpend.report.derive import derive
 from perpend.rows.json_stream import first_object
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
 from perpend.studies.verbs.compare import compare
-from perpend.studies.verbs.compare_page import difference_rows, write_compare
+from perpend.studies.verbs.compare_page import contrasts, write_compare
 from perpend.studies.verbs.domains import check_probe, declared, known_tricks
 from perpend.studies.verbs.folder import (
     CheckpointFolder,
@@ -180,7 +180,7 @@ def compared_checkpoints(
     if out is not None:
         write_compare(numbers, names, out)
         if figures:
-            write_forest(difference_rows(numbers), f"{names[0]} → {names[1]}", out)
+            write_forest(contrasts(numbers), f"{names[0]} → {names[1]}", out)
     return numbers, names
 
 

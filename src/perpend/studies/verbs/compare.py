@@ -14,9 +14,9 @@ import numpy as np
 from perpend.errors import DataError
 from perpend.measure.keys import match
 from perpend.measure.study import Numbers
-from perpend.stats.families import Adjustment, family
+from perpend.stats.families import Adjustment, family, is_shown
 from perpend.stats.resample import generator
-from perpend.studies.verbs.contrasts import Pairs, accuracy, brier, detectable, ece, is_detected, perplexities
+from perpend.studies.verbs.contrasts import Pairs, accuracy, brier, detectable, ece, perplexities
 from perpend.studies.verbs.folder import CheckpointFolder
 from perpend.studies.verbs.metrics import Stated, as_metrics, probe_facts
 from perpend.studies.verbs.predictions import CATEGORIES, Choice, scored
@@ -113,7 +113,7 @@ def _adjusted(contrasts: Mapping[str, Estimate], method: Adjustment) -> dict[str
 
 def _verdict(first: str, second: str, contrasts: Mapping[str, Estimate]) -> str:
     """What may be claimed after Holm's correction, and of the rest what these probes could have missed."""
-    detected = {name: one.value or 0.0 for name, one in contrasts.items() if is_detected(one)}
+    detected = {name: one.value or 0.0 for name, one in contrasts.items() if is_shown(one)}
     rest = {name: one.also.get("mde") for name, one in contrasts.items() if name not in detected}
     missed = "; ".join(f"{name} {_points(mde)}" for name, mde in rest.items())
     if not detected:

@@ -9,11 +9,11 @@ from pathlib import Path
 from perpend.canon import JSON, pretty, write_atomic
 from perpend.inert import markdown
 from perpend.measure.study import Metric, Numbers
-from perpend.report.compare_forest import DifferenceRow
-from perpend.report.compare_text import DifferenceLine, text_of
+from perpend.report.compare_contrasts import RunContrast
+from perpend.report.compare_text import text_of
 from perpend.report.tables import interval, markdown_table, number, p_value
+from perpend.stats.families import is_shown
 from perpend.studies.verbs.compare import LOST, WON
-from perpend.studies.verbs.contrasts import is_detected
 from perpend.studies.verbs.report import ReportPart, filled_table, form, page_of, probe, verdict_of
 
 _SHOWN = 100
@@ -51,22 +51,19 @@ def compare_body(numbers: Numbers, names: tuple[str, str]) -> dict[str, JSON]:
 
 def compare_text(numbers: Numbers, names: tuple[str, str]) -> str:
     """The comparison as the terminal shows it."""
-    lines = [
-        DifferenceLine((one.where["measure"],), one.estimate.also.get("first"), one.estimate.also.get("second"),
-                       one.estimate)
-        for one in numbers.find("contrast")
-    ]  # fmt: skip
     left = ", ".join(f"{one.estimate.n} {one.where['category']}" for one in numbers.find("unpaired")) or "none"
     paired = f"{numbers.cite('comparison').n} of the same id, answered by both; without a partner: {left}"
-    return text_of(verdict_of(numbers, "comparison"), names, (("metric",), lines), [paired])
+    return text_of(verdict_of(numbers, "comparison"), names, ["metric"], contrasts(numbers), [paired])
 
 
-def difference_rows(numbers: Numbers) -> list[DifferenceRow]:
-    """The rows of the forest: every metric, in its own units."""
-    return [
-        DifferenceRow(one.where["measure"], one.estimate, is_detected(one.estimate), is_share=False)
-        for one in numbers.find("contrast")
-    ]
+def contrasts(numbers: Numbers) -> list[RunContrast]:
+    """The difference of every metric, in its own units."""
+    found = []
+    for one in numbers.find("contrast"):
+        ends = (one.estimate.also.get(key) for key in ("first", "second"))
+        first, second = (end if isinstance(end, float) else None for end in ends)
+        found.append(RunContrast(one.where["measure"], "", first, second, one.estimate))
+    return found
 
 
 def _entry(metric: Metric) -> dict[str, JSON]:
@@ -77,7 +74,7 @@ def _entry(metric: Metric) -> dict[str, JSON]:
         "metric": metric.where["measure"],
         **ends,
         "difference": difference.as_json(),
-        "detected": is_detected(difference),
+        "detected": is_shown(difference),
     }
 
 
@@ -93,7 +90,7 @@ def compare_parts(numbers: Numbers, names: tuple[str, str]) -> list[ReportPart]:
     """Metrics, slices that changed, probes that flipped."""
     first, second = map(markdown, names)
     slices = numbers.find("slice_contrast")
-    changed = [one for one in slices if is_detected(one.estimate)]
+    changed = [one for one in slices if is_shown(one.estimate)]
     summary = f"{len(changed)} of {len(slices)} slices changed after correction (McNemar, Benjamini and Hochberg, 5%)."
     by_slice = "\n\n".join([summary, *([_contrasts(changed, names)] if changed else [])])
     return [

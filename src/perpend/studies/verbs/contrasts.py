@@ -34,12 +34,6 @@ _Z = NormalDist().inv_cdf(1.0 - ALPHA / 2.0) + NormalDist().inv_cdf(POWER)
 _BLOCK = 4_000_000
 
 
-def is_detected(one: Estimate) -> bool:
-    """The difference survives the correction for the number of tests."""
-    p = one.also.get("p_adjusted")
-    return isinstance(p, float) and p <= ALPHA
-
-
 def detectable(one: Estimate, tests: int) -> Number:
     """The `mde` of a contrast that is one of several tests which are adjusted together: at ALPHA / tests.
 

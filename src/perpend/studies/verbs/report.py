@@ -18,7 +18,7 @@ from perpend.measure.study import Metric, Numbers, TableOf
 from perpend.report import answer as plainly
 from perpend.report.tables import interval, markdown_table, number, p_value
 from perpend.stats.adversarial import LOW_SAMPLE
-from perpend.studies.verbs.slices import ALPHA
+from perpend.stats.families import is_shown
 from perpend.types import Estimate
 
 _FAILURES = 200
@@ -79,8 +79,7 @@ class Slice:
     @property
     def differs(self) -> bool:
         """The slice differs from the rest after correction for the number of slices."""
-        p = None if self.difference is None else self.difference.also.get("p_adjusted")
-        return isinstance(p, float) and p <= ALPHA
+        return self.difference is not None and is_shown(self.difference)
 
 
 def slices_of(numbers: Numbers) -> list[Slice]:
