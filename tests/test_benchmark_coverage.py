@@ -57,3 +57,18 @@ def test_the_cells_are_those_of_the_designs_and_none_is_outside_without_a_cautio
     assert len({(cell["family"], cell["quantity"], cell["design"]) for cell in cells}) == len(cells)
     assert all(0 <= int(cell["hits"]) <= int(cell["runs"]) for cell in cells)
     assert [cell for cell in cells if cell["outside"]] == []
+
+
+def test_a_planted_truth_is_covered_by_corrected_numbers_and_not_by_raw_ones(benchmark: ModuleType) -> None:
+    judged = [cell for cell in benchmark.cells.read() if cell["family"] == "judged"]
+
+    def shares(design: str) -> dict[str, float]:
+        return {cell["quantity"]: benchmark.cells.share(cell) for cell in judged if cell["design"] == design}
+
+    worse, same = shares("no true difference, judge worse by .15"), shares("same errors")
+    for name in ("rate, PPI++", "rate, Rogan-Gladen", "difference, PPI++", "difference, Rogan-Gladen"):
+        assert worse[f"{name}, judged"] >= 0.93, name
+    assert worse["difference, raw, judged"] < 0.5
+    assert worse["STAT024, judge errs differently"] > 0.8
+    assert same["difference, pooled Rogan-Gladen, judged"] >= 0.93
+    assert same["STAT024, judge errs the same"] < 0.1

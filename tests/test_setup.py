@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -95,11 +96,43 @@ def test_an_older_python_is_refused_by_name(clone: Path) -> None:
     assert not (clone / ".venv").exists()
 
 
-def test_the_demo_says_how_to_call_perpend_and_ci_runs_the_one_test_command(clone: Path) -> None:
+def test_the_demo_says_how_to_call_perpend(clone: Path) -> None:
     last = plan(clone, "demo").splitlines()[-1]
     assert ".venv/bin/perpend" in last
     assert ". .venv/bin/activate" in last
-    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()[-1] == "make test"
+
+
+@pytest.fixture
+def ci_run(tmp_path: Path) -> Callable[..., list[str]]:
+    """What .ci/run calls, where make and apt-get only say that they were called; make fails at a target."""
+    (tmp_path / "bin").mkdir()
+    for name in ("make", "apt-get"):
+        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\necho {name} "$@" >> calls\n[ "$*" != "$FAILS" ]\n')
+        (tmp_path / "bin" / name).chmod(0o755)
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
+
+    def call(fails: str = "nothing", **environment: str) -> list[str]:
+        (tmp_path / "calls").write_text("")
+        environment |= {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}", "FAILS": fails}
+        done = subprocess.run([tmp_path / ".ci" / "run"], cwd="/", env=environment, check=False)
+        assert (done.returncode == 0) == (fails == "nothing")
+        return (tmp_path / "calls").read_text().splitlines()
+
+    return call
+
+
+def test_ci_runs_both_test_commands_and_installs_packages_only_with_ci_set(ci_run: Callable[..., list[str]]) -> None:
+    assert ci_run() == ci_run(CI="") == ["make test", "make test-more"]
+    first, update, install, last = ci_run(CI="true")
+    assert (first, update.split()[:2], last) == ("make test", ["apt-get", "update"], "make test-more")
+    assert install.split()[:2] == ["apt-get", "install"]
+    assert {"-y", "chromium", "munge", "slurm-wlm"} <= set(install.split())
+
+
+def test_ci_stops_at_what_fails(ci_run: Callable[..., list[str]]) -> None:
+    assert ci_run("test", CI="true") == ["make test"]
+    assert ci_run("test-more")[-1] == "make test-more"
 
 
 def test_with_ci_set_a_skip_or_a_part_without_tests_fails(tmp_path: Path) -> None:
