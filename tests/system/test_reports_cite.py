@@ -47,7 +47,7 @@ class Cited(float):
     __abs__ = lambda self: Cited(abs(float(self)))  # noqa: E731
 
     def __mul__(self, other: float) -> float:
-        return Cited(float(self) * other) if other == 100 else float(self) * other
+        return Cited(float(self) * other) if other in (1, 100) else float(self) * other
 
     __rmul__ = __mul__
 
