@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -26,6 +27,9 @@ settings.register_profile(
 settings.load_profile("perpend")
 # What is printed is wrapped to the terminal; here that is always as wide as it may get.
 os.environ["COLUMNS"] = "100"
+# A job in the background of a shell ignores interrupts, and so would everything that the tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 MEMORY, ENOUGH = Path("/dev/shm"), 8 << 30

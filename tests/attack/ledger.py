@@ -270,7 +270,8 @@ def derived_again(directory: Path, *, trust_code: bool = False) -> bool:
 
 def forgeries(directory: Path) -> list[Forgery]:
     """Every forgery of a run directory: of its ledger and its files, as they are and with all derived again."""
-    facts = [*rows(directory), *(one for one in fields(directory) if one.file in ("manifest.json", "labels.jsonl"))]
+    told = (one for one in fields(directory) if one.file in ("manifest.json", "labels.jsonl"))
+    facts = [*rows(directory), *planted(), *told]
     rest = [one for one in fields(directory) if one.file not in ("manifest.json", "labels.jsonl")]
     again = [one.derived() for one in facts if one.place.partition(".")[0] not in DERIVED]
-    return [*facts, *rest, *planted(), *tables(), *files(), *again]
+    return [*facts, *rest, *tables(), *files(), *again]
