@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from perpend.inert import markdown
 from perpend.measure.study import Numbers, Report, Section, TableOf, Value
@@ -12,14 +12,15 @@ from perpend.report.tables import markdown_table, number, undefined
 from perpend.studies.logic.metrics import (
     CONFUSION,
     LOW_SUPPORT,
+    PAIRS,
     Measured,
     cells_of,
     measured,
     parser_of,
     parsers,
     parts,
+    strata,
 )
-from perpend.studies.logic.strata import PAIRS, PARTS, in_order
 from perpend.types import Estimate
 
 COUNTS = ("total", "valid", "invalid", "unfinished", "errors", "correct", *CONFUSION)
@@ -32,20 +33,22 @@ COLUMNS = (
 _CITED = ("balanced_accuracy", "tpr", "tnr", "coverage")
 _LEANS = {"LABEL-BIASED": ": it leans to one label"}
 _SHOWN = ("coverage", "balanced_accuracy", "mcc", "tpr", "tnr", "bias")
+_HEAD = ("items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
+STRATA_HEAD = ("items", "effective n", "coverage", "balanced accuracy", "whole pairs right", "TPR", "TNR")
 
 
 def report(numbers: Numbers) -> Report:
     """The headline, then by family and split for each model, each rule of reading, and the rates of every run."""
     parser, cells = parser_of(numbers), cells_of(numbers)
     overall = [(measured(numbers, parser, part="all", **cell), cell) for cell in cells]
-    strata = [_strata(numbers, parser, cell) for cell in cells]
-    headline = [_headline(one, cell["model"], own) for (one, cell), own in zip(overall, strata, strict=True)]
+    by_stratum = [strata(numbers, parser, **cell) for cell in cells]
     several = len({cell["model"] for cell in cells}) < len(cells)
-    sentences = [_answer(one, cell, own, several=several) for (one, cell), own in zip(overall, strata, strict=True)]
-    summaries = [
-        part for (one, _), own in zip(overall, strata, strict=True) for part in (own.values() if own else [one])
-    ]
-    cited = [estimate for one in summaries for key, estimate in one.estimates.items() if key in _CITED]
+    headline, sentences, cited = [], [], []
+    for (one, cell), own in zip(overall, by_stratum, strict=True):
+        headline.append(_headline(one, cell["model"], own))
+        sentences.append(_answer(one, cell, own, several=several))
+        summaries = own.values() if own else [one]
+        cited += [estimate for part in summaries for key, estimate in part.estimates.items() if key in _CITED]
     lines = [*headline, f"Replies are read by {parser}. {covered(numbers)}", HOW_TO_READ]
     return Report(
         title=", ".join(markdown(name) for name in numbers.runs),
@@ -61,13 +64,7 @@ def report(numbers: Numbers) -> Report:
     )
 
 
-def _strata(numbers: Numbers, parser: str, cell: dict[str, str]) -> dict[str, Measured]:
-    """The numbers of each stratum in the set's order; none where items are of no stratum."""
-    known = parts(numbers, parser, "stratum", **cell)
-    return {name: known[name] for name in sorted(known, key=in_order)}
-
-
-def _answer(overall: Measured, cell: dict[str, str], strata: dict[str, Measured], *, several: bool) -> str:
+def _answer(overall: Measured, cell: dict[str, str], strata: Mapping[str, Measured], *, several: bool) -> str:
     """How well one model tells true from false, and whether it leans to one of them; by stratum where there are."""
     values, total = overall.estimates, overall.count("total")
     who = answer.name(cell["model"]) + (f", temperature {cell['temperature']}" if several else "")
@@ -94,7 +91,7 @@ def _share(balanced: Estimate | None) -> str:
     return answer.share(balanced) if balanced.value is not None else answer.undefined(balanced)
 
 
-def _headline(overall: Measured, model: str, strata: dict[str, Measured]) -> str:
+def _headline(overall: Measured, model: str, strata: Mapping[str, Measured]) -> str:
     values = overall.estimates
     if "balanced_accuracy" not in values:
         return f"{markdown(model)}: none of {overall.count('total')} items got a reply, so nothing can be measured."
@@ -124,35 +121,35 @@ def shown(estimate: Estimate | None) -> str:
 def _sections(numbers: Numbers, parser: str, cell: dict[str, str]) -> Iterator[Section]:
     overall = measured(numbers, parser, part="all", **cell)
     place = f"{markdown(cell['model'])}, temperature {cell['temperature']}"
-    strata = _strata(numbers, parser, cell)
-    if strata:
-        yield Section(f"{place}: by stratum", _strata_table("stratum", strata, overall))
-        grades = parts(numbers, parser, "grade", **cell)
-        ordered = {name: grades[name] for name in sorted(grades, key=in_order)}
-        yield Section(f"{place}: by stratum and grade", _strata_table("grade", ordered, overall))
+    known = strata(numbers, parser, **cell)
+    if known:
+        yield Section(f"{place}: by stratum", _table("stratum", strata_rows(known), overall, STRATA_HEAD))
     yield Section(f"{place}: what the replies were", _outcomes(numbers, parser, overall, cell))
     for part in ("family", "split"):
         rows = [_row(name, one) for name, one in parts(numbers, parser, part, **cell).items()]
-        head = (part, "items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
-        note = f"\n\nIntervals are clustered by {overall.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
-        yield Section(f"{place}: by {part}", markdown_table(head, sorted(rows)) + note)
+        yield Section(f"{place}: by {part}", _table(part, sorted(rows), overall))
     rows = [_row(rule, measured(numbers, rule, part="all", **cell)) for rule in parsers(numbers)]
-    head = ("read by", "items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
-    yield Section(f"{place}: by each rule of reading a reply", markdown_table(head, rows))
+    yield Section(f"{place}: by each rule of reading a reply", markdown_table(("read by", *_HEAD), rows))
 
 
-def _strata_table(part: str, rows: dict[str, Measured], overall: Measured) -> str:
-    """One row a part, with what its items are worth as independent ones, and the pairs that are right as a whole."""
-    lines = []
-    for name, one in rows.items():
+def _table(part: str, rows: Iterable[Sequence[str]], overall: Measured, head: Sequence[str] = _HEAD) -> str:
+    note = f"Intervals are clustered by {overall.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
+    return f"{markdown_table((part, *head), rows)}\n\n{note}"
+
+
+def strata_rows(strata: Mapping[str, Measured]) -> list[tuple[str, ...]]:
+    """One row a stratum: what its items are worth as independent ones, and the pairs that are right as a whole."""
+    rows = []
+    for name, one in strata.items():
         worth = one.estimates.get("accuracy_valid", Estimate(None, 0)).also.get("n_effective")
-        few = r"\*" if one.counts["low_support"] else ""
         counts = (str(one.counts["total"]), number(worth if isinstance(worth, float) else None, 0))
         cells = (shown(one.estimates.get(key)) for key in ("coverage", "balanced_accuracy", PAIRS, "tpr", "tnr"))
-        lines.append((f"{markdown(name)}{few}", *counts, *cells))
-    head = (part, "items", "effective n", "coverage", "balanced accuracy", "whole pairs right", "TPR", "TNR")
-    note = f"\n\nIntervals are clustered by {overall.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
-    return markdown_table(head, lines) + note
+        rows.append((markdown(name) + _few(one), *counts, *cells))
+    return rows
+
+
+def _few(one: Measured) -> str:
+    return r"\*" if one.counts["low_support"] else ""
 
 
 def _outcomes(numbers: Numbers, parser: str, overall: Measured, cell: dict[str, str]) -> str:
@@ -182,22 +179,21 @@ def _mixed(overall: Measured) -> list[tuple[str, str]]:
 
 
 def _row(name: str, one: Measured) -> tuple[str, ...]:
-    few = r"\*" if one.counts["low_support"] else ""
     cells = (shown(one.estimates.get(key)) for key in _SHOWN)
-    return (f"{markdown(name)}{few}", str(one.counts["total"]), *cells)
+    return (markdown(name) + _few(one), str(one.counts["total"]), *cells)
 
 
 def _tables(numbers: Numbers) -> Iterator[TableOf]:
-    """by_family, by_split and by_parser, and by_stratum and by_grade: every number under every rule of reading."""
+    """by_family, by_split and by_parser, and by_stratum where there are: every number under every rule of reading."""
     cells, head = cells_of(numbers), ("model", "temperature", "parser")
-    for part in ("family", "split", *PARTS):
+    for part in ("family", "split", "stratum"):
         rows = [
             (cell["model"], cell["temperature"], rule, name, *_values(one))
             for cell in cells
             for rule in parsers(numbers)
             for name, one in sorted(parts(numbers, rule, part, **cell).items())
         ]
-        if rows or part not in PARTS:
+        if rows or part != "stratum":
             yield TableOf(f"by_{part}", (*head, part, *COLUMNS), tuple(rows))
     overall = [
         (cell["model"], cell["temperature"], rule, *_values(measured(numbers, rule, part="all", **cell)))

@@ -7,6 +7,7 @@ feed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -29,6 +30,8 @@ _LABELS: dict[str, Label] = {
     **dict.fromkeys(("no", "n", "false", "f"), "FALSE"),
 }
 NO_FAMILY = "unknown"
+SHORT = 16
+"""Hex digits of the digests of ids and prompts."""
 
 
 def read_records(path: Path) -> Iterator[tuple[str, Record]]:
@@ -68,6 +71,11 @@ def text_of(record: Mapping[str, JSON], key: str) -> str:
     """A value as text; '' where the key is absent or null."""
     value = record.get(key)
     return "" if value is None else value if isinstance(value, str) else dumps(value)
+
+
+def ids_hash(ids: Iterable[str]) -> str:
+    """16 hex digits over the sorted ids joined by '|': blind to order, text and labels."""
+    return hashlib.sha256("|".join(sorted(ids)).encode()).hexdigest()[:SHORT]
 
 
 def normalised(label: JSON) -> Label | None:

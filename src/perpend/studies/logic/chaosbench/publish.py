@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,37 +9,43 @@ from functools import cached_property
 from pathlib import Path
 
 from perpend.ask.task import packaged_task
-from perpend.canon import JSON, compress, digest, digest_file, inside, object_of, write_atomic
+from perpend.canon import JSON, compress, digest_file, inside, object_of, write_atomic
 from perpend.errors import AuditFailure, DataError, StoreError
 from perpend.inert import one_line
+from perpend.measure.study import METRICS
 from perpend.proof.gates import Gate
 from perpend.proof.leaks import search_file, this_machine
 from perpend.spec.keys import noted_variables
-from perpend.studies.logic.chaosbench.checks import Examined, examine
-from perpend.studies.logic.chaosbench.evaluate import chosen
-from perpend.studies.logic.chaosbench.hashes import FileDigest, global_sha256, legacy_global_sha256
-from perpend.studies.logic.chaosbench.items import Record, load_records, text_of, to_item
-from perpend.studies.logic.chaosbench.predictions import predictions_path
-from perpend.studies.logic.chaosbench.rundir import (
+from perpend.studies.logic.chaosbench.check import (
+    DATASET_GATE,
+    ITEMS_GATE,
+    PROMPT_GATE,
+    README,
+    Examined,
+    examine,
+    item_of,
+    limits,
+    receipt_body,
+)
+from perpend.studies.logic.chaosbench.folders import (
     FILES,
-    METRICS,
-    PREDICTIONS,
+    NAMES,
     RECEIPT,
     RUN_MANIFEST,
     SUMMARY_PAGE,
-    index,
+    predictions_path,
     read_json,
 )
-from perpend.studies.logic.chaosbench.settings import TASK, prompt_hash, settings_from
-from perpend.studies.logic.chaosbench.sources import (
+from perpend.studies.logic.chaosbench.items import Record, load_records, text_of, to_item
+from perpend.studies.logic.chaosbench.run import TASK, chosen, index, prompt_hash, settings_from, write_json
+from perpend.studies.logic.chaosbench.sets import (
     CANONICAL,
-    SELECTOR,
+    FileDigest,
     MissingDataError,
     Selector,
-    older_selector,
+    global_sha256,
     read_selector,
 )
-from perpend.studies.logic.chaosbench.stated import ITEMS_GATE, item_of, limits
 from perpend.types import Item
 
 
@@ -95,15 +100,6 @@ def freeze_of(selector: Path) -> Freeze:
     return Freeze(opened, tuple(opened.digests()))
 
 
-def freeze_for(manifest: Mapping[str, JSON], selector: Path) -> Freeze:
-    """The freeze that a run is held to: the selected files, or an older set of the package if the run was made with it.
-
-    Only the default selector gives way: who names another one means that set.
-    """
-    older = older_selector(str(manifest.get("dataset_global_sha256"))) if selector == SELECTOR else None
-    return freeze_of(selector if older is None else older)
-
-
 def criteria(run: Examined, freeze: Freeze, numbers: Mapping[str, JSON]) -> list[Gate]:
     """The acceptance criteria of the run plan; the limits are held to these numbers."""
     gates = [_dataset(run.manifest, freeze), _prompt(run.manifest), *limits(numbers)]
@@ -121,46 +117,46 @@ def integrity(run: Examined, freeze: Freeze) -> list[Gate]:
 
 def acceptance(run: Path, selector: Path) -> list[Gate]:
     """The acceptance table of a run folder, and that all it states follows from its texts."""
-    examined = examine(run)
-    freeze = freeze_for(examined.manifest, selector)
+    examined, freeze = examine(run), freeze_of(selector)
     return [*criteria(examined, freeze, examined.stored), *integrity(examined, freeze)]
 
 
 def _dataset(manifest: Mapping[str, JSON], freeze: Freeze) -> Gate:
     """The run's data set is the one that a freeze finds now."""
-    name, stored = "dataset SHA equals the freeze", manifest.get("dataset_global_sha256")
-    if freeze.missing:
-        return Gate(name, False, freeze.missing)
-    now = freeze.sha256
-    if stored == now:
-        return Gate(name, True, now)
-    is_old = stored == legacy_global_sha256(freeze.files)
+    stored = manifest.get("dataset_global_sha256")
+    if freeze.missing or stored == freeze.sha256:
+        return Gate(DATASET_GATE, not freeze.missing, freeze.missing or freeze.sha256)
+    is_old = stored == global_sha256(freeze.files, legacy=True)
     old = "; it is the digest of the same files by the formula of before 20 February 2026" if is_old else ""
-    return Gate(name, False, f"run {stored}, freeze {now}{old}")
+    return Gate(DATASET_GATE, False, f"run {stored}, freeze {freeze.sha256}{old}")
 
 
 def _prompt(manifest: Mapping[str, JSON]) -> Gate:
     """The run was asked with the words of this code."""
     options: dict[str, JSON] = {"reprompt": manifest.get("retries") != 0}
     ours, stored = prompt_hash(packaged_task(TASK, options)), manifest.get("prompt_hash")
-    return Gate("prompt hash is this code's", ours == stored, ours if ours == stored else f"run {stored}, code {ours}")
+    return Gate(PROMPT_GATE, ours == stored, ours if ours == stored else f"run {stored}, code {ours}")
 
 
 def _items(run: Examined, freeze: Freeze) -> Gate:
     """Every question and true label is that of the canonical item, and the items are those that the settings draw."""
-    name = ITEMS_GATE
+    selector, of = freeze.selector, object_of(run.manifest, "dataset", RUN_MANIFEST).get("set", "")
+    if selector is not None and of != selector.name:
+        return Gate(ITEMS_GATE, False, f"the set is called {selector.name!r}, not {of!r:.80}")
     for one in run.predictions:
         known = freeze.items.get(one.id)
         item = item_of(one)
         if known is None or (item.prompt, item.target) != (known.prompt, known.target) or (one.tags and item != known):
-            return Gate(name, False, f"item {one.id!r} has another question, label or tag than in the canonical set")
+            return Gate(
+                ITEMS_GATE, False, f"item {one.id!r} has another question, label or tag than in the canonical set"
+            )
     try:
         drawn = _drawn(run.manifest, freeze)
     except DataError as error:
-        return Gate(name, True, f"{len(run.predictions)} items; not drawn again: {error}")
+        return Gate(ITEMS_GATE, True, f"{len(run.predictions)} items; not drawn again: {error}")
     if [text_of(record, "id") for record in drawn] != [one.id for one in run.predictions]:
-        return Gate(name, False, "the settings draw other items, or in another order")
-    return Gate(name, True, f"{len(run.predictions)} items, drawn again")
+        return Gate(ITEMS_GATE, False, "the settings draw other items, or in another order")
+    return Gate(ITEMS_GATE, True, f"{len(run.predictions)} items, drawn again")
 
 
 def _drawn(manifest: Mapping[str, JSON], freeze: Freeze) -> list[Record]:
@@ -203,21 +199,11 @@ def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False)
     for file in copied:
         write_atomic(to / file.name, file.read_bytes())
     data = path.read_bytes()
-    write_atomic(to / PREDICTIONS, data if path.suffix == ".gz" else compress(data))
+    write_atomic(to / NAMES[1], data if path.suffix == ".gz" else compress(data))
     files: dict[str, JSON] = {entry.name: digest_file(entry) for entry in sorted(to.iterdir()) if entry.name != RECEIPT}
-    receipt: dict[str, JSON] = {
-        "published_utc": datetime.now(UTC).isoformat(timespec="seconds"),
-        "run_id": manifest.get("run_id"),
-        "source_run_dir": run.resolve().name,
-        "artifacts_copied": list(files),
-        "artifacts_skipped": [name for name in (METRICS, SUMMARY_PAGE) if name not in files],
-        "compress_predictions": True,
-        "files_sha256": files,
-        "root_sha256": digest(files),
-        "checks": [gate_json(gate) for gate in gates],
-    }
-    write_atomic(to / RECEIPT, json.dumps(receipt, indent=2) + "\n")
-    write_atomic(out / "README.md", index(out))
+    receipt = receipt_body(manifest, to, files, datetime.now(UTC).isoformat(timespec="seconds"))
+    write_json(to / RECEIPT, {**receipt, "checks": [gate_json(gate) for gate in gates]})
+    write_atomic(out / README, index(out))
     return to
 
 

@@ -1,6 +1,7 @@
 """The armored sampler: a number of items, families in proportion, labels in balance, the same bytes for the same seed.
 
-The algorithm is the reference's, step by step, on Python's Mersenne Twister: on its files it gives its bytes.
+The algorithm is the reference's, step by step, on Python's Mersenne Twister: on its files it gives its bytes. Of items
+that all name a split and a stratum, only those of the test split are drawn, and strata are as even as families allow.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from pathlib import Path
 
 from perpend.canon import JSON, parse, write_atomic
 from perpend.errors import SpecError
-from perpend.studies.logic.chaosbench.hashes import ids_hash
-from perpend.studies.logic.chaosbench.items import Record, family_of, label_of, text_of, write_records
+from perpend.studies.logic.chaosbench.items import Record, family_of, ids_hash, label_of, text_of, write_records
 
 ARMORED_SIZES = {"subset_1k_armored": 1000, "subset_5k_armored": 5000}
+SPLIT = "test"
 SUITE_SIZE = 456
 """Items of a family suite: 228 of each label where there are that many."""
 
@@ -59,29 +60,62 @@ class Drawn:
 
 def draw(records: Sequence[Record], sampler: Sampler) -> tuple[list[Record], dict[str, Drawn]]:
     """The subset in its order, and each family's part of it, families in alphabetical order."""
-    families: dict[str, list[Record]] = {}
-    for record in records:
-        families.setdefault(family_of(record), []).append(record)
-    unknown = sorted(set(sampler.weights) - set(families))
+    is_split = is_stratified(records)
+    pool = [record for record in records if is_split and record["split"] == SPLIT] or records
+    cells: dict[str, dict[str, list[Record]]] = {}
+    for record in pool:
+        stratum = text_of(record, "stratum") if is_split else ""
+        cells.setdefault(family_of(record), {}).setdefault(stratum, []).append(record)
+    unknown = sorted(set(sampler.weights) - set(cells))
     if unknown:
-        raise SpecError(
-            f"--family-weights: no item is of family {unknown[0]!r}; there are {', '.join(sorted(families))}"
-        )
-    quotas, padding = _quotas({name: len(entries) for name, entries in families.items()}, sampler)
+        raise SpecError(f"--family-weights: no item is of family {unknown[0]!r}; there are {', '.join(sorted(cells))}")
+    sizes = {name: {stratum: len(own) for stratum, own in strata.items()} for name, strata in cells.items()}
+    quotas, padding = _quotas({name: sum(own.values()) for name, own in sizes.items()}, sampler)
+    shares = _shares(sizes, {name: quota + padding.get(name, 0) for name, quota in quotas.items()})
     rng = random.Random(sampler.seed)
     chosen: list[Record] = []
     log: dict[str, Drawn] = {}
-    for name in sorted(families):
-        quota = quotas[name] + padding.get(name, 0)
-        right = [record for record in families[name] if label_of(record) == "TRUE"]
-        wrong = [record for record in families[name] if label_of(record) != "TRUE"]
-        picked = _balanced(right, wrong, quota, rng) if sampler.balance_labels else _plain(families[name], quota, rng)
+    for name in sorted(cells):
+        picked: list[Record] = []
+        of_true = 0
+        for stratum, share in shares[name].items():
+            entries = cells[name][stratum]
+            if sampler.balance_labels:
+                # Half of the family so far, rounded down: so a family of several strata is half TRUE, too.
+                picked += _balanced(entries, share, (len(picked) + share) // 2 - of_true, rng)
+            else:
+                mixed = list(entries)
+                rng.shuffle(mixed)
+                picked += mixed[:share]
+            of_true = sum(label_of(record) == "TRUE" for record in picked)
         chosen += picked
-        of_true = sum(label_of(record) == "TRUE" for record in picked)
-        taken = (of_true, len(picked) - of_true)
-        log[name] = Drawn((len(right), len(wrong)), quotas[name], padding.get(name, 0), taken)
+        everything = [record for own in cells[name].values() for record in own]
+        there = sum(label_of(record) == "TRUE" for record in everything)
+        available, taken = (there, len(everything) - there), (of_true, len(picked) - of_true)
+        log[name] = Drawn(available, quotas[name], padding.get(name, 0), taken)
     rng.shuffle(chosen)
     return chosen[: sampler.size], log
+
+
+def is_stratified(records: Sequence[Record]) -> bool:
+    """Whether every item names its split and its stratum; the reference's do not."""
+    return bool(records) and all(record.get("split") and record.get("stratum") for record in records)
+
+
+def _shares(sizes: Mapping[str, Mapping[str, int]], quotas: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """How many of each stratum of each family: each item goes to the stratum that has fewest of the subset so far.
+
+    Families of few strata have no choice, and come first.
+    """
+    shares = {name: dict.fromkeys(sorted(strata), 0) for name, strata in sizes.items()}
+    totals: Counter[str] = Counter()
+    for name in sorted(sizes, key=lambda one: (len(sizes[one]), one)):
+        for _ in range(quotas[name]):
+            free = [stratum for stratum, share in shares[name].items() if share < sizes[name][stratum]]
+            fewest = min(free, key=lambda stratum: totals[stratum])
+            shares[name][fewest] += 1
+            totals[fewest] += 1
+    return shares
 
 
 def _quotas(counts: Mapping[str, int], sampler: Sampler) -> tuple[dict[str, int], dict[str, int]]:
@@ -103,20 +137,14 @@ def _quotas(counts: Mapping[str, int], sampler: Sampler) -> tuple[dict[str, int]
     return quotas, padding
 
 
-def _balanced(right: list[Record], wrong: list[Record], quota: int, rng: random.Random) -> list[Record]:
-    """Half of the quota, rounded down, with TRUE, the rest with FALSE; where one runs out, more of the other."""
+def _balanced(entries: Sequence[Record], quota: int, wanted: int, rng: random.Random) -> list[Record]:
+    """As many TRUE ones as wanted, the rest FALSE; where one runs out, more of the other."""
+    right = [record for record in entries if label_of(record) == "TRUE"]
+    wrong = [record for record in entries if label_of(record) != "TRUE"]
     rng.shuffle(right)
     rng.shuffle(wrong)
-    of_true = min(quota // 2, len(right))
-    of_false = min(quota - of_true, len(wrong))
-    of_true = min(quota - of_false, len(right))
-    return right[:of_true] + wrong[:of_false]
-
-
-def _plain(entries: Sequence[Record], quota: int, rng: random.Random) -> list[Record]:
-    mixed = list(entries)
-    rng.shuffle(mixed)
-    return mixed[:quota]
+    of_true = min(max(0, wanted, quota - len(wrong)), len(right))
+    return right[:of_true] + wrong[: quota - of_true]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +155,8 @@ class Provenance:
     source: str
     global_sha256: str | None
     created: str | None
+    dataset: str = ""
+    """The set's own name and version, where it has one."""
 
 
 def manifest(
@@ -140,9 +170,18 @@ def manifest(
         right, wrong = labels[family, "TRUE"], labels[family, "FALSE"]
         counts[family] = {"total": right + wrong, "TRUE": right, "FALSE": wrong}
     created: dict[str, JSON] = {} if provenance.created is None else {"created_utc": provenance.created}
+    named: dict[str, JSON] = {"dataset": provenance.dataset} if provenance.dataset else {}
+    if is_stratified(chosen):
+        strata = Counter(text_of(record, "stratum") for record in chosen)
+        named |= {
+            "split": text_of(chosen[0], "split"),
+            "balance_strata": True,
+            "per_stratum_counts": dict(sorted(strata.items())),
+        }
     return {
         **created,
         "subset_name": provenance.name,
+        **named,
         "size": len(chosen),
         "target_size": sampler.size,
         "seed": sampler.seed,

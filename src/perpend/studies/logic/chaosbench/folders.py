@@ -1,0 +1,407 @@
+"""A run folder as it is stored, ours or the reference's: its manifest, its predictions, and both as a run of perpend.
+
+predictions.jsonl has one row per item, in the order of the evaluation, with the reference's keys and what they lack. A
+row states facts (question, true label, texts) and what was read in them. Only the facts are believed: outcomes and
+labels are read again from the texts, and what the row states of them is compared. No name in a folder is imported:
+rules of reading are looked up among ours.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import shutil
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perpend.ask.task import packaged_task
+from perpend.canon import (
+    JSON,
+    as_object,
+    clean_text,
+    digest_file,
+    lines_of,
+    number_of,
+    object_of,
+    opened,
+    read_bytes,
+    read_object,
+    write_atomic,
+)
+from perpend.disk import temporary_folder
+from perpend.errors import DataError, StoreError, check_format, did_you_mean
+from perpend.ledger.items import check_item
+from perpend.ledger.manifest import (
+    ItemsDigest,
+    ItemsFacts,
+    Manifest,
+    ModelFacts,
+    code_version,
+    now,
+    template,
+    write_manifest,
+)
+from perpend.ledger.plan import Appended, Dataset, Plan, sampling_of
+from perpend.ledger.staging import IMPORTED, as_stored, must_be_free
+from perpend.ledger.store import Store
+from perpend.measure.study import FORMAT, METRICS
+from perpend.studies.logic.chaosbench.items import NO_FAMILY, label_of, normalised, text_of
+from perpend.studies.logic.replies import NO_SPLIT, OUTCOMES, Outcome, Prediction, Reader, prediction, reader
+from perpend.studies.logic.study import PARSERS
+from perpend.types import Item, Response, Sampling, Score, Scorer, Usage
+
+RUN_MANIFEST, SUMMARY_PAGE, RECEIPT = "run_manifest.json", "summary.md", "publish_receipt.json"
+NAMES = ("predictions.jsonl", "predictions.jsonl.gz", "predictions_subset.jsonl.gz")
+"""What the file of predictions may be called; published runs have the second, the reference's packed ones the third."""
+FILES = frozenset((RUN_MANIFEST, METRICS, SUMMARY_PAGE, NAMES[1], RECEIPT))
+"""All that a published run holds."""
+SOURCE_METRICS = "source_metrics.json"
+"""The metrics.json of the folder that a run was imported from; metrics.json itself is derived anew."""
+STORED, CONDITION = "stored_label", "question"
+RATIO, FREE = 100, 1 << 26
+"""A packed file may unpack to so many times its size, and so many bytes more."""
+STATED = ("parsed_label", "outcome", "correct", "retry_outcome")
+"""What a row of the reference states of its own reading."""
+_TEXTS = ("pred_text", "retry_pred_text", "first_pred_text")
+# The reference's defaults; it records neither, nor does it send a seed.
+_SAMPLING = Sampling(temperature=0.0, max_tokens=16, seed=None)
+
+
+def read_json(path: Path) -> dict[str, JSON]:
+    """The object in a JSON file."""
+    if not path.exists():
+        raise StoreError(f"{path.parent}: not a run folder (there is no {path.name})")
+    return read_object(path)
+
+
+def is_ours(manifest: Mapping[str, JSON]) -> bool:
+    """Whether this program wrote a run manifest; the reference names neither a parser nor settings."""
+    return "parser" in manifest or "settings" in manifest
+
+
+def check_version(folder: Path, manifest: Mapping[str, JSON], stored: Mapping[str, JSON]) -> None:
+    """FormatError for a folder that another version of perpend wrote; the reference's metrics.json has no format."""
+    if is_ours(manifest) and stored:
+        check_format(stored.get("format"), FORMAT, folder / METRICS, as_object(manifest.get("code")).get("perpend"))
+
+
+def parser_named(manifest: Mapping[str, JSON]) -> str:
+    """The rule that read the replies: the one that a run manifest names, else the reference's."""
+    return str(manifest.get("parser") or ("label@1" if manifest.get("strict_parsing", True) else "label_lenient@1"))
+
+
+def parser_stated(manifest: Mapping[str, JSON]) -> str:
+    """`parser_named`, where it is one of PARSERS; anything else is a DataError and never looked up."""
+    parser = parser_named(manifest)
+    if parser not in PARSERS:
+        raise DataError(f"{RUN_MANIFEST}: unknown parser {parser!r}; {did_you_mean(parser, PARSERS)}")
+    return parser
+
+
+def cut_stated(manifest: Mapping[str, JSON]) -> int | None:
+    """The number of characters that texts in the predictions were cut to, 1 or more; None where they are whole."""
+    cut = object_of(manifest, "budget", RUN_MANIFEST).get("truncate_pred_text")
+    if cut is not None and (not isinstance(cut, int) or isinstance(cut, bool) or cut < 1):
+        raise DataError(f"{RUN_MANIFEST}: truncate_pred_text is 1 or more, or null, not {cut!r:.80}")
+    return cut
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionRow:
+    """One line of the file: its place, what it states, what its texts come to, and where the two differ.
+
+    `shortened`: its texts may have been cut, so that its outcomes are those that it states.
+    """
+
+    place: str
+    stated: Mapping[str, JSON]
+    prediction: Prediction
+    differs: str = ""
+    shortened: bool = False
+
+
+def as_json(one: Prediction, cut: int | None = None) -> dict[str, JSON]:
+    """A row; `cut` shortens the texts to that many characters."""
+    confidence = 0.0 if one.label is None else 1.0 if "FINAL_ANSWER" in (one.text or "") else 0.9
+    return {
+        "id": one.id,
+        "question": one.question,
+        "ground_truth": one.truth,
+        "pred_text": _cut(one.text, cut),
+        "parsed_label": one.label,
+        "outcome": one.outcome,
+        "correct": one.correct,
+        "latency_s": one.latency_s,
+        "task_family": one.family,
+        "split": None if one.split == NO_SPLIT else one.split,
+        "retry_pred_text": _cut(one.retry_text, cut),
+        "retry_outcome": one.retry_outcome,
+        "meta": {"parse_reason": one.reason, "parse_confidence": confidence},
+        "first_outcome": one.first,
+        "first_pred_text": _cut(one.first_text, cut),
+        "error": one.error,
+        "finish": one.finish,
+        "output_tokens": one.tokens,
+        "tags": dict(one.tags),
+    }
+
+
+def _cut(text: str | None, length: int | None) -> str | None:
+    return text if text is None or length is None else text[:length]
+
+
+def as_lines(predictions: Iterable[Prediction], cut: int | None = None) -> str:
+    """The whole file."""
+    return "".join(json.dumps(as_json(one, cut)) + "\n" for one in predictions)
+
+
+def predictions_path(folder: Path) -> Path | None:
+    """The prediction file of a run folder; None where there is none."""
+    return next((folder / name for name in NAMES if (folder / name).is_file()), None)
+
+
+def stored_rows(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """('file:line', row as it is) of a prediction file, plain or gzip. One that unpacks to too much is a DataError."""
+    try:
+        with opened(path) as file:
+            if path.suffix != ".gz":
+                yield from lines_of(file, path)
+                return
+            most = RATIO * path.stat().st_size + FREE
+            with gzip.GzipFile(fileobj=file) as packed:
+                data = packed.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: not a file of JSON lines, plain or gzip: {error}") from None
+    if len(data) > most:
+        raise DataError(f"{path}: unpacks to more than {RATIO} times its size; do you trust its source?")
+    yield from lines_of(io.BytesIO(data), path)
+
+
+def read_rows(path: Path, manifest: Mapping[str, JSON]) -> list[PredictionRow]:
+    """The rows of a prediction file, read by the rule that its manifest states."""
+    reading = reader(parser_stated(manifest)), is_ours(manifest), cut_stated(manifest)
+    return [_row(row, place, *reading) for place, row in stored_rows(path)]
+
+
+def _row(row: Mapping[str, JSON], place: str, read: Reader, ours: bool, cut: int | None) -> PredictionRow:
+    truth, tags = label_of(row), object_of(row, "tags", place)
+    if truth is None or not text_of(row, "id"):
+        raise DataError(f"{place}: a prediction needs an 'id' and a 'ground_truth' that is TRUE or FALSE")
+    item = Item(text_of(row, "id"), text_of(row, "question"), truth, tags={key: text_of(tags, key) for key in tags})
+    longest = longest_text(_text(row, key) for key in _TEXTS)
+    shortened = cut is not None and longest == cut
+    one = (_ours if ours else _reference)(row, item, place, read)
+    if shortened:
+        one = as_stated(row, one, place)
+    facts = as_json(one)
+    compared = {*facts, *row} if ours else {*STATED}
+    differs = _difference(row, facts, compared - {"meta"} if shortened else compared)
+    if cut is not None and longest > cut:
+        differs = f"a text of {longest} characters, where texts were cut to {cut}"
+    return PredictionRow(place, row, one, differs, shortened)
+
+
+def longest_text(texts: Iterable[str | None]) -> int:
+    """The number of characters of the longest of some texts."""
+    return max((len(text) for text in texts if text is not None), default=0)
+
+
+def _difference(row: Mapping[str, JSON], facts: Mapping[str, JSON], keys: Iterable[str]) -> str:
+    for key in sorted(keys):
+        if key not in facts or row.get(key) != facts[key] or type(row.get(key)) is not type(facts[key]):
+            return f"{key} is {row.get(key)!r:.80}, its texts give {facts.get(key)!r:.80}"
+    return ""
+
+
+def _ours(row: Mapping[str, JSON], item: Item, place: str, read: Reader) -> Prediction:
+    """The row that this program writes for the same item and texts."""
+    text, error, retried = (_text(row, key) for key in ("pred_text", "error", "retry_pred_text"))
+    tokens = _count(row, "output_tokens", place)
+    usage = None if tokens is None else Usage(output=int(tokens))
+    last = Response(text, None if text is not None else error or "no reply", finish=_text(row, "finish"), usage=usage)
+    kept = _text(row, "first_pred_text")
+    first = None if kept is None else Response(kept)
+    one = prediction(item, last, None, read) if retried is None else prediction(item, first, last, read)
+    if one is None:
+        raise DataError(f"{place}: a prediction needs a 'ground_truth' that is TRUE or FALSE")
+    return replace(one, latency_s=_count(row, "latency_s", place))
+
+
+def _reference(row: Mapping[str, JSON], item: Item, place: str, read: Reader) -> Prediction:
+    """A row of the reference, which knows no error and nothing unfinished.
+
+    It asks again only after an invalid reply, and keeps that reply only when the second one is invalid too.
+    """
+
+    def outcome_of(text: str | None) -> tuple[Outcome, str]:
+        outcome, reason = read(item, Response(text=text or ""))
+        return ("INVALID" if outcome == "UNFINISHED" else outcome), reason
+
+    text, retried = _text(row, "pred_text"), _text(row, "retry_pred_text")
+    outcome, reason = outcome_of(text)
+    was_asked_again = row.get("retry_outcome") is not None or retried is not None
+    retry = outcome_of(text if retried is None else retried)[0] if was_asked_again else None
+    return Prediction(
+        id=item.id,
+        question=item.prompt,
+        truth="TRUE" if item.target == "TRUE" else "FALSE",
+        outcome=outcome,
+        family=text_of(row, "task_family") or NO_FAMILY,
+        split=text_of(row, "split") or NO_SPLIT,
+        text=text,
+        reason=reason,
+        latency_s=_count(row, "latency_s", place),
+        retry_text=retried,
+        retry_outcome=retry,
+        first="INVALID" if was_asked_again else outcome,
+        tags=item.tags,
+    )
+
+
+def as_stated(row: Mapping[str, JSON], one: Prediction, place: str) -> Prediction:
+    """The row with the outcomes that it states itself."""
+    stated = [_outcome(row.get(key), place) for key in ("outcome", "retry_outcome", "first_outcome")]
+    if stated[0] is None:
+        raise DataError(f"{place}: 'outcome' is missing; one of {', '.join(OUTCOMES)}")
+    reason = text_of(object_of(row, "meta", place), "parse_reason")
+    return replace(one, outcome=stated[0], retry_outcome=stated[1], first=stated[2] or one.first, reason=reason)
+
+
+def _outcome(value: JSON, place: str) -> Outcome | None:
+    if value is None:
+        return None
+    for known in OUTCOMES:
+        if value == known:
+            return known
+    raise DataError(f"{place}: unknown outcome {value!r}; one of {', '.join(OUTCOMES)}")
+
+
+def _count(row: Mapping[str, JSON], key: str, place: str) -> float | None:
+    """A number of 0 or more, or None where the key is absent or null."""
+    value = number_of(row, key, place)
+    if value is not None and not 0 <= value < 1 << 53:
+        raise DataError(f"{place}: {key!r} must be 0 or more, not {value:g}")
+    return value
+
+
+def _text(row: Mapping[str, JSON], key: str) -> str | None:
+    return None if row.get(key) is None else clean_text(text_of(row, key))
+
+
+def repeated(ids: Iterable[str]) -> list[str]:
+    """The ids that occur more than once, in order."""
+    return [name for name, count in Counter(ids).items() if count > 1]
+
+
+def read_run_folder(source: Path, destination: Path) -> Path:
+    """Import a run folder (run_manifest.json and predictions) as a run directory, and return it.
+
+    The label that the folder had stored becomes the score `stored_label@import`; ours are derived from the texts by
+    'perpend score'. A text that a second one replaced is lost in the source; then only the second turn is there.
+    """
+    must_be_free(destination)
+    path = predictions_path(source)
+    if path is None:
+        raise DataError(f"{source}: no predictions.jsonl; there is nothing to import")
+    manifest = read_json(source / RUN_MANIFEST)
+    check_version(source, manifest, read_json(source / METRICS) if (source / METRICS).is_file() else {})
+    rows = read_rows(path, manifest)
+    twice = repeated(row.prediction.id for row in rows)
+    if twice or not rows:
+        raise DataError(f"{path}: " + (f"id {twice[0]!r} occurs twice" if twice else "it is empty"))
+    with temporary_folder("import", destination.parent) as folder:
+        _write(folder / "run", destination.name, manifest, path, rows)
+        # The folder's own files stay beside the ledger, so that they can be checked and analysed as in the source.
+        for name in (RUN_MANIFEST, path.name, METRICS, SUMMARY_PAGE):
+            if (source / name).is_file():
+                to = folder / "run" / (SOURCE_METRICS if name == METRICS else name)
+                if name == path.name:  # of any length
+                    shutil.copyfile(path, to)
+                else:
+                    write_atomic(to, read_bytes(source / name))
+        if destination.exists():
+            destination.rmdir()
+        (folder / "run").replace(destination)
+    return destination
+
+
+def _write(directory: Path, name: str, stated: Mapping[str, JSON], path: Path, rows: Sequence[PredictionRow]) -> None:
+    provider = str(stated.get("provider") or "unknown")
+    keys, notes = ("temperature", "max_tokens", "seed"), dict[str, JSON]()
+    asked_with = sampling_of({key: stated.get(key) for key in keys}, RUN_MANIFEST) if keys[1] in stated else _SAMPLING
+    if keys[1] not in stated:
+        notes = {"temperature, max_tokens and seed are the reference's defaults; it records none": 1}
+    params: dict[str, JSON] = {"type": "imported", "prompt_hash": stated.get("prompt_hash")}
+    datasets = (Dataset(path.name.split(".")[0], "1", path.name, digest_file(path)),)
+    plan = Plan(datasets, {CONDITION: params}, [(provider, provider, {})], {provider: (asked_with,)}, repeats=1)
+    items = ItemsDigest()
+    with Store.create(directory / "run.db", name) as store:
+        trials = store.write_plan(plan, _items(rows, items))
+        store.append(turn for number, row in enumerate(rows, 1) for turn in _turns(number, row.prediction))
+        store.write_scores([Scorer(STORED, IMPORTED, as_stored)], _labels(rows))
+    options: dict[str, JSON] = {"parser": parser_stated(stated)}
+    manifest = Manifest(
+        run=name,
+        task="logic",
+        options=options,
+        items=ItemsFacts(items.count, items.hexdigest()),
+        conditions=(template(CONDITION, params),),
+        models=(ModelFacts(provider, provider),),
+        samplings=(asked_with,),
+        trials=trials,
+        scorers=tuple(packaged_task("logic", options).judges()),
+        datasets=datasets,
+        source_of_import={
+            "kind": "chaosbench run",
+            "run_id": stated.get("run_id"),
+            "run_manifest": stated,
+            "notes": notes,
+        },
+        created=now(),
+        code=code_version(),
+    )
+    write_manifest(directory, manifest)
+
+
+def _items(rows: Sequence[PredictionRow], digest: ItemsDigest) -> Iterator[tuple[int, str, Item]]:
+    for row in rows:
+        one = row.prediction
+        tags = {**one.tags, "type": one.family, "split": one.split}
+        item = Item(one.id, one.question, one.truth, tags=tags)
+        check_item(item, row.place)
+        digest.add(item)
+        yield 0, row.place, item
+
+
+def _turns(trial: int, one: Prediction) -> Iterator[Appended]:
+    """The texts that are known, each at its turn."""
+    ms = None if one.latency_s is None else one.latency_s * 1000.0
+    usage = None if one.tokens is None else Usage(output=one.tokens)
+    if one.text is None:
+        yield Appended(trial, 0, 0, "", Response(error=one.error or "the source holds no text", ms=ms))
+        return
+    last = Response(text=one.text, finish=one.finish, usage=usage, ms=ms)
+    if one.retry_outcome is None:
+        yield Appended(trial, 0, 0, "", last)
+    elif one.first_text is not None:
+        yield Appended(trial, 0, 0, "", Response(text=one.first_text))
+        yield Appended(trial, 1, 0, "", last)
+    elif one.label is None and one.retry_text is not None:
+        # Both replies were invalid: the first is kept as pred_text, the second beside it.
+        yield Appended(trial, 0, 0, "", last)
+        yield Appended(trial, 1, 0, "", Response(text=one.retry_text))
+    else:
+        yield Appended(trial, 1, 0, "", last)
+
+
+def _labels(rows: Sequence[PredictionRow]) -> Iterator[tuple[int, list[Score]]]:
+    """The labels and verdicts that the source states, which nothing here believes."""
+    for trial, row in enumerate(rows, 1):
+        correct = row.stated.get("correct")
+        reason = str(object_of(row.stated, "meta", row.place).get("parse_reason") or "as the source stored it")
+        value = float(correct) if isinstance(correct, bool) else None
+        yield trial, [Score(value, normalised(row.stated.get("parsed_label")) or "INVALID", reason)]

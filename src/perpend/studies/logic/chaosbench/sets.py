@@ -1,0 +1,437 @@
+"""Sets of item files: their digests, the list of the canonical ones, the freeze of a set, and the set of the package.
+
+The packaged set, perpend-logic, is data: its lines are packed, and its files are written into a cache once. Each is
+compared with its digest whenever the set is used: the bytes are those of the freeze, or there is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from perpend.canon import (
+    JSON,
+    as_list,
+    as_object,
+    digest,
+    digest_file,
+    inside,
+    read_bytes,
+    read_object,
+    text_lines,
+    write_atomic,
+)
+from perpend.errors import DataError
+from perpend.inert import markdown, one_line
+from perpend.ledger.manifest import code_version
+from perpend.report.tables import markdown_table
+from perpend.studies.logic.chaosbench.items import (
+    Record,
+    family_of,
+    label_of,
+    line_of,
+    load_records,
+    read_records,
+    text_of,
+)
+from perpend.studies.logic.chaosbench.subsets import ARMORED_SIZES, SUITE_SIZE, Provenance, Sampler, draw, manifest
+
+SELECTOR = Path("data/canonical_v2_files.json")
+CANONICAL = "canonical"
+NAME, VERSION = "perpend-logic", "3.0"
+PACKED, FILES = "items.jsonl.xz", "files.json"
+"""Of the package: the lines of the canonical files, family after family; and the path of every file → its SHA-256."""
+BESIDE = ("DATA_CARD.md", "croissant.json")
+"""Of the package, and as they are in the set: what it is, for people and for programs."""
+CACHE_ENV = "PERPEND_CACHE"
+MANIFEST, SUMS, REPORT = "v2_freeze_manifest.json", "v2_freeze_sha256.txt", "v2_freeze_report.md"
+
+
+class MissingDataError(DataError):
+    """A selector or a file that it lists is missing, empty or not JSON."""
+
+    exit_code = 2
+
+
+class FreezeError(DataError):
+    """A label is neither TRUE nor FALSE, or the files are not those of the freeze that is there."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FileDigest:
+    """One item file: its path as the selector lists it, its non-blank lines, the SHA-256 of its bytes."""
+
+    path: str
+    count: int
+    sha256: str
+
+
+def file_digest(path: Path, listed: str) -> FileDigest:
+    """The digest of a file that the selector lists as `listed`."""
+    if not path.exists():
+        raise DataError(f"{path}: no such file; the selector lists it as {listed!r}")
+    return FileDigest(listed, sum(1 for _ in text_lines(path)), digest_file(path))
+
+
+def global_sha256(of: Iterable[FileDigest], *, legacy: bool = False) -> str:
+    """SHA-256 over 'path:sha256:count' and a line feed for each file, sorted by path.
+
+    `legacy` leaves the counts out: the formula of runs before 20 February 2026.
+    """
+    ordered = sorted(of, key=lambda file: file.path)
+    lines = (f"{file.path}:{file.sha256}" + ("\n" if legacy else f":{file.count}\n") for file in ordered)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """The list of canonical files: where it is, what its paths are relative to, the paths as listed.
+
+    `name` is what the set calls itself, with its version; '' where it has no name.
+    """
+
+    path: Path
+    base: Path
+    listed: tuple[str, ...]
+    name: str = ""
+
+    def paths(self) -> list[Path]:
+        """The files, in the order of the list. One that is not below the selector's folder is an error."""
+        return [inside(self.base, entry, str(self.path)) for entry in self.listed]
+
+    def missing(self) -> list[str]:
+        """The listed files that are not there."""
+        return [entry for entry, path in zip(self.listed, self.paths(), strict=True) if not path.is_file()]
+
+    def digests(self) -> list[FileDigest]:
+        """The digest of every file, in the order of the list. A missing file is an error."""
+        lost = self.missing()
+        if lost:
+            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+            raise MissingDataError(f"{self.path}: lists {lost[0]}{more}, which is not in {self.base}")
+        return [file_digest(self.base / entry, entry) for entry in self.listed]
+
+    def records(self) -> list[Record]:
+        """All items, file by file in the order of the list."""
+        self.digests()
+        return load_records(self.paths())
+
+
+def read_selector(path: Path = SELECTOR) -> Selector:
+    """The selector at a path, found as `locate` finds it."""
+    located = locate(path)
+    if not located.exists():
+        hint = "make the data set, or give --selector" if path == SELECTOR else "give the path of a selector file"
+        raise MissingDataError(f"{path}: no such selector, here or in the package; {hint}")
+    body = read_object(located, MissingDataError)
+    listed = [str(entry) for entry in as_list(body.get("files"))]
+    if not listed or listed != body.get("files"):
+        raise MissingDataError(f"{located}: 'files' must be a list of at least one path")
+    name = " ".join(str(body[key]) for key in ("name", "version") if isinstance(body.get(key), str))
+    return Selector(located, _base(located, listed), tuple(listed), name)
+
+
+def _base(selector: Path, listed: Iterable[str]) -> Path:
+    """What the listed paths are relative to: the folder above `data`, the selector's own, or the current one around it.
+
+    Each of them holds the selector, so a list cannot name what is elsewhere.
+    """
+    own, around = selector.absolute().parent, Path.cwd()
+    bases = [own.parent, own] if own.name == SELECTOR.parts[0] else [own]
+    if own.is_relative_to(around):
+        bases.append(around)
+    for base in bases:
+        if any(inside(base, entry, str(selector)).is_file() for entry in listed):
+            return base
+    return bases[0]
+
+
+def selector_body(listed: Iterable[str]) -> dict[str, JSON]:
+    """What a selector file holds."""
+    return {"schema_version": "v2", "description": "Canonical item files", "files": sorted(listed)}
+
+
+def locate(path: Path) -> Path:
+    """A path as the user wrote it: relative to the current directory, else to the packaged set.
+
+    So the commands of a run plan work in any directory. A path that exists in neither place is returned as written.
+    """
+    # Only paths like those of the set: whatever else is missing is not worth unpacking the set for.
+    if path.is_absolute() or path.exists() or path.parts[:1] != SELECTOR.parts[:1]:
+        return path
+    packaged = packaged_root() / path
+    return packaged if packaged.exists() else path
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSource:
+    """The items that were asked for: the records, the file as it may be written down, and the canonical set around it.
+
+    `path` is relative to the set's folder where the file is in it, else only its name. `global_sha256` is None, and
+    `note` says why, unless every item is an item of the canonical set, unchanged; then `of` is the set's own name.
+    """
+
+    name: str
+    path: str
+    sha256: str | None
+    records: list[Record]
+    selector: str | None
+    global_sha256: str | None
+    note: str = ""
+    of: str = ""
+
+
+def open_source(subset: Path | None, dataset: str) -> ItemSource:
+    """The items of a subset file, or of a dataset: 'canonical', or the path of an item file or a selector."""
+    path = locate(subset or (SELECTOR if dataset == CANONICAL else Path(dataset)))
+    if subset is None and path.suffix == ".json":
+        selector = read_selector(path)
+        written, records = written_path(selector.path, selector.base), selector.records()
+        if not records:
+            raise MissingDataError(f"{selector.path}: the listed files hold no items")
+        whole = global_sha256(selector.digests())
+        return ItemSource(CANONICAL, written, None, records, written, whole, of=selector.name)
+    records = load_records([path])
+    if not records:
+        raise DataError(f"{path}: no items")
+    sha256, found = digest_file(path), _selector_around(path)
+    if found is None:
+        note = "no canonical selector was found beside the file, here or in the package"
+        return ItemSource(path.stem, path.name, sha256, records, None, None, note)
+    written, listed = written_path(path, found.base), written_path(found.path, found.base)
+    lost = found.missing()
+    if lost:
+        some = f"{len(lost)} of {len(found.listed)} files are missing, as {lost[0]}"
+        note = f"the canonical set is not complete: {some}"
+        return ItemSource(path.stem, written, sha256, records, listed, None, note)
+    known = {text_of(record, "id"): record for record in found.records()}
+    foreign = [name for record in records if known.get(name := text_of(record, "id")) != record]
+    if foreign:
+        note = f"{len(foreign)} of {len(records)} items are not in the canonical set, as {foreign[0]!r}"
+        return ItemSource(path.stem, written, sha256, records, listed, None, note)
+    whole = global_sha256(found.digests())
+    return ItemSource(path.stem, written, sha256, records, listed, whole, of=found.name)
+
+
+def _selector_around(path: Path) -> Selector | None:
+    """The selector of the nearest folder above a file that has one, else the current folder's or the package's."""
+    for folder in (*path.absolute().parents, Path.cwd(), packaged_root()):
+        if (folder / SELECTOR).is_file():
+            return read_selector(folder / SELECTOR)
+    return None
+
+
+def written_path(path: Path, base: Path) -> str:
+    """A path that names nothing of this machine: relative to the set's folder, else the last part."""
+    try:
+        return path.resolve().relative_to(base.resolve()).as_posix()
+    except ValueError:
+        return path.name
+
+
+def committed() -> Path:
+    """The folder of the package with the packed items and the digests of the set."""
+    return Path(str(files("perpend.studies.logic"))) / "data"
+
+
+@cache
+def packaged_root() -> Path:
+    """The folder that holds `data/…`, the whole packaged set; written first where a file is missing or differs."""
+    path, failed = committed() / FILES, None
+    wanted = {name: str(sha256) for name, sha256 in read_object(path).items()}
+    for folder in _caches():
+        root = folder / f"logic-{digest(wanted)[:16]}"
+        try:
+            if any(not (root / name).is_file() or digest_file(root / name) != wanted[name] for name in wanted):
+                write_set(root, wanted)
+        except OSError as error:
+            failed = error
+            continue
+        return root
+    raise DataError(f"no folder to keep the item files in ({failed}); set {CACHE_ENV} to one that can be written")
+
+
+def _caches() -> list[Path]:
+    """Where the files may be kept: as set, the user's cache, and a folder for temporary files."""
+    chosen = os.environ.get(CACHE_ENV)
+    if chosen:
+        return [Path(chosen)]
+    temporary = Path(tempfile.gettempdir()) / "perpend"
+    try:
+        return [Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perpend", temporary]
+    except RuntimeError:  # this user has no home
+        return [temporary]
+
+
+def write_set(root: Path, wanted: Mapping[str, str]) -> None:
+    """Write every file below a folder; none where one has not its digest, as when what is packed was changed."""
+    texts = set_texts(committed())
+    digests = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()}
+    differing = sorted(path for path in wanted.keys() | digests.keys() if wanted.get(path) != digests.get(path))
+    if differing:
+        raise DataError(
+            f"{len(differing)} of {len(wanted)} files of {NAME} {VERSION} come out different from the freeze, as "
+            f"{differing[0]}; install perpend again"
+        )
+    for path, text in texts.items():
+        write_atomic(root / path, text)
+
+
+def set_texts(folder: Path) -> dict[str, str]:
+    """Path → content of every file of the set that is packed in a folder: selector, canonical files, subsets, card."""
+    try:
+        lines = lzma.decompress(read_bytes(folder / PACKED)).decode().splitlines(keepends=True)
+    except lzma.LZMAError as error:
+        raise DataError(f"{PACKED}: the packed items cannot be read ({error}); install perpend again") from None
+    families: dict[str, list[tuple[str, Record]]] = {}
+    for line in lines:
+        record: Record = json.loads(line)
+        families.setdefault(family_of(record), []).append((line, record))
+    texts = {f"data/{family}.jsonl": "".join(line for line, _ in own) for family, own in families.items()}
+    selector = {"schema_version": "v2", "name": NAME, "version": VERSION, "files": sorted(texts)}
+    own_digests = [FileDigest(path, text.count("\n"), _sha256(text)) for path, text in texts.items()]
+    whole = global_sha256(own_digests)
+    everything = [record for family in sorted(families) for _, record in families[family]]
+    drawn = [(f"data/subsets/{name}", CANONICAL, everything, Sampler(size)) for name, size in ARMORED_SIZES.items()]
+    for family, own in families.items():
+        sampler = Sampler(SUITE_SIZE, balance_families=False)
+        path = f"data/subsets/subset_family_suites/{family}"
+        drawn.append((path, f"data/{family}.jsonl", [record for _, record in own], sampler))
+    for path, source, records, sampler in drawn:
+        chosen, log = draw(records, sampler)
+        provenance = Provenance(Path(path).name, source, whole, None, f"{NAME} {VERSION}")
+        texts[f"{path}.jsonl"] = "".join(f"{line_of(record)}\n" for record in chosen)
+        texts[f"{path}.manifest.json"] = json.dumps(manifest(chosen, log, sampler, provenance), indent=2) + "\n"
+    texts[SELECTOR.as_posix()] = json.dumps(selector, indent=2) + "\n"
+    return texts | {f"data/{name}": (folder / name).read_text(encoding="utf-8") for name in BESIDE}
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """What was frozen. `differences` compare it with the freeze that was there; None: there was none."""
+
+    files: tuple[FileDigest, ...]
+    total: int
+    sha256: str
+    duplicate_ids: tuple[str, ...]
+    labels: Mapping[str, Mapping[str, int]]
+    differences: tuple[str, ...] | None
+
+
+def freeze(selector: Selector, out: Path, *, force: bool = False) -> Frozen:
+    """Digest the selected files and write manifest, sums and report into a folder.
+
+    A freeze that is there is compared with: the same files leave it as it is; others are refused with what differs,
+    unless `force` replaces it. A label that is neither TRUE nor FALSE is an error; a repeated id is only counted.
+    """
+    digests = selector.digests()
+    seen: Counter[str] = Counter()
+    labels: dict[str, Counter[str]] = {}
+    for entry, path in zip(selector.listed, selector.paths(), strict=True):
+        labels[entry] = Counter()
+        try:
+            placed = list(read_records(path))
+        except DataError as error:
+            raise MissingDataError(str(error)) from None
+        for where, record in placed:
+            label = label_of(record)
+            if label is None:
+                raise FreezeError(f"{where}: item {text_of(record, 'id')!r}: the label is neither TRUE nor FALSE")
+            labels[entry][label] += 1
+            seen[text_of(record, "id")] += 1
+    if seen.total() == 0:
+        raise MissingDataError(f"{selector.path}: the listed files hold no items")
+    repeated = tuple(name for name, count in seen.items() if count > 1)
+    before = read_freeze(out)
+    differences = None if before is None else tuple(freeze_differences(before, digests))
+    frozen = Frozen(tuple(digests), seen.total(), global_sha256(digests), repeated, labels, differences)
+    if differences and not force:
+        raise FreezeError(
+            f"{out / MANIFEST}: the files differ from the freeze:",
+            *differences,
+            "Put the files back, or replace the freeze with --force.",
+        )
+    if differences is None or differences:
+        _write(frozen, selector, out)
+    return frozen
+
+
+def read_freeze(out: Path) -> dict[str, JSON] | None:
+    """The freeze manifest in a folder; None where there is none."""
+    path = out / MANIFEST
+    try:
+        return read_object(path) if path.exists() else None
+    except DataError as error:
+        raise MissingDataError(f"{path}: not a freeze manifest: {error}; remove it to freeze anew") from None
+
+
+def freeze_differences(before: Mapping[str, JSON], now: Sequence[FileDigest]) -> list[str]:
+    """What differs from an earlier freeze, a sentence a file; empty when every file is the same."""
+    entries = [as_object(entry) for entry in as_list(before.get("canonical_files"))]
+    old = {str(entry["path"]): (entry.get("count"), entry.get("sha256")) for entry in entries if "path" in entry}
+    new = {file.path: (file.count, file.sha256) for file in now}
+    lines = [f"{path}: is no longer listed" for path in old if path not in new]
+    lines += [f"{path}: is new ({new[path][0]} items)" for path in new if path not in old]
+    for path, (count, sha256) in new.items():
+        was, digest = old.get(path, (count, sha256))
+        if digest != sha256:
+            sizes = "" if was == count else f"; it had {was} items and has {count}"
+            lines.append(f"{path}: its bytes have changed ({str(digest)[:12]}… → {sha256[:12]}…){sizes}")
+    return lines
+
+
+def _write(frozen: Frozen, selector: Selector, out: Path) -> None:
+    created, code = datetime.now(UTC).isoformat(), code_version()
+    body: dict[str, JSON] = {
+        "dataset_release": "v2",
+        "schema_version": "v2",
+        "created_utc": created,
+        "canonical_selector": written_path(selector.path, selector.base),
+        "canonical_files": [{"path": f.path, "count": f.count, "sha256": f.sha256} for f in frozen.files],
+        "canonical_total_questions": frozen.total,
+        "global_sha256": frozen.sha256,
+        "duplicate_ids": len(frozen.duplicate_ids),
+        "tool_versions": {
+            "python": code["python"],
+            "package": f"perpend {code['perpend']}",
+            "git_commit": None,
+            "source_sha256": code["source_sha256"],
+        },
+    }
+    sums = [f"{frozen.sha256}  GLOBAL"] + [f"{f.sha256}  {one_line(f.path)}  (count={f.count})" for f in frozen.files]
+    write_atomic(out / SUMS, "\n".join(sums) + "\n")
+    write_atomic(out / REPORT, _report(frozen, created))
+    write_atomic(out / MANIFEST, json.dumps(body, indent=2) + "\n")
+
+
+def _report(frozen: Frozen, created: str) -> str:
+    counts = f"{frozen.total} items in {len(frozen.files)} files, {len(frozen.duplicate_ids)} repeated ids."
+    lines = ["# Freeze of the canonical set", "", f"Made {created}. {counts}", ""]
+    rows = []
+    for file in frozen.files:
+        labels = [str(frozen.labels[file.path].get(label, 0)) for label in ("TRUE", "FALSE")]
+        # Not `markdown`, which would escape the underscores of our own file names: frozen reports keep their bytes.
+        path = one_line(file.path).replace("|", r"\|").replace("<", r"\<")
+        rows.append((path, str(file.count), *labels, f"`{file.sha256}`"))
+    table = markdown_table(("file", "items", "TRUE", "FALSE", "SHA-256"), rows, "|---|---:|---:|---:|---|")
+    lines += [f"Global SHA-256: `{frozen.sha256}`", "", table]
+    if frozen.differences:
+        replaced = [f"- {markdown(line)}" for line in frozen.differences]
+        lines += ["", "Replaces a freeze from which it differs:", "", *replaced]
+    return "\n".join(lines) + "\n"
