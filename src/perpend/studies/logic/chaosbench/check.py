@@ -14,13 +14,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
-from perpend.canon import JSON, as_list, as_object, digest, digest_file, dumps, number_of, object_of, pretty, read_text
+from perpend import canon
+from perpend.ask.task import packaged_task
+from perpend.canon import JSON, as_list, as_object, digest_file, object_of, read_text, write_atomic
 from perpend.disk import temporary_folder
-from perpend.errors import DataError, FormatError, PerpendError, StoreError
+from perpend.errors import AuditFailure, DataError, FormatError, PerpendError, StoreError
+from perpend.inert import one_line
 from perpend.ledger.manifest import code_version
 from perpend.ledger.staging import IMPORTED
 from perpend.measure.run import Run, table_of
@@ -28,39 +32,26 @@ from perpend.measure.study import METRICS, Numbers, body_of
 from perpend.opening import refuse_links
 from perpend.proof.audit.checks import Check, first_difference
 from perpend.proof.gates import Gate
+from perpend.proof.leaks import search_file, this_machine
 from perpend.report.derive import stated_metrics
-from perpend.studies.logic.chaosbench.folders import (
-    FILES,
-    NAMES,
-    RECEIPT,
-    RUN_MANIFEST,
-    SOURCE_METRICS,
-    STORED,
-    SUMMARY_PAGE,
-    as_json,
-    check_version,
-    cut_stated,
-    is_ours,
-    longest_text,
-    parser_named,
-    parser_stated,
-    predictions_path,
-    read_json,
-    read_rows,
-    read_run_folder,
-    repeated,
-    stored_rows,
-)
-from perpend.studies.logic.chaosbench.items import ids_hash
+from perpend.spec.keys import noted_variables
+from perpend.studies.logic.chaosbench import folders, sets
+from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST, SUMMARY_PAGE
+from perpend.studies.logic.chaosbench.items import Record, ids_hash, load_records, text_of, to_item
 from perpend.studies.logic.chaosbench.run import (
     KEYS,
     ORDER,
+    PROTOCOL,
+    TASK,
+    chosen,
     index,
     index_row,
+    prompt_hash,
     run_predictions,
     settings_from,
     summary_page,
     tokens,
+    write_json,
 )
 from perpend.studies.logic.metrics import SUMMARY, MetricCell, protocol, seed_names, study_metrics
 from perpend.studies.logic.replies import Prediction, predictions_of
@@ -74,7 +65,7 @@ README = "README.md"
 DATASET_GATE, PROMPT_GATE = "dataset SHA equals the freeze", "prompt hash is this code's"
 ITEMS_GATE = "items are the canonical ones"
 _SHORTENED = "texts were shortened"
-_KNOWN = frozenset((*FILES, *NAMES, SOURCE_METRICS, README))
+_KNOWN = frozenset((*folders.FILES, *folders.NAMES, folders.SOURCE_METRICS, README))
 """The files of a folder without a ledger that are compared."""
 
 
@@ -96,7 +87,7 @@ class Examined:
     @property
     def parser(self) -> str:
         """The rule of reading that the manifest names; it may be unknown here."""
-        return parser_named(self.manifest)
+        return folders.parser_named(self.manifest)
 
     @property
     def gates(self) -> list[Gate]:
@@ -122,17 +113,17 @@ def examine(folder: Path) -> Examined:
 def _examined(folder: Path) -> Examined:
     """The same of a folder in which an audit may have put links to the files that it was given."""
     checks: list[Check] = []
-    metrics = SOURCE_METRICS if (folder / SOURCE_METRICS).is_file() else METRICS
+    metrics = folders.SOURCE_METRICS if (folder / folders.SOURCE_METRICS).is_file() else METRICS
     manifest, stored = (_object(folder / name, checks) for name in (RUN_MANIFEST, metrics))
     found, what = Examined(folder, manifest, stored), "predictions are there"
     try:
-        check_version(folder, manifest, stored)
-        path = predictions_path(folder)
+        folders.check_version(folder, manifest, stored)
+        path = folders.predictions_path(folder)
         if path is None:
             raise DataError("no predictions.jsonl")
         ledger = _ledger(folder)
         predictions, ids, texts, shortened = _texts(manifest, path, ledger)
-        n, twice = len(ids), repeated(ids)
+        n, twice = len(ids), folders.repeated(ids)
         planned = manifest.get("total_items_planned", manifest.get("total_items_evaluated"))
         status = manifest.get("status", "completed")
         checks += [
@@ -164,7 +155,7 @@ def _failed(name: str, error: PerpendError, folder: Path) -> Check:
 
 def _object(path: Path, checks: list[Check]) -> Mapping[str, JSON]:
     try:
-        return read_json(path)
+        return folders.read_json(path)
     except PerpendError as error:
         checks.append(_failed(f"{path.name} can be read", error, path.parent))
         return {}
@@ -186,9 +177,9 @@ def _texts(
 ) -> tuple[Sequence[Prediction], Sequence[str], Check, int]:
     """The predictions that the facts give, the ids that are stored, how the two compare, and how many were cut."""
     if ledger is None:
-        rows = read_rows(path, manifest)
+        rows = folders.read_rows(path, manifest)
         shortened = sum(row.shortened for row in rows)
-        note = f"{len(rows) - shortened} rows read again by {parser_stated(manifest)}"
+        note = f"{len(rows) - shortened} rows read again by {folders.parser_stated(manifest)}"
         left = f"{shortened} of {len(rows)} labels: {_SHORTENED}" if shortened else ""
         check = Check("predictions recompute", len(rows), note=note, missing=left)
         for row in rows:
@@ -196,10 +187,10 @@ def _texts(
                 check.miss(f"{path.name}:{row.place.rpartition(':')[2]}: {row.differs}")
         predictions = [row.prediction for row in rows]
         return predictions, [one.id for one in predictions], check, shortened
-    predictions, cut = run_predictions(ledger, parser_stated(manifest)), cut_stated(manifest)
+    predictions, cut = run_predictions(ledger, folders.parser_stated(manifest)), folders.cut_stated(manifest)
     check = Check("predictions recompute", len(predictions), note=f"{len(predictions)} rows are those of run.db")
-    stored = [row for _, row in stored_rows(path)]
-    pairs = zip_longest(stored, (as_json(one, cut) for one in predictions), fillvalue={})
+    stored = [row for _, row in folders.stored_rows(path)]
+    pairs = zip_longest(stored, (folders.as_json(one, cut) for one in predictions), fillvalue={})
     for line, (row, now) in enumerate(pairs, 1):
         difference = first_difference(row, now, "row")
         if difference is not None:
@@ -209,9 +200,9 @@ def _texts(
 
 def _numbers(found: Examined, ledger: Run | None) -> tuple[Mapping[str, JSON], list[Check]]:
     """The protocol's numbers, and the checks of everything that states them."""
-    manifest, stored, parser = found.manifest, found.stored, parser_stated(found.manifest)
+    manifest, stored, parser = found.manifest, found.stored, folders.parser_stated(found.manifest)
     body: Mapping[str, JSON]
-    if not is_ours(manifest):
+    if not folders.is_ours(manifest):
         if ledger is not None:
             raise DataError(f"{RUN_MANIFEST}: names no parser and no settings, though run.db has them")
         body = protocol_of(found.predictions, parser)
@@ -229,7 +220,7 @@ def _numbers(found: Examined, ledger: Run | None) -> tuple[Mapping[str, JSON], l
     else:
         with ExitStack() as stack:
             if ledger is None:
-                run = Run(read_run_folder(found.folder, stack.enter_context(temporary_folder("run")) / "run"))
+                run = Run(folders.read_run_folder(found.folder, stack.enter_context(temporary_folder("run")) / "run"))
                 run.score()
                 table = table_of([run], rescore=False)
                 own = tuple(name for name in table.scorers if not name.endswith(f"@{IMPORTED}"))
@@ -250,7 +241,7 @@ def protocol_of(predictions: Sequence[Prediction], parser: str, max_tokens: int 
 
 def _compared(stored: Mapping[str, JSON], now: Mapping[str, JSON]) -> Check:
     check = Check("metrics recompute", leaves(now), note=f"{leaves(now)} numbers agree")
-    difference = first_difference(stored, json.loads(pretty(now)), METRICS)
+    difference = first_difference(stored, json.loads(canon.pretty(now)), METRICS)
     if difference is not None:
         check.miss(difference)
     return check
@@ -276,7 +267,7 @@ def _others(folder: Path, ledger: Run | None) -> list[Check]:
     """What is beside the files that are compared, where no ledger could give it again; nothing, if there is none."""
     # An import links what it does not read, and so does a copy of it: the source is the one that has no ledger.
     homes = {folder, *(entry.resolve().parent for entry in folder.iterdir() if entry.is_symlink())}
-    sources = [home for home in homes if not (home / "run.db").is_file() and not (home / RECEIPT).is_file()]
+    sources = [home for home in homes if not (home / "run.db").is_file() and not (home / folders.RECEIPT).is_file()]
     others = sorted({entry.name for home in sources for entry in home.iterdir() if entry.name not in _KNOWN})
     if ledger is not None or not others:
         return []
@@ -286,13 +277,13 @@ def _others(folder: Path, ledger: Run | None) -> list[Check]:
 
 def extra_checks(run: Run) -> Iterator[Check]:
     """For `perpend audit`: the benchmark's own files beside a ledger; and the labels that an import brought along."""
-    stated = f"{STORED}@{IMPORTED}"
+    stated = f"{folders.STORED}@{IMPORTED}"
     if run.manifest.is_imported and run.table.has(stated):
         parser = str(run.manifest.options.get("parser", PARSERS[0]))
         check = Check(f"{stated} against {parser}")
-        cut = cut_stated(object_of(run.manifest.source_of_import or {}, "run_manifest", RUN_MANIFEST))
+        cut = folders.cut_stated(object_of(run.manifest.source_of_import or {}, "run_manifest", RUN_MANIFEST))
         for row, one in predictions_of(run.table, list(run.table.replies()), parser):
-            if cut is not None and longest_text((one.text, one.retry_text, one.first_text)) == cut:
+            if cut is not None and folders.longest_text((one.text, one.retry_text, one.first_text)) == cut:
                 check.missing = f"labels of replies whose {_SHORTENED}"
                 continue
             then = float(run[stated].all_values[row])
@@ -302,19 +293,6 @@ def extra_checks(run: Run) -> Iterator[Check]:
     if (run.directory / RUN_MANIFEST).is_file():
         for check in _examined(run.directory).checks:
             yield replace(check, name=f"chaosbench: {check.name}", note="" if check.differ else check.note)
-
-
-_LINES = {
-    "Total items": "total",
-    "Valid responses": "valid",
-    "Invalid responses": "invalid",
-    "Coverage": "coverage",
-    "Accuracy (valid)": "accuracy_valid",
-    "Effective accuracy": "effective_accuracy",
-    "Balanced accuracy": "balanced_accuracy",
-    "MCC": "mcc",
-}
-"""The lines of the reference's summary.md above the families."""
 
 
 def rounded_metrics(stored: Mapping[str, JSON], body: Mapping[str, JSON]) -> Check:
@@ -342,7 +320,7 @@ def rounded_page(manifest: Mapping[str, JSON], lines: Sequence[str], body: Mappi
     """Every number of the reference's summary.md and of the manifest's metrics_summary."""
     check = Check("summary recomputes")
     _rounded(check, object_of(manifest, "metrics_summary", RUN_MANIFEST), body, RUN_MANIFEST)
-    rows = {label: [_shown(body[key])] for label, key in _LINES.items()}
+    rows = {label: [_shown(body[key])] for label, key in PROTOCOL["summary"].items()}
     for name, one in object_of(body, "per_family", METRICS).items():
         total, *rates = (as_object(one).get(key) for key in ("total", "coverage", "accuracy_valid"))
         rows[name] = [str(total), *(f"{rate or 0:.3f}" for rate in rates)]
@@ -387,7 +365,7 @@ def manifest_check(
     if manifest.get("resumed_from") is not None:
         now["resumed_from"] = manifest.get("run_id")
     if manifest.get("total_items_planned") == len(predictions):
-        lines = "".join(dumps(item_of(one).as_json()) + "\n" for one in predictions)
+        lines = "".join(canon.dumps(item_of(one).as_json()) + "\n" for one in predictions)
         ids = ids_hash(one.id for one in predictions)
         now["items"] = {"sha256": hashlib.sha256(lines.encode()).hexdigest(), "ids_hash": ids, "order": ORDER}
     if ledger is not None:
@@ -403,7 +381,7 @@ def manifest_check(
         if facts.samplings != (asked,) or dict(facts.options) != settings.task_options():
             check.compare("another sampling or parser", "that of manifest.json", RUN_MANIFEST)
             return check
-    check.compare({key: manifest.get(key) for key in now}, json.loads(pretty(now)), RUN_MANIFEST)
+    check.compare({key: manifest.get(key) for key in now}, json.loads(canon.pretty(now)), RUN_MANIFEST)
     check.checked = leaves(now)
     for words in _wrong_facts(manifest):
         check.miss(f"{RUN_MANIFEST}, {words}")
@@ -455,7 +433,7 @@ def _wrong_facts(manifest: Mapping[str, JSON]) -> Iterator[str]:
 
 def limits(numbers: Mapping[str, JSON]) -> list[Gate]:
     """The two lines of the acceptance table about replies without a label."""
-    rate, share = (number_of(numbers, key, METRICS) for key in ("invalid_rate", "coverage"))
+    rate, share = (canon.number_of(numbers, key, METRICS) for key in ("invalid_rate", "coverage"))
     most, least = INVALID_LIMIT, 1.0 - INVALID_LIMIT
     lost = {key: numbers.get(key) for key in ("invalid", "unfinished", "errors") if numbers.get(key)}
     detail = "missing" if share is None else f"{share:.4f}" + (f" ({lost})" if lost else "")
@@ -480,7 +458,7 @@ def receipt_body(
         "artifacts_skipped": [name for name in (METRICS, SUMMARY_PAGE) if name not in files],
         "compress_predictions": True,
         "files_sha256": dict(files),
-        "root_sha256": digest(files),
+        "root_sha256": canon.digest(files),
     }
 
 
@@ -491,21 +469,21 @@ def receipt_check(
 
     `checks` are those of the folder itself, which the receipt lists as passed.
     """
-    path = folder / RECEIPT
+    path = folder / folders.RECEIPT
     if not path.is_file():
         return []
     here = path.resolve().parent  # the folder may hold links to the files of the one that is audited
-    receipt, check = read_json(path), Check("receipt holds", note="every digest agrees")
+    receipt, check = folders.read_json(path), Check("receipt holds", note="every digest agrees")
     files: dict[str, JSON] = {}
     for entry in sorted(here.rglob("*")):
         name = entry.relative_to(here).as_posix()
-        if entry.is_symlink() or not entry.is_file() or name not in FILES:
+        if entry.is_symlink() or not entry.is_file() or name not in folders.FILES:
             check.compare(name, None, "a file that nothing in a published run gives")
-        elif name != RECEIPT:
+        elif name != folders.RECEIPT:
             files[name] = digest_file(entry)
     published = receipt.get("published_utc")
     now = receipt_body(manifest, here, files, published if _is_time(published) else "a time")
-    check.compare({key: value for key, value in receipt.items() if key != "checks"}, now, RECEIPT)
+    check.compare({key: value for key, value in receipt.items() if key != "checks"}, now, folders.RECEIPT)
     _listed(check, as_list(receipt.get("checks")), manifest, body, checks)
     readme = here.parent / README
     if readme.is_file():
@@ -527,7 +505,7 @@ def _listed(
 ) -> None:
     """The acceptance table of a receipt: every line that there must be, in its order, and what each says it found."""
     count, agreed = body.get("total"), r"\d+ (?:numbers|lines) agree"
-    rows = rf"{count} rows (?:are those of run\.db|read again by {re.escape(parser_named(manifest))})"
+    rows = rf"{count} rows (?:are those of run\.db|read again by {re.escape(folders.parser_named(manifest))})"
     wording = {
         DATASET_GATE: re.escape(str(manifest.get("dataset_global_sha256"))),
         PROMPT_GATE: re.escape(str(manifest.get("prompt_hash"))),
@@ -539,9 +517,179 @@ def _listed(
         ITEMS_GATE: r"\d+ items(?:, drawn again|; not drawn again: .{1,200})",
     }
     entries = [as_object(entry) for entry in stated]
-    check.compare([str(entry.get("check")) for entry in entries], list(wording), f"{RECEIPT}, names of the checks")
+    check.compare(
+        [str(entry.get("check")) for entry in entries], list(wording), f"{folders.RECEIPT}, names of the checks"
+    )
     for entry, (name, pattern) in zip(entries, wording.items(), strict=False):
         text = str(entry.get("found"))
         is_found = re.fullmatch(pattern, text) is not None
         now = {"check": name, "passed": True, "found": True}
-        check.compare({**entry, "found": is_found}, now, f"{RECEIPT}, {name}: {text!r}")
+        check.compare({**entry, "found": is_found}, now, f"{folders.RECEIPT}, {name}: {text!r}")
+
+
+def gate_json(gate: Gate) -> dict[str, JSON]:
+    """A line of the acceptance table as the receipt and summary.json hold it."""
+    return {"check": gate.gate, "passed": gate.passed, "found": gate.detail}
+
+
+def as_table(gates: Sequence[Gate]) -> str:
+    """Gates as text, one per line."""
+    width = max(len(gate.gate) for gate in gates)
+    return "\n".join(
+        f"{'pass' if one.passed else 'FAIL'}  {one.gate:<{width}}  {one_line(one.detail)}" for one in gates
+    )
+
+
+@dataclass(frozen=True)  # not slotted: the items are read once and kept
+class Freeze:
+    """The canonical files as they are now. `missing` says why there are none, without naming a path."""
+
+    selector: sets.Selector | None
+    files: tuple[sets.FileDigest, ...] = ()
+    missing: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the whole set."""
+        return sets.global_sha256(self.files)
+
+    @property
+    def total(self) -> int:
+        """How many items the set has."""
+        return sum(file.count for file in self.files)
+
+    @cached_property
+    def items(self) -> Mapping[str, Item]:
+        """Every canonical item by its id."""
+        records = [] if self.selector is None else self.selector.records()
+        return {text_of(record, "id"): to_item(record, text_of(record, "id")) for record in records}
+
+
+def freeze_of(selector: Path) -> Freeze:
+    """The freeze of the files that a selector lists."""
+    try:
+        opened = sets.read_selector(selector)
+    except sets.MissingDataError:
+        return Freeze(None, missing=f"no freeze: there is no readable selector {selector.name}")
+    lost = opened.missing()
+    if lost:
+        some = f"{len(lost)} of {len(opened.listed)} canonical files are missing, as {lost[0]}"
+        return Freeze(None, missing=f"no freeze: {some}")
+    return Freeze(opened, tuple(opened.digests()))
+
+
+def criteria(run: Examined, freeze: Freeze, numbers: Mapping[str, JSON]) -> list[Gate]:
+    """The acceptance criteria of the run plan; the limits are held to these numbers."""
+    gates = [_dataset(run.manifest, freeze), _prompt(run.manifest), *limits(numbers)]
+    if run.shortened:
+        detail = f"{run.shortened} of {len(run.predictions)} not recomputed: texts were shortened"
+        gates.append(Gate("every label was read again", False, detail))
+    return gates
+
+
+def integrity(run: Examined, freeze: Freeze) -> list[Gate]:
+    """Whether a run folder holds what it states; its items too, where it says that they are those of the freeze."""
+    is_frozen = freeze.selector is not None and run.manifest.get("dataset_global_sha256") == freeze.sha256
+    return [*run.gates, *([_items(run, freeze)] if is_frozen and run.predictions else [])]
+
+
+def acceptance(run: Path, selector: Path) -> list[Gate]:
+    """The acceptance table of a run folder, and that all it states follows from its texts."""
+    examined, freeze = examine(run), freeze_of(selector)
+    return [*criteria(examined, freeze, examined.stored), *integrity(examined, freeze)]
+
+
+def _dataset(manifest: Mapping[str, JSON], freeze: Freeze) -> Gate:
+    """The run's data set is the one that a freeze finds now."""
+    stored = manifest.get("dataset_global_sha256")
+    if freeze.missing or stored == freeze.sha256:
+        return Gate(DATASET_GATE, not freeze.missing, freeze.missing or freeze.sha256)
+    is_old = stored == sets.global_sha256(freeze.files, legacy=True)
+    old = "; it is the digest of the same files by the formula of before 20 February 2026" if is_old else ""
+    return Gate(DATASET_GATE, False, f"run {stored}, freeze {freeze.sha256}{old}")
+
+
+def _prompt(manifest: Mapping[str, JSON]) -> Gate:
+    """The run was asked with the words of this code."""
+    options: dict[str, JSON] = {"reprompt": manifest.get("retries") != 0}
+    ours, stored = prompt_hash(packaged_task(TASK, options)), manifest.get("prompt_hash")
+    return Gate(PROMPT_GATE, ours == stored, ours if ours == stored else f"run {stored}, code {ours}")
+
+
+def _items(run: Examined, freeze: Freeze) -> Gate:
+    """Every question and true label is that of the canonical item, and the items are those that the settings draw."""
+    selector, of = freeze.selector, object_of(run.manifest, "dataset", RUN_MANIFEST).get("set", "")
+    if selector is not None and of != selector.name:
+        return Gate(ITEMS_GATE, False, f"the set is called {selector.name!r}, not {of!r:.80}")
+    for one in run.predictions:
+        known = freeze.items.get(one.id)
+        item = item_of(one)
+        if known is None or (item.prompt, item.target) != (known.prompt, known.target) or (one.tags and item != known):
+            return Gate(
+                ITEMS_GATE, False, f"item {one.id!r} has another question, label or tag than in the canonical set"
+            )
+    try:
+        drawn = _drawn(run.manifest, freeze)
+    except DataError as error:
+        return Gate(ITEMS_GATE, True, f"{len(run.predictions)} items; not drawn again: {error}")
+    if [text_of(record, "id") for record in drawn] != [one.id for one in run.predictions]:
+        return Gate(ITEMS_GATE, False, "the settings draw other items, or in another order")
+    return Gate(ITEMS_GATE, True, f"{len(run.predictions)} items, drawn again")
+
+
+def _drawn(manifest: Mapping[str, JSON], freeze: Freeze) -> list[Record]:
+    """The items that the settings draw from the data set; DataError where it is not here, or not the same."""
+    selector = freeze.selector
+    if "settings" not in manifest or selector is None:
+        raise DataError("the manifest names no data set")
+    dataset = object_of(manifest, "dataset", RUN_MANIFEST)
+    if dataset.get("name") == sets.CANONICAL:
+        records = selector.records()
+    else:
+        path = canon.inside(selector.base, str(dataset.get("path")), RUN_MANIFEST)
+        if not path.is_file() or digest_file(path) != dataset.get("sha256"):
+            raise DataError(f"{dataset.get('path')} is not here as it was")
+        records = load_records([path])
+    if dataset.get("items") != len(records):
+        return []
+    return chosen(records, settings_from(object_of(manifest, "settings", RUN_MANIFEST), RUN_MANIFEST))
+
+
+def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False) -> Path:
+    """Copy the run's files with its predictions, write the receipt and the index. Existing files need `force`."""
+    manifest = folders.read_json(run / RUN_MANIFEST)
+    path = folders.predictions_path(run)
+    if path is None:
+        raise StoreError(f"{run}: has no predictions to publish")
+    copied = [run / name for name in (RUN_MANIFEST, METRICS, SUMMARY_PAGE) if (run / name).is_file()]
+    _refuse_keys(run, [*copied, path])
+    to = out / run.resolve().name
+    if to.resolve() == run.resolve():
+        raise StoreError(f"{run}: is a published run itself; publish it from where it was made")
+    if to.exists():
+        if not force:
+            raise StoreError(f"{to} is published already; --force replaces it")
+        strange = sorted({entry.name for entry in to.iterdir()} - folders.FILES)
+        if strange or to.is_symlink():
+            raise StoreError(f"{to}: holds {', '.join(strange[:3])}, which publish-run did not write; move it away")
+        for name in (METRICS, SUMMARY_PAGE):  # of an earlier copy; this run may have none
+            (to / name).unlink(missing_ok=True)
+    for file in copied:
+        write_atomic(to / file.name, file.read_bytes())
+    data = path.read_bytes()
+    write_atomic(to / folders.NAMES[1], data if path.suffix == ".gz" else canon.compress(data))
+    files: dict[str, JSON] = {
+        entry.name: digest_file(entry) for entry in sorted(to.iterdir()) if entry.name != folders.RECEIPT
+    }
+    receipt = receipt_body(manifest, to, files, datetime.now(UTC).isoformat(timespec="seconds"))
+    write_json(to / folders.RECEIPT, {**receipt, "checks": [gate_json(gate) for gate in gates]})
+    write_atomic(out / README, index(out))
+    return to
+
+
+def _refuse_keys(run: Path, files: Sequence[Path]) -> None:
+    """AuditFailure where a file that would be published holds a key, with the places."""
+    own = this_machine(variables=noted_variables(run))
+    leaks = [leak for file in files for leak in search_file(file, file.name, own) if leak.is_key]
+    if leaks:
+        raise AuditFailure(f"{run}: not published; keys would be:", *leaks, "Take them out where they come from.")

@@ -14,10 +14,12 @@ import re
 import shlex
 import shutil
 import time
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
@@ -65,29 +67,10 @@ ITEMS = "items.jsonl"
 """The items of a run, in the order in which they are asked, inside its folder."""
 PROMPT_VERSION = "perpend-1"
 PARSERS = {"careful": "label@4", "strict": "label@1", "lenient": "label_lenient@1"}
-FAMILIES = (
-    "adversarial", "atomic", "consistency_paraphrase", "cross_indicator", "extended_systems", "fol_inference",
-    "indicator_diagnostics", "multi_hop", "perturbation_robustness", "regime_transition",
-)  # fmt: skip
-
-
-class Server(NamedTuple):
-    """A provider that speaks OpenAI's protocol: its address, and the environment variables that may hold its key."""
-
-    base_url: str
-    key_names: tuple[str, ...]
-
-    def api_key_env(self) -> str:
-        """The first of the variables that is set; the first of all where none is."""
-        return next((name for name in self.key_names if name in os.environ), self.key_names[0])
-
-
-SERVERS = {
-    "gemini": Server("https://generativelanguage.googleapis.com/v1beta/openai", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
-    "deepseek": Server("https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",)),
-    "openrouter": Server("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
-    "groq": Server("https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
-}
+PROTOCOL = tomllib.loads((files(__package__) / "protocol.toml").read_text(encoding="utf-8"))
+FAMILIES, KEYS = tuple(PROTOCOL["families"]), tuple(PROTOCOL["manifest"])
+"""The families of the run plan, and the keys of run_manifest.json in their order."""
+SERVERS: Mapping[str, Sequence[str]] = PROTOCOL["servers"]
 FILES = frozenset(("callable", "replay"))
 """Providers whose model is a file of this machine."""
 BATCHED = frozenset(("hf", "mock", "ngram"))
@@ -201,7 +184,8 @@ class Settings:
         if self.provider not in FILES | BATCHED:
             options["workers"] = self.workers
         if server is not None:
-            options |= {"base_url": server.base_url, "api_key_env": server.api_key_env()}
+            address, *keys = server
+            options |= {"base_url": address, "api_key_env": next((key for key in keys if key in os.environ), keys[0])}
         if self.base_url is not None:
             options["base_url"] = self.base_url
         if self.provider == "openai" and _REASONING.match(name):
@@ -277,37 +261,20 @@ def prompt_hash(task: Task) -> str:
 
 
 class Tier(NamedTuple):
-    """One row of the run plan: the subset or data set of each run, and its other settings."""
+    """One row of the run plan: the subset of each run, '' for the canonical set, and its other settings."""
 
-    subsets: tuple[str | None, ...]
-    """None is the canonical set."""
+    subsets: Sequence[str]
     max_items: int | None = None
     provider: str | None = None
 
 
-_SUITES = tuple(f"data/subsets/subset_family_suites/{family}.jsonl" for family in FAMILIES)
-TIERS = {
-    "P0": Tier(("data/subsets/subset_1k_armored.jsonl",), max_items=50, provider="mock"),
-    "P1": Tier(("data/subsets/subset_5k_armored.jsonl",)),
-    "P2": Tier((None,)),
-    "P3": Tier((None,)),
-    "P4": Tier(_SUITES),
-}
+TIERS = {name: Tier(**row) for name, row in PROTOCOL["tiers"].items()}
 
 
 ORDER = (
     "max_items draws random.Random(seed).sample(items, max_items), in the order of the draw; "
     "shuffle_seed then applies random.Random(shuffle_seed).shuffle once"
 )
-
-
-KEYS = (
-    "run_id", "created_utc", "provider", "prompt_version", "prompt_hash", "dataset_global_sha256",
-    "canonical_selector", "total_items_evaluated", "max_items", "seed", "retries", "strict_parsing", "workers",
-    "order_mode", "shuffle_seed", "git_commit", "python_version", "metrics_summary", "resumed_from", "budget",
-    "status", "total_items_planned", "dataset", "items", "parser", "temperature", "max_tokens", "settings", "code",
-)  # fmt: skip
-"""The keys of run_manifest.json in the reference's order, then ours."""
 
 
 def chosen(records: Sequence[Record], settings: Settings) -> list[Record]:
