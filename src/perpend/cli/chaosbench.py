@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -239,8 +238,7 @@ def subset(size: int, out: Path, source: str, family_weights: str, **flags: int)
     chaosbench subset --size 1000 --balance-labels --balance-families --out data/subsets/subset_1k_armored.jsonl
     chaosbench subset --size 456 --balance-labels --source data/v22_multi_hop.jsonl --out multi_hop.jsonl
     """
-    from perpend.studies.logic.chaosbench.sets import open_source
-    from perpend.studies.logic.chaosbench.sets import Provenance, Sampler, weights_from, write_subset
+    from perpend.studies.logic.chaosbench.sets import Sampler, open_source, weights_from, write_subset
 
     sampler = Sampler(
         size=size,
@@ -251,9 +249,7 @@ def subset(size: int, out: Path, source: str, family_weights: str, **flags: int)
         min_per_family=flags["min_per_family"],
     )
     opened = open_source(None, source)
-    named = source if source == "canonical" else opened.path
-    provenance = Provenance(out.stem, named, opened.global_sha256, datetime.now(UTC).isoformat(), opened.of)
-    body = write_subset(out, opened.records, sampler, provenance)
+    body = write_subset(out, opened, source if source == "canonical" else opened.path, sampler)
     say(f"{out}: {body['size']} items, ids {body['sha256']}, {json.dumps(body['label_balance'])}")
 
 

@@ -93,11 +93,8 @@ class Measured:
 
     def as_json(self) -> dict[str, JSON]:
         """The numbers, and every estimate with its interval, denominator and method."""
-        return {**self.numbers(), "estimates": self.intervals()}
-
-    def intervals(self) -> dict[str, JSON]:
-        """Every estimate with its interval, denominator and method."""
-        return {name: estimate.as_json() for name, estimate in self.estimates.items()}
+        intervals: dict[str, JSON] = {name: estimate.as_json() for name, estimate in self.estimates.items()}
+        return {**self.numbers(), "estimates": intervals}
 
 
 def measure(predictions: Sequence[Prediction]) -> Measured:
@@ -202,19 +199,10 @@ def token_budget(predictions: Sequence[Prediction], max_tokens: int | None) -> E
 
 def _quantile(whole: FloatArray, cut: int, limit: float) -> float:
     """The quantile of the log-normal law whose likelihood is highest for these lengths and `cut` above the limit."""
-    from scipy.optimize import minimize
-    from scipy.stats import norm
+    from scipy.stats import CensoredData, lognorm
 
-    logs = np.log(whole)
-
-    def loss(theta: FloatArray) -> float:
-        centre, spread = float(theta[0]), math.exp(float(theta[1]))
-        seen = norm.logpdf(logs, centre, spread).sum()
-        return -float(seen + cut * norm.logsf(math.log(limit), centre, spread))
-
-    start = np.array([float(logs.mean()), math.log(max(float(logs.std()), 0.1))])
-    best = minimize(loss, start, method="Nelder-Mead").x
-    return math.exp(float(best[0]) + float(norm.ppf(WHOLE)) * math.exp(float(best[1])))
+    shape, _, scale = lognorm.fit(CensoredData(uncensored=whole, right=np.full(cut, limit)), floc=0.0)
+    return float(lognorm.ppf(WHOLE, shape, scale=scale))
 
 
 def is_stratified(predictions: Sequence[Prediction]) -> bool:
@@ -384,7 +372,7 @@ def protocol(numbers: Numbers, parser: str, **cell: str) -> dict[str, JSON]:
         "invalid_kinds": dict(kinds.also),
         "token_budget": {**budget.also, "replies": budget.n, "needed_max_tokens": budget.value, "note": budget.note},
         "clustered_by": overall.clustered_by,
-        "estimates": overall.intervals(),
+        "estimates": overall.as_json()["estimates"],
         "per_family": {name: one.as_json() for name, one in parts(numbers, parser, "family", **cell).items()},
         "per_split": {name: one.as_json() for name, one in parts(numbers, parser, "split", **cell).items()},
         **({"per_stratum": {name: one.as_json() for name, one in known.items()}} if known else {}),

@@ -23,6 +23,7 @@ from perpend.studies.logic.metrics import (
 )
 from perpend.types import Estimate
 
+STRATA_HEAD = ("items", "effective n", "coverage", "balanced accuracy", "whole pairs right", "TPR", "TNR")
 COUNTS = ("total", "valid", "invalid", "unfinished", "errors", "correct", *CONFUSION)
 RATES = ("coverage", "accuracy_valid", "accuracy_effective", "balanced_accuracy", "balanced_accuracy_effective", "mcc")
 COLUMNS = (
@@ -31,28 +32,29 @@ COLUMNS = (
     "bias_verdict",
 )
 _CITED = ("balanced_accuracy", "tpr", "tnr", "coverage")
-_LEANS = {"LABEL-BIASED": ": it leans to one label"}
 _SHOWN = ("coverage", "balanced_accuracy", "mcc", "tpr", "tnr", "bias")
+_WHOLE = (
+    ("accuracy of valid replies", "accuracy_valid"),
+    ("accuracy, invalid as wrong", "accuracy_effective"),
+    ("balanced accuracy, invalid as wrong", "balanced_accuracy_effective"),
+)
 _HEAD = ("items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
-STRATA_HEAD = ("items", "effective n", "coverage", "balanced accuracy", "whole pairs right", "TPR", "TNR")
 
 
 def report(numbers: Numbers) -> Report:
-    """The headline, then by family and split for each model, each rule of reading, and the rates of every run."""
+    """The answer, then by family and split for each model, each rule of reading, and the rates of every run."""
     parser, cells = parser_of(numbers), cells_of(numbers)
-    overall = [(measured(numbers, parser, part="all", **cell), cell) for cell in cells]
-    by_stratum = [strata(numbers, parser, **cell) for cell in cells]
     several = len({cell["model"] for cell in cells}) < len(cells)
-    headline, sentences, cited = [], [], []
-    for (one, cell), own in zip(overall, by_stratum, strict=True):
-        headline.append(_headline(one, cell["model"], own))
-        sentences.append(_answer(one, cell, own, several=several))
-        summaries = own.values() if own else [one]
-        cited += [estimate for part in summaries for key, estimate in part.estimates.items() if key in _CITED]
-    lines = [*headline, f"Replies are read by {parser}. {covered(numbers)}", HOW_TO_READ]
+    sentences, cited = [], list[Estimate]()
+    for cell in cells:
+        overall, own = measured(numbers, parser, part="all", **cell), strata(numbers, parser, **cell)
+        who = answer.name(cell["model"]) + (f", temperature {cell['temperature']}" if several else "")
+        sentences.append(f"{who}: {_answer(overall, own)}")
+        summaries = own.values() if own else [overall]
+        cited += [one for part in summaries for key in _CITED if (one := part.estimates.get(key)) is not None]
     return Report(
         title=", ".join(markdown(name) for name in numbers.runs),
-        headline="\n\n".join(lines),
+        headline=f"Replies are read by {parser}. {covered(numbers)}\n\n{HOW_TO_READ}",
         sections=(
             *(section for cell in cells for section in _sections(numbers, parser, cell)),
             *sections(numbers),
@@ -64,50 +66,29 @@ def report(numbers: Numbers) -> Report:
     )
 
 
-def _answer(overall: Measured, cell: dict[str, str], strata: Mapping[str, Measured], *, several: bool) -> str:
+def _answer(overall: Measured, strata: Mapping[str, Measured]) -> str:
     """How well one model tells true from false, and whether it leans to one of them; by stratum where there are."""
-    values, total = overall.estimates, overall.count("total")
-    who = answer.name(cell["model"]) + (f", temperature {cell['temperature']}" if several else "")
-    if strata and "balanced_accuracy" in values:
-        summaries = ", ".join(
-            f"{name} {_share(one.estimates.get('balanced_accuracy'))}" for name, one in strata.items()
-        )
-        kept = f"{overall.count('valid')} of {answer.counted(total, 'item')}"
-        return f"{who}: balanced accuracy by stratum, on {kept} (50% is guessing): {summaries}."
+    values, total = overall.estimates, answer.counted(overall.count("total"), "item")
     balanced = values.get("balanced_accuracy")
     if balanced is None:
-        return f"{who}: none of {answer.counted(total, 'item')} got a reply, so nothing can be measured."
+        return f"none of {total} got a reply, so nothing can be measured."
+    if strata:
+        summaries = ", ".join(f"{name} {_share(one)}" for name, one in strata.items())
+        kept = f"{overall.count('valid')} of {total}"
+        return f"balanced accuracy by stratum, on {kept} (50% is guessing): {summaries}."
     if balanced.value is None:
-        return f"{who}: balanced accuracy is {answer.undefined(balanced)}; {balanced.n} of {total} items have a label."
-    kept = f"{balanced.n} of {answer.counted(total, 'item')}"
+        return f"balanced accuracy is {answer.undefined(balanced)}; {balanced.n} of {total} have a label."
     true, false = (answer.share(values[key]) for key in ("tpr", "tnr"))
-    text = f"{who}: balanced accuracy {answer.share(balanced)} on {kept} (50% is guessing); right on"
-    return f"{text} {true} of what is TRUE and {false} of what is FALSE{_LEANS.get(str(overall.verdict), '')}."
+    leans = ": it leans to one label" if overall.verdict == "LABEL-BIASED" else ""
+    rates = f"right on {true} of what is TRUE and {false} of what is FALSE{leans}."
+    return f"balanced accuracy {answer.share(balanced)} on {balanced.n} of {total} (50% is guessing); {rates}"
 
 
-def _share(balanced: Estimate | None) -> str:
+def _share(one: Measured) -> str:
+    balanced = one.estimates.get("balanced_accuracy")
     if balanced is None:
         return "no reply"
-    return answer.share(balanced) if balanced.value is not None else answer.undefined(balanced)
-
-
-def _headline(overall: Measured, model: str, strata: Mapping[str, Measured]) -> str:
-    values = overall.estimates
-    if "balanced_accuracy" not in values:
-        return f"{markdown(model)}: none of {overall.count('total')} items got a reply, so nothing can be measured."
-    if strata:
-        listed = "; ".join(f"{name} {shown(one.estimates.get('balanced_accuracy'))}" for name, one in strata.items())
-        rates = f"coverage {shown(values['coverage'])}; bias {shown(values['bias'])} ({overall.verdict})"
-        return f"{markdown(model)}: balanced accuracy by stratum: {listed}. {rates}."
-    rates = "; ".join(
-        f"{name} {shown(values[key])}"
-        for name, key in (("MCC", "mcc"), ("TPR", "tpr"), ("TNR", "tnr"), ("coverage", "coverage"), ("bias", "bias"))
-    )
-    balanced = values["balanced_accuracy"]
-    return (
-        f"{markdown(model)}: balanced accuracy {shown(balanced)}, n = {balanced.n} items with a label of "
-        f"{overall.count('total')}. {rates} ({overall.verdict})."
-    )
+    return answer.undefined(balanced) if balanced.value is None else answer.share(balanced)
 
 
 def shown(estimate: Estimate | None) -> str:
@@ -163,19 +144,11 @@ def _outcomes(numbers: Numbers, parser: str, overall: Measured, cell: dict[str, 
         ("coverage of first replies", number(first.value)),
         *((f"invalid: {markdown(kind)}", str(count)) for kind, count in kinds.also.items()),
         ("TP / FP / TN / FN", confusion),
-        *([] if PAIRS in overall.estimates else _mixed(overall)),
+        # Not told where items are of several strata: these are over all of them.
+        *((words, shown(overall.estimates.get(name))) for words, name in _WHOLE if PAIRS not in overall.estimates),
         ("tokens that 95% of replies need", f"{number(budget.value, 0)} ({markdown(budget.note)})"),
     ]
     return markdown_table(("replies", ""), rows)
-
-
-def _mixed(overall: Measured) -> list[tuple[str, str]]:
-    """The rates over all items, which are not told where items are of several strata."""
-    return [
-        ("accuracy of valid replies", shown(overall.estimates.get("accuracy_valid"))),
-        ("accuracy, invalid as wrong", shown(overall.estimates.get("accuracy_effective"))),
-        ("balanced accuracy, invalid as wrong", shown(overall.estimates.get("balanced_accuracy_effective"))),
-    ]
 
 
 def _row(name: str, one: Measured) -> tuple[str, ...]:
@@ -185,21 +158,17 @@ def _row(name: str, one: Measured) -> tuple[str, ...]:
 
 def _tables(numbers: Numbers) -> Iterator[TableOf]:
     """by_family, by_split and by_parser, and by_stratum where there are: every number under every rule of reading."""
-    cells, head = cells_of(numbers), ("model", "temperature", "parser")
+    head, rules = ("model", "temperature", "parser"), parsers(numbers)
+    each = [((cell["model"], cell["temperature"], rule), cell, rule) for cell in cells_of(numbers) for rule in rules]
     for part in ("family", "split", "stratum"):
         rows = [
-            (cell["model"], cell["temperature"], rule, name, *_values(one))
-            for cell in cells
-            for rule in parsers(numbers)
+            (*key, name, *_values(one))
+            for key, cell, rule in each
             for name, one in sorted(parts(numbers, rule, part, **cell).items())
         ]
         if rows or part != "stratum":
             yield TableOf(f"by_{part}", (*head, part, *COLUMNS), tuple(rows))
-    overall = [
-        (cell["model"], cell["temperature"], rule, *_values(measured(numbers, rule, part="all", **cell)))
-        for cell in cells
-        for rule in parsers(numbers)
-    ]
+    overall = ((*key, *_values(measured(numbers, rule, part="all", **cell))) for key, cell, rule in each)
     yield TableOf("by_parser", (*head, *COLUMNS), tuple(overall))
 
 

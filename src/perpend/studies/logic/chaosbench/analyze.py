@@ -527,9 +527,7 @@ def write_figures(analysis: Analysis, out: Path) -> list[str]:
             for label, estimates in points_shown
             for key in keys
         ]
-        figure = draw_intervals(
-            Intervals("Runs, and shortcuts that know no system", f"{axis}, 95% intervals", tuple(rows))
-        )
+        forest = Intervals("Runs, and shortcuts that know no system", f"{axis}, 95% intervals", tuple(rows))
         out.mkdir(parents=True, exist_ok=True)
-        draw_intervals(shown).savefig(out / name, dpi=120, metadata={"Software": None})
+        draw_intervals(forest).savefig(out / name, dpi=120, metadata={"Software": None})
     return [name for name, *_ in FIGURES] if points_shown else []

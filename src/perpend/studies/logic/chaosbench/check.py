@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ from perpend.inert import one_line
 from perpend.ledger.manifest import code_version
 from perpend.ledger.staging import IMPORTED
 from perpend.measure.run import Run, table_of
-from perpend.measure.study import METRICS, Numbers, body_of
+from perpend.measure.study import METRICS, Metric, Numbers, body_of, numbers_of
 from perpend.opening import refuse_links
 from perpend.proof.audit.checks import Check, first_difference
 from perpend.proof.gates import Gate
@@ -92,10 +92,9 @@ class Examined:
     @property
     def gates(self) -> list[Gate]:
         """The checks as lines of the acceptance table."""
-        left = {
-            check.name: "; not recomputed: ".join(filter(None, (check.note, check.missing))) for check in self.checks
-        }
-        return [Gate(one.name, not one.differ, one.first or left[one.name]) for one in self.checks]
+        notes = ["; not recomputed: ".join(filter(None, (one.note, one.missing))) for one in self.checks]
+        pairs = zip(self.checks, notes, strict=True)
+        return [Gate(one.name, not one.differ, one.first or note) for one, note in pairs]
 
 
 def examine(folder: Path) -> Examined:
@@ -210,13 +209,7 @@ def _numbers(found: Examined, ledger: Run | None) -> tuple[Mapping[str, JSON], l
         lines = read_text(page).split("\n") if page.is_file() else []
         return body, [rounded_metrics(stored, body), rounded_page(manifest, lines, body)]
     if ledger is None and found.shortened:
-        # By the rule that the run was read by; what another would read in a whole text nobody can know.
-        most = manifest.get("max_tokens")
-        body = protocol_of(found.predictions, parser, most if isinstance(most, int) else None)
-        metrics = _compared({key: stored.get(key) for key in body}, body)
-        for key in sorted(stored.keys() ^ {*body, "by_parser", *body_of([""], (), {})}):
-            metrics.miss(f"{METRICS}, {key}: nothing gives such a key, or it is missing")
-        metrics.missing = f"metrics and by_parser: {_SHORTENED}"
+        body, metrics = _of_labels(found, parser)
     else:
         with ExitStack() as stack:
             if ledger is None:
@@ -231,6 +224,33 @@ def _numbers(found: Examined, ledger: Run | None) -> tuple[Mapping[str, JSON], l
             body = seed_names(Numbers(numbers, (run.manifest,)))
             metrics = _compared(stored, body_of([str(manifest.get("run_id"))], numbers, body))
     return body, [metrics, manifest_check(manifest, found.predictions, body, ledger), _page(found, body)]
+
+
+def _of_labels(found: Examined, parser: str) -> tuple[Mapping[str, JSON], Check]:
+    """The numbers by the rule that the run was read by, from the labels that rows with shortened texts state.
+
+    What another rule would read in a whole text nobody can know.
+    """
+    manifest, stored, most = found.manifest, found.stored, found.manifest.get("max_tokens")
+    degrees = canon.number_of(manifest, "temperature", RUN_MANIFEST)
+    where = {"model": str(manifest.get("provider")), "temperature": f"{degrees:g}"}
+    metrics = tuple(MetricCell(parser, where, most if isinstance(most, int) else None).metrics(found.predictions))
+    body = protocol(Numbers(metrics), parser, **where)
+    everything = numbers_of(stored, ()).metrics
+    own = [
+        one for one in everything if one.scorer == parser and one.where.items() >= where.items() and "part" in one.where
+    ]
+    then = {**{key: stored.get(key) for key in body}, "metrics": _by_name(own)}
+    check = _compared(then, {**body, "metrics": _by_name(metrics)})
+    for key in sorted(stored.keys() ^ {*body, "by_parser", *body_of([""], (), {})}):
+        check.miss(f"{METRICS}, {key}: nothing gives such a key, or it is missing")
+    check.missing = f"{len(everything) - len(own)} numbers by other rules: {_SHORTENED}"
+    return body, check
+
+
+def _by_name(metrics: Iterable[Metric]) -> dict[str, JSON]:
+    """Metrics by what they are of, without the digest of their columns, which a folder without a ledger has not."""
+    return {f"{one.name} {sorted(one.where.items())}": {**one.as_json(), "columns_sha256": ""} for one in metrics}
 
 
 def protocol_of(predictions: Sequence[Prediction], parser: str, max_tokens: int | None = None) -> dict[str, JSON]:
@@ -571,10 +591,8 @@ def freeze_of(selector: Path) -> Freeze:
         opened = sets.read_selector(selector)
     except sets.MissingDataError:
         return Freeze(None, missing=f"no freeze: there is no readable selector {selector.name}")
-    lost = opened.missing()
-    if lost:
-        some = f"{len(lost)} of {len(opened.listed)} canonical files are missing, as {lost[0]}"
-        return Freeze(None, missing=f"no freeze: {some}")
+    if opened.incomplete:
+        return Freeze(None, missing=f"no freeze: {opened.incomplete}")
     return Freeze(opened, tuple(opened.digests()))
 
 

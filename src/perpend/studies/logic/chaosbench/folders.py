@@ -112,13 +112,15 @@ def cut_stated(manifest: Mapping[str, JSON]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class PredictionRow:
-    """One line of the file: its place, what it states, what its texts come to, and where the two differ.
+    """One line of the file: its place, what it states, the replies that it holds and what they come to, and how the two
+    differ.
 
     `shortened`: its texts may have been cut, so that its outcomes are those that it states.
     """
 
     place: str
     stated: Mapping[str, JSON]
+    turns: tuple[Response | None, Response | None]
     prediction: Prediction
     differs: str = ""
     shortened: bool = False
@@ -183,101 +185,76 @@ def stored_rows(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
 
 def read_rows(path: Path, manifest: Mapping[str, JSON]) -> list[PredictionRow]:
     """The rows of a prediction file, read by the rule that its manifest states."""
-    reading = reader(parser_stated(manifest)), is_ours(manifest), cut_stated(manifest)
-    return [_row(row, place, *reading) for place, row in stored_rows(path)]
+    ours, cut, read = is_ours(manifest), cut_stated(manifest), reader(parser_stated(manifest))
+    return [_row(row, place, read if ours else _without_states(read), ours, cut) for place, row in stored_rows(path)]
+
+
+def _without_states(read: Reader) -> Reader:
+    """The rule as the reference applies it, which knows no error and nothing unfinished."""
+
+    def plain(item: Item, response: Response) -> tuple[Outcome, str]:
+        outcome, reason = read(item, response)
+        return ("INVALID" if outcome in ("UNFINISHED", "ERROR") else outcome), reason
+
+    return plain
 
 
 def _row(row: Mapping[str, JSON], place: str, read: Reader, ours: bool, cut: int | None) -> PredictionRow:
     truth, tags = label_of(row), object_of(row, "tags", place)
-    if truth is None or not text_of(row, "id"):
-        raise DataError(f"{place}: a prediction needs an 'id' and a 'ground_truth' that is TRUE or FALSE")
+    texts = [None if row.get(key) is None else clean_text(text_of(row, key)) for key in _TEXTS]
     item = Item(text_of(row, "id"), text_of(row, "question"), truth, tags={key: text_of(tags, key) for key in tags})
-    longest = longest_text(_text(row, key) for key in _TEXTS)
-    shortened = cut is not None and longest == cut
-    one = (_ours if ours else _reference)(row, item, place, read)
+    turns = _turns(row, place, texts, ours)
+    one = prediction(item, *turns, read)
+    if one is None or not item.id:
+        raise DataError(f"{place}: a prediction needs an 'id' and a 'ground_truth' that is TRUE or FALSE")
+    one = replace(one, latency_s=_count(row, "latency_s", place))
+    if not ours:
+        one = replace(one, family=text_of(row, "task_family") or NO_FAMILY, split=text_of(row, "split") or NO_SPLIT)
+    shortened = cut is not None and longest_text(texts) == cut
     if shortened:
-        one = as_stated(row, one, place)
-    facts = as_json(one)
-    compared = {*facts, *row} if ours else {*STATED}
-    differs = _difference(row, facts, compared - {"meta"} if shortened else compared)
-    if cut is not None and longest > cut:
-        differs = f"a text of {longest} characters, where texts were cut to {cut}"
-    return PredictionRow(place, row, one, differs, shortened)
+        stated = [row.get(key) for key in ("outcome", "retry_outcome", "first_outcome")]
+        if stated[0] is None or not {*stated} <= {*OUTCOMES, None}:
+            raise DataError(f"{place}: 'outcome' is missing or unknown; one of {', '.join(OUTCOMES)}")
+        reason = text_of(object_of(row, "meta", place), "parse_reason")
+        one = replace(one, outcome=stated[0], retry_outcome=stated[1], first=stated[2] or one.first, reason=reason)  # type: ignore[arg-type]  # checked just above
+    facts, differs = as_json(one), ""
+    for key in sorted(({*facts, *row} if ours else {*STATED}) - ({"meta"} if shortened else set())):
+        if key not in facts or row.get(key) != facts[key] or type(row.get(key)) is not type(facts[key]):
+            differs = f"{key} is {row.get(key)!r:.80}, its texts give {facts.get(key)!r:.80}"
+            break
+    if cut is not None and longest_text(texts) > cut:
+        differs = f"a text of {longest_text(texts)} characters, where texts were cut to {cut}"
+    return PredictionRow(place, row, turns, one, differs, shortened)
+
+
+def _turns(
+    row: Mapping[str, JSON], place: str, texts: Sequence[str | None], ours: bool
+) -> tuple[Response | None, Response | None]:
+    """The replies to the first and to the second question. A text that a second one replaced is lost.
+
+    The reference asks again after an invalid reply, and keeps that one only where the second is invalid, too.
+    """
+    text, retried, kept = texts
+    ms, tokens = _count(row, "latency_s", place), _count(row, "output_tokens", place)
+    error = None if text is not None else clean_text(text_of(row, "error")) or "the source holds no text"
+    last = Response(
+        text,
+        error,
+        finish=None if row.get("finish") is None else clean_text(text_of(row, "finish")),
+        usage=None if tokens is None else Usage(output=int(tokens)),
+        ms=None if ms is None else ms * 1000.0,
+    )
+    if ours:
+        first = None if kept is None else Response(kept)
+        return (last, None) if retried is None else (first, last)
+    if retried is not None:
+        return last, Response(retried)
+    return (None, last) if row.get("retry_outcome") is not None else (last, None)
 
 
 def longest_text(texts: Iterable[str | None]) -> int:
     """The number of characters of the longest of some texts."""
     return max((len(text) for text in texts if text is not None), default=0)
-
-
-def _difference(row: Mapping[str, JSON], facts: Mapping[str, JSON], keys: Iterable[str]) -> str:
-    for key in sorted(keys):
-        if key not in facts or row.get(key) != facts[key] or type(row.get(key)) is not type(facts[key]):
-            return f"{key} is {row.get(key)!r:.80}, its texts give {facts.get(key)!r:.80}"
-    return ""
-
-
-def _ours(row: Mapping[str, JSON], item: Item, place: str, read: Reader) -> Prediction:
-    """The row that this program writes for the same item and texts."""
-    text, error, retried = (_text(row, key) for key in ("pred_text", "error", "retry_pred_text"))
-    tokens = _count(row, "output_tokens", place)
-    usage = None if tokens is None else Usage(output=int(tokens))
-    last = Response(text, None if text is not None else error or "no reply", finish=_text(row, "finish"), usage=usage)
-    kept = _text(row, "first_pred_text")
-    first = None if kept is None else Response(kept)
-    one = prediction(item, last, None, read) if retried is None else prediction(item, first, last, read)
-    if one is None:
-        raise DataError(f"{place}: a prediction needs a 'ground_truth' that is TRUE or FALSE")
-    return replace(one, latency_s=_count(row, "latency_s", place))
-
-
-def _reference(row: Mapping[str, JSON], item: Item, place: str, read: Reader) -> Prediction:
-    """A row of the reference, which knows no error and nothing unfinished.
-
-    It asks again only after an invalid reply, and keeps that reply only when the second one is invalid too.
-    """
-
-    def outcome_of(text: str | None) -> tuple[Outcome, str]:
-        outcome, reason = read(item, Response(text=text or ""))
-        return ("INVALID" if outcome == "UNFINISHED" else outcome), reason
-
-    text, retried = _text(row, "pred_text"), _text(row, "retry_pred_text")
-    outcome, reason = outcome_of(text)
-    was_asked_again = row.get("retry_outcome") is not None or retried is not None
-    retry = outcome_of(text if retried is None else retried)[0] if was_asked_again else None
-    return Prediction(
-        id=item.id,
-        question=item.prompt,
-        truth="TRUE" if item.target == "TRUE" else "FALSE",
-        outcome=outcome,
-        family=text_of(row, "task_family") or NO_FAMILY,
-        split=text_of(row, "split") or NO_SPLIT,
-        text=text,
-        reason=reason,
-        latency_s=_count(row, "latency_s", place),
-        retry_text=retried,
-        retry_outcome=retry,
-        first="INVALID" if was_asked_again else outcome,
-        tags=item.tags,
-    )
-
-
-def as_stated(row: Mapping[str, JSON], one: Prediction, place: str) -> Prediction:
-    """The row with the outcomes that it states itself."""
-    stated = [_outcome(row.get(key), place) for key in ("outcome", "retry_outcome", "first_outcome")]
-    if stated[0] is None:
-        raise DataError(f"{place}: 'outcome' is missing; one of {', '.join(OUTCOMES)}")
-    reason = text_of(object_of(row, "meta", place), "parse_reason")
-    return replace(one, outcome=stated[0], retry_outcome=stated[1], first=stated[2] or one.first, reason=reason)
-
-
-def _outcome(value: JSON, place: str) -> Outcome | None:
-    if value is None:
-        return None
-    for known in OUTCOMES:
-        if value == known:
-            return known
-    raise DataError(f"{place}: unknown outcome {value!r}; one of {', '.join(OUTCOMES)}")
 
 
 def _count(row: Mapping[str, JSON], key: str, place: str) -> float | None:
@@ -286,10 +263,6 @@ def _count(row: Mapping[str, JSON], key: str, place: str) -> float | None:
     if value is not None and not 0 <= value < 1 << 53:
         raise DataError(f"{place}: {key!r} must be 0 or more, not {value:g}")
     return value
-
-
-def _text(row: Mapping[str, JSON], key: str) -> str | None:
-    return None if row.get(key) is None else clean_text(text_of(row, key))
 
 
 def repeated(ids: Iterable[str]) -> list[str]:
@@ -341,7 +314,12 @@ def _write(directory: Path, name: str, stated: Mapping[str, JSON], path: Path, r
     items = ItemsDigest()
     with Store.create(directory / "run.db", name) as store:
         trials = store.write_plan(plan, _items(rows, items))
-        store.append(turn for number, row in enumerate(rows, 1) for turn in _turns(number, row.prediction))
+        store.append(
+            Appended(trial, turn, 0, "", response)
+            for trial, row in enumerate(rows, 1)
+            for turn, response in enumerate(row.turns)
+            if response is not None
+        )
         store.write_scores([Scorer(STORED, IMPORTED, as_stored)], _labels(rows))
     options: dict[str, JSON] = {"parser": parser_stated(stated)}
     manifest = Manifest(
@@ -375,27 +353,6 @@ def _items(rows: Sequence[PredictionRow], digest: ItemsDigest) -> Iterator[tuple
         check_item(item, row.place)
         digest.add(item)
         yield 0, row.place, item
-
-
-def _turns(trial: int, one: Prediction) -> Iterator[Appended]:
-    """The texts that are known, each at its turn."""
-    ms = None if one.latency_s is None else one.latency_s * 1000.0
-    usage = None if one.tokens is None else Usage(output=one.tokens)
-    if one.text is None:
-        yield Appended(trial, 0, 0, "", Response(error=one.error or "the source holds no text", ms=ms))
-        return
-    last = Response(text=one.text, finish=one.finish, usage=usage, ms=ms)
-    if one.retry_outcome is None:
-        yield Appended(trial, 0, 0, "", last)
-    elif one.first_text is not None:
-        yield Appended(trial, 0, 0, "", Response(text=one.first_text))
-        yield Appended(trial, 1, 0, "", last)
-    elif one.label is None and one.retry_text is not None:
-        # Both replies were invalid: the first is kept as pred_text, the second beside it.
-        yield Appended(trial, 0, 0, "", last)
-        yield Appended(trial, 1, 0, "", Response(text=one.retry_text))
-    else:
-        yield Appended(trial, 1, 0, "", last)
 
 
 def _labels(rows: Sequence[PredictionRow]) -> Iterator[tuple[int, list[Score]]]:

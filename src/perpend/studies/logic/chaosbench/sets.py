@@ -14,7 +14,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -27,6 +27,7 @@ from perpend.canon import (
     digest,
     digest_file,
     inside,
+    number_of,
     parse,
     read_bytes,
     read_object,
@@ -86,11 +87,9 @@ class FileDigest:
     sha256: str
 
 
-def file_digest(path: Path, listed: str) -> FileDigest:
-    """The digest of a file that the selector lists as `listed`."""
-    if not path.exists():
-        raise DataError(f"{path}: no such file; the selector lists it as {listed!r}")
-    return FileDigest(listed, sum(1 for _ in text_lines(path)), digest_file(path))
+def counted(path: Path) -> tuple[int, str]:
+    """The lines of a file that are not blank, and the digest of its bytes."""
+    return sum(1 for _ in text_lines(path)), digest_file(path)
 
 
 def global_sha256(of: Iterable[FileDigest], *, legacy: bool = False) -> str:
@@ -119,21 +118,22 @@ class Selector:
         """The files, in the order of the list. One that is not below the selector's folder is an error."""
         return [inside(self.base, entry, str(self.path)) for entry in self.listed]
 
-    def missing(self) -> list[str]:
-        """The listed files that are not there."""
-        return [entry for entry, path in zip(self.listed, self.paths(), strict=True) if not path.is_file()]
+    @property
+    def incomplete(self) -> str:
+        """How many of the listed files are missing, in words; '' where all are there."""
+        lost = [entry for entry, path in zip(self.listed, self.paths(), strict=True) if not path.is_file()]
+        return f"{len(lost)} of {len(self.listed)} canonical files are missing, as {lost[0]}" if lost else ""
 
     def digests(self) -> list[FileDigest]:
         """The digest of every file, in the order of the list. A missing file is an error."""
-        lost = self.missing()
-        if lost:
-            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-            raise MissingDataError(f"{self.path}: lists {lost[0]}{more}, which is not in {self.base}")
-        return [file_digest(self.base / entry, entry) for entry in self.listed]
+        if self.incomplete:
+            raise MissingDataError(f"{self.path}: {self.incomplete} in {self.base}")
+        return [FileDigest(entry, *counted(path)) for entry, path in zip(self.listed, self.paths(), strict=True)]
 
     def records(self) -> list[Record]:
         """All items, file by file in the order of the list."""
-        self.digests()
+        if self.incomplete:
+            raise MissingDataError(f"{self.path}: {self.incomplete} in {self.base}")
         return load_records(self.paths())
 
 
@@ -214,31 +214,26 @@ def open_source(subset: Path | None, dataset: str) -> ItemSource:
     records = load_records([path])
     if not records:
         raise DataError(f"{path}: no items")
-    sha256, found = digest_file(path), _selector_around(path)
-    if found is None:
-        note = "no canonical selector was found beside the file, here or in the package"
-        return ItemSource(path.stem, path.name, sha256, records, None, None, note)
-    written, listed = written_path(path, found.base), written_path(found.path, found.base)
-    lost = found.missing()
-    if lost:
-        some = f"{len(lost)} of {len(found.listed)} files are missing, as {lost[0]}"
-        note = f"the canonical set is not complete: {some}"
-        return ItemSource(path.stem, written, sha256, records, listed, None, note)
+    # The selector of the nearest folder above the file, else the current folder's or the package's.
+    around = (*path.absolute().parents, Path.cwd(), packaged_root())
+    found = next(read_selector(folder / SELECTOR) for folder in around if (folder / SELECTOR).is_file())
+    source = ItemSource(
+        name=path.stem,
+        path=written_path(path, found.base),
+        sha256=digest_file(path),
+        records=records,
+        selector=written_path(found.path, found.base),
+        global_sha256=None,
+        note=found.incomplete,
+    )
+    if found.incomplete:
+        return source
     known = {text_of(record, "id"): record for record in found.records()}
     foreign = [name for record in records if known.get(name := text_of(record, "id")) != record]
     if foreign:
         note = f"{len(foreign)} of {len(records)} items are not in the canonical set, as {foreign[0]!r}"
-        return ItemSource(path.stem, written, sha256, records, listed, None, note)
-    whole = global_sha256(found.digests())
-    return ItemSource(path.stem, written, sha256, records, listed, whole, of=found.name)
-
-
-def _selector_around(path: Path) -> Selector | None:
-    """The selector of the nearest folder above a file that has one, else the current folder's or the package's."""
-    for folder in (*path.absolute().parents, Path.cwd(), packaged_root()):
-        if (folder / SELECTOR).is_file():
-            return read_selector(folder / SELECTOR)
-    return None
+        return replace(source, note=note)
+    return replace(source, global_sha256=global_sha256(found.digests()), of=found.name)
 
 
 def written_path(path: Path, base: Path) -> str:
@@ -309,19 +304,17 @@ def set_texts(folder: Path) -> dict[str, str]:
         families.setdefault(family_of(record), []).append((line, record))
     texts = {f"data/{family}.jsonl": "".join(line for line, _ in own) for family, own in families.items()}
     selector = {"schema_version": "v2", "name": NAME, "version": VERSION, "files": sorted(texts)}
-    own_digests = [FileDigest(path, text.count("\n"), _sha256(text)) for path, text in texts.items()]
-    whole = global_sha256(own_digests)
-    everything = [record for family in sorted(families) for _, record in families[family]]
+    whole = global_sha256(FileDigest(path, text.count("\n"), _sha256(text)) for path, text in texts.items())
+    pools = {family: [record for _, record in own] for family, own in sorted(families.items())}
+    everything = [record for pool in pools.values() for record in pool]
     drawn = [(f"data/subsets/{name}", CANONICAL, everything, Sampler(size)) for name, size in ARMORED_SIZES.items()]
-    for family, own in families.items():
-        sampler = Sampler(SUITE_SIZE, balance_families=False)
-        path = f"data/subsets/subset_family_suites/{family}"
-        drawn.append((path, f"data/{family}.jsonl", [record for _, record in own], sampler))
+    suite, folder_of_suites = Sampler(SUITE_SIZE, balance_families=False), "data/subsets/subset_family_suites"
+    drawn += [(f"{folder_of_suites}/{name}", f"data/{name}.jsonl", pool, suite) for name, pool in pools.items()]
     for path, source, records, sampler in drawn:
-        chosen, log = draw(records, sampler)
-        provenance = Provenance(Path(path).name, source, whole, None, f"{NAME} {VERSION}")
+        stated = {"subset_name": Path(path).name, "dataset": f"{NAME} {VERSION}", "source": source}
+        chosen, body = draw(records, sampler, {**stated, "dataset_global_sha256": whole})
         texts[f"{path}.jsonl"] = "".join(f"{line_of(record)}\n" for record in chosen)
-        texts[f"{path}.manifest.json"] = json.dumps(manifest(chosen, log, sampler, provenance), indent=2) + "\n"
+        texts[f"{path}.manifest.json"] = json.dumps(body, indent=2) + "\n"
     texts[SELECTOR.as_posix()] = json.dumps(selector, indent=2) + "\n"
     return texts | {f"data/{name}": (folder / name).read_text(encoding="utf-8") for name in BESIDE}
 
@@ -469,20 +462,15 @@ class Sampler:
             raise SpecError(f"--family-weights: {bad[0]} must weigh 0 or more, not {self.weights[bad[0]]!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """One family's part of a subset: what there was, what was asked for, and what was taken."""
+def draw(
+    records: Sequence[Record], sampler: Sampler, stated: Mapping[str, JSON]
+) -> tuple[list[Record], dict[str, JSON]]:
+    """The subset in its order, and its manifest, which states whence it comes: with the reference's fields in its order.
 
-    available: tuple[int, int]
-    """TRUE and FALSE items of the family."""
-    quota: int
-    padding: int
-    taken: tuple[int, int]
-
-
-def draw(records: Sequence[Record], sampler: Sampler) -> tuple[list[Record], dict[str, Drawn]]:
-    """The subset in its order, and each family's part of it, families in alphabetical order."""
-    is_split = is_stratified(records)
+    Of items that all name a split and a stratum, only those of the test split are drawn, where there are some; and
+    strata are as even as families allow.
+    """
+    is_split = all(record.get("split") and record.get("stratum") for record in records)
     pool = [record for record in records if is_split and record["split"] == SPLIT] or records
     cells: dict[str, dict[str, list[Record]]] = {}
     for record in pool:
@@ -493,35 +481,80 @@ def draw(records: Sequence[Record], sampler: Sampler) -> tuple[list[Record], dic
         raise SpecError(f"--family-weights: no item is of family {unknown[0]!r}; there are {', '.join(sorted(cells))}")
     sizes = {name: {stratum: len(own) for stratum, own in strata.items()} for name, strata in cells.items()}
     quotas, padding = _quotas({name: sum(own.values()) for name, own in sizes.items()}, sampler)
-    shares = _shares(sizes, {name: quota + padding.get(name, 0) for name, quota in quotas.items()})
+    shares = _shares(sizes, {name: quota + padding[name] for name, quota in quotas.items()})
     rng = random.Random(sampler.seed)
     chosen: list[Record] = []
-    log: dict[str, Drawn] = {}
+    log: dict[str, JSON] = {}
     for name in sorted(cells):
         picked: list[Record] = []
-        of_true = 0
         for stratum, share in shares[name].items():
-            entries = cells[name][stratum]
             if sampler.balance_labels:
                 # Half of the family so far, rounded down: so a family of several strata is half TRUE, too.
-                picked += _balanced(entries, share, (len(picked) + share) // 2 - of_true, rng)
+                wanted = (len(picked) + share) // 2 - _of_true(picked)
+                picked += _balanced(cells[name][stratum], share, wanted, rng)
             else:
-                mixed = list(entries)
+                mixed = list(cells[name][stratum])
                 rng.shuffle(mixed)
                 picked += mixed[:share]
-            of_true = sum(label_of(record) == "TRUE" for record in picked)
         chosen += picked
         everything = [record for own in cells[name].values() for record in own]
-        there = sum(label_of(record) == "TRUE" for record in everything)
-        available, taken = (there, len(everything) - there), (of_true, len(picked) - of_true)
-        log[name] = Drawn(available, quotas[name], padding.get(name, 0), taken)
+        log[name] = _logged(everything, picked, quotas[name], padding[name])
     rng.shuffle(chosen)
-    return chosen[: sampler.size], log
+    chosen = chosen[: sampler.size]
+    strata: dict[str, JSON] = {}
+    if is_split and chosen:
+        counted = Counter(text_of(record, "stratum") for record in chosen)
+        strata = {"split": text_of(chosen[0], "split"), "balance_strata": True}
+        strata |= {"per_stratum_counts": dict(sorted(counted.items()))}
+    families: dict[str, list[Record]] = {}
+    for record in chosen:
+        families.setdefault(family_of(record), []).append(record)
+    counts: dict[str, JSON] = {
+        name: {"total": len(own), "TRUE": _of_true(own), "FALSE": len(own) - _of_true(own)}
+        for name, own in families.items()
+    }
+    of_true = _of_true(chosen)
+    balance: dict[str, JSON] = {"true_count": of_true, "false_count": len(chosen) - of_true}
+    return chosen, {
+        **{key: stated[key] for key in ("created_utc", "subset_name", "dataset") if stated.get(key)},
+        **strata,
+        "size": len(chosen),
+        "target_size": sampler.size,
+        "seed": sampler.seed,
+        "source": stated["source"],
+        "selection_method": "balanced_by_family" if sampler.balance_families else "proportional",
+        "balance_labels": sampler.balance_labels,
+        "balance_families": sampler.balance_families,
+        "family_weights": dict(sampler.weights),
+        "min_per_family": sampler.min_per_family,
+        "sha256": ids_hash(text_of(record, "id") for record in chosen),
+        "dataset_global_sha256": stated["dataset_global_sha256"],
+        "label_balance": {**balance, "true_ratio": round(of_true / len(chosen), 4) if chosen else None},
+        "per_family_counts": counts,
+        "per_family_sampling_log": log,
+    }
 
 
-def is_stratified(records: Sequence[Record]) -> bool:
-    """Whether every item names its split and its stratum; the reference's do not."""
-    return bool(records) and all(record.get("split") and record.get("stratum") for record in records)
+def _of_true(records: Iterable[Record]) -> int:
+    return sum(label_of(record) == "TRUE" for record in records)
+
+
+def _quotas(counts: Mapping[str, int], sampler: Sampler) -> tuple[dict[str, int], Counter[str]]:
+    """How many of each family, and how many more to reach the size."""
+    weighted = {name: count * sampler.weights.get(name, 1) for name, count in counts.items()}
+    total = sum(weighted.values())
+    least = sampler.min_per_family if sampler.balance_families else 0
+    shares = {name: int(sampler.size * weight // total) if total else 0 for name, weight in weighted.items()}
+    quotas = {name: min(max(least, share), counts[name]) for name, share in shares.items()}
+    padding, short = Counter[str](), sampler.size - sum(quotas.values())
+    while sampler.balance_families and short > 0:
+        room = {name: count - quotas[name] - padding[name] for name, count in counts.items()}
+        name = max(room, key=lambda one: room[one])
+        if room[name] == 0:
+            break
+        padding[name] += min(room[name], short)
+        short -= min(room[name], short)
+    return quotas, padding
 
 
 def _shares(sizes: Mapping[str, Mapping[str, int]], quotas: Mapping[str, int]) -> dict[str, dict[str, int]]:
@@ -540,25 +573,6 @@ def _shares(sizes: Mapping[str, Mapping[str, int]], quotas: Mapping[str, int]) -
     return shares
 
 
-def _quotas(counts: Mapping[str, int], sampler: Sampler) -> tuple[dict[str, int], dict[str, int]]:
-    """How many of each family, and how many more to reach the size."""
-    weighted = {name: count * sampler.weights.get(name, 1) for name, count in counts.items()}
-    total = sum(weighted.values())
-    least = sampler.min_per_family if sampler.balance_families else 0
-    shares = {name: int(sampler.size * weight // total) if total else 0 for name, weight in weighted.items()}
-    quotas = {name: min(max(least, share), counts[name]) for name, share in shares.items()}
-    padding: dict[str, int] = {}
-    short = sampler.size - sum(quotas.values())
-    while sampler.balance_families and short > 0:
-        name = max(counts, key=lambda one: counts[one] - quotas[one] - padding.get(one, 0))
-        room = counts[name] - quotas[name] - padding.get(name, 0)
-        if room == 0:
-            break
-        padding[name] = padding.get(name, 0) + min(room, short)
-        short -= min(room, short)
-    return quotas, padding
-
-
 def _balanced(entries: Sequence[Record], quota: int, wanted: int, rng: random.Random) -> list[Record]:
     """As many TRUE ones as wanted, the rest FALSE; where one runs out, more of the other."""
     right = [record for record in entries if label_of(record) == "TRUE"]
@@ -569,84 +583,29 @@ def _balanced(entries: Sequence[Record], quota: int, wanted: int, rng: random.Ra
     return right[:of_true] + wrong[: quota - of_true]
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """What a subset's manifest says of where it comes from. `created` None leaves the time out, for rebuilt files."""
-
-    name: str
-    source: str
-    global_sha256: str | None
-    created: str | None
-    dataset: str = ""
-    """The set's own name and version, where it has one."""
-
-
-def manifest(
-    chosen: Sequence[Record], log: Mapping[str, Drawn], sampler: Sampler, provenance: Provenance
-) -> dict[str, JSON]:
-    """The manifest beside a subset, with the reference's fields in its order."""
-    labels = Counter((family_of(record), label_of(record) or "FALSE") for record in chosen)
-    of_true = sum(count for (_, label), count in labels.items() if label == "TRUE")
-    counts: dict[str, JSON] = {}
-    for family in dict.fromkeys(map(family_of, chosen)):
-        right, wrong = labels[family, "TRUE"], labels[family, "FALSE"]
-        counts[family] = {"total": right + wrong, "TRUE": right, "FALSE": wrong}
-    created: dict[str, JSON] = {} if provenance.created is None else {"created_utc": provenance.created}
-    named: dict[str, JSON] = {"dataset": provenance.dataset} if provenance.dataset else {}
-    if is_stratified(chosen):
-        strata = Counter(text_of(record, "stratum") for record in chosen)
-        named |= {
-            "split": text_of(chosen[0], "split"),
-            "balance_strata": True,
-            "per_stratum_counts": dict(sorted(strata.items())),
-        }
+def _logged(available: Sequence[Record], taken: Sequence[Record], quota: int, padding: int) -> dict[str, JSON]:
+    """One family's part of a subset: what there was, what was asked for, and what was taken."""
+    of_true, there = _of_true(taken), _of_true(available)
+    share = f"{of_true / len(taken):.0%}" if taken else "no"
+    more = f" (+{padding} padding)" if padding else ""
     return {
-        **created,
-        "subset_name": provenance.name,
-        **named,
-        "size": len(chosen),
-        "target_size": sampler.size,
-        "seed": sampler.seed,
-        "source": provenance.source,
-        "selection_method": "balanced_by_family" if sampler.balance_families else "proportional",
-        "balance_labels": sampler.balance_labels,
-        "balance_families": sampler.balance_families,
-        "family_weights": dict(sampler.weights),
-        "min_per_family": sampler.min_per_family,
-        "sha256": ids_hash(text_of(record, "id") for record in chosen),
-        "dataset_global_sha256": provenance.global_sha256,
-        "label_balance": {
-            "true_count": of_true,
-            "false_count": len(chosen) - of_true,
-            "true_ratio": round(of_true / len(chosen), 4) if chosen else None,
-        },
-        "per_family_counts": counts,
-        "per_family_sampling_log": {name: _logged(drawn) for name, drawn in log.items()},
+        "available": len(available),
+        "requested": quota + padding,
+        "achieved": len(taken),
+        "label_balance": f"{share} TRUE ({of_true}T/{len(taken) - of_true}F)",
+        "true_available": there,
+        "false_available": len(available) - there,
+        "quota_note": f"quota={quota} of available={len(available)}{more}",
     }
 
 
-def _logged(drawn: Drawn) -> dict[str, JSON]:
-    of_true, of_false = drawn.taken
-    achieved = of_true + of_false
-    share = f"{of_true / achieved:.0%}" if achieved else "no"
-    more = f" (+{drawn.padding} padding)" if drawn.padding else ""
-    return {
-        "available": sum(drawn.available),
-        "requested": drawn.quota + drawn.padding,
-        "achieved": achieved,
-        "label_balance": f"{share} TRUE ({of_true}T/{of_false}F)",
-        "true_available": drawn.available[0],
-        "false_available": drawn.available[1],
-        "quota_note": f"quota={drawn.quota} of available={sum(drawn.available)}{more}",
-    }
-
-
-def write_subset(out: Path, records: Sequence[Record], sampler: Sampler, provenance: Provenance) -> dict[str, JSON]:
+def write_subset(out: Path, source: ItemSource, named: str, sampler: Sampler) -> dict[str, JSON]:
     """Draw a subset and write it with its manifest, `<name>.manifest.json`, beside it; return the manifest."""
-    chosen, log = draw(records, sampler)
+    stated: dict[str, JSON] = {"created_utc": datetime.now(UTC).isoformat(), "subset_name": out.stem, "source": named}
+    stated |= {"dataset": source.of, "dataset_global_sha256": source.global_sha256}
+    chosen, body = draw(source.records, sampler, stated)
     if not chosen:
         raise SpecError(f"{out}: no item was drawn; a larger --size, or --balance-families, draws some")
-    body = manifest(chosen, log, sampler, provenance)
     write_records(out, chosen)
     write_atomic(out.with_suffix(".manifest.json"), json.dumps(body, indent=2) + "\n")
     return body
@@ -658,8 +617,7 @@ def weights_from(text: str) -> dict[str, float]:
         body = parse(text)
     except (ValueError, RecursionError) as error:
         raise SpecError(f"--family-weights: not JSON: {error}") from None
-    if not isinstance(body, dict) or not all(
-        isinstance(v, int | float) and not isinstance(v, bool) for v in body.values()
-    ):
+    weights = body.values() if isinstance(body, dict) else [None]
+    if not all(isinstance(weight, int | float) and not isinstance(weight, bool) for weight in weights):
         raise SpecError('--family-weights: must be an object of numbers, for example {"multi_hop": 2}')
-    return {str(family): float(weight) for family, weight in body.items()}
+    return {family: number_of(as_object(body), family, "") or 0.0 for family in as_object(body)}

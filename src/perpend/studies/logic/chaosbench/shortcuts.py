@@ -83,58 +83,57 @@ def _in_words(one: Estimate) -> str:
     return ("undefined" if one.value is None else f"{one.value:.3f}") + f"{ends} (n = {one.n})"
 
 
-def _measured(name: str, records: Records, answers: FloatArray, clusters: Sequence[str]) -> Shortcut:
-    """The numbers of some answers, 1 or 0 each, or nan where an item was not asked."""
-    truth = np.array([label_of(record) == "TRUE" for record in records], dtype=np.float64)
-    groups, known = np.array(clusters), np.flatnonzero(~np.isnan(answers))
-    cells = {"all": known}
+def _cells(records: Records) -> dict[str, IntArray]:
+    """The rows of all items, each family, stratum and kind; the family is the kind where items have no such tag."""
+    cells = {"all": np.arange(len(records))}
     for part, keys in (
         ("family", [family_of(record) for record in records]),
         ("stratum", [text_of(record, "stratum") for record in records]),
-        ("kind", [_kind(record) for record in records if record.get("kind")]),
+        ("kind", [f"{text_of(r, 'stratum')} {text_of(r, 'kind') or family_of(r)}".strip() for r in records]),
     ):
-        if all(keys) and len(keys) == len(records):
-            own = np.array(keys)[known]
-            cells |= {f"{part} {key}": known[own == key] for key in np.unique(own).tolist()}
-    measured = {
-        cell: binary_metrics(truth[rows], answers[rows], groups[rows]) for cell, rows in cells.items() if len(rows)
-    }
-    if not measured:
+        cells |= {f"{part} {key}": np.flatnonzero(np.array(keys) == key) for key in sorted({*keys} - {""})}
+    return cells
+
+
+def _measured(
+    name: str, truth: FloatArray, answers: FloatArray, clusters: Any, cells: Mapping[str, IntArray]
+) -> Shortcut:
+    """The numbers of some answers, 1 or 0 each, or nan where an item was not asked."""
+    asked = {cell: rows[~np.isnan(answers[rows])] for cell, rows in cells.items()}
+    found = {cell: binary_metrics(truth[r], answers[r], clusters[r]) for cell, r in asked.items() if len(r)}
+    if not found:
         return Shortcut(name, note="cannot run: too few items to hold some out")
-    overall = {key: measured["all"][key] for key in ("balanced_accuracy", "mcc", "tpr", "tnr")}
-    return Shortcut(name, overall, {cell: metrics["balanced_accuracy"] for cell, metrics in measured.items()})
+    overall = {key: found["all"][key] for key in ("balanced_accuracy", "mcc", "tpr", "tnr")}
+    return Shortcut(name, overall, {cell: metrics["balanced_accuracy"] for cell, metrics in found.items()})
 
 
-def _kind(record: Mapping[str, JSON]) -> str:
-    """Stratum and kind; the family where an item has no such tags."""
-    return f"{text_of(record, 'stratum')} {text_of(record, 'kind') or family_of(record)}".strip()
+def _truth(records: Records) -> FloatArray:
+    return np.array([label_of(record) == "TRUE" for record in records], dtype=np.float64)
 
 
 def majorities(records: Records, pool: Records = ()) -> list[Shortcut]:
     """The majority label of the same form over other systems, learned from `records` and `pool` together."""
     known = list({text_of(record, "id"): record for record in (*pool, *records)}.values())
-    asked = {text_of(record, "id") for record in records}
-    is_asked = [text_of(record, "id") in asked for record in known]
+    asked, mask = {text_of(record, "id") for record in records}, Mask(known)
     systems, templates = ([text_of(record, tag) for record in known] for tag in ("system_id", "template"))
     few = "cannot run: the items name fewer than two systems" if len(set(systems)) < 2 else ""
-    no_tag = (
-        "" if len(set(templates)) > 1 and all(templates) else "cannot run: items have no tag 'template' that varies"
-    )
-    mask, found = Mask(known), []
-    for name, forms, note in (
-        ("template majority, system masked", [mask.masked(record) for record in known], few),
-        ("template tag majority", templates, few or no_tag),
-    ):
+    tagged = len(set(templates)) > 1 and all(templates)
+    no_tag = few or ("" if tagged else "cannot run: items have no tag 'template' that varies")
+    forms = {
+        "template majority, system masked": (few, [mask.masked(record) for record in known]),
+        "template tag majority": (no_tag, templates),
+    }
+    truth, cells, found = _truth(known), _cells(known), []
+    clusters = np.array([system or str(row) for row, system in enumerate(systems)])
+    for name, (note, keys) in forms.items():
         everywhere, own = Counter[str](), Counter[tuple[str, str]]()
-        for record, form, system in zip(known, forms, systems, strict=True):
-            sign = 1 if label_of(record) == "TRUE" else -1
-            everywhere[form] += sign
-            own[form, system] += sign
+        for is_true, key, system in zip(truth, keys, systems, strict=True):
+            everywhere[key] += 1 if is_true else -1
+            own[key, system] += 1 if is_true else -1
         # FALSE also on a tie, and where no other system has the form.
-        votes = [everywhere[form] > own[form, system] for form, system in zip(forms, systems, strict=True)]
-        answers = np.where(is_asked, np.array(votes, dtype=np.float64), np.nan)
-        clusters = [system or str(row) for row, system in enumerate(systems)]
-        found.append(Shortcut(name, note=note) if note else _measured(name, known, answers, clusters))
+        votes = [everywhere[key] > own[key, system] for key, system in zip(keys, systems, strict=True)]
+        answers = np.where([text_of(r, "id") in asked for r in known], np.array(votes, dtype=np.float64), np.nan)
+        found.append(Shortcut(name, note=note) if note else _measured(name, truth, answers, clusters, cells))
     return found
 
 
@@ -144,15 +143,13 @@ def attacks(records: Records) -> list[Shortcut]:
         import sklearn.ensemble  # noqa: F401 - before its threads are limited
     except ImportError:
         return [Shortcut(f"{attack}, {how}", note=INSTALL) for how in HELD_OUT for attack in ATTACKS]
-    truth = np.array([label_of(record) == "TRUE" for record in records])
-    kinds = np.array([_kind(record) for record in records])
+    truth, cells = _truth(records), _cells(records)
     bundles, groups, splits = (np.array([text_of(record, tag) for record in records]) for tag in HELD_OUT.values())
     owners = dict(zip(HELD_OUT, (bundles, _joined(groups, bundles), splits), strict=True))
     missing = {how for how, tag in HELD_OUT.items() if not all(record.get(tag) for record in records)}
     answers = {(attack, how): np.full(len(records), np.nan) for how in HELD_OUT for attack in ATTACKS}
     with threadpool_limits(1):  # small fits: several threads only wait for each other
-        for kind in np.unique(kinds).tolist():
-            rows = np.flatnonzero(kinds == kind)
+        for rows in (rows for cell, rows in cells.items() if cell.startswith("kind ")):
             models, right = _models([records[row] for row in rows.tolist()]), truth[rows]
             for how in owners.keys() - missing:
                 for train, test in _splits(how, owners[how][rows]):
@@ -160,12 +157,12 @@ def attacks(records: Records) -> list[Shortcut]:
                         for attack, (model, table) in models.items():
                             guess = model.fit(table[train], right[train]).predict(table[test])
                             answers[attack, how][rows[test]] = guess
-    clusters = [next(text_of(r, tag) for tag in ("pair", "group", "id") if r.get(tag)) for r in records]
+    clusters = np.array([next(text_of(r, tag) for tag in ("pair", "group", "id") if r.get(tag)) for r in records])
     found = []
     for how, tag in HELD_OUT.items():
         answers[ATTACKS[-1], how] = 1.0 - answers[NEAREST, how]
         for attack in ATTACKS:
-            one = _measured(f"{attack}, {how}", records, answers[attack, how], clusters)
+            one = _measured(f"{attack}, {how}", truth, answers[attack, how], clusters, cells)
             found.append(Shortcut(one.name, note=f"cannot run: items have no tag {tag!r}") if how in missing else one)
     return found
 
