@@ -6,7 +6,7 @@ every check of every run with pass or fail, and nothing that the data does not s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import combinations
@@ -29,6 +29,7 @@ from perpend.stats.proportions import wilson
 from perpend.studies.logic.chaosbench.check import Examined, Freeze, criteria, examine, freeze_of, gate_json, integrity
 from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST
 from perpend.studies.logic.chaosbench.items import Record, load_records, text_of
+from perpend.studies.logic.chaosbench.pages import render
 from perpend.studies.logic.chaosbench.run import PROTOCOL, write_json
 from perpend.studies.logic.chaosbench.sets import SELECTOR, locate
 from perpend.studies.logic.chaosbench.shortcuts import Shortcut, majorities
@@ -87,6 +88,11 @@ class RunRow:
     def accepted(self) -> str:
         """'yes', or 'no' with what it fails."""
         return f"no: {'; '.join(self.failed)}" if self.failed else "yes"
+
+    @property
+    def parts(self) -> dict[str, Measured]:
+        """Its numbers by family, then by split."""
+        return {**self.families, **{f"split {name}": one for name, one in self.splits.items()}}
 
     @property
     def mark(self) -> str:
@@ -435,78 +441,21 @@ def as_latex(lines: Sequence[Line]) -> str:
 
 
 def page(analysis: Analysis, table: Sequence[Line], figures: Sequence[str]) -> str:
-    """The page, with links to the figures that were drawn."""
-    runs, freeze, errors = analysis.all_runs, analysis.freeze, len(analysis.errors)
-    failed = sum(bool(run.failed) for run in runs)
-    biased = sum(run.measured is not None and run.measured.verdict == "LABEL-BIASED" for run in runs)
-    counts = f"{len(runs)} run{'s' * (len(runs) != 1)}, {errors} error{'s' * (errors != 1)}"
-    frozen = markdown(freeze.missing) if freeze.missing else f"`{freeze.sha256}`, {freeze.total} items"
-    lines = [
-        "# Audit of runs",
-        "",
-        f"Made {analysis.generated}. {counts}, {biased} label-biased.",
-        f"{len(runs) - failed} accepted, {failed} not accepted, {len(analysis.left_out)} left out of the results.",
-        f"Freeze of the canonical set: {frozen}.",
-        "",
-        "## Results",
-        "",
-        "Values with 95% intervals; NA is undefined. Rows in italics are shortcuts that know no system.",
-        "",
-        as_markdown(table),
-        *(f"![{name}]({name})" for name in figures),
-        "",
-    ]
-    if analysis.left_out:
-        why = (
-            "These runs fail a check or an acceptance criterion. --include-failed shows them among the results, marked."
-        )
-        rows = [(markdown(run.run_id), markdown(run.accepted)) for run in analysis.left_out]
-        lines += _section("Left out of the results", ("run", "accepted"), rows, why)
-    checks = [
-        (markdown(run.run_id), markdown(gate.gate), "pass" if gate.passed else "FAIL", markdown(gate.detail))
-        for run in runs
-        for gate in (*run.integrity, *run.acceptance)
-    ]
-    lines += _section("Checks", ("run", "check", "", "found"), checks)
-    if analysis.comparisons:
-        marks, rows = {run.run_id: run.mark for run in analysis.runs}, []
-        for pair in analysis.comparisons:
-            names = (f"{markdown(name)}{marks[name]}" for name in (pair.first, pair.second))
-            tests = ("NA" if p is None else f"{p:.2g}" for p in (pair.p, pair.adjusted))
-            rows.append((*names, str(pair.items), shown(pair.balanced_accuracy), shown(pair.mcc), *tests))
-        how = "Second minus first. p of the paired test on right answers, and Holm's over all pairs."
-        head = ("first", "second", "items", "balanced accuracy", "MCC", "p", "p (Holm)")
-        lines += _section("Runs on the same items", head, rows, how)
-    for run in analysis.runs:
-        if run.measured is not None:
-            name = f"{markdown(run.run_id)}{run.mark}"
-            note = f"Intervals are clustered by {run.measured.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
-            if run.strata:
-                lines += _section(f"{name} by stratum", ("", *STRATA_HEAD), strata_rows(run.strata), note)
-            parts = {**run.families, **{f"split {split}": one for split, one in run.splits.items()}}
-            head = ("", "N", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
-            lines += _section(f"{name} by family and split", head, [_part(*part) for part in parts.items()], note)
-    rows = []
-    for base in analysis.baselines:
-        for entry in base.shortcuts:
-            families = {family: shown(value) for family, value in entry.families.items()}
-            cells = {"": markdown(entry.note), **families} if entry.note else families
-            rows += [(markdown(base.items), entry.name, markdown(family), cell) for family, cell in cells.items()]
-    if analysis.baselines:
-        lines += _section("Shortcuts by family", ("items", "shortcut", "family", "balanced accuracy"), rows)
-    return "\n".join(lines) + "\n"
-
-
-def _section(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> list[str]:
-    return [f"## {title}", "", *([note, ""] if note else []), markdown_table(head, rows), ""]
-
-
-def _part(name: str, one: Measured) -> tuple[str, ...]:
-    few = r"\*" if one.counts["low_support"] else ""
-    balanced, mcc = (shown(one.estimates.get(key)) for key in ("balanced_accuracy", "mcc"))
-    coverage, tpr, tnr, bias = (number(one.value(key)) for key in ("coverage", "tpr", "tnr", "bias"))
-    total = str(one.counts["total"])
-    return f"{markdown(name)}{few}", total, coverage, balanced, mcc, tpr, tnr, f"{bias} {one.verdict or ''}"
+    """RUNS_AUDIT.md, with links to the figures that were drawn."""
+    runs = analysis.all_runs
+    return render(
+        "audit.md",
+        analysis=analysis,
+        runs=runs,
+        freeze=analysis.freeze,
+        biased=sum(run.measured is not None and run.measured.verdict == "LABEL-BIASED" for run in runs),
+        accepted=sum(not run.failed for run in runs),
+        table=as_markdown(table),
+        figures=figures,
+        marks={run.run_id: run.mark for run in analysis.runs},
+        low_support=LOW_SUPPORT,
+        by_stratum={run.run_id: markdown_table(("", *STRATA_HEAD), strata_rows(run.strata)) for run in analysis.runs},
+    )
 
 
 def write_figures(analysis: Analysis, out: Path) -> list[str]:

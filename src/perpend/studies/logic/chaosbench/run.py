@@ -45,7 +45,7 @@ from perpend.measure.run import Run
 from perpend.measure.study import METRICS
 from perpend.measure.table import Reply
 from perpend.report.derive import derive
-from perpend.report.tables import markdown_row, markdown_table, number, undefined
+from perpend.report.tables import markdown_row, number, undefined
 from perpend.spec.resolve import names
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
 from perpend.studies.logic.chaosbench.folders import (
@@ -57,8 +57,9 @@ from perpend.studies.logic.chaosbench.folders import (
     read_json,
 )
 from perpend.studies.logic.chaosbench.items import SHORT, Record, ids_hash, text_of, to_item
+from perpend.studies.logic.chaosbench.pages import render
 from perpend.studies.logic.chaosbench.sets import ItemSource
-from perpend.studies.logic.metrics import CONFUSION, PAIRS, SUMMARY, in_order, seed_names
+from perpend.studies.logic.metrics import SUMMARY, in_order, seed_names
 from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.types import Sampling
 
@@ -395,19 +396,6 @@ def mark_resumed(directory: Path) -> None:
     write_json(directory / RUN_MANIFEST, {**body, "resumed_from": directory.name})
 
 
-_COUNTS = ("total", "valid", "invalid", "unfinished", "errors", "reprompted")
-_RATES = (
-    ("Balanced accuracy", "balanced_accuracy"),
-    ("MCC", "mcc"),
-    ("TPR", "tpr"),
-    ("TNR", "tnr"),
-    ("Balanced accuracy, invalid as wrong", "balanced_accuracy_effective"),
-    ("Accuracy (valid)", "accuracy_valid"),
-    ("Effective accuracy", "accuracy_effective"),
-    ("Coverage", "coverage"),
-)
-
-
 def write_json(path: Path, body: Mapping[str, JSON]) -> None:
     """An object in the order of its keys, two spaces deep: run manifests are read by people, top to bottom."""
     write_atomic(path, json.dumps(body, indent=2, allow_nan=False) + "\n")
@@ -454,56 +442,18 @@ def tokens(replies: Iterable[Reply]) -> dict[str, JSON]:
 
 def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> str:
     """summary.md: the numbers of a run with intervals, from metrics.json by the protocol's names; NA is undefined."""
-    dataset, budget, confusion = (
-        as_object(manifest.get("dataset")),
-        *(as_object(metrics.get(key)) for key in ("token_budget", "confusion")),
+    return render(
+        "summary.md",
+        manifest=manifest,
+        dataset=as_object(manifest.get("dataset")),
+        parser=parser_stated(manifest),
+        metrics=metrics,
+        strata=sorted(as_object(metrics.get("per_stratum")).items(), key=lambda part: in_order(part[0])),
+        families=sorted(as_object(metrics.get("per_family")).items()),
+        few=lambda body: " (low support)" if as_object(body).get("low_support") else "",
+        shown=_shown,
+        plain=_plain,
     )
-    strata = as_object(metrics.get("per_stratum"))
-    # Items of several strata are never one number: what is told of all of them is how they were answered.
-    rates = [(name, key) for name, key in _RATES if not strata or key == "coverage"]
-    key_rows = [
-        *((name, _shown(metrics, key)) for name, key in rates),
-        *((name.capitalize(), str(metrics.get(name))) for name in _COUNTS),
-        ("Coverage of first replies", number(metrics.get("coverage_first_reply"), 4)),
-        ("TP / FP / TN / FN", " / ".join(str(confusion.get(key)) for key in CONFUSION)),
-        ("Bias score", f"{number(metrics.get('bias_score'), 4)} ({metrics.get('bias_verdict')})"),
-        ("Tokens that 95% of replies need", f"{number(budget.get('needed_max_tokens'), 0)} ({budget.get('note')})"),
-    ]
-    items = ", ".join(str(dataset[key]) for key in ("set", "path") if dataset.get(key))
-    lines = [
-        f"# Evaluation Summary: {markdown(str(manifest.get('run_id')))}",
-        "",
-        f"**Provider:** {markdown(str(manifest.get('provider')))}",
-        "",
-        f"Items: {markdown(items)}; read by {parser_stated(manifest)}; {manifest.get('status')}.",
-        f"Intervals are clustered by {metrics.get('clustered_by')}.",
-        "",
-    ]
-    if strata:
-        head = ("Stratum", "Total", "Balanced accuracy", "Whole pairs right", "TPR", "TNR")
-        rows = [
-            (
-                *_named(name, strata[name]),
-                *(_shown(strata[name], key) for key in ("balanced_accuracy", PAIRS, "tpr", "tnr")),
-            )
-            for name in sorted(strata, key=in_order)
-        ]
-        lines += ["## Strata", "", markdown_table(head, rows, "|---|---:|---:|---:|---:|---:|"), ""]
-    lines += ["## Key Metrics", "", markdown_table(("Metric", "Value"), key_rows, "|--------|-------|"), ""]
-    families = as_object(metrics.get("per_family"))
-    rows = []
-    for family, body in sorted(families.items()):
-        cells = [number(as_object(body).get(key)) for key in ("coverage", "accuracy_valid")]
-        tail = [_plain(body, key) for key in ("mcc", "tpr", "tnr")]
-        rows.append((*_named(family, body), *cells, _shown(body, "balanced_accuracy"), *tail))
-    head = ("Family", "Total", "Coverage", "Accuracy", "Balanced accuracy", "MCC", "TPR", "TNR")
-    rule = "|--------|-------|----------|----------|-------------------|-----|-----|-----|"
-    return "\n".join([*lines, "## Per-Family Accuracy", "", markdown_table(head, rows, rule)]) + "\n"
-
-
-def _named(name: str, body: JSON) -> tuple[str, str]:
-    few = " (low support)" if as_object(body).get("low_support") else ""
-    return markdown(name) + few, str(as_object(body).get("total"))
 
 
 def _estimate(body: JSON, key: str) -> Mapping[str, JSON]:

@@ -35,9 +35,8 @@ from perpend.canon import (
     write_atomic,
 )
 from perpend.errors import DataError, SpecError
-from perpend.inert import markdown, one_line
+from perpend.inert import one_line
 from perpend.ledger.manifest import code_version
-from perpend.report.tables import markdown_table
 from perpend.studies.logic.chaosbench.items import (
     Record,
     family_of,
@@ -49,6 +48,7 @@ from perpend.studies.logic.chaosbench.items import (
     text_of,
     write_records,
 )
+from perpend.studies.logic.chaosbench.pages import render
 
 SELECTOR = Path("data/canonical_v2_files.json")
 CANONICAL = "canonical"
@@ -417,25 +417,8 @@ def _write(frozen: Frozen, selector: Selector, out: Path) -> None:
     }
     sums = [f"{frozen.sha256}  GLOBAL"] + [f"{f.sha256}  {one_line(f.path)}  (count={f.count})" for f in frozen.files]
     write_atomic(out / SUMS, "\n".join(sums) + "\n")
-    write_atomic(out / REPORT, _report(frozen, created))
+    write_atomic(out / REPORT, render("freeze.md", frozen=frozen, created=created))
     write_atomic(out / MANIFEST, json.dumps(body, indent=2) + "\n")
-
-
-def _report(frozen: Frozen, created: str) -> str:
-    counts = f"{frozen.total} items in {len(frozen.files)} files, {len(frozen.duplicate_ids)} repeated ids."
-    lines = ["# Freeze of the canonical set", "", f"Made {created}. {counts}", ""]
-    rows = []
-    for file in frozen.files:
-        labels = [str(frozen.labels[file.path].get(label, 0)) for label in ("TRUE", "FALSE")]
-        # Not `markdown`, which would escape the underscores of our own file names: frozen reports keep their bytes.
-        path = one_line(file.path).replace("|", r"\|").replace("<", r"\<")
-        rows.append((path, str(file.count), *labels, f"`{file.sha256}`"))
-    table = markdown_table(("file", "items", "TRUE", "FALSE", "SHA-256"), rows, "|---|---:|---:|---:|---|")
-    lines += [f"Global SHA-256: `{frozen.sha256}`", "", table]
-    if frozen.differences:
-        replaced = [f"- {markdown(line)}" for line in frozen.differences]
-        lines += ["", "Replaces a freeze from which it differs:", "", *replaced]
-    return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
