@@ -22,7 +22,7 @@ from perpend.errors import AuditFailure, FormatError
 from perpend.proof.audit import Audit, audit
 from perpend.studies.logic.chaosbench.check import acceptance, examine, protocol_of
 from perpend.studies.logic.chaosbench.folders import read_rows
-from perpend.studies.logic.chaosbench.run import index, summary_page
+from perpend.studies.logic.chaosbench.runs import index, summary_page
 from perpend.studies.logic.metrics import SUMMARY
 from tests.test_chaosbench_items import chaosbench, data_set
 

@@ -143,7 +143,7 @@ def test_a_selector_finds_its_files_from_any_directory(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     selector = read_selector(root / "data" / "canonical_v2_files.json")
     assert selector.base == root.absolute()
-    assert len(selector.records()) == 120
+    assert len(selector.records) == 120
     with pytest.raises(MissingDataError, match="no such selector"):
         read_selector(Path("nowhere.json"))
 
@@ -152,7 +152,7 @@ def test_a_subset_knows_the_canonical_set_around_it(tmp_path: Path) -> None:
     root = data_set(tmp_path)
     source = open_source(root / "data" / "subsets" / "few.jsonl", "canonical")
     assert source.path == "data/subsets/few.jsonl"
-    assert source.global_sha256 == global_sha256(read_selector(root / "data/canonical_v2_files.json").digests())
+    assert source.global_sha256 == global_sha256(read_selector(root / "data/canonical_v2_files.json").digests)
     assert source.note == ""
 
 

@@ -16,8 +16,7 @@ import pytest
 from perpend.canon import JSON, as_object
 from perpend.errors import DataError, SpecError
 from perpend.studies.logic.chaosbench import sets
-from perpend.studies.logic.chaosbench.items import Record, family_of, label_of, load_records, write_records
-from perpend.studies.logic.chaosbench.run import FAMILIES
+from perpend.studies.logic.chaosbench.items import FAMILIES, Record, family_of, label_of, load_records, write_records
 from perpend.studies.logic.chaosbench.sets import Sampler, draw, weights_from
 from perpend.studies.logic.replies import STRATA
 from tests.test_chaosbench_items import chaosbench, data_set, record, without

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from perpend.studies.logic.chaosbench import shortcuts, validate
-from perpend.studies.logic.chaosbench.items import Record, text_of, write_records
-from perpend.studies.logic.chaosbench.run import FAMILIES
+from perpend.studies.logic.chaosbench.items import FAMILIES, Record, text_of, write_records
 from perpend.studies.logic.chaosbench.shortcuts import Mask, Shortcut, attacks, majorities, numbers_in
 from perpend.studies.logic.chaosbench.validate import alike, content_gates, mistake, near_pairs
 from perpend.studies.logic.replies import STRATA

@@ -20,7 +20,7 @@ from perpend.errors import AuditFailure, PerpendError, SpecError
 from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
-    from perpend.studies.logic.chaosbench.run import Settings
+    from perpend.studies.logic.chaosbench.runs import Settings
 
 F = TypeVar("F", bound=Callable[..., None])
 _PATH = UserPath(path_type=Path)
@@ -106,7 +106,7 @@ def eval_(context: click.Context, /, **flags: object) -> None:
 
 def _runs_of(flags: Mapping[str, object]) -> list[dict[str, object]]:
     """The runs that the flags come to: one, or those of a tier of the run plan."""
-    from perpend.studies.logic.chaosbench.run import TIERS
+    from perpend.studies.logic.chaosbench.runs import TIERS
 
     tier = TIERS.get(str(flags["tier"]))
     if tier is None:
@@ -131,7 +131,7 @@ def _settings(flags: Mapping[str, object]) -> dict[str, object]:
 
 
 def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
-    from perpend.studies.logic.chaosbench.run import new_run, settings_from
+    from perpend.studies.logic.chaosbench.runs import new_run, settings_from
     from perpend.studies.logic.chaosbench.sets import open_source
 
     if flags["provider"] is None:
@@ -146,7 +146,7 @@ def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
 
 
 def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
-    from perpend.studies.logic.chaosbench.run import find_run, mark_resumed, resumed, settings_of
+    from perpend.studies.logic.chaosbench.runs import find_run, mark_resumed, resumed, settings_of
 
     directory = find_run(name, out)
     settings = resumed(settings_of(directory), _settings(given), str(directory))
@@ -157,7 +157,7 @@ def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
 def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> None:
     from perpend.ask.starting import has_response
     from perpend.cli.asking import counts, spending
-    from perpend.studies.logic.chaosbench.run import ask, resume_command
+    from perpend.studies.logic.chaosbench.runs import ask, resume_command
 
     again, quiet = resume_command(directory, settings, given), bool(given.get("quiet"))
     try:
@@ -186,7 +186,7 @@ def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> No
 @click.option("--run", "run", type=_PATH, required=True, help="Run folder.")
 def report(run: Path) -> None:
     """Write a run's scores, predictions, numbers and summary again from its replies. Asks no model."""
-    from perpend.studies.logic.chaosbench.run import finish, settings_of
+    from perpend.studies.logic.chaosbench.runs import finish, settings_of
 
     settings_of(run)
     finish(run)
@@ -359,7 +359,7 @@ def prompt(retries: int, as_json: bool) -> None:
     chaosbench prompt --retries 0 --json
     """
     from perpend.ask.task import make_task
-    from perpend.studies.logic.chaosbench.run import PROMPT_VERSION, TASK, Settings, prompt_hash
+    from perpend.studies.logic.chaosbench.runs import PROMPT_VERSION, TASK, Settings, prompt_hash
 
     task = make_task(TASK, Settings("mock", retries=retries).task_options())
     first = str(task.conditions[0].params["user"])

@@ -26,12 +26,12 @@ from perpend.stats.binary import paired_bootstrap
 from perpend.stats.families import family
 from perpend.stats.pairs import paired_test
 from perpend.stats.proportions import wilson
-from perpend.studies.logic.chaosbench.check import Examined, Freeze, criteria, examine, freeze_of, gate_json, integrity
+from perpend.studies.logic.chaosbench.check import Examined, criteria, examine, freeze_of, gate_json, integrity
 from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST
-from perpend.studies.logic.chaosbench.items import Record, load_records, text_of
+from perpend.studies.logic.chaosbench.items import PROTOCOL, Record, load_records, text_of
 from perpend.studies.logic.chaosbench.pages import render
-from perpend.studies.logic.chaosbench.run import PROTOCOL, write_json
-from perpend.studies.logic.chaosbench.sets import SELECTOR, locate
+from perpend.studies.logic.chaosbench.runs import write_json
+from perpend.studies.logic.chaosbench.sets import SELECTOR, Selector, locate
 from perpend.studies.logic.chaosbench.shortcuts import Shortcut, majorities
 from perpend.studies.logic.metrics import LOW_SUPPORT, Measured, MetricCell, measure, measured, parts, protocol, strata
 from perpend.studies.logic.replies import STRATA, Prediction
@@ -150,7 +150,7 @@ class Analysis:
     left_out: tuple[RunRow, ...]
     baselines: tuple[Baseline, ...]
     comparisons: tuple[Comparison, ...]
-    freeze: Freeze
+    freeze: Selector
     generated: str
 
     @property
@@ -203,7 +203,7 @@ def _folders(runs_dir: Path) -> list[Path]:
     return list(folders.values())
 
 
-def _run(folder: Path, freeze: Freeze, known: Mapping[str, Record]) -> RunRow:
+def _run(folder: Path, freeze: Selector, known: Mapping[str, Record]) -> RunRow:
     examined, cell = examine(folder), {"model": "", "temperature": ""}
     predictions = [_tagged(prediction, known) for prediction in examined.predictions]
     numbers = Numbers(tuple(MetricCell(PARSERS[0], cell).metrics(predictions)))
@@ -222,7 +222,7 @@ def _run(folder: Path, freeze: Freeze, known: Mapping[str, Record]) -> RunRow:
         strata=strata(numbers, PARSERS[0], **cell),
         integrity=integrity(examined, freeze),
         acceptance=criteria(examined, freeze, body),
-        is_full=None if freeze.missing or not predictions else len(predictions) == freeze.total,
+        is_full=None if freeze.incomplete or not predictions else len(predictions) == freeze.total,
     )
 
 
@@ -253,13 +253,13 @@ def _own_baselines(runs: Sequence[RunRow]) -> list[Baseline]:
 def summary(analysis: Analysis) -> dict[str, JSON]:
     """summary.json: the reference's keys and what they lack."""
     freeze = analysis.freeze
-    sha256 = None if freeze.missing else freeze.sha256
+    sha256 = None if freeze.incomplete else freeze.sha256
     return {
         "generated_utc": analysis.generated,
         "freeze_sha": sha256,
         "recomputed_sha": sha256,
         "sha_match": None if sha256 is None else all(run.acceptance[0].passed for run in analysis.all_runs),
-        "explanation": freeze.missing,
+        "explanation": f"no freeze: {freeze.incomplete}" if freeze.incomplete else "",
         "runs": [_summary(run) for run in analysis.all_runs],
         "shortcut_baselines": [
             {"items": base.items, "n": base.n, "shortcuts": [entry.as_json() for entry in base.shortcuts]}

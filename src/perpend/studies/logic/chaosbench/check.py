@@ -15,17 +15,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
-from perpend import canon
 from perpend.ask.task import packaged_task
-from perpend.canon import JSON, as_list, as_object, digest_file, object_of, read_text, write_atomic
+from perpend.canon import (
+    JSON,
+    as_list,
+    as_object,
+    compress,
+    digest,
+    digest_file,
+    dumps,
+    inside,
+    number_of,
+    object_of,
+    pretty,
+    read_text,
+    write_atomic,
+)
 from perpend.disk import temporary_folder
 from perpend.errors import AuditFailure, DataError, FormatError, PerpendError, StoreError
 from perpend.inert import one_line
-from perpend.ledger.manifest import code_version
 from perpend.ledger.staging import IMPORTED
 from perpend.measure.run import Run, table_of
 from perpend.measure.study import METRICS, Metric, Numbers, body_of, numbers_of
@@ -35,24 +46,10 @@ from perpend.proof.gates import Gate
 from perpend.proof.leaks import search_file, this_machine
 from perpend.report.derive import stated_metrics
 from perpend.spec.keys import noted_variables
-from perpend.studies.logic.chaosbench import folders, sets
+from perpend.studies.logic.chaosbench import folders, runs, sets
 from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST, SUMMARY_PAGE
-from perpend.studies.logic.chaosbench.items import Record, ids_hash, load_records, text_of, to_item
-from perpend.studies.logic.chaosbench.run import (
-    KEYS,
-    ORDER,
-    PROTOCOL,
-    TASK,
-    chosen,
-    index,
-    index_row,
-    prompt_hash,
-    run_predictions,
-    settings_from,
-    summary_page,
-    tokens,
-    write_json,
-)
+from perpend.studies.logic.chaosbench.items import PROTOCOL, Record, ids_hash, load_records, text_of, to_item
+from perpend.studies.logic.chaosbench.sets import Selector
 from perpend.studies.logic.metrics import SUMMARY, MetricCell, protocol, seed_names, study_metrics
 from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.studies.logic.study import PARSERS
@@ -186,7 +183,7 @@ def _texts(
                 check.miss(f"{path.name}:{row.place.rpartition(':')[2]}: {row.differs}")
         predictions = [row.prediction for row in rows]
         return predictions, [one.id for one in predictions], check, shortened
-    predictions, cut = run_predictions(ledger, folders.parser_stated(manifest)), folders.cut_stated(manifest)
+    predictions, cut = runs.run_predictions(ledger, folders.parser_stated(manifest)), folders.cut_stated(manifest)
     check = Check("predictions recompute", len(predictions), note=f"{len(predictions)} rows are those of run.db")
     stored = [row for _, row in folders.stored_rows(path)]
     pairs = zip_longest(stored, (folders.as_json(one, cut) for one in predictions), fillvalue={})
@@ -232,7 +229,7 @@ def _of_labels(found: Examined, parser: str) -> tuple[Mapping[str, JSON], Check]
     What another rule would read in a whole text nobody can know.
     """
     manifest, stored, most = found.manifest, found.stored, found.manifest.get("max_tokens")
-    degrees = canon.number_of(manifest, "temperature", RUN_MANIFEST)
+    degrees = number_of(manifest, "temperature", RUN_MANIFEST)
     where = {"model": str(manifest.get("provider")), "temperature": f"{degrees:g}"}
     metrics = tuple(MetricCell(parser, where, most if isinstance(most, int) else None).metrics(found.predictions))
     body = protocol(Numbers(metrics), parser, **where)
@@ -261,7 +258,7 @@ def protocol_of(predictions: Sequence[Prediction], parser: str, max_tokens: int 
 
 def _compared(stored: Mapping[str, JSON], now: Mapping[str, JSON]) -> Check:
     check = Check("metrics recompute", leaves(now), note=f"{leaves(now)} numbers agree")
-    difference = first_difference(stored, json.loads(canon.pretty(now)), METRICS)
+    difference = first_difference(stored, json.loads(pretty(now)), METRICS)
     if difference is not None:
         check.miss(difference)
     return check
@@ -275,7 +272,10 @@ def leaves(value: JSON) -> int:
 
 
 def _page(found: Examined, body: Mapping[str, JSON]) -> Check:
-    stored, now = read_text(found.folder / SUMMARY_PAGE).split("\n"), summary_page(found.manifest, body).split("\n")
+    stored, now = (
+        read_text(found.folder / SUMMARY_PAGE).split("\n"),
+        runs.summary_page(found.manifest, body).split("\n"),
+    )
     check = Check("summary recomputes", len(now), note=f"{len(now)} lines agree")
     for line, (one, other) in enumerate(zip_longest(stored, now, fillvalue=""), 1):
         if one != other:
@@ -371,7 +371,7 @@ def manifest_check(
     The note counts the numbers that were derived.
     """
     check = Check("manifest agrees")
-    settings = settings_from(object_of(manifest, "settings", RUN_MANIFEST), RUN_MANIFEST)
+    settings = runs.settings_from(object_of(manifest, "settings", RUN_MANIFEST), RUN_MANIFEST)
     items = object_of(manifest, "items", RUN_MANIFEST)
     now: dict[str, JSON] = {
         **settings.stated(),
@@ -380,28 +380,28 @@ def manifest_check(
         "metrics_summary": {name: body[name] for name in SUMMARY},
         "git_commit": None,
         "python_version": as_object(manifest.get("code")).get("python"),
-        "items": {"sha256": items.get("sha256"), "ids_hash": items.get("ids_hash"), "order": ORDER},
+        "items": {"sha256": items.get("sha256"), "ids_hash": items.get("ids_hash"), "order": runs.ORDER},
     }
     if manifest.get("resumed_from") is not None:
         now["resumed_from"] = manifest.get("run_id")
     if manifest.get("total_items_planned") == len(predictions):
-        lines = "".join(canon.dumps(item_of(one).as_json()) + "\n" for one in predictions)
+        lines = "".join(dumps(item_of(one).as_json()) + "\n" for one in predictions)
         ids = ids_hash(one.id for one in predictions)
-        now["items"] = {"sha256": hashlib.sha256(lines.encode()).hexdigest(), "ids_hash": ids, "order": ORDER}
+        now["items"] = {"sha256": hashlib.sha256(lines.encode()).hexdigest(), "ids_hash": ids, "order": runs.ORDER}
     if ledger is not None:
         facts, (asked,) = ledger.manifest, settings.spec(Path()).samplings
         now |= {
             "run_id": facts.run,
             "provider": facts.models[0].label,
             "total_items_planned": facts.trials,
-            "tokens": tokens(ledger.table.replies()),
+            "tokens": runs.tokens(ledger.table.replies()),
             "model": dict(facts.models[0].fingerprint),
         }
         now["parser"] = facts.options.get("parser")
         if facts.samplings != (asked,) or dict(facts.options) != settings.task_options():
             check.compare("another sampling or parser", "that of manifest.json", RUN_MANIFEST)
             return check
-    check.compare({key: manifest.get(key) for key in now}, json.loads(canon.pretty(now)), RUN_MANIFEST)
+    check.compare({key: manifest.get(key) for key in now}, json.loads(pretty(now)), RUN_MANIFEST)
     check.checked = leaves(now)
     for words in _wrong_facts(manifest):
         check.miss(f"{RUN_MANIFEST}, {words}")
@@ -420,40 +420,35 @@ def _is_time(value: JSON) -> bool:
         return False
 
 
-def _has(*keys: str, maybe: str = "") -> Callable[[JSON], bool]:
-    return lambda value: isinstance(value, Mapping) and value.keys() - {maybe} == {*keys}
-
-
-_STRINGS = ("run_id", "prompt_version", "prompt_hash", "dataset_global_sha256", "status", "usd_note")
-_SHAPES: Mapping[str, tuple[Callable[[JSON], bool], str]] = {
-    **dict.fromkeys(_STRINGS, (lambda value: isinstance(value, str), "a string")),
-    "canonical_selector": (lambda value: isinstance(value, str | None), "a string"),
-    "created_utc": (_is_time, "a time"),
-    "started_utc": (_is_time, "a time"),
-    "wall_seconds": (_is_number, "a number of 0 or more"),
-    "usd": (lambda value: value is None or _is_number(value), "a number of 0 or more"),
-    "dataset": (_has("name", "path", "sha256", "items", "note", maybe="set"), "what a data set has"),
-    "items": (_has("sha256", "ids_hash", "order"), "what items have"),
-    "code": (lambda value: as_object(value).keys() == code_version().keys(), "what a version of the code has"),
-    "tokens": (
-        lambda value: _has("input", "output")(value) and all(map(_is_number, as_object(value).values())),
-        "counts",
-    ),
-    "model": (lambda value: isinstance(value, Mapping), "an object"),
+_KINDS: Mapping[str, Callable[[JSON], bool]] = {
+    "text": lambda value: isinstance(value, str),
+    "text or null": lambda value: isinstance(value, str | None),
+    "time": _is_time,
+    "number": _is_number,
+    "number or null": lambda value: value is None or _is_number(value),
+    "object": lambda value: isinstance(value, Mapping),
+    "given": lambda _value: True,
 }
-"""The fields of run_manifest.json that nothing else gives, and what each must be."""
 
 
 def _wrong_facts(manifest: Mapping[str, JSON]) -> Iterator[str]:
-    known = {*KEYS, *_SHAPES}
-    yield from (f"{key}: nothing gives such a key" for key in sorted(manifest.keys() - known))
-    yield from (f"{key}: missing" for key in sorted(known - manifest.keys()))
-    yield from (f"{key}: not {what}" for key, (is_one, what) in _SHAPES.items() if not is_one(manifest.get(key)))
+    """What is unknown or missing in a run manifest of ours, and what is of another kind than it should be."""
+    known = {**PROTOCOL["manifest"], **PROTOCOL["ending"]}
+    yield from (f"{key}: nothing gives such a key" for key in sorted(manifest.keys() - known.keys()))
+    yield from (f"{key}: missing" for key in sorted(known.keys() - manifest.keys()))
+    for key, kind in known.items():
+        value = manifest.get(key)
+        if isinstance(kind, list) and as_object(value).keys() - {"set"} != {*kind}:
+            yield f"{key}: other keys than {', '.join(kind)}"
+        elif isinstance(kind, str) and not _KINDS[kind](value):
+            yield f"{key}: not a {kind}"
+    if not all(map(_is_number, as_object(manifest.get("tokens")).values())):
+        yield "tokens: not numbers"
 
 
 def limits(numbers: Mapping[str, JSON]) -> list[Gate]:
     """The two lines of the acceptance table about replies without a label."""
-    rate, share = (canon.number_of(numbers, key, METRICS) for key in ("invalid_rate", "coverage"))
+    rate, share = (number_of(numbers, key, METRICS) for key in ("invalid_rate", "coverage"))
     most, least = INVALID_LIMIT, 1.0 - INVALID_LIMIT
     lost = {key: numbers.get(key) for key in ("invalid", "unfinished", "errors") if numbers.get(key)}
     detail = "missing" if share is None else f"{share:.4f}" + (f" ({lost})" if lost else "")
@@ -478,7 +473,7 @@ def receipt_body(
         "artifacts_skipped": [name for name in (METRICS, SUMMARY_PAGE) if name not in files],
         "compress_predictions": True,
         "files_sha256": dict(files),
-        "root_sha256": canon.digest(files),
+        "root_sha256": digest(files),
     }
 
 
@@ -507,10 +502,10 @@ def receipt_check(
     _listed(check, as_list(receipt.get("checks")), manifest, body, checks)
     readme = here.parent / README
     if readme.is_file():
-        lines, row = read_text(readme).split("\n"), index_row(here.name, manifest, body)
+        lines, row = read_text(readme).split("\n"), runs.index_row(here.name, manifest, body)
         check.compare([line for line in lines if f"]({here.name})" in line], [row], README)
         try:
-            check.compare(lines, index(here.parent, {here.name: row}).split("\n"), README)
+            check.compare(lines, runs.index(here.parent, {here.name: row}).split("\n"), README)
         except PerpendError as error:
             check.compare(str(error)[:200], None, f"{README}, a folder that it lists cannot be read")
     return [check]
@@ -560,43 +555,15 @@ def as_table(gates: Sequence[Gate]) -> str:
     )
 
 
-@dataclass(frozen=True)  # not slotted: the items are read once and kept
-class Freeze:
-    """The canonical files as they are now. `missing` says why there are none, without naming a path."""
-
-    selector: sets.Selector | None
-    files: tuple[sets.FileDigest, ...] = ()
-    missing: str = ""
-
-    @property
-    def sha256(self) -> str:
-        """The digest of the whole set."""
-        return sets.global_sha256(self.files)
-
-    @property
-    def total(self) -> int:
-        """How many items the set has."""
-        return sum(file.count for file in self.files)
-
-    @cached_property
-    def items(self) -> Mapping[str, Item]:
-        """Every canonical item by its id."""
-        records = [] if self.selector is None else self.selector.records()
-        return {text_of(record, "id"): to_item(record, text_of(record, "id")) for record in records}
-
-
-def freeze_of(selector: Path) -> Freeze:
-    """The freeze of the files that a selector lists."""
+def freeze_of(path: Path) -> Selector:
+    """The canonical files as they are now; with what they lack, without naming a path, where they are not all there."""
     try:
-        opened = sets.read_selector(selector)
+        return sets.read_selector(path)
     except sets.MissingDataError:
-        return Freeze(None, missing=f"no freeze: there is no readable selector {selector.name}")
-    if opened.incomplete:
-        return Freeze(None, missing=f"no freeze: {opened.incomplete}")
-    return Freeze(opened, tuple(opened.digests()))
+        return Selector(path, path.parent, (), lacks=f"there is no readable selector {path.name}")
 
 
-def criteria(run: Examined, freeze: Freeze, numbers: Mapping[str, JSON]) -> list[Gate]:
+def criteria(run: Examined, freeze: Selector, numbers: Mapping[str, JSON]) -> list[Gate]:
     """The acceptance criteria of the run plan; the limits are held to these numbers."""
     gates = [_dataset(run.manifest, freeze), _prompt(run.manifest), *limits(numbers)]
     if run.shortened:
@@ -605,9 +572,9 @@ def criteria(run: Examined, freeze: Freeze, numbers: Mapping[str, JSON]) -> list
     return gates
 
 
-def integrity(run: Examined, freeze: Freeze) -> list[Gate]:
+def integrity(run: Examined, freeze: Selector) -> list[Gate]:
     """Whether a run folder holds what it states; its items too, where it says that they are those of the freeze."""
-    is_frozen = freeze.selector is not None and run.manifest.get("dataset_global_sha256") == freeze.sha256
+    is_frozen = not freeze.incomplete and run.manifest.get("dataset_global_sha256") == freeze.sha256
     return [*run.gates, *([_items(run, freeze)] if is_frozen and run.predictions else [])]
 
 
@@ -617,35 +584,34 @@ def acceptance(run: Path, selector: Path) -> list[Gate]:
     return [*criteria(examined, freeze, examined.stored), *integrity(examined, freeze)]
 
 
-def _dataset(manifest: Mapping[str, JSON], freeze: Freeze) -> Gate:
+def _dataset(manifest: Mapping[str, JSON], freeze: Selector) -> Gate:
     """The run's data set is the one that a freeze finds now."""
-    stored = manifest.get("dataset_global_sha256")
-    if freeze.missing or stored == freeze.sha256:
-        return Gate(DATASET_GATE, not freeze.missing, freeze.missing or freeze.sha256)
-    is_old = stored == sets.global_sha256(freeze.files, legacy=True)
+    if freeze.incomplete:
+        return Gate(DATASET_GATE, False, f"no freeze: {freeze.incomplete}")
+    stored, now = manifest.get("dataset_global_sha256"), freeze.sha256
+    is_old = stored == sets.global_sha256(freeze.digests, legacy=True)
     old = "; it is the digest of the same files by the formula of before 20 February 2026" if is_old else ""
-    return Gate(DATASET_GATE, False, f"run {stored}, freeze {freeze.sha256}{old}")
+    return Gate(DATASET_GATE, stored == now, now if stored == now else f"run {stored}, freeze {now}{old}")
 
 
 def _prompt(manifest: Mapping[str, JSON]) -> Gate:
     """The run was asked with the words of this code."""
     options: dict[str, JSON] = {"reprompt": manifest.get("retries") != 0}
-    ours, stored = prompt_hash(packaged_task(TASK, options)), manifest.get("prompt_hash")
+    ours, stored = runs.prompt_hash(packaged_task(runs.TASK, options)), manifest.get("prompt_hash")
     return Gate(PROMPT_GATE, ours == stored, ours if ours == stored else f"run {stored}, code {ours}")
 
 
-def _items(run: Examined, freeze: Freeze) -> Gate:
+def _items(run: Examined, freeze: Selector) -> Gate:
     """Every question and true label is that of the canonical item, and the items are those that the settings draw."""
-    selector, of = freeze.selector, object_of(run.manifest, "dataset", RUN_MANIFEST).get("set", "")
-    if selector is not None and of != selector.name:
-        return Gate(ITEMS_GATE, False, f"the set is called {selector.name!r}, not {of!r:.80}")
+    of = object_of(run.manifest, "dataset", RUN_MANIFEST).get("set", "")
+    if of != freeze.name:
+        return Gate(ITEMS_GATE, False, f"the set is called {freeze.name!r}, not {of!r:.80}")
     for one in run.predictions:
-        known = freeze.items.get(one.id)
-        item = item_of(one)
+        record, item = freeze.records.get(one.id), item_of(one)
+        known = None if record is None else to_item(record, one.id)
         if known is None or (item.prompt, item.target) != (known.prompt, known.target) or (one.tags and item != known):
-            return Gate(
-                ITEMS_GATE, False, f"item {one.id!r} has another question, label or tag than in the canonical set"
-            )
+            what = f"item {one.id!r} has another question, label or tag than in the canonical set"
+            return Gate(ITEMS_GATE, False, what)
     try:
         drawn = _drawn(run.manifest, freeze)
     except DataError as error:
@@ -655,22 +621,20 @@ def _items(run: Examined, freeze: Freeze) -> Gate:
     return Gate(ITEMS_GATE, True, f"{len(run.predictions)} items, drawn again")
 
 
-def _drawn(manifest: Mapping[str, JSON], freeze: Freeze) -> list[Record]:
+def _drawn(manifest: Mapping[str, JSON], freeze: Selector) -> list[Record]:
     """The items that the settings draw from the data set; DataError where it is not here, or not the same."""
-    selector = freeze.selector
-    if "settings" not in manifest or selector is None:
+    if "settings" not in manifest:
         raise DataError("the manifest names no data set")
     dataset = object_of(manifest, "dataset", RUN_MANIFEST)
-    if dataset.get("name") == sets.CANONICAL:
-        records = selector.records()
-    else:
-        path = canon.inside(selector.base, str(dataset.get("path")), RUN_MANIFEST)
+    records = list(freeze.records.values())
+    if dataset.get("name") != sets.CANONICAL:
+        path = inside(freeze.base, str(dataset.get("path")), RUN_MANIFEST)
         if not path.is_file() or digest_file(path) != dataset.get("sha256"):
             raise DataError(f"{dataset.get('path')} is not here as it was")
         records = load_records([path])
     if dataset.get("items") != len(records):
         return []
-    return chosen(records, settings_from(object_of(manifest, "settings", RUN_MANIFEST), RUN_MANIFEST))
+    return runs.chosen(records, runs.settings_from(object_of(manifest, "settings", RUN_MANIFEST), RUN_MANIFEST))
 
 
 def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False) -> Path:
@@ -695,13 +659,13 @@ def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False)
     for file in copied:
         write_atomic(to / file.name, file.read_bytes())
     data = path.read_bytes()
-    write_atomic(to / folders.NAMES[1], data if path.suffix == ".gz" else canon.compress(data))
+    write_atomic(to / folders.NAMES[1], data if path.suffix == ".gz" else compress(data))
     files: dict[str, JSON] = {
         entry.name: digest_file(entry) for entry in sorted(to.iterdir()) if entry.name != folders.RECEIPT
     }
     receipt = receipt_body(manifest, to, files, datetime.now(UTC).isoformat(timespec="seconds"))
-    write_json(to / folders.RECEIPT, {**receipt, "checks": [gate_json(gate) for gate in gates]})
-    write_atomic(out / README, index(out))
+    runs.write_json(to / folders.RECEIPT, {**receipt, "checks": [gate_json(gate) for gate in gates]})
+    write_atomic(out / README, runs.index(out))
     return to
 
 

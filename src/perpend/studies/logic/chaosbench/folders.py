@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perpend.ask.task import packaged_task
 from perpend.canon import (
     JSON,
     as_object,
@@ -28,31 +27,16 @@ from perpend.canon import (
     number_of,
     object_of,
     opened,
-    read_bytes,
     read_object,
-    write_atomic,
 )
-from perpend.disk import temporary_folder
 from perpend.errors import DataError, StoreError, check_format, did_you_mean
-from perpend.ledger.items import check_item
-from perpend.ledger.manifest import (
-    ItemsDigest,
-    ItemsFacts,
-    Manifest,
-    ModelFacts,
-    code_version,
-    now,
-    template,
-    write_manifest,
-)
-from perpend.ledger.plan import Appended, Dataset, Plan, sampling_of
-from perpend.ledger.staging import IMPORTED, as_stored, must_be_free
-from perpend.ledger.store import Store
+from perpend.importers.intake import ImportRecord, Intake
+from perpend.ledger.plan import Dataset, sampling_of
 from perpend.measure.study import FORMAT, METRICS
 from perpend.studies.logic.chaosbench.items import NO_FAMILY, label_of, normalised, text_of
 from perpend.studies.logic.replies import NO_SPLIT, OUTCOMES, Outcome, Prediction, Reader, prediction, reader
 from perpend.studies.logic.study import PARSERS
-from perpend.types import Item, Response, Sampling, Score, Scorer, Usage
+from perpend.types import Item, Response, Sampling, Score, Usage
 
 RUN_MANIFEST, SUMMARY_PAGE, RECEIPT = "run_manifest.json", "summary.md", "publish_receipt.json"
 NAMES = ("predictions.jsonl", "predictions.jsonl.gz", "predictions_subset.jsonl.gz")
@@ -276,7 +260,6 @@ def read_run_folder(source: Path, destination: Path) -> Path:
     The label that the folder had stored becomes the score `stored_label@import`; ours are derived from the texts by
     'perpend score'. A text that a second one replaced is lost in the source; then only the second turn is there.
     """
-    must_be_free(destination)
     path = predictions_path(source)
     if path is None:
         raise DataError(f"{source}: no predictions.jsonl; there is nothing to import")
@@ -286,79 +269,35 @@ def read_run_folder(source: Path, destination: Path) -> Path:
     twice = repeated(row.prediction.id for row in rows)
     if twice or not rows:
         raise DataError(f"{path}: " + (f"id {twice[0]!r} occurs twice" if twice else "it is empty"))
-    with temporary_folder("import", destination.parent) as folder:
-        _write(folder / "run", destination.name, manifest, path, rows)
+    with Intake(destination, "logic", options={"parser": parser_stated(manifest)}) as intake:
+        asked_with, provider = _SAMPLING, str(manifest.get("provider") or "unknown")
+        if "temperature" in manifest and "max_tokens" in manifest:
+            keys = ("temperature", "max_tokens", "seed")
+            asked_with = sampling_of({key: manifest.get(key) for key in keys}, RUN_MANIFEST)
+        else:
+            intake.notes["temperature, max_tokens and seed are the reference's defaults; it records none"] = 1
+        intake.conditions[CONDITION] = {"type": "imported", "prompt_hash": manifest.get("prompt_hash")}
+        dataset = Dataset(path.name.split(".")[0], "1", path.name, digest_file(path))
+        for row in rows:
+            one = row.prediction
+            tags = {**one.tags, "type": one.family, "split": one.split}
+            facts: dict[str, JSON] = {"prompt": one.question, "target": one.truth, "tags": tags}
+            named = (row.place, one.id, facts, dataset, CONDITION, provider, provider, asked_with)
+            for turn, response in enumerate(row.turns):
+                if response is not None:
+                    record = ImportRecord(*named, trial=one.id, turn=turn, response=response, labels=_stored(row))
+                    intake.add(record)
         # The folder's own files stay beside the ledger, so that they can be checked and analysed as in the source.
+        (intake.folder / "run").mkdir()
         for name in (RUN_MANIFEST, path.name, METRICS, SUMMARY_PAGE):
             if (source / name).is_file():
-                to = folder / "run" / (SOURCE_METRICS if name == METRICS else name)
-                if name == path.name:  # of any length
-                    shutil.copyfile(path, to)
-                else:
-                    write_atomic(to, read_bytes(source / name))
-        if destination.exists():
-            destination.rmdir()
-        (folder / "run").replace(destination)
-    return destination
+                shutil.copyfile(source / name, intake.folder / "run" / (SOURCE_METRICS if name == METRICS else name))
+        return intake.write({"kind": "chaosbench run", "run_id": manifest.get("run_id"), "run_manifest": manifest})
 
 
-def _write(directory: Path, name: str, stated: Mapping[str, JSON], path: Path, rows: Sequence[PredictionRow]) -> None:
-    provider = str(stated.get("provider") or "unknown")
-    keys, notes = ("temperature", "max_tokens", "seed"), dict[str, JSON]()
-    asked_with = sampling_of({key: stated.get(key) for key in keys}, RUN_MANIFEST) if keys[1] in stated else _SAMPLING
-    if keys[1] not in stated:
-        notes = {"temperature, max_tokens and seed are the reference's defaults; it records none": 1}
-    params: dict[str, JSON] = {"type": "imported", "prompt_hash": stated.get("prompt_hash")}
-    datasets = (Dataset(path.name.split(".")[0], "1", path.name, digest_file(path)),)
-    plan = Plan(datasets, {CONDITION: params}, [(provider, provider, {})], {provider: (asked_with,)}, repeats=1)
-    items = ItemsDigest()
-    with Store.create(directory / "run.db", name) as store:
-        trials = store.write_plan(plan, _items(rows, items))
-        store.append(
-            Appended(trial, turn, 0, "", response)
-            for trial, row in enumerate(rows, 1)
-            for turn, response in enumerate(row.turns)
-            if response is not None
-        )
-        store.write_scores([Scorer(STORED, IMPORTED, as_stored)], _labels(rows))
-    options: dict[str, JSON] = {"parser": parser_stated(stated)}
-    manifest = Manifest(
-        run=name,
-        task="logic",
-        options=options,
-        items=ItemsFacts(items.count, items.hexdigest()),
-        conditions=(template(CONDITION, params),),
-        models=(ModelFacts(provider, provider),),
-        samplings=(asked_with,),
-        trials=trials,
-        scorers=tuple(packaged_task("logic", options).judges()),
-        datasets=datasets,
-        source_of_import={
-            "kind": "chaosbench run",
-            "run_id": stated.get("run_id"),
-            "run_manifest": stated,
-            "notes": notes,
-        },
-        created=now(),
-        code=code_version(),
-    )
-    write_manifest(directory, manifest)
-
-
-def _items(rows: Sequence[PredictionRow], digest: ItemsDigest) -> Iterator[tuple[int, str, Item]]:
-    for row in rows:
-        one = row.prediction
-        tags = {**one.tags, "type": one.family, "split": one.split}
-        item = Item(one.id, one.question, one.truth, tags=tags)
-        check_item(item, row.place)
-        digest.add(item)
-        yield 0, row.place, item
-
-
-def _labels(rows: Sequence[PredictionRow]) -> Iterator[tuple[int, list[Score]]]:
-    """The labels and verdicts that the source states, which nothing here believes."""
-    for trial, row in enumerate(rows, 1):
-        correct = row.stated.get("correct")
-        reason = str(object_of(row.stated, "meta", row.place).get("parse_reason") or "as the source stored it")
-        value = float(correct) if isinstance(correct, bool) else None
-        yield trial, [Score(value, normalised(row.stated.get("parsed_label")) or "INVALID", reason)]
+def _stored(row: PredictionRow) -> dict[str, Score]:
+    """The label and the verdict that the source states, which nothing here believes."""
+    correct = row.stated.get("correct")
+    reason = str(object_of(row.stated, "meta", row.place).get("parse_reason") or "as the source stored it")
+    value = float(correct) if isinstance(correct, bool) else None
+    return {STORED: Score(value, normalised(row.stated.get("parsed_label")) or "INVALID", reason)}

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -22,6 +24,9 @@ Record: TypeAlias = dict[str, JSON]
 """One line of an item file."""
 Label: TypeAlias = Literal["TRUE", "FALSE"]
 
+PROTOCOL = tomllib.loads((files(__package__) / "protocol.toml").read_text(encoding="utf-8"))
+"""Names of the run plan and of the files that its commands write."""
+FAMILIES = tuple(PROTOCOL["families"])
 KEYS = ("id", "question", "ground_truth", "type", "system_id", "template")
 LABEL_KEYS = ("ground_truth", "answer", "gold", "label")
 """Where a label is looked for, in this order."""

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -102,39 +102,53 @@ def global_sha256(of: Iterable[FileDigest], *, legacy: bool = False) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # not slotted: what is read of the files is kept
 class Selector:
     """The list of canonical files: where it is, what its paths are relative to, the paths as listed.
 
-    `name` is what the set calls itself, with its version; '' where it has no name.
+    `name` is what the set calls itself, with its version; '' where it has no name. `lacks` says why nothing is listed.
     """
 
     path: Path
     base: Path
     listed: tuple[str, ...]
     name: str = ""
+    lacks: str = ""
 
     def paths(self) -> list[Path]:
         """The files, in the order of the list. One that is not below the selector's folder is an error."""
         return [inside(self.base, entry, str(self.path)) for entry in self.listed]
 
-    @property
+    @cached_property
     def incomplete(self) -> str:
-        """How many of the listed files are missing, in words; '' where all are there."""
+        """Why the set is not whole, as that listed files are missing; '' where all are there."""
         lost = [entry for entry, path in zip(self.listed, self.paths(), strict=True) if not path.is_file()]
-        return f"{len(lost)} of {len(self.listed)} canonical files are missing, as {lost[0]}" if lost else ""
+        some = f"{len(lost)} of {len(self.listed)} canonical files are missing, as {lost[0]}" if lost else ""
+        return self.lacks or some
 
+    @cached_property
     def digests(self) -> list[FileDigest]:
         """The digest of every file, in the order of the list. A missing file is an error."""
         if self.incomplete:
-            raise MissingDataError(f"{self.path}: {self.incomplete} in {self.base}")
+            raise MissingDataError(f"{self.path}: {self.incomplete}, in {self.base}")
         return [FileDigest(entry, *counted(path)) for entry, path in zip(self.listed, self.paths(), strict=True)]
 
-    def records(self) -> list[Record]:
-        """All items, file by file in the order of the list."""
+    @property
+    def sha256(self) -> str:
+        """The digest of the whole set."""
+        return global_sha256(self.digests)
+
+    @property
+    def total(self) -> int:
+        """How many items the set has."""
+        return sum(file.count for file in self.digests)
+
+    @cached_property
+    def records(self) -> dict[str, Record]:
+        """All items by their ids, file by file in the order of the list."""
         if self.incomplete:
-            raise MissingDataError(f"{self.path}: {self.incomplete} in {self.base}")
-        return load_records(self.paths())
+            raise MissingDataError(f"{self.path}: {self.incomplete}, in {self.base}")
+        return {text_of(record, "id"): record for record in load_records(self.paths())}
 
 
 def read_selector(path: Path = SELECTOR) -> Selector:
@@ -206,11 +220,10 @@ def open_source(subset: Path | None, dataset: str) -> ItemSource:
     path = locate(subset or (SELECTOR if dataset == CANONICAL else Path(dataset)))
     if subset is None and path.suffix == ".json":
         selector = read_selector(path)
-        written, records = written_path(selector.path, selector.base), selector.records()
+        written, records = written_path(selector.path, selector.base), list(selector.records.values())
         if not records:
             raise MissingDataError(f"{selector.path}: the listed files hold no items")
-        whole = global_sha256(selector.digests())
-        return ItemSource(CANONICAL, written, None, records, written, whole, of=selector.name)
+        return ItemSource(CANONICAL, written, None, records, written, selector.sha256, of=selector.name)
     records = load_records([path])
     if not records:
         raise DataError(f"{path}: no items")
@@ -224,16 +237,15 @@ def open_source(subset: Path | None, dataset: str) -> ItemSource:
         records=records,
         selector=written_path(found.path, found.base),
         global_sha256=None,
-        note=found.incomplete,
+        note=f"the canonical set is not complete: {found.incomplete}" if found.incomplete else "",
     )
     if found.incomplete:
         return source
-    known = {text_of(record, "id"): record for record in found.records()}
-    foreign = [name for record in records if known.get(name := text_of(record, "id")) != record]
+    foreign = [name for record in records if found.records.get(name := text_of(record, "id")) != record]
     if foreign:
         note = f"{len(foreign)} of {len(records)} items are not in the canonical set, as {foreign[0]!r}"
         return replace(source, note=note)
-    return replace(source, global_sha256=global_sha256(found.digests()), of=found.name)
+    return replace(source, global_sha256=found.sha256, of=found.name)
 
 
 def written_path(path: Path, base: Path) -> str:
@@ -341,7 +353,7 @@ def freeze(selector: Selector, out: Path, *, force: bool = False) -> Frozen:
     A freeze that is there is compared with: the same files leave it as it is; others are refused with what differs,
     unless `force` replaces it. A label that is neither TRUE nor FALSE is an error; a repeated id is only counted.
     """
-    digests = selector.digests()
+    digests = selector.digests
     seen: Counter[str] = Counter()
     labels: dict[str, Counter[str]] = {}
     for entry, path in zip(selector.listed, selector.paths(), strict=True):
@@ -361,7 +373,7 @@ def freeze(selector: Selector, out: Path, *, force: bool = False) -> Frozen:
     repeated = tuple(name for name, count in seen.items() if count > 1)
     before = read_freeze(out)
     differences = None if before is None else tuple(freeze_differences(before, digests))
-    frozen = Frozen(tuple(digests), seen.total(), global_sha256(digests), repeated, labels, differences)
+    frozen = Frozen(tuple(digests), seen.total(), selector.sha256, repeated, labels, differences)
     if differences and not force:
         raise FreezeError(
             f"{out / MANIFEST}: the files differ from the freeze:",
@@ -448,7 +460,7 @@ class Sampler:
 def draw(
     records: Sequence[Record], sampler: Sampler, stated: Mapping[str, JSON]
 ) -> tuple[list[Record], dict[str, JSON]]:
-    """The subset in its order, and its manifest, which states whence it comes: with the reference's fields in its order.
+    """The subset in its order, and its manifest, which states whence it comes, with the reference's fields.
 
     Of items that all name a split and a stratum, only those of the test split are drawn, where there are some; and
     strata are as even as families allow.

@@ -16,6 +16,7 @@ from perpend.disk import temporary_folder
 from perpend.errors import DataError, SpecError
 from perpend.proof.gates import Gate
 from perpend.studies.logic.chaosbench.items import (
+    FAMILIES,
     KEYS,
     Record,
     family_of,
@@ -24,7 +25,6 @@ from perpend.studies.logic.chaosbench.items import (
     text_of,
     write_records,
 )
-from perpend.studies.logic.chaosbench.run import FAMILIES
 from perpend.studies.logic.chaosbench.sets import SELECTOR, SPLIT, SUITE_SIZE, locate, packaged_root
 from perpend.studies.logic.chaosbench.shortcuts import Mask, attacks, majorities, numbers_in, systems_of
 from perpend.studies.logic.replies import GROUP_TAGS, STRATA
@@ -76,21 +76,17 @@ def content_gates(placed: Sequence[tuple[str, Record]]) -> list[Gate]:
     if not gates[0].passed:
         names = (*_GATES, "near duplicates", "near copies")
         return gates + [Gate(name, False, "cannot run: the schema is broken") for name in names]
-    return [*gates, *(gate(name, records) for name, gate in _GATES.items()), *_near(records)]
+    for name, (gate, tag) in _GATES.items():
+        can_run = all(text_of(record, tag) for record in records) or not tag
+        no_tag = f"cannot run: items have no tag {tag!r}"
+        gates.append(gate(name, records) if can_run else Gate(name, False, no_tag))
+    return [*gates, *_near(records)]
 
 
 def _gate(name: str, bad: Sequence[str], n: int, what: str, more: str = "") -> Gate:
     """How many of n things break a gate, and the first that does."""
     told = f"{len(bad)} of {n} {what} break it, as {bad[0]}" if bad else f"{n} {what}, none breaks it"
     return Gate(name, not bad, told + more)
-
-
-def _lacks(name: str, tag: str) -> Gate:
-    return Gate(name, False, f"cannot run: items have no tag {tag!r}")
-
-
-def _has(records: Records, tag: str) -> bool:
-    return all(text_of(record, tag) for record in records)
 
 
 def _by(records: Records, *tags: str) -> dict[tuple[str, ...], list[Mapping[str, JSON]]]:
@@ -208,8 +204,6 @@ def _balance(name: str, records: Records) -> Gate:
     if what == "template" and len(set(keys)) == 1:
         mask = Mask(records)
         keys = [mask.masked(record) for record in records]
-    if not all(keys):
-        return _lacks(name, tag)
     groups: dict[str, list[Mapping[str, JSON]]] = {}
     for record, key in zip(records, keys, strict=True):
         groups.setdefault(key, []).append(record)
@@ -239,14 +233,12 @@ def _leakage(name: str, records: Records) -> Gate:
 
 def _splits(name: str, records: Records) -> Gate:
     """Whatever shares a bundle or a group is in one split; and every system, where splits are by system."""
-    if not _has(records, "split"):
-        return _lacks(name, "split")
     seen: dict[tuple[str, str], set[str]] = {}
     for record in records:
         shared = [(tag, text_of(record, tag)) for tag in (*GROUP_TAGS, "pair") if record.get(tag)]
         for key in (*shared, *(("system", system) for system in systems_of(record))):
             seen.setdefault(key, set()).add(text_of(record, "split"))
-    by_system = _has(records, "stratum")
+    by_system = all(record.get("stratum") for record in records)
     bad = [
         f"{what} {key!r} is in {', '.join(sorted(those))}"
         for (what, key), those in seen.items()
@@ -257,8 +249,6 @@ def _splits(name: str, records: Records) -> Gate:
 
 def _shares(name: str, records: Records) -> Gate:
     """No system makes up more than its share of the items about named systems of a split."""
-    if not _has(records, "split"):
-        return _lacks(name, "split")
     bad, largest = [], []
     for (split,), rows in sorted(_by(records, "split").items()):
         named = [systems for record in rows if (systems := systems_of(record))]
@@ -274,8 +264,6 @@ def _shares(name: str, records: Records) -> Gate:
 
 def _strata(name: str, records: Records) -> Gate:
     """Every stratum is there, and every family, with enough items for itself and for its suite; textbook cites."""
-    if not _has(records, "stratum"):
-        return _lacks(name, "stratum")
     strata, families = (Counter(text_of(record, tag) for record in records) for tag in ("stratum", "type"))
     tested = Counter(text_of(record, "type") for record in records if record.get("split") == SPLIT)
     bad = [f"{key} has no item" for key in STRATA if not strata[key]]
@@ -293,8 +281,6 @@ def _strata(name: str, records: Records) -> Gate:
 
 def _variants(name: str, records: Records) -> Gate:
     """Wordings of the same facts: every variant of a bundle has as many items as the others, half of them TRUE."""
-    if not _has(records, "variant") or not _has(records, "pair"):
-        return _lacks(name, "variant")
     bad, bundles = [], _by(records, "type", "pair")
     for (_, pair), rows in bundles.items():
         variants = _by(rows, "variant").values()
@@ -334,8 +320,6 @@ textbook the terms are what is asked for."""
 
 def _definitions(name: str, records: Records) -> Gate:
     """A term of the table occurs only with its definition in the same question."""
-    if not _has(records, "stratum"):
-        return _lacks(name, "stratum")
     bad, seen = [], 0
     for record in (record for record in records if record["stratum"] in _NEEDING):
         question = text_of(record, "question")
@@ -376,8 +360,6 @@ def run_factory(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 def _labels(name: str, records: Records) -> Gate:
     """Every label by the factory's second way, which reads what is printed; named results by its second source."""
-    if not _has(records, "stratum"):
-        return _lacks(name, "stratum")
     own = [record for record in records if (record["stratum"] == "textbook") == name.startswith("textbook")]
     try:
         with temporary_folder("labels") as folder:
@@ -389,20 +371,22 @@ def _labels(name: str, records: Records) -> Gate:
     return Gate(name, bool(own) and done.returncode == 0, "; ".join([*told[-1:], *told[:-1][:1]]) or "it said nothing")
 
 
-_GATES: Mapping[str, Callable[[str, Records], Gate]] = {
-    "exact duplicates": _exact,
-    "label balance": _overall,
-    **{f"label balance by {what}": _balance for what in ("family", "template", "stratum", "kind")},
-    "family degeneracy": _degeneracy,
-    "leakage": _leakage,
-    "split integrity": _splits,
-    "share of a system": _shares,
-    "strata and families": _strata,
-    "grammar": _grammar,
-    "definitions": _definitions,
-    "starts stated": _stated,
-    "horizons stated": _stated,
-    "variants keep their fact": _variants,
-    "textbook results by a second source": _labels,
-    "labels again by another way": _labels,
+_GATES: Mapping[str, tuple[Callable[[str, Records], Gate], str]] = {
+    "exact duplicates": (_exact, ""),
+    "label balance": (_overall, ""),
+    "label balance by family": (_balance, "type"),
+    **{f"label balance by {tag}": (_balance, tag) for tag in ("template", "stratum", "kind")},
+    "family degeneracy": (_degeneracy, ""),
+    "leakage": (_leakage, ""),
+    "split integrity": (_splits, "split"),
+    "share of a system": (_shares, "split"),
+    "strata and families": (_strata, "stratum"),
+    "grammar": (_grammar, ""),
+    "definitions": (_definitions, "stratum"),
+    "starts stated": (_stated, "stratum"),
+    "horizons stated": (_stated, "stratum"),
+    "variants keep their fact": (_variants, "variant"),
+    "textbook results by a second source": (_labels, "stratum"),
+    "labels again by another way": (_labels, "stratum"),
 }
+"""Each gate, and the tag that it needs of every item."""

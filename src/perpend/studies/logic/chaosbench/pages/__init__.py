@@ -33,4 +33,4 @@ def _environment() -> Environment:
 
 def render(name: str, **values: object) -> str:
     """A page with these values."""
-    return _environment().get_template(name).render(values)
+    return _environment().get_template(f"{name}.j2").render(values)

@@ -14,12 +14,10 @@ import re
 import shlex
 import shutil
 import time
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
@@ -56,7 +54,7 @@ from perpend.studies.logic.chaosbench.folders import (
     parser_stated,
     read_json,
 )
-from perpend.studies.logic.chaosbench.items import SHORT, Record, ids_hash, text_of, to_item
+from perpend.studies.logic.chaosbench.items import PROTOCOL, SHORT, Record, ids_hash, text_of, to_item
 from perpend.studies.logic.chaosbench.pages import render
 from perpend.studies.logic.chaosbench.sets import ItemSource
 from perpend.studies.logic.metrics import SUMMARY, in_order, seed_names
@@ -68,9 +66,6 @@ ITEMS = "items.jsonl"
 """The items of a run, in the order in which they are asked, inside its folder."""
 PROMPT_VERSION = "perpend-1"
 PARSERS = {"careful": "label@4", "strict": "label@1", "lenient": "label_lenient@1"}
-PROTOCOL = tomllib.loads((files(__package__) / "protocol.toml").read_text(encoding="utf-8"))
-FAMILIES, KEYS = tuple(PROTOCOL["families"]), tuple(PROTOCOL["manifest"])
-"""The families of the run plan, and the keys of run_manifest.json in their order."""
 SERVERS: Mapping[str, Sequence[str]] = PROTOCOL["servers"]
 FILES = frozenset(("callable", "replay"))
 """Providers whose model is a file of this machine."""
@@ -79,6 +74,7 @@ BATCHED = frozenset(("hf", "mock", "ngram"))
 # OpenAI's reasoning models refuse 'max_tokens' and name the limit otherwise.
 _REASONING = re.compile(r"(?:o\d|gpt-5)")
 _LEAST = {"max_items": 1, "workers": 1, "retries": 0, "max_tokens": 1, "truncate_pred_text": 1}
+_AS_THEY_ARE = ("max_items", "seed", "retries", "workers", "shuffle_seed", "temperature", "max_tokens")
 # What may change when a run is resumed: how fast and for how much, not what is asked.
 RESUMABLE = frozenset(("workers", "base_url", "max_usd", "usd_per_million_input", "usd_per_million_output"))
 
@@ -141,15 +137,11 @@ class Settings:
     def stated(self) -> dict[str, JSON]:
         """What a run manifest says of the settings by the reference's names, beside `settings` themselves."""
         return {
+            **{key: getattr(self, key) for key in _AS_THEY_ARE},
             "provider": self.provider_name,
-            "max_items": self.max_items,
-            "seed": self.seed,
-            "retries": self.retries,
             # The reference has two rules; the careful one is neither of them.
             "strict_parsing": {"strict": True, "lenient": False}.get(self.parsing),
-            "workers": self.workers,
             "order_mode": "canonical" if self.shuffle_seed is None else "shuffled",
-            "shuffle_seed": self.shuffle_seed,
             "budget": {
                 "max_usd": self.max_usd,
                 "truncate_pred_text": self.truncate_pred_text,
@@ -157,8 +149,6 @@ class Settings:
                 "dry_run_cost": None,
             },
             "parser": self.parser,
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
         }
 
     def spec(self, directory: Path) -> RunSpec:
@@ -329,7 +319,7 @@ def _new_folder(out: Path, name: str) -> Path:
 
 def _intent(source: ItemSource, settings: Settings, directory: Path, records: Sequence[Record]) -> dict[str, JSON]:
     code = code_version()
-    return dict.fromkeys(KEYS) | {
+    return dict.fromkeys(PROTOCOL["manifest"]) | {
         **settings.stated(),
         "run_id": directory.name,
         "prompt_version": PROMPT_VERSION,
