@@ -90,6 +90,8 @@ def _result(expression: str, sample: Values) -> Any:
 def _claims(claim: Values, pair: Sequence[tuple[Values, Any]], draw: Chance) -> list[tuple[str, Values]] | None:
     """For each of two settings, which wordings state its claim, with which values; a limit stays 1% away, and more."""
     shown = [s for _, s in pair]
+    if "same" in claim and _result(claim["same"], pair[0][0]) != _result(claim["same"], pair[1][0]):
+        return None
     if "lure" in claim:
         looks = [_result(claim["lure"], sample) for sample, _ in pair]
         if looks[0] == looks[1] or ((looks[0] > looks[1]) == (shown[0] > shown[1])) != draw.heads():
@@ -294,8 +296,9 @@ def cycle(shared: Chance, draw: Chance) -> Values:
         values = _iterates(name, a, b, _start(tried, name), 400)
         p = next((p for p in range(1, 6) if values[-p - 1 :] == values[-2 * p - 1 : -p]), 0)
         if p > 1 + (i < 4) and min(steps(sorted(values[-p:]))) > 0.006:
-            first = min(i for i in range(400 - p) if values[i:-p] == values[i + p :]) - tried.between(1, 3)
-            values = values[max(first, 0) : first + length]
+            first = min(i for i in range(400 - p) if values[i:-p] == values[i + p :])
+            start = first - tried.between(0, min(6, length - 2 * p - 1))
+            values = values[max(start, 0) : start + length]
             if len(values) == length:
                 return {"map": _formula(name, a, b), "orbit": values, "period": p}
     raise Unfit("no cycle")
@@ -407,7 +410,7 @@ def growth(shared: Chance, draw: Chance, span: Values) -> Values:
     times, i, j = [unit * k for k in range(span["first"], span["last"])], shared.between(1, 2), shared.between(4, 6)
     values, top = [_number(draw, *span["start"], digits)], _number(draw, *span["top"], digits)
     while len(values) < len(times):
-        new = values[-1] + _rounded(rate * _number(draw, 0.4, 1.6, 1), digits)
+        new = values[-1] + _rounded(rate * _number(draw, 0.4, 1.6, 2), digits)
         values.append(new if new < top else top + _number(draw, -0.3, 0.3, digits))
     if values[j] > span["top"][0] - 1:
         raise Unfit("saturated")
