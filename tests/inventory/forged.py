@@ -85,4 +85,4 @@ def _outcome(folder: Path, number: int) -> str:
     with tempfile.TemporaryDirectory() as tmpdir:
         trust_code = kind in honest.TRUSTED
         outcome = exhaustive.in_a_process(partial(judge, folder, kind, one, Path(tmpdir), trust_code=trust_code))
-    return f"{outcome.verdict}\t{', '.join(sorted(outcome.places))}"
+    return f"{outcome.verdict}\t{', '.join(sorted(outcome.places))}".rstrip()
