@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import perpend as pp
+from perpend._convert import FORMATS
 from perpend.errors import DataError, SpecError, StoreError
-from perpend.importers.formats import FORMATS
 from perpend.ledger.digest import content_digest
 from perpend.measure.stated import SourceNumber, follows, read_rules, read_stated, tolerances
 from perpend.report.every_eval_ever import write_records

@@ -210,7 +210,7 @@ def test_the_ways_of_large_runs_give_the_numbers_of_small_ones(study: Path, monk
         monkeypatch.setattr(name, 1)
     for name in ("perpend.measure.column._PART", "perpend.measure.grid._PART", "perpend.measure.packed._TAKEN"):
         monkeypatch.setattr(name, 7)
-    for name in ("perpend.stats.cells._CHUNK", "perpend.stats.grouping._CHUNK", "perpend.stats.sandwich._LINES"):
+    for name in ("perpend.stats.cells._CHUNK", "perpend.stats.grouping._CHUNK", "perpend.stats.regression._LINES"):
         monkeypatch.setattr(name, 11)
     monkeypatch.setattr("perpend.stats.sums.PART", 128)
     monkeypatch.setattr("perpend.stats.cells._COUNTED", 1)
@@ -445,7 +445,7 @@ def test_the_numbers_of_a_study_take_few_bytes_per_trial(monkeypatch: pytest.Mon
     """By the slope between two sizes, so that what does not grow is not counted."""
     for name in ("perpend.measure.column._PART", "perpend.measure.grid._PART", "perpend.measure.packed._TAKEN"):
         monkeypatch.setattr(name, 1 << 12)
-    for name in ("perpend.stats.cells._CHUNK", "perpend.stats.grouping._CHUNK", "perpend.stats.sandwich._LINES"):
+    for name in ("perpend.stats.cells._CHUNK", "perpend.stats.grouping._CHUNK", "perpend.stats.regression._LINES"):
         monkeypatch.setattr(name, 1 << 12)
     monkeypatch.setattr("perpend.stats.sums.PART", 1 << 12)
     monkeypatch.setattr("perpend.stats.cells._COUNTED", 1 << 13)

@@ -104,9 +104,6 @@ class _Column:
     def _metric(self, name: str, where: Mapping[str, str], estimate: Estimate) -> Metric:
         return Metric(name, self.name, where, estimate, self.digest)
 
-    def judged(self, rows: JudgedRows, own: BoolArray) -> JudgedTrials:
-        return labelled_trials(self.verdicts, rows, own)
-
     def _is_labelled(self, rows: JudgedRows, own: BoolArray) -> bool:
         return bool((own & rows.labelled & ~np.isnan(self.verdicts)).any())
 
@@ -114,7 +111,7 @@ class _Column:
         self, rows: JudgedRows, cells: list[tuple[int, int]]
     ) -> Iterator[tuple[Mapping[str, str], Mapping[str, Estimate]]]:
         everything = np.ones(len(rows.label), dtype=np.bool_)
-        judged = self.judged(rows, everything)
+        judged = labelled_trials(self.verdicts, rows, everything)
         yield {}, judge_rates(judged)["all"]
         by_cell = judge_rates(judged, cells)
         labelled = rows.labelled & ~np.isnan(self.verdicts)
@@ -123,7 +120,7 @@ class _Column:
 
     def _corrected(self, rows: JudgedRows, own: BoolArray, where: Mapping[str, str]) -> Iterator[Metric]:
         if self._is_labelled(rows, own):
-            judged = self.judged(rows, own)
+            judged = labelled_trials(self.verdicts, rows, own)
             for method in CORRECTIONS:
                 yield self._metric("corrected_rate", {**where, "by": method}, corrected_rate(judged, method=method))
 
@@ -134,7 +131,7 @@ class _Column:
             sides = under[0], second
             if not all(self._is_labelled(rows, side) for side in sides) or not _shared(rows, self.verdicts, *sides):
                 continue
-            control, pressure = (self.judged(rows, side) for side in sides)
+            control, pressure = (labelled_trials(self.verdicts, rows, side) for side in sides)
             pair = {**where, "condition": f"{first} → {name}"}
             for method in CORRECTIONS:
                 difference = corrected_difference(control, pressure, method=method)

@@ -1,9 +1,8 @@
 """audit: derive everything again from the raw responses and compare with what is stored. No model, no network."""
 
 from perpend.proof.audit.checks import BEYOND, Audit, Check, Sample, as_table
-from perpend.proof.audit.claimed import check_claims, seed_numbers
 from perpend.proof.audit.labels import Judged
-from perpend.proof.audit.runner import Options, audit, audit_run
+from perpend.proof.audit.runner import Options, audit, audit_run, check_claims, seed_numbers
 
 __all__ = [
     "BEYOND",

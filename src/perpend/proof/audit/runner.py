@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perpend.ask.progress import Progress
 from perpend.canon import JSON, as_list, as_object
@@ -47,6 +48,7 @@ from perpend.proof.audit.places import (
     places,
     run_directory,
     scored_copy,
+    scored_in,
     unread,
     unscored,
 )
@@ -56,6 +58,9 @@ from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare
 from perpend.proof.closing import close_report
 from perpend.proof.pages import PAGE, PAGE_DATA, PageMaker
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive, drawn_in, stated_metrics
+
+if TYPE_CHECKING:
+    from perpend.proof.claims import Verdict
 
 
 def numbers(
@@ -426,3 +431,40 @@ def collections(paths: Sequence[Path]) -> list[Audit]:
         check.missing = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
         audits.append(Audit(folder.path, [check]))
     return audits
+
+
+def check_claims(claims: Path, audits: Sequence[Audit], *, quiet: bool = True) -> list[Verdict]:
+    """Recompute each claim from the raw answers of these audits' runs, whatever is stored beside them."""
+    from perpend.proof.claims import check as recompute
+
+    with _runs(audits, quiet=quiet) as runs:
+        return recompute(claims, runs, quiet=quiet)
+
+
+def seed_numbers(audits: Sequence[Audit], rules: str) -> dict[str, JSON]:
+    """What a study's own audit states of these runs, derived from the raw answers by one rule version, or by 'both'.
+
+    'both' are the two that the study compares. Empty where the runs are of several studies, or of one without such an
+    audit.
+    """
+    readable = [outcome for outcome in audits if outcome.place is not None]
+    with _runs(readable, quiet=True) as runs:
+        studies = [run.code.study for run in runs]
+        seed_audit: Callable[..., dict[str, JSON]] | None = getattr(studies[0], "seed_audit", None) if studies else None
+        if seed_audit is None or any(study is not studies[0] for study in studies):
+            return {}
+        return seed_audit(runs) if rules == "both" else seed_audit(runs, [rules.removeprefix("v")])
+
+
+@contextmanager
+def _runs(audits: Sequence[Audit], *, quiet: bool) -> Iterator[list[Run]]:
+    """The runs of some audits; what was never scored is scored in a copy."""
+    with ExitStack() as stack:
+        runs = []
+        for outcome in audits:
+            directory = outcome.path
+            if outcome.place is not None:
+                opened = run_directory(outcome.place, metadata=outcome.metadata, quiet=quiet)
+                directory = stack.enter_context(opened)
+            runs.append(scored_in(stack, directory, trust_code=outcome.trust_code))
+        yield runs
