@@ -12,15 +12,8 @@ from click.testing import CliRunner
 
 from perpend.cli.chaosbench import cli
 from perpend.errors import DataError, PerpendError
-from perpend.studies.logic.chaosbench.hashes import (
-    FileDigest,
-    count_lines,
-    file_digest,
-    global_sha256,
-    ids_hash,
-    legacy_global_sha256,
-)
 from perpend.studies.logic.chaosbench.items import (
+    ids_hash,
     label_of,
     line_of,
     load_records,
@@ -28,7 +21,14 @@ from perpend.studies.logic.chaosbench.items import (
     to_item,
     write_records,
 )
-from perpend.studies.logic.chaosbench.sources import MissingDataError, open_source, read_selector
+from perpend.studies.logic.chaosbench.sets import (
+    FileDigest,
+    MissingDataError,
+    counted,
+    global_sha256,
+    open_source,
+    read_selector,
+)
 
 PREDICATES = ("chaotic", "periodic", "bounded", "mixing")
 
@@ -126,14 +126,12 @@ def test_an_item_without_an_id_is_an_error(tmp_path: Path) -> None:
 def test_the_global_digest_is_over_sorted_lines_of_path_digest_and_count() -> None:
     files = [FileDigest("data/b.jsonl", 2, "bb"), FileDigest("data/a.jsonl", 1, "aa")]
     assert global_sha256(files) == hashlib.sha256(b"data/a.jsonl:aa:1\ndata/b.jsonl:bb:2\n").hexdigest()
-    assert legacy_global_sha256(files) == hashlib.sha256(b"data/a.jsonl:aa\ndata/b.jsonl:bb\n").hexdigest()
+    assert global_sha256(files, legacy=True) == hashlib.sha256(b"data/a.jsonl:aa\ndata/b.jsonl:bb\n").hexdigest()
 
 
 def test_blank_lines_are_not_counted(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": "1"}\n\n  \n{"id": "2"}\n')
-    assert count_lines(tmp_path / "a.jsonl") == 2
-    with pytest.raises(DataError, match="lists it as 'data/b'"):
-        file_digest(tmp_path / "b.jsonl", "data/b")
+    assert counted(tmp_path / "a.jsonl")[0] == 2
 
 
 def test_the_digest_of_ids_is_blind_to_their_order() -> None:
@@ -145,7 +143,7 @@ def test_a_selector_finds_its_files_from_any_directory(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     selector = read_selector(root / "data" / "canonical_v2_files.json")
     assert selector.base == root.absolute()
-    assert len(selector.records()) == 120
+    assert len(selector.records) == 120
     with pytest.raises(MissingDataError, match="no such selector"):
         read_selector(Path("nowhere.json"))
 
@@ -154,7 +152,7 @@ def test_a_subset_knows_the_canonical_set_around_it(tmp_path: Path) -> None:
     root = data_set(tmp_path)
     source = open_source(root / "data" / "subsets" / "few.jsonl", "canonical")
     assert source.path == "data/subsets/few.jsonl"
-    assert source.global_sha256 == global_sha256(read_selector(root / "data/canonical_v2_files.json").digests())
+    assert source.global_sha256 == global_sha256(read_selector(root / "data/canonical_v2_files.json").digests)
     assert source.note == ""
 
 

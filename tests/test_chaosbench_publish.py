@@ -11,11 +11,9 @@ import pytest
 
 from perpend.errors import DataError, StoreError
 from perpend.measure.run import Run
-from perpend.studies.logic.chaosbench.analyze import analyze
-from perpend.studies.logic.chaosbench.audit_page import write_audit
-from perpend.studies.logic.chaosbench.comparisons import compare_runs
-from perpend.studies.logic.chaosbench.imported import read_run_folder
-from perpend.studies.logic.chaosbench.publish import acceptance
+from perpend.studies.logic.chaosbench.analyze import analyze, compare_runs, write_audit
+from perpend.studies.logic.chaosbench.check import acceptance
+from perpend.studies.logic.chaosbench.folders import read_run_folder
 from perpend.studies.logic.replies import Prediction
 from tests.test_chaosbench_items import chaosbench, data_set
 
@@ -242,7 +240,7 @@ def test_item_files_add_systems_and_shortcuts(root: Path, tmp_path: Path) -> Non
     assert found.runs[0].measured is not None
     assert found.runs[0].measured.clustered_by.startswith("30 groups")
     assert found.baselines[0].items == "v22_atomic.jsonl"
-    assert "question n-grams, systems held out" in [entry.name for entry in found.baselines[0].shortcuts]
+    assert "template majority, system masked" in [entry.name for entry in found.baselines[0].shortcuts]
 
 
 def pred(number: int, label: str, group: str = "") -> Prediction:

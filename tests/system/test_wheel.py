@@ -21,8 +21,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from perpend.canon import VERSION
-from perpend.studies.logic.chaos.questions.world import sources
-from perpend.studies.logic.chaosbench.packaged import CACHE_ENV, set_root
+from perpend.studies.logic.chaosbench.sets import CACHE_ENV, committed, packaged_root
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.xdist_group("wheel")  # built once, by one process
@@ -89,7 +88,7 @@ class Clean:
                 "HOME": str(self.folder),
                 "PATH": f"{programs}{os.pathsep}{os.defpath}",
                 "LANG": "C.UTF-8",
-                CACHE_ENV: str(set_root().parent),
+                CACHE_ENV: str(packaged_root().parent),
             },
             capture_output=True,
             text=True,
@@ -168,14 +167,14 @@ def test_chaosbench_asks_the_packaged_questions_from_the_wheel(clean: Clean) -> 
     assert "runs/" in done.stdout.splitlines()[-1]
 
 
-def test_the_wheel_has_the_facts_that_the_packaged_questions_are_made_from(clean: Clean) -> None:
-    code = (
-        "from perpend.studies.logic.chaos.questions.world import sources\n"
-        "world = sources()\n"
-        "print(*sorted(world.records), *sorted(world.systems), sep='\\n')"
-    )
-    here = sources()
-    assert clean("python", "-c", code).stdout.splitlines() == [*sorted(here.records), *sorted(here.systems)]
+def test_the_wheel_has_the_packed_items_and_little_else_of_the_logic_benchmark(wheel: Path) -> None:
+    here = {path.name: path.stat().st_size for path in committed().iterdir()}
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {entry.filename: entry.compress_size for entry in archive.infolist()}
+    folder = "perpend/studies/logic/"
+    there = {Path(name).name for name in packed if name.startswith(f"{folder}data/")}
+    assert there == set(here)
+    assert sum(size for name, size in packed.items() if name.startswith(f"{folder}data/")) < 2_500_000
 
 
 def test_what_an_extra_brings_is_named_where_it_is_missing(clean: Clean) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,7 +20,7 @@ from perpend.errors import AuditFailure, PerpendError, SpecError
 from perpend.inert import say, say_page
 
 if TYPE_CHECKING:
-    from perpend.studies.logic.chaosbench.settings import Settings
+    from perpend.studies.logic.chaosbench.runs import Settings
 
 F = TypeVar("F", bound=Callable[..., None])
 _PATH = UserPath(path_type=Path)
@@ -52,7 +51,6 @@ _EVAL_OPTIONS = (
     click.option("--model", help="Name of the model; not needed for mock."),
     click.option("--dataset", default="canonical", show_default=True, help="'canonical', or an item file."),
     click.option("--subset", type=_PATH, help="Item file; takes precedence over --dataset."),
-    click.option("--set", "edition", help="Packaged set: 1, 2, or the first digits of its digest. [2]"),
     click.option("--tier", type=click.Choice(["P0", "P1", "P2", "P3", "P4"]), help="Row of the run plan."),
     click.option("--max-items", "--limit", type=int, help="Use N items, sampled with --seed."),
     click.option("--output-dir", type=_PATH, default=Path("runs"), show_default=True, help="Directory for runs."),
@@ -108,7 +106,7 @@ def eval_(context: click.Context, /, **flags: object) -> None:
 
 def _runs_of(flags: Mapping[str, object]) -> list[dict[str, object]]:
     """The runs that the flags come to: one, or those of a tier of the run plan."""
-    from perpend.studies.logic.chaosbench.settings import TIERS
+    from perpend.studies.logic.chaosbench.runs import TIERS
 
     tier = TIERS.get(str(flags["tier"]))
     if tier is None:
@@ -117,7 +115,7 @@ def _runs_of(flags: Mapping[str, object]) -> list[dict[str, object]]:
         raise SpecError("--tier names its items itself; leave --subset out")
     runs = []
     for subset in tier.subsets:
-        one = {**flags, "subset": None if subset is None else Path(subset)}
+        one = {**flags, "subset": Path(subset) if subset else None}
         one["max_items"] = flags["max_items"] or tier.max_items
         one["provider"] = flags["provider"] or tier.provider
         runs.append(one)
@@ -133,17 +131,14 @@ def _settings(flags: Mapping[str, object]) -> dict[str, object]:
 
 
 def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
-    from perpend.studies.logic.chaosbench.evaluate import new_run
-    from perpend.studies.logic.chaosbench.packaged import must_be_set
-    from perpend.studies.logic.chaosbench.settings import settings_from
-    from perpend.studies.logic.chaosbench.sources import open_source
+    from perpend.studies.logic.chaosbench.runs import new_run, settings_from
+    from perpend.studies.logic.chaosbench.sets import open_source
 
     if flags["provider"] is None:
         raise SpecError("--provider is missing; for example --provider mock")
     settings = settings_from(_settings(flags), "the command line")
     subset = flags["subset"]
-    edition = None if flags["edition"] is None else must_be_set(str(flags["edition"]))
-    source = open_source(subset if isinstance(subset, Path) else None, str(flags["dataset"]), edition)
+    source = open_source(subset if isinstance(subset, Path) else None, str(flags["dataset"]))
     if source.note and not flags["quiet"]:
         say(f"note: {source.path}: {source.note}; the run cannot be published as canonical", err=True)
     with new_run(source, settings, Path(str(flags["output_dir"]))) as directory:
@@ -151,8 +146,7 @@ def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
 
 
 def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
-    from perpend.studies.logic.chaosbench.evaluate import find_run, mark_resumed, settings_of
-    from perpend.studies.logic.chaosbench.settings import resumed
+    from perpend.studies.logic.chaosbench.runs import find_run, mark_resumed, resumed, settings_of
 
     directory = find_run(name, out)
     settings = resumed(settings_of(directory), _settings(given), str(directory))
@@ -163,8 +157,7 @@ def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
 def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> None:
     from perpend.ask.starting import has_response
     from perpend.cli.asking import counts, spending
-    from perpend.studies.logic.chaosbench.evaluate import ask
-    from perpend.studies.logic.chaosbench.settings import resume_command
+    from perpend.studies.logic.chaosbench.runs import ask, resume_command
 
     again, quiet = resume_command(directory, settings, given), bool(given.get("quiet"))
     try:
@@ -193,8 +186,7 @@ def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> No
 @click.option("--run", "run", type=_PATH, required=True, help="Run folder.")
 def report(run: Path) -> None:
     """Write a run's scores, predictions, numbers and summary again from its replies. Asks no model."""
-    from perpend.studies.logic.chaosbench.evaluate import settings_of
-    from perpend.studies.logic.chaosbench.rundir import finish
+    from perpend.studies.logic.chaosbench.runs import finish, settings_of
 
     settings_of(run)
     finish(run)
@@ -211,8 +203,8 @@ def freeze(output_dir: Path, selector: Path, make_selector: bool, force: bool) -
 
     Exit 0: frozen, or the same as before. 1: a bad label, or the files differ from the freeze. 2: something is missing.
     """
-    from perpend.studies.logic.chaosbench.freeze import freeze as freeze_files
-    from perpend.studies.logic.chaosbench.sources import read_selector, selector_body
+    from perpend.studies.logic.chaosbench.sets import freeze as freeze_files
+    from perpend.studies.logic.chaosbench.sets import read_selector, selector_body
 
     if make_selector:
         listed = [f"{selector.parent.name}/{path.name}" for path in selector.absolute().parent.glob("*.jsonl")]
@@ -246,8 +238,7 @@ def subset(size: int, out: Path, source: str, family_weights: str, **flags: int)
     chaosbench subset --size 1000 --balance-labels --balance-families --out data/subsets/subset_1k_armored.jsonl
     chaosbench subset --size 456 --balance-labels --source data/v22_multi_hop.jsonl --out multi_hop.jsonl
     """
-    from perpend.studies.logic.chaosbench.sources import open_source
-    from perpend.studies.logic.chaosbench.subsets import Provenance, Sampler, weights_from, write_subset
+    from perpend.studies.logic.chaosbench.sets import Sampler, open_source, weights_from, write_subset
 
     sampler = Sampler(
         size=size,
@@ -258,9 +249,7 @@ def subset(size: int, out: Path, source: str, family_weights: str, **flags: int)
         min_per_family=flags["min_per_family"],
     )
     opened = open_source(None, source)
-    named = source if source == "canonical" else opened.path
-    provenance = Provenance(out.stem, named, opened.global_sha256, datetime.now(UTC).isoformat())
-    body = write_subset(out, opened.records, sampler, provenance)
+    body = write_subset(out, opened, source if source == "canonical" else opened.path, sampler)
     say(f"{out}: {body['size']} items, ids {body['sha256']}, {json.dumps(body['label_balance'])}")
 
 
@@ -276,7 +265,7 @@ def publish_run(run: Path, out: Path, selector: Path, force: bool, compress_pred
     Every label is read again from its text, and every number is recomputed.
     """
     del compress_predictions
-    from perpend.studies.logic.chaosbench.publish import acceptance, as_table, publish
+    from perpend.studies.logic.chaosbench.check import acceptance, as_table, publish
 
     gates = acceptance(run, selector)
     say_page(as_table(gates) + "\n")
@@ -298,8 +287,7 @@ def analyze_runs(runs_dir: Path, out_dir: Path, items: tuple[Path, ...], selecto
 
     A run that fails a check or an acceptance criterion is left out of the results unless --include-failed.
     """
-    from perpend.studies.logic.chaosbench.analyze import analyze
-    from perpend.studies.logic.chaosbench.audit_page import PAGE, write_audit
+    from perpend.studies.logic.chaosbench.analyze import PAGE, analyze, write_audit
 
     analysis = analyze(runs_dir, items=items, selector=selector, include_failed=include_failed)
     write_audit(analysis, out_dir)
@@ -324,7 +312,7 @@ def analyze_runs(runs_dir: Path, out_dir: Path, items: tuple[Path, ...], selecto
 def validate(data: Path | None, strict: bool, as_json: bool) -> None:
     """Check an item set: schema, duplicates, balance, leakage, shortcuts. Exit 6 when a gate fails."""
     del strict
-    from perpend.studies.logic.chaosbench.publish import as_table
+    from perpend.studies.logic.chaosbench.check import as_table
     from perpend.studies.logic.chaosbench.validate import items_at
     from perpend.studies.logic.chaosbench.validate import validate as validate_items
 
@@ -338,28 +326,26 @@ def validate(data: Path | None, strict: bool, as_json: bool) -> None:
 
 
 @cli.command()
-@click.option("--key-file", type=_PATH, help="Text file with the secret key. [$CHAOSBENCH_PRIVATE_KEY]")
-@click.option("--out", type=_PATH, help="Folder to write the items into. [only the digest is printed]")
-def private(key_file: Path | None, out: Path | None) -> None:
+@click.option("--key-file", type=_PATH, required=True, help="Text file with the secret key.")
+@click.option("--out", type=_PATH, required=True, help="Empty folder to write the items into.")
+def private(key_file: Path, out: Path) -> None:
     """Make a private test set from a secret key, and print the digest that can be published before it is used.
 
-    The same key makes the same bytes. No question of the public set is in it. The key is never printed or written.
+    The same key makes the same bytes. No question of the public set is in it. The key is never printed or written. The
+    items are made by the factory, which is in a checkout of perpend's source and in no installed package: exit 2
+    without it.
 
     \b
     openssl rand -hex 32 > key.txt
-    chaosbench private --key-file key.txt
     chaosbench private --key-file key.txt --out private
     chaosbench eval --provider ollama --model qwen2.5:14b --dataset private/data/canonical_v2_files.json
     """
-    from perpend.studies.logic.chaosbench.private import read_key, write_private
+    from perpend.studies.logic.chaosbench.validate import run_factory
 
-    digest, counts = write_private(read_key(key_file), out)
-    for family, count in counts.items():
-        say(f"{family}: {count}")
-    say(f"total: {sum(counts.values())}")
-    say(f"global_sha256: {digest}")
-    if out is not None:
-        say(f"written: {out}")
+    done = run_factory("private", key_file.absolute(), out.absolute())
+    say_page(done.stdout)
+    say_page(done.stderr, err=True)
+    raise click.exceptions.Exit(done.returncode)
 
 
 @cli.command()
@@ -373,7 +359,7 @@ def prompt(retries: int, as_json: bool) -> None:
     chaosbench prompt --retries 0 --json
     """
     from perpend.ask.task import make_task
-    from perpend.studies.logic.chaosbench.settings import PROMPT_VERSION, TASK, Settings, prompt_hash
+    from perpend.studies.logic.chaosbench.runs import PROMPT_VERSION, TASK, Settings, prompt_hash
 
     task = make_task(TASK, Settings("mock", retries=retries).task_options())
     first = str(task.conditions[0].params["user"])

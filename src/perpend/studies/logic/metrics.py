@@ -8,27 +8,27 @@ reply, where what is not valid counts as wrong. An error is nobody's answer: it 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
-from perpend.measure.keys import BoolArray
+from perpend.measure.keys import BoolArray, FloatArray
 from perpend.measure.plans import by_variant
 from perpend.measure.study import Metric, Numbers
 from perpend.measure.table import Table
 from perpend.report.derive import coverage
 from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion
-from perpend.studies.logic.budget import token_budget
-from perpend.studies.logic.design import PARSERS
-from perpend.studies.logic.replies import Prediction, predictions_of
-from perpend.studies.logic.strata import PAIRS, PARTS, in_order, is_stratified, pairs_right, part_of
+from perpend.studies.logic.replies import STRATA, Prediction, predictions_of
+from perpend.studies.logic.study import PARSERS
 from perpend.types import Estimate, Number
 
+PAIRS = "pairs_right"
 LOW_SUPPORT = 100
 """Below this many items a family's number is marked: its interval is wide."""
 SUMMARY = ("coverage", "accuracy_valid", "effective_accuracy", "balanced_accuracy", "mcc")
@@ -37,6 +37,9 @@ ESTIMATES = (
     *("accuracy_valid", "accuracy_effective", "accuracy_bounds", "coverage", "tpr", "tnr", "balanced_accuracy"),
     *("balanced_accuracy_effective", "mcc", "bias", PAIRS),
 )
+WHOLE = 0.95
+"""The share of replies that should be whole: the acceptance table asks for a coverage of 0.95."""
+_LEAST_FINISHED = 20
 _UNDEFINED = Estimate(None, 0, note="no item got a reply")
 _BY_PARSER = ("valid", "coverage", "balanced_accuracy", "mcc", "tpr", "tnr")
 
@@ -90,11 +93,8 @@ class Measured:
 
     def as_json(self) -> dict[str, JSON]:
         """The numbers, and every estimate with its interval, denominator and method."""
-        return {**self.numbers(), "estimates": self.intervals()}
-
-    def intervals(self) -> dict[str, JSON]:
-        """Every estimate with its interval, denominator and method."""
-        return {name: estimate.as_json() for name, estimate in self.estimates.items()}
+        intervals: dict[str, JSON] = {name: estimate.as_json() for name, estimate in self.estimates.items()}
+        return {**self.numbers(), "estimates": intervals}
 
 
 def measure(predictions: Sequence[Prediction]) -> Measured:
@@ -172,13 +172,70 @@ def invalid_kinds(predictions: Sequence[Prediction]) -> Estimate:
     return Estimate(invalid, len(predictions), method="count", also=dict(sorted(kinds.items())))
 
 
-def grouped(predictions: Sequence[Prediction], key: str) -> dict[str, list[int]]:
-    """The positions of the predictions of each family, split, stratum or grade, in the order of first occurrence."""
-    groups: dict[str, list[int]] = {}
-    for row, prediction in enumerate(predictions):
-        name = part_of(prediction, key) if key in PARTS else str(getattr(prediction, key))
-        groups.setdefault(name, []).append(row)
-    return groups
+def token_budget(predictions: Sequence[Prediction], max_tokens: int | None) -> Estimate:
+    """The tokens that 95% of the replies need; n counts replies, `also` has the limit and how many were cut off.
+
+    Exact where at most 5% are cut off. Otherwise the quantile of a log-normal law fitted to the lengths of whole
+    replies, with the others as 'longer than the limit'. Undefined where none is cut off, or too few were whole to fit.
+    """
+    replies = [p for p in predictions if p.outcome != "ERROR"]
+    cut = sum(p.outcome == "UNFINISHED" for p in replies)
+    whole = np.array([p.tokens for p in replies if p.outcome != "UNFINISHED" and p.tokens], dtype=np.float64)
+    needed: float | None = None
+    if not cut:
+        note = "every reply was whole"
+    elif len(whole) < _LEAST_FINISHED:
+        note = f"not known: {len(whole)} whole replies have a token count, {_LEAST_FINISHED} are needed to estimate it"
+    elif cut <= (1.0 - WHOLE) * (cut + len(whole)):
+        needed = float(np.sort(whole)[math.ceil(WHOLE * (cut + len(whole))) - 1])
+        note = f"at most so many tokens in {WHOLE:.0%} of the replies"
+    elif max_tokens is None:
+        note = "not known: the limit is not recorded"
+    else:
+        needed = float(math.ceil(_quantile(whole, cut, float(max_tokens))))
+        note = f"extrapolated: {WHOLE:.0%} quantile of a log-normal law fitted to {len(whole)} whole, {cut} cut replies"
+    return Estimate(needed, len(replies), note=note, also={"max_tokens": max_tokens, "unfinished": cut})
+
+
+def _quantile(whole: FloatArray, cut: int, limit: float) -> float:
+    """The quantile of the log-normal law whose likelihood is highest for these lengths and `cut` above the limit."""
+    from scipy.stats import CensoredData, lognorm
+
+    shape, _, scale = lognorm.fit(CensoredData(uncensored=whole, right=np.full(cut, limit)), floc=0.0)
+    return float(lognorm.ppf(WHOLE, shape, scale=scale))
+
+
+def is_stratified(predictions: Sequence[Prediction]) -> bool:
+    """Whether every item names its stratum and its pair; those of the reference do not."""
+    return bool(predictions) and all(one.tags.get("stratum") and one.tags.get("pair") for one in predictions)
+
+
+def in_order(stratum: str) -> tuple[int, str]:
+    """Sorts strata as the set lists them; unknown ones last."""
+    return (STRATA.index(stratum) if stratum in STRATA else len(STRATA)), stratum
+
+
+def pairs_right(predictions: Sequence[Prediction]) -> Estimate:
+    """Of the pairs with a TRUE and a FALSE item that were asked: the share whose items are all answered right.
+
+    A pair is what shares the tag `pair`, a bundle of two items or more. What is not valid counts as wrong; a pair with
+    an item that got no reply is left out. `also` has what guessing gives. Undefined without such a pair. Clustered by
+    the group of the pair's first item.
+    """
+    pairs: dict[str, list[Prediction]] = {}
+    for prediction in predictions:
+        pairs.setdefault(prediction.tags.get("pair", ""), []).append(prediction)
+    whole = [
+        rows
+        for rows in pairs.values()
+        if {row.truth for row in rows} == {"TRUE", "FALSE"} and all(row.outcome != "ERROR" for row in rows)
+    ]
+    if not whole:
+        return Estimate(None, 0, note="no pair was asked as a whole")
+    right = np.array([all(row.correct for row in rows) for rows in whole], dtype=np.float64)
+    share = proportion(right, [rows[0].cluster or rows[0].id for rows in whole])
+    guessing: Number = float(np.mean([0.5 ** len(rows) for rows in whole]))
+    return replace(share, also={**share.also, "guessing": guessing})
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +251,7 @@ class MetricCell:
     digest: Callable[[Sequence[int]], str] = lambda _rows: ""
 
     def metrics(self, predictions: Sequence[Prediction]) -> Iterator[Metric]:
-        """Every number: of all, by family, by split; by stratum and grade where items have them.
+        """Every number: of all, by family, by split; by stratum where items have one.
 
         `part` in `where` says which.
         """
@@ -206,8 +263,11 @@ class MetricCell:
             ("token_budget", token_budget(predictions, self.max_tokens)),
         ):
             yield Metric(name, self.parser, {**self.where, "part": "all"}, estimate, self.digest(everything))
-        for key in ("family", "split", *(PARTS if is_stratified(predictions) else ())):
-            for value, rows in grouped(predictions, key).items():
+        for key in ("family", "split", *(("stratum",) if is_stratified(predictions) else ())):
+            groups: dict[str, list[int]] = {}
+            for row, prediction in enumerate(predictions):
+                groups.setdefault(str(getattr(prediction, key)), []).append(row)
+            for value, rows in groups.items():
                 yield from self._measured(predictions, rows, {"part": key, key: value})
 
     def _measured(
@@ -293,14 +353,14 @@ def measured(numbers: Numbers, parser: str, **where: str) -> Measured:
 
 
 def parts(numbers: Numbers, parser: str, part: str, **cell: str) -> dict[str, Measured]:
-    """The numbers of each family, split, stratum or grade of a cell; in the order of metrics.json."""
+    """The numbers of each family, split or stratum of a cell, in the order of metrics.json."""
     names = [metric.where[part] for metric in numbers.find("outcomes", parser, part=part, **cell)]
     return {name: measured(numbers, parser, part=part, **{part: name}, **cell) for name in names}
 
 
 def protocol(numbers: Numbers, parser: str, **cell: str) -> dict[str, JSON]:
     """The numbers of one cell by the names that metrics.json has in the benchmark's protocol."""
-    overall = measured(numbers, parser, part="all", **cell)
+    overall, known = measured(numbers, parser, part="all", **cell), strata(numbers, parser, **cell)
     first, kinds, budget = (
         numbers.cite(name, parser, part="all", **cell) for name in ("first_replies", "invalid_kinds", "token_budget")
     )
@@ -312,17 +372,16 @@ def protocol(numbers: Numbers, parser: str, **cell: str) -> dict[str, JSON]:
         "invalid_kinds": dict(kinds.also),
         "token_budget": {**budget.also, "replies": budget.n, "needed_max_tokens": budget.value, "note": budget.note},
         "clustered_by": overall.clustered_by,
-        "estimates": overall.intervals(),
+        "estimates": overall.as_json()["estimates"],
         "per_family": {name: one.as_json() for name, one in parts(numbers, parser, "family", **cell).items()},
         "per_split": {name: one.as_json() for name, one in parts(numbers, parser, "split", **cell).items()},
-        **{f"per_{part}": body for part in PARTS if (body := _bodies(numbers, parser, part, **cell))},
+        **({"per_stratum": {name: one.as_json() for name, one in known.items()}} if known else {}),
     }
 
 
-def _bodies(numbers: Numbers, parser: str, part: str, **cell: str) -> dict[str, JSON]:
-    """The numbers of each part as JSON, in the order of the set; none where items are of no stratum."""
-    known = parts(numbers, parser, part, **cell)
-    return {name: known[name].as_json() for name in sorted(known, key=in_order)}
+def strata(numbers: Numbers, parser: str, **cell: str) -> dict[str, Measured]:
+    """The numbers of each stratum, in the set's order; none where items are of no stratum."""
+    return dict(sorted(parts(numbers, parser, "stratum", **cell).items(), key=lambda part: in_order(part[0])))
 
 
 def seed_names(numbers: Numbers) -> dict[str, JSON]:

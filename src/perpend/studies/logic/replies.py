@@ -10,7 +10,7 @@ from perpend.errors import SpecError, did_you_mean
 from perpend.measure.table import Reply, Table
 from perpend.spec.resolve import packaged_scorer
 from perpend.studies.logic.chaosbench.items import NO_FAMILY, Label, normalised
-from perpend.studies.logic.design import PARSERS
+from perpend.studies.logic.study import PARSERS
 from perpend.text.reasoning import CUT_WORDS, visible
 from perpend.text.segments import NONE
 from perpend.types import Item, Response, Scorer
@@ -18,6 +18,8 @@ from perpend.types import Item, Response, Scorer
 Outcome: TypeAlias = Literal["VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR"]
 OUTCOMES: tuple[Outcome, ...] = ("VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR")
 NO_SPLIT = "unknown"
+STRATA = ("textbook", "reason", "logic", "data", "compute")
+"""What items ask for, in the order of every table: items of several strata are never one number."""
 GROUP_TAGS = ("group", "group_id", "base_fact")
 """Tags that say which items rest on one fact."""
 Reader: TypeAlias = Callable[[Item, Response], tuple[Outcome, str]]
@@ -65,6 +67,11 @@ class Prediction:
     def cluster(self) -> str | None:
         """What items with a common fact share: the group tag, else the system. None where neither is known."""
         return next((self.tags[tag] for tag in (*GROUP_TAGS, "system_id") if self.tags.get(tag)), None)
+
+    @property
+    def stratum(self) -> str:
+        """What the item asks for; 'unknown' where it does not say."""
+        return self.tags.get("stratum") or "unknown"
 
     @property
     def answer(self) -> float:

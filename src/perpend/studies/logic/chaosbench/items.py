@@ -7,8 +7,11 @@ feed.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -21,6 +24,9 @@ Record: TypeAlias = dict[str, JSON]
 """One line of an item file."""
 Label: TypeAlias = Literal["TRUE", "FALSE"]
 
+PROTOCOL = tomllib.loads((files(__package__) / "protocol.toml").read_text(encoding="utf-8"))
+"""Names of the run plan and of the files that its commands write."""
+FAMILIES = tuple(PROTOCOL["families"])
 KEYS = ("id", "question", "ground_truth", "type", "system_id", "template")
 LABEL_KEYS = ("ground_truth", "answer", "gold", "label")
 """Where a label is looked for, in this order."""
@@ -29,6 +35,8 @@ _LABELS: dict[str, Label] = {
     **dict.fromkeys(("no", "n", "false", "f"), "FALSE"),
 }
 NO_FAMILY = "unknown"
+SHORT = 16
+"""Hex digits of the digests of ids and prompts."""
 
 
 def read_records(path: Path) -> Iterator[tuple[str, Record]]:
@@ -68,6 +76,11 @@ def text_of(record: Mapping[str, JSON], key: str) -> str:
     """A value as text; '' where the key is absent or null."""
     value = record.get(key)
     return "" if value is None else value if isinstance(value, str) else dumps(value)
+
+
+def ids_hash(ids: Iterable[str]) -> str:
+    """16 hex digits over the sorted ids joined by '|': blind to order, text and labels."""
+    return hashlib.sha256("|".join(sorted(ids)).encode()).hexdigest()[:SHORT]
 
 
 def normalised(label: JSON) -> Label | None:

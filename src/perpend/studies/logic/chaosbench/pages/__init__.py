@@ -1,0 +1,36 @@
+"""The pages of the benchmark as templates of Markdown; what comes from a run or a set is made inert by `md`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from perpend.inert import markdown, one_line
+from perpend.report.tables import number
+from perpend.studies.logic.report import shown
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import ChainableUndefined, Environment, PackageLoader
+
+    pages = Environment(
+        loader=PackageLoader(__package__, "."),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=ChainableUndefined,
+        autoescape=False,  # noqa: S701 - Markdown
+    )
+    # `path` escapes no underscore: frozen reports keep their bytes.
+    path = lambda text: one_line(text).replace("|", r"\|").replace("<", r"\<")  # noqa: E731
+    pages.filters |= {"md": lambda text: markdown(str(text)), "number": number, "estimate": shown, "path": path}
+    return pages
+
+
+def render(name: str, **values: object) -> str:
+    """A page with these values."""
+    return _environment().get_template(f"{name}.j2").render(values)
