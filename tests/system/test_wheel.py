@@ -154,7 +154,7 @@ def test_every_module_but_those_of_extras_can_be_imported_from_the_wheel(clean: 
     names = clean("python", "-c", code).stdout.split()
     missing = {name for name in names if not name.startswith("perpend.")}
     assert len(names) > 200
-    assert missing <= {"torch", "transformers", "gguf", "xllamacpp", "dysts", "pytest"}
+    assert missing <= {"torch", "transformers", "gguf", "xllamacpp", "pytest"}
 
 
 def test_the_simulated_demo_runs_from_the_wheel(clean: Clean) -> None:

@@ -147,10 +147,10 @@ class Staging:
             record = self._again(record, trial)
         if record.response is not None:
             at = self._now if record.at is None else record.at
-            request, row = bytes.fromhex(record.prompt_sha256), response_row(self._clean(record.response))
+            request, said = bytes.fromhex(record.prompt_sha256), response_row(self._clean(record.response))
             self._db.execute(
                 "INSERT INTO output VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (trial, record.turn, attempt, request, *row, at),
+                (trial, record.turn, attempt, request, *said, at),
             )
         if attempt and record.response is not None:
             self.notes["further outputs of a trial, kept without their labels: a score belongs to the first"] += 1

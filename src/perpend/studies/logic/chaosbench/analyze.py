@@ -20,7 +20,7 @@ from perpend.errors import DataError
 from perpend.inert import markdown
 from perpend.measure.study import Numbers
 from perpend.proof.gates import Gate
-from perpend.report.intervals import Intervals, draw_intervals
+from perpend.report.figures import draw_intervals
 from perpend.report.tables import as_csv, markdown_table, number
 from perpend.stats.binary import paired_bootstrap
 from perpend.stats.families import family
@@ -309,14 +309,11 @@ def compare_runs(runs: Mapping[str, Sequence[Prediction]]) -> list[Comparison]:
         shared = [key for key in answered[first] if key in answered[second]]
         if len(shared) >= LEAST:
             one, other = ([answered[name][key] for key in shared] for name in (first, second))
-            answers, right = (
-                [np.array([look(p) for p in side], dtype=np.float64) for side in (one, other)]
-                for look in (lambda p: p.answer, lambda p: p.correct is True)
-            )
             known = [c for c in (p.cluster or q.cluster for p, q in zip(one, other, strict=True)) if c is not None]
             clusters = known if len(known) == len(one) else None
-            differences = paired_bootstrap([p.truth == "TRUE" for p in one], *answers, clusters)
-            p = paired_test(*right, clusters).value
+            gold, *answers = [p.truth == "TRUE" for p in one], [p.answer for p in one], [p.answer for p in other]
+            differences = paired_bootstrap(gold, answers[0], answers[1], clusters)
+            p = paired_test([p.correct is True for p in one], [p.correct is True for p in other], clusters).value
             pairs.append(Comparison(first, second, len(one), differences["balanced_accuracy"], differences["mcc"], p))
     tests = family({f"{c.first} | {c.second}": c.p for c in pairs}, method="holm").tests
     return [replace(pair, adjusted=test.adjusted) for pair, test in zip(pairs, tests, strict=True)]
@@ -476,7 +473,7 @@ def write_figures(analysis: Analysis, out: Path) -> list[str]:
             for label, estimates in points_shown
             for key in keys
         ]
-        forest = Intervals("Runs, and shortcuts that know no system", f"{axis}, 95% intervals", tuple(rows))
+        figure = draw_intervals("Runs, and shortcuts that know no system", f"{axis}, 95% intervals", rows)
         out.mkdir(parents=True, exist_ok=True)
-        draw_intervals(forest).savefig(out / name, dpi=120, metadata={"Software": None})
+        figure.savefig(out / name, dpi=120, metadata={"Software": None})
     return [name for name, *_ in FIGURES] if points_shown else []

@@ -186,9 +186,9 @@ def _texts(
     predictions, cut = runs.run_predictions(ledger, folders.parser_stated(manifest)), folders.cut_stated(manifest)
     check = Check("predictions recompute", len(predictions), note=f"{len(predictions)} rows are those of run.db")
     stored = [row for _, row in folders.stored_rows(path)]
-    pairs = zip_longest(stored, (folders.as_json(one, cut) for one in predictions), fillvalue={})
-    for line, (row, now) in enumerate(pairs, 1):
-        difference = first_difference(row, now, "row")
+    given, none = [folders.as_json(one, cut) for one in predictions], dict[str, JSON]()
+    for line, (then, now) in enumerate(zip_longest(stored, given, fillvalue=none), 1):
+        difference = first_difference(then, now, "row")
         if difference is not None:
             check.miss(f"{path.name}:{line}: {difference}")
     return predictions, [str(row.get("id")) for row in stored], check, 0

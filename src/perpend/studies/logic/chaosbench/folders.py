@@ -282,11 +282,10 @@ def read_run_folder(source: Path, destination: Path) -> Path:
             one = row.prediction
             tags = {**one.tags, "type": one.family, "split": one.split}
             facts: dict[str, JSON] = {"prompt": one.question, "target": one.truth, "tags": tags}
-            named = (row.place, one.id, facts, dataset, CONDITION, provider, provider, asked_with)
             for turn, response in enumerate(row.turns):
                 if response is not None:
-                    record = ImportRecord(*named, trial=one.id, turn=turn, response=response, labels=_stored(row))
-                    intake.add(record)
+                    record = ImportRecord(row.place, one.id, facts, dataset, provider, asked_with, provider, CONDITION)
+                    intake.add(replace(record, trial=one.id, turn=turn, response=response, labels=_stored(row)))
         # The folder's own files stay beside the ledger, so that they can be checked and analysed as in the source.
         (intake.folder / "run").mkdir()
         for name in (RUN_MANIFEST, path.name, METRICS, SUMMARY_PAGE):

@@ -49,19 +49,22 @@ from perpend.studies.logic.chaosbench.items import (
     write_records,
 )
 from perpend.studies.logic.chaosbench.pages import render
+from perpend.studies.logic.replies import STRATA
 
 SELECTOR = Path("data/canonical_v2_files.json")
 CANONICAL = "canonical"
 NAME, VERSION = "perpend-logic", "3.0"
-PACKED, FILES = "items.jsonl.xz", "files.json"
+PACKED, FILES = "items.jsonl.xz", "items.json"
 """Of the package: the lines of the canonical files, family after family; and the path of every file → its SHA-256."""
 BESIDE = ("DATA_CARD.md", "croissant.json")
-"""Of the package, and as they are in the set: what it is, for people and for programs."""
+"""Of the package, and as they are in the set: what it is, as a page and as Croissant metadata."""
 CACHE_ENV = "PERPEND_CACHE"
 MANIFEST, SUMS, REPORT = "v2_freeze_manifest.json", "v2_freeze_sha256.txt", "v2_freeze_report.md"
 
 ARMORED_SIZES = {"subset_1k_armored": 1000, "subset_5k_armored": 5000}
+SPLITS = ("train", "dev", "test")
 SPLIT = "test"
+"""What subsets are drawn from."""
 SUITE_SIZE = 456
 """Items of a family suite: 228 of each label where there are that many."""
 
@@ -258,7 +261,7 @@ def written_path(path: Path, base: Path) -> str:
 
 def committed() -> Path:
     """The folder of the package with the packed items and the digests of the set."""
-    return Path(str(files("perpend.studies.logic"))) / "data"
+    return Path(str(files("perpend.studies.logic")))
 
 
 @cache
@@ -304,8 +307,8 @@ def write_set(root: Path, wanted: Mapping[str, str]) -> None:
         write_atomic(root / path, text)
 
 
-def set_texts(folder: Path) -> dict[str, str]:
-    """Path → content of every file of the set that is packed in a folder: selector, canonical files, subsets, card."""
+def packed_items(folder: Path) -> dict[str, list[tuple[str, Record]]]:
+    """Family → the lines of its file, each with its record."""
     try:
         lines = lzma.decompress(read_bytes(folder / PACKED)).decode().splitlines(keepends=True)
     except lzma.LZMAError as error:
@@ -314,10 +317,16 @@ def set_texts(folder: Path) -> dict[str, str]:
     for line in lines:
         record: Record = json.loads(line)
         families.setdefault(family_of(record), []).append((line, record))
-    texts = {f"data/{family}.jsonl": "".join(line for line, _ in own) for family, own in families.items()}
-    selector = {"schema_version": "v2", "name": NAME, "version": VERSION, "files": sorted(texts)}
-    whole = global_sha256(FileDigest(path, text.count("\n"), _sha256(text)) for path, text in texts.items())
-    pools = {family: [record for _, record in own] for family, own in sorted(families.items())}
+    return dict(sorted(families.items()))
+
+
+def set_texts(folder: Path) -> dict[str, str]:
+    """Path → content of every file of the set that is packed in a folder: selector, canonical files, subsets, card."""
+    families = packed_items(folder)
+    pools = {name: [record for _, record in own] for name, own in families.items()}
+    texts = {f"data/{name}.jsonl": "".join(line for line, _ in own) for name, own in families.items()}
+    selector = {"schema_version": "v2", "name": NAME, "version": VERSION, "files": list(texts)}
+    whole = global_sha256(_digests(texts))
     everything = [record for pool in pools.values() for record in pool]
     drawn = [(f"data/subsets/{name}", CANONICAL, everything, Sampler(size)) for name, size in ARMORED_SIZES.items()]
     suite, folder_of_suites = Sampler(SUITE_SIZE, balance_families=False), "data/subsets/subset_family_suites"
@@ -329,6 +338,24 @@ def set_texts(folder: Path) -> dict[str, str]:
         texts[f"{path}.manifest.json"] = json.dumps(body, indent=2) + "\n"
     texts[SELECTOR.as_posix()] = json.dumps(selector, indent=2) + "\n"
     return texts | {f"data/{name}": (folder / name).read_text(encoding="utf-8") for name in BESIDE}
+
+
+def seal(folder: Path) -> str:
+    """Write what goes with newly packed items: card, metadata, digests; the set's own digest. The factory calls it."""
+    families = packed_items(folder)
+    listed = _digests({f"data/{name}.jsonl": "".join(line for line, _ in own) for name, own in families.items()})
+    records = [record for own in families.values() for _, record in own]
+    whole = global_sha256(listed)
+    facts = {"name": NAME, "version": VERSION, "strata": STRATA, "splits": SPLITS, "files": listed, "sha256": whole}
+    for name in BESIDE:
+        write_atomic(folder / name, render(name, records=records, **facts))
+    body = {path: _sha256(text) for path, text in sorted(set_texts(folder).items())}
+    write_atomic(folder / FILES, json.dumps(body, indent=1) + "\n")
+    return whole
+
+
+def _digests(texts: Mapping[str, str]) -> list[FileDigest]:
+    return [FileDigest(path, text.count("\n"), _sha256(text)) for path, text in texts.items()]
 
 
 def _sha256(text: str) -> str:

@@ -175,8 +175,7 @@ def _joined(groups: Any, bundles: Any) -> IntArray:
     first, second = (np.unique(names, return_inverse=True)[1] for names in (groups, bundles))
     second = np.where(bundles == "", first, second) + len(first)
     graph = coo_matrix((np.ones(len(first)), (first, second)), shape=(2 * len(first), 2 * len(first)))
-    numbers: IntArray = connected_components(graph, directed=False)[1][first]
-    return numbers
+    return np.asarray(connected_components(graph, directed=False)[1][first], dtype=np.int64)
 
 
 def _splits(how: str, own: Any) -> Iterator[tuple[IntArray, IntArray]]:

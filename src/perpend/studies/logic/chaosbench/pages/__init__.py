@@ -31,6 +31,6 @@ def _environment() -> Environment:
     return pages
 
 
-def render(name: str, **values: object) -> str:
+def render(page: str, **values: object) -> str:
     """A page with these values."""
-    return _environment().get_template(f"{name}.j2").render(values)
+    return _environment().get_template(f"{page}.j2").render(values)
