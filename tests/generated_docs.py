@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from perpend.cli import cli
-from tests import chaos_page
+from perpend.studies.logic.chaosbench.sets import committed
 from tests.conftest import load_benchmark
 from tests.floors import FLOORS, MODULES, unit
 
@@ -78,8 +78,10 @@ def coverage_page() -> str:
 
 
 def items_page() -> str:
-    """The page on the logic items with counts and examples of the packaged set."""
-    return chaos_page.filled((ROOT / "docs" / "reference" / "items-chaos.md").read_text(encoding="utf-8"))
+    """The page on the logic items with counts and examples of the packaged set, as its data card has them."""
+    card = (committed() / "DATA_CARD.md").read_text(encoding="utf-8")
+    block = card.partition("## What is in it")[2].partition("## How labels are made")[0]
+    return with_block("docs/reference/items-chaos.md", "set", f"\n## What is in it{block.rstrip()}\n")
 
 
 PAGES = {

@@ -6,6 +6,7 @@ Parse, call one function, print, exit code. Results go to standard output, progr
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 from click.core import ParameterSource
 
-from perpend.canon import JSON, VERSION, read_text, write_atomic
+from perpend.canon import JSON, VERSION, as_object, number_of, parse, read_text, write_atomic
 from perpend.cli.command import run
 from perpend.cli.group import UserPath
 from perpend.errors import AuditFailure, PerpendError, SpecError
-from perpend.inert import say, say_page
+from perpend.inert import one_line, say, say_page
 
 if TYPE_CHECKING:
+    from perpend.proof.gates import Gate
     from perpend.studies.logic.chaosbench.runs import Settings
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -157,9 +159,9 @@ def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
 def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> None:
     from perpend.ask.starting import has_response
     from perpend.cli.asking import counts, spending
-    from perpend.studies.logic.chaosbench.runs import ask, resume_command
+    from perpend.studies.logic.chaosbench.runs import ask
 
-    again, quiet = resume_command(directory, settings, given), bool(given.get("quiet"))
+    again, quiet = _again(directory, settings, given), bool(given.get("quiet"))
     try:
         outcome = ask(directory, settings, quiet=quiet)
     except PerpendError:
@@ -175,11 +177,30 @@ def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> No
         say(f"{items} got no reply. To ask again: {again}", err=True)
     if outcome.stopped is not None:
         if outcome.stopped.startswith("--max-usd"):
-            more = resume_command(directory, settings, {**given, "max_usd": None})
+            more = _again(directory, settings, {**given, "max_usd": None})
             say(f"Stopped: {outcome.stopped}. To resume, add a higher --max-usd to: {more}", err=True)
         else:
             say(f"Stopped: {outcome.stopped}. To resume: {again}", err=True)
         raise click.exceptions.Exit(130 if outcome.stopped == "interrupted" else 1)
+
+
+def _again(directory: Path, settings: Settings, given: Mapping[str, object]) -> str:
+    """What a shell takes to resume a run: its folder, and what was given now and the folder does not keep.
+
+    A server's address and a model that is a file are not written into a run's folder; speed and budget may have been
+    given anew. No flag holds a secret: keys are in the environment.
+    """
+    from perpend.studies.logic.chaosbench.runs import FILES, RESUMABLE
+
+    is_file = settings.provider in FILES or settings.as_json()["model"] != settings.model
+    named = RESUMABLE | ({"model"} if is_file else set())
+    flags = [
+        word
+        for key, value in given.items()
+        if key in named and value is not None
+        for word in (f"--{key.replace('_', '-')}", str(value))
+    ]
+    return shlex.join(["chaosbench", "eval", "--resume", str(directory), *flags])
 
 
 @cli.command()
@@ -238,19 +259,31 @@ def subset(size: int, out: Path, source: str, family_weights: str, **flags: int)
     chaosbench subset --size 1000 --balance-labels --balance-families --out data/subsets/subset_1k_armored.jsonl
     chaosbench subset --size 456 --balance-labels --source data/v22_multi_hop.jsonl --out multi_hop.jsonl
     """
-    from perpend.studies.logic.chaosbench.sets import Sampler, open_source, weights_from, write_subset
+    from perpend.studies.logic.chaosbench.sets import Sampler, open_source, write_subset
 
     sampler = Sampler(
         size=size,
         seed=flags["seed"],
         balance_labels=bool(flags["balance_labels"]),
         balance_families=bool(flags["balance_families"]),
-        weights=weights_from(family_weights),
+        weights=_weights(family_weights),
         min_per_family=flags["min_per_family"],
     )
     opened = open_source(None, source)
     body = write_subset(out, opened, source if source == "canonical" else opened.path, sampler)
     say(f"{out}: {body['size']} items, ids {body['sha256']}, {json.dumps(body['label_balance'])}")
+
+
+def _weights(text: str) -> dict[str, float]:
+    """Family weights, as JSON."""
+    try:
+        body = parse(text)
+    except (ValueError, RecursionError) as error:
+        raise SpecError(f"--family-weights: not JSON: {error}") from None
+    weights = body.values() if isinstance(body, dict) else [None]
+    if not all(isinstance(weight, int | float) and not isinstance(weight, bool) for weight in weights):
+        raise SpecError('--family-weights: must be an object of numbers, for example {"multi_hop": 2}')
+    return {family: number_of(as_object(body), family, "") or 0.0 for family in as_object(body)}
 
 
 @cli.command("publish-run")
@@ -265,15 +298,23 @@ def publish_run(run: Path, out: Path, selector: Path, force: bool, compress_pred
     Every label is read again from its text, and every number is recomputed.
     """
     del compress_predictions
-    from perpend.studies.logic.chaosbench.check import acceptance, as_table, publish
+    from perpend.studies.logic.chaosbench.check import acceptance, publish
 
     gates = acceptance(run, selector)
-    say_page(as_table(gates) + "\n")
+    say_page(_table(gates) + "\n")
     failed = [f"{gate.gate}: {gate.detail}" for gate in gates if not gate.passed]
     if failed:
         lines = "1 line fails" if len(failed) == 1 else f"{len(failed)} lines fail"
         raise AuditFailure(f"{run}: not published; {lines}: " + "; ".join(failed))
     say(f"published: {publish(run, out, gates, force=force)}")
+
+
+def _table(gates: Sequence[Gate]) -> str:
+    """Gates as text, one per line."""
+    width = max(len(gate.gate) for gate in gates)
+    return "\n".join(
+        f"{'pass' if one.passed else 'FAIL'}  {one.gate:<{width}}  {one_line(one.detail)}" for one in gates
+    )
 
 
 @cli.command("analyze-runs")
@@ -312,13 +353,12 @@ def analyze_runs(runs_dir: Path, out_dir: Path, items: tuple[Path, ...], selecto
 def validate(data: Path | None, strict: bool, as_json: bool) -> None:
     """Check an item set: schema, duplicates, balance, leakage, shortcuts. Exit 6 when a gate fails."""
     del strict
-    from perpend.studies.logic.chaosbench.check import as_table
     from perpend.studies.logic.chaosbench.validate import items_at
     from perpend.studies.logic.chaosbench.validate import validate as validate_items
 
     gates = validate_items(items_at(data))
     body: Sequence[JSON] = [gate.as_json() for gate in gates]
-    say_page((json.dumps(body, indent=2) if as_json else as_table(gates)) + "\n")
+    say_page((json.dumps(body, indent=2) if as_json else _table(gates)) + "\n")
     failed = [gate.gate for gate in gates if not gate.passed]
     if failed:
         where = "the packaged set" if data is None else data

@@ -24,6 +24,7 @@ from perpend.measure.table import Table
 from perpend.report.derive import coverage
 from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion
+from perpend.studies.logic.chaosbench.items import PROTOCOL
 from perpend.studies.logic.replies import STRATA, Prediction, predictions_of
 from perpend.studies.logic.study import PARSERS
 from perpend.types import Estimate, Number
@@ -73,23 +74,13 @@ class Measured:
     def numbers(self) -> dict[str, JSON]:
         """The numbers by the reference's names, and those that belong beside them. None is undefined."""
         dominant = self.estimates.get("bias", _UNDEFINED).also.get("dominant_label")
-        return {
-            **{name: self.counts[name] for name in ("total", "valid", "invalid", "unfinished", "errors", "correct")},
-            "coverage": self.value("coverage"),
-            **{name: self.counts[name] for name in ("invalid_rate", "unfinished_rate", "error_rate")},
-            "accuracy_valid": self.value("accuracy_valid"),
-            "effective_accuracy": self.value("accuracy_effective"),
-            "balanced_accuracy": self.value("balanced_accuracy"),
-            "balanced_accuracy_invalid_as_wrong": self.value("balanced_accuracy_effective"),
-            "mcc": self.value("mcc"),
-            "tpr": self.value("tpr"),
-            "tnr": self.value("tnr"),
+        others: dict[str, JSON] = {
+            **self.counts,
             "confusion": {name: self.counts[name] for name in CONFUSION},
-            "bias_score": self.value("bias"),
-            "bias_verdict": self.verdict,
-            "dominant_label": None if dominant is None else "TRUE" if dominant == 1 else "FALSE",
-            "low_support": self.counts["low_support"],
+            "verdict": self.verdict,
+            "dominant": None if dominant is None else "TRUE" if dominant == 1 else "FALSE",
         }
+        return {name: others[of] if of in others else self.value(of) for name, of in PROTOCOL["numbers"].items()}
 
     def as_json(self) -> dict[str, JSON]:
         """The numbers, and every estimate with its interval, denominator and method."""

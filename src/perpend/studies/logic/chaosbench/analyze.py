@@ -13,8 +13,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
 from perpend.canon import JSON, write_atomic
 from perpend.errors import DataError
 from perpend.inert import markdown

@@ -36,7 +36,6 @@ from perpend.canon import (
 )
 from perpend.disk import temporary_folder
 from perpend.errors import AuditFailure, DataError, FormatError, PerpendError, StoreError
-from perpend.inert import one_line
 from perpend.ledger.staging import IMPORTED
 from perpend.measure.run import Run, table_of
 from perpend.measure.study import METRICS, Metric, Numbers, body_of, numbers_of
@@ -497,15 +496,14 @@ def receipt_check(
         elif name != folders.RECEIPT:
             files[name] = digest_file(entry)
     published = receipt.get("published_utc")
-    now = receipt_body(manifest, here, files, published if _is_time(published) else "a time")
-    check.compare({key: value for key, value in receipt.items() if key != "checks"}, now, folders.RECEIPT)
+    own = receipt_body(manifest, here, files, published if _is_time(published) else "a time")
+    check.compare({key: value for key, value in receipt.items() if key != "checks"}, own, folders.RECEIPT)
     _listed(check, as_list(receipt.get("checks")), manifest, body, checks)
     readme = here.parent / README
     if readme.is_file():
-        lines, row = read_text(readme).split("\n"), runs.index_row(here.name, manifest, body)
-        check.compare([line for line in lines if f"]({here.name})" in line], [row], README)
         try:
-            check.compare(lines, runs.index(here.parent, {here.name: row}).split("\n"), README)
+            now = runs.index(here.parent, {here.name: (manifest, body)}).split("\n")
+            check.compare(read_text(readme).split("\n"), now, README)
         except PerpendError as error:
             check.compare(str(error)[:200], None, f"{README}, a folder that it lists cannot be read")
     return [check]
@@ -545,14 +543,6 @@ def _listed(
 def gate_json(gate: Gate) -> dict[str, JSON]:
     """A line of the acceptance table as the receipt and summary.json hold it."""
     return {"check": gate.gate, "passed": gate.passed, "found": gate.detail}
-
-
-def as_table(gates: Sequence[Gate]) -> str:
-    """Gates as text, one per line."""
-    width = max(len(gate.gate) for gate in gates)
-    return "\n".join(
-        f"{'pass' if one.passed else 'FAIL'}  {one.gate:<{width}}  {one_line(one.detail)}" for one in gates
-    )
 
 
 def freeze_of(path: Path) -> Selector:

@@ -11,7 +11,6 @@ import math
 import os
 import random
 import re
-import shlex
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,13 +36,11 @@ from perpend.canon import (
     write_atomic,
 )
 from perpend.errors import DataError, PerpendError, SpecError, StoreError, did_you_mean
-from perpend.inert import markdown
 from perpend.ledger.manifest import code_version
 from perpend.measure.run import Run
 from perpend.measure.study import METRICS
 from perpend.measure.table import Reply
 from perpend.report.derive import derive
-from perpend.report.tables import markdown_row, number, undefined
 from perpend.spec.resolve import names
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
 from perpend.studies.logic.chaosbench.folders import (
@@ -224,23 +221,6 @@ def resumed(before: Settings, given: Mapping[str, object], where: str) -> Settin
     if differ:
         raise SpecError(f"{where}: the run was begun otherwise: {', '.join(differ)}. Leave these out, or start anew.")
     return settings_from({**before.as_json(), **stated}, where)
-
-
-def resume_command(directory: Path, settings: Settings, given: Mapping[str, object]) -> str:
-    """What a shell takes to resume a run: its folder, and what was given now and the folder does not keep.
-
-    A server's address and a model that is a file are not written into a run's folder; speed and budget may have been
-    given anew. No flag holds a secret: keys are in the environment.
-    """
-    is_file = settings.provider in FILES or settings.as_json()["model"] != settings.model
-    named = RESUMABLE | ({"model"} if is_file else set())
-    flags = [
-        word
-        for key, value in given.items()
-        if key in named and value is not None
-        for word in (f"--{key.replace('_', '-')}", str(value))
-    ]
-    return shlex.join(["chaosbench", "eval", "--resume", str(directory), *flags])
 
 
 def prompt_hash(task: Task) -> str:
@@ -438,54 +418,19 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
         dataset=as_object(manifest.get("dataset")),
         parser=parser_stated(manifest),
         metrics=metrics,
-        strata=sorted(as_object(metrics.get("per_stratum")).items(), key=lambda part: in_order(part[0])),
+        strata=_strata(metrics),
         families=sorted(as_object(metrics.get("per_family")).items()),
-        few=lambda body: " (low support)" if as_object(body).get("low_support") else "",
-        shown=_shown,
-        plain=_plain,
     )
 
 
-def _estimate(body: JSON, key: str) -> Mapping[str, JSON]:
-    return as_object(as_object(as_object(body).get("estimates")).get(key))
+def _strata(metrics: Mapping[str, JSON]) -> list[tuple[str, JSON]]:
+    return sorted(as_object(metrics.get("per_stratum")).items(), key=lambda part: in_order(part[0]))
 
 
-def _shown(body: JSON, key: str) -> str:
-    """Value and interval of an estimate."""
-    one = _estimate(body, key)
-    value, lo, hi = (one.get(end) for end in ("value", "lo", "hi"))
-    if value is None:
-        return undefined(one.get("also"))
-    return number(value, 4) + ("" if lo is None or hi is None else f" [{number(lo)}, {number(hi)}]")
-
-
-def _plain(body: JSON, key: str, places: int = 3) -> str:
-    """A number by the protocol's name."""
-    value = as_object(body).get(key)
-    return undefined(_estimate(body, key).get("also")) if value is None else number(value, places)
-
-
-def index_row(name: str, manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> str:
-    """The line of a published run in the index."""
-    numbers = [_plain(metrics, key, 4) for key in ("accuracy_valid", "balanced_accuracy", "mcc")]
-    strata = as_object(metrics.get("per_stratum"))
-    if strata:
-        each = (f"{name} {_plain(strata[name], 'balanced_accuracy')}" for name in sorted(strata, key=in_order))
-        numbers = ["by stratum", ", ".join(each), "by stratum"]
-    run, provider = f"[{markdown(name)}]({name})", markdown(str(manifest.get("provider")))
-    row = (run, provider, str(metrics.get("total")), *numbers, str(manifest.get("created_utc"))[:10])
-    return markdown_row(row)
-
-
-def index(out: Path, derived: Mapping[str, str] | None = None) -> str:
-    """The table of everything published in a folder; `derived` has the lines of some runs, by the names of folders."""
-    known = derived or {}
-    folders = sorted(path.parent for path in out.glob(f"*/{RUN_MANIFEST}"))
-    rows = [
-        known[one.name]
-        if one.name in known
-        else index_row(one.name, read_json(one / RUN_MANIFEST), read_json(one / METRICS))
-        for one in folders
-    ]
-    head = ["# Published runs", "", "| run | provider | N | Acc_valid | Bal_acc | MCC | date |"]
-    return "\n".join([*head, "|---|---|---:|---:|---:|---:|---|", *rows]) + "\n"
+def index(out: Path, derived: Mapping[str, tuple[Mapping[str, JSON], Mapping[str, JSON]]] | None = None) -> str:
+    """The table of everything published in a folder; `derived` has manifest and numbers of some, by their folders."""
+    known = dict(derived or {})
+    for one in sorted(path.parent for path in out.glob(f"*/{RUN_MANIFEST}")):
+        if one.name not in known:
+            known[one.name] = read_json(one / RUN_MANIFEST), read_json(one / METRICS)
+    return render("index.md", runs=[(name, *body, _strata(body[1])) for name, body in sorted(known.items())])

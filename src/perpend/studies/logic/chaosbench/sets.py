@@ -27,8 +27,6 @@ from perpend.canon import (
     digest,
     digest_file,
     inside,
-    number_of,
-    parse,
     read_bytes,
     read_object,
     text_lines,
@@ -631,15 +629,3 @@ def write_subset(out: Path, source: ItemSource, named: str, sampler: Sampler) ->
     write_records(out, chosen)
     write_atomic(out.with_suffix(".manifest.json"), json.dumps(body, indent=2) + "\n")
     return body
-
-
-def weights_from(text: str) -> dict[str, float]:
-    """Family weights as JSON on the command line."""
-    try:
-        body = parse(text)
-    except (ValueError, RecursionError) as error:
-        raise SpecError(f"--family-weights: not JSON: {error}") from None
-    weights = body.values() if isinstance(body, dict) else [None]
-    if not all(isinstance(weight, int | float) and not isinstance(weight, bool) for weight in weights):
-        raise SpecError('--family-weights: must be an object of numbers, for example {"multi_hop": 2}')
-    return {family: number_of(as_object(body), family, "") or 0.0 for family in as_object(body)}

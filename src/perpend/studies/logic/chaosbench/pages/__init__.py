@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from perpend.inert import markdown, one_line
-from perpend.report.tables import number
+from perpend.report.tables import number, undefined
 from perpend.studies.logic.report import shown
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def _environment() -> Environment:
     )
     # `path` escapes no underscore: frozen reports keep their bytes.
     path = lambda text: one_line(text).replace("|", r"\|").replace("<", r"\<")  # noqa: E731
-    pages.filters |= {"md": lambda text: markdown(str(text)), "number": number, "estimate": shown, "path": path}
+    pages.filters |= {"md": lambda text: markdown(str(text)), "number": number, "undefined": undefined}
+    pages.filters |= {"estimate": shown, "path": path}
     return pages
 
 
