@@ -12,22 +12,20 @@ from click.testing import CliRunner
 
 from perpend.cli.chaosbench import cli
 from perpend.errors import DataError, PerpendError
-from perpend.studies.logic.chaosbench.items import (
-    ids_hash,
-    label_of,
-    line_of,
-    load_records,
-    normalised,
-    to_item,
-    write_records,
-)
 from perpend.studies.logic.chaosbench.sets import (
     FileDigest,
     MissingDataError,
     counted,
     global_sha256,
+    ids_hash,
+    label_of,
+    line_of,
+    load_records,
+    normalised,
     open_source,
     read_selector,
+    to_item,
+    write_records,
 )
 
 PREDICATES = ("chaotic", "periodic", "bounded", "mixing")

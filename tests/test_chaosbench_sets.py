@@ -16,9 +16,18 @@ import pytest
 from perpend.canon import JSON, as_object
 from perpend.errors import DataError, SpecError
 from perpend.studies.logic.chaosbench import sets
-from perpend.studies.logic.chaosbench.items import FAMILIES, Record, family_of, label_of, load_records, write_records
-from perpend.studies.logic.chaosbench.sets import Sampler, draw, weights_from
-from perpend.studies.logic.replies import STRATA
+from perpend.studies.logic.chaosbench.sets import (
+    FAMILIES,
+    STRATA,
+    Record,
+    Sampler,
+    draw,
+    family_of,
+    label_of,
+    load_records,
+    weights_from,
+    write_records,
+)
 from tests.test_chaosbench_items import chaosbench, data_set, record, without
 
 FREEZE = Path("artifacts/freeze/v2_freeze_manifest.json")

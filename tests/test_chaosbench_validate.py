@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from perpend.studies.logic.chaosbench import shortcuts, validate
-from perpend.studies.logic.chaosbench.items import FAMILIES, Record, text_of, write_records
+from perpend.studies.logic.chaosbench.sets import FAMILIES, STRATA, Record, text_of, write_records
 from perpend.studies.logic.chaosbench.shortcuts import Mask, Shortcut, attacks, majorities, numbers_in
 from perpend.studies.logic.chaosbench.validate import alike, content_gates, mistake, near_pairs
-from perpend.studies.logic.replies import STRATA
 from tests.test_chaosbench_items import chaosbench, record
 
 WORDS = "amber birch cedar dune ember fjord grove heath islet knoll larch marsh north ochre plain quartz ridge sable"

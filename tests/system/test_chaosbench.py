@@ -16,8 +16,16 @@ from perpend.measure.run import Run
 from perpend.studies.logic.chaosbench.analyze import analyze
 from perpend.studies.logic.chaosbench.check import acceptance, examine
 from perpend.studies.logic.chaosbench.folders import read_run_folder
-from perpend.studies.logic.chaosbench.items import FAMILIES, line_of, load_records
-from perpend.studies.logic.chaosbench.sets import FileDigest, Sampler, counted, draw, global_sha256
+from perpend.studies.logic.chaosbench.sets import (
+    FAMILIES,
+    FileDigest,
+    Sampler,
+    counted,
+    draw,
+    global_sha256,
+    line_of,
+    load_records,
+)
 from perpend.studies.logic.chaosbench.shortcuts import majorities
 from tests.conftest import ROOT
 from tests.servers import Received, Reply, serve

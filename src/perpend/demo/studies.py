@@ -12,9 +12,8 @@ from perpend.canon import JSON, dumps, write_atomic
 from perpend.errors import ModelError
 from perpend.ledger.items import load_items
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
-from perpend.studies.logic.chaosbench.items import text_of, to_item
 from perpend.studies.logic.chaosbench.runs import TIERS, Settings, chosen
-from perpend.studies.logic.chaosbench.sets import open_source
+from perpend.studies.logic.chaosbench.sets import open_source, text_of, to_item
 from perpend.studies.verbs.checkpoint import probe_options
 from perpend.types import Item, Sampling
 

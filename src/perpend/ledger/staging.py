@@ -108,7 +108,7 @@ class Staging:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._db.close()
-        self._open.close()
+        self._open.__exit__(kind, error, tb)
 
     def add(self, record: ImportRecord) -> None:
         """Take one record in. What contradicts an earlier record is a DataError that names both places.

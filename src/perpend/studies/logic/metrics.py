@@ -24,8 +24,8 @@ from perpend.measure.table import Table
 from perpend.report.derive import coverage
 from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion
-from perpend.studies.logic.chaosbench.items import PROTOCOL
-from perpend.studies.logic.replies import STRATA, Prediction, predictions_of
+from perpend.studies.logic.chaosbench.sets import PROTOCOL, STRATA
+from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.studies.logic.study import PARSERS
 from perpend.types import Estimate, Number
 

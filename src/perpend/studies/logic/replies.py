@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from perpend.errors import SpecError, did_you_mean
 from perpend.measure.table import Reply, Table
 from perpend.spec.resolve import packaged_scorer
-from perpend.studies.logic.chaosbench.items import NO_FAMILY, Label, normalised
+from perpend.studies.logic.chaosbench.sets import NO_FAMILY, Label, normalised
 from perpend.studies.logic.study import PARSERS
 from perpend.text.reasoning import CUT_WORDS, visible
 from perpend.text.segments import NONE
@@ -18,8 +18,6 @@ from perpend.types import Item, Response, Scorer
 Outcome: TypeAlias = Literal["VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR"]
 OUTCOMES: tuple[Outcome, ...] = ("VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR")
 NO_SPLIT = "unknown"
-STRATA = ("textbook", "reason", "logic", "data", "compute")
-"""What items ask for, in the order of every table: items of several strata are never one number."""
 GROUP_TAGS = ("group", "group_id", "base_fact")
 """Tags that say which items rest on one fact."""
 Reader: TypeAlias = Callable[[Item, Response], tuple[Outcome, str]]

@@ -26,13 +26,21 @@ from perpend.stats.pairs import paired_test
 from perpend.stats.proportions import wilson
 from perpend.studies.logic.chaosbench.check import Examined, criteria, examine, freeze_of, gate_json, integrity
 from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST
-from perpend.studies.logic.chaosbench.items import PROTOCOL, Record, load_records, text_of
 from perpend.studies.logic.chaosbench.pages import render
 from perpend.studies.logic.chaosbench.runs import write_json
-from perpend.studies.logic.chaosbench.sets import SELECTOR, Selector, locate
+from perpend.studies.logic.chaosbench.sets import (
+    PROTOCOL,
+    SELECTOR,
+    STRATA,
+    Record,
+    Selector,
+    load_records,
+    locate,
+    text_of,
+)
 from perpend.studies.logic.chaosbench.shortcuts import Shortcut, majorities
 from perpend.studies.logic.metrics import LOW_SUPPORT, Measured, MetricCell, measure, measured, parts, protocol, strata
-from perpend.studies.logic.replies import STRATA, Prediction
+from perpend.studies.logic.replies import Prediction
 from perpend.studies.logic.report import STRATA_HEAD, shown, strata_rows
 from perpend.studies.logic.study import PARSERS
 from perpend.types import Estimate
@@ -441,6 +449,7 @@ def page(analysis: Analysis, table: Sequence[Line], figures: Sequence[str]) -> s
     return render(
         "audit.md",
         analysis=analysis,
+        estimate=shown,
         runs=runs,
         freeze=analysis.freeze,
         biased=sum(run.measured is not None and run.measured.verdict == "LABEL-BIASED" for run in runs),

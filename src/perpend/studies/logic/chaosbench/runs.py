@@ -51,9 +51,8 @@ from perpend.studies.logic.chaosbench.folders import (
     parser_stated,
     read_json,
 )
-from perpend.studies.logic.chaosbench.items import PROTOCOL, SHORT, Record, ids_hash, text_of, to_item
 from perpend.studies.logic.chaosbench.pages import render
-from perpend.studies.logic.chaosbench.sets import ItemSource
+from perpend.studies.logic.chaosbench.sets import PROTOCOL, SHORT, ItemSource, Record, ids_hash, text_of, to_item
 from perpend.studies.logic.metrics import SUMMARY, in_order, seed_names
 from perpend.studies.logic.replies import Prediction, predictions_of
 from perpend.types import Sampling

@@ -1,4 +1,4 @@
-"""Sets of item files: their digests, the list of the canonical ones, the freeze; subsets; and the packaged set.
+"""Items, one JSON object a line, and sets of their files: digests, the list of the canonical ones, the freeze; subsets; and the packaged set.
 
 The packaged set, perpend-logic, is data: its lines are packed, and its files are written into a cache once. Each is
 compared with its digest whenever the set is used: the bytes are those of the freeze, or there is an error.
@@ -12,13 +12,15 @@ import lzma
 import os
 import random
 import tempfile
+import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from perpend.canon import (
     JSON,
@@ -26,7 +28,9 @@ from perpend.canon import (
     as_object,
     digest,
     digest_file,
+    dumps,
     inside,
+    json_lines,
     read_bytes,
     read_object,
     text_lines,
@@ -34,20 +38,29 @@ from perpend.canon import (
 )
 from perpend.errors import DataError, SpecError
 from perpend.inert import one_line
+from perpend.ledger.items import check_item
 from perpend.ledger.manifest import code_version
-from perpend.studies.logic.chaosbench.items import (
-    Record,
-    family_of,
-    ids_hash,
-    label_of,
-    line_of,
-    load_records,
-    read_records,
-    text_of,
-    write_records,
-)
 from perpend.studies.logic.chaosbench.pages import render
-from perpend.studies.logic.replies import STRATA
+from perpend.types import Item
+
+Record: TypeAlias = dict[str, JSON]
+"""One line of an item file."""
+Label: TypeAlias = Literal["TRUE", "FALSE"]
+
+PROTOCOL = tomllib.loads((files("perpend.studies.logic.chaosbench") / "protocol.toml").read_text(encoding="utf-8"))
+"""Names of the run plan and of the files that its commands write."""
+FAMILIES, STRATA = tuple(PROTOCOL["families"]), tuple(PROTOCOL["strata"])
+KEYS = ("id", "question", "ground_truth", "type", "system_id", "template")
+LABEL_KEYS = ("ground_truth", "answer", "gold", "label")
+"""Where a label is looked for, in this order."""
+_LABELS: dict[str, Label] = {
+    **dict.fromkeys(("yes", "y", "true", "t"), "TRUE"),
+    **dict.fromkeys(("no", "n", "false", "f"), "FALSE"),
+}
+NO_FAMILY = "unknown"
+SHORT = 16
+"""Hex digits of the digests of ids and prompts."""
+
 
 SELECTOR = Path("data/canonical_v2_files.json")
 CANONICAL = "canonical"
@@ -77,6 +90,80 @@ class FreezeError(DataError):
     """A label is neither TRUE nor FALSE, or the files are not those of the freeze that is there."""
 
     exit_code = 1
+
+
+def read_records(path: Path) -> Iterator[tuple[str, Record]]:
+    """('file:line', record) of every line of an item file; blank lines are passed over."""
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; give the path of a JSONL file of items")
+    return json_lines(path)
+
+
+def load_records(paths: Iterable[Path]) -> list[Record]:
+    """The records of some files in order. An id that is missing or occurs twice is an error."""
+    records: list[Record] = []
+    seen: dict[str, str] = {}
+    for path in paths:
+        for where, record in read_records(path):
+            name = text_of(record, "id")
+            if not name:
+                raise DataError(f"{where}: 'id' is missing or blank; give each item its own id")
+            if name in seen:
+                raise DataError(f"{where}: id {name!r} was used at {seen[name]} already; ids must be unique")
+            seen[name] = where
+            records.append(record)
+    return records
+
+
+def line_of(record: Mapping[str, JSON]) -> str:
+    """The line of a record, without its line feed; keys that start with '_' are left out."""
+    return json.dumps({key: value for key, value in record.items() if not key.startswith("_")})
+
+
+def write_records(path: Path, records: Iterable[Mapping[str, JSON]]) -> None:
+    """Write an item file: ASCII, one line each, every line ended by a line feed."""
+    write_atomic(path, "".join(f"{line_of(record)}\n" for record in records))
+
+
+def text_of(record: Mapping[str, JSON], key: str) -> str:
+    """A value as text; '' where the key is absent or null."""
+    value = record.get(key)
+    return "" if value is None else value if isinstance(value, str) else dumps(value)
+
+
+def ids_hash(ids: Iterable[str]) -> str:
+    """16 hex digits over the sorted ids joined by '|': blind to order, text and labels."""
+    return hashlib.sha256("|".join(sorted(ids)).encode()).hexdigest()[:SHORT]
+
+
+def normalised(label: JSON) -> Label | None:
+    """TRUE for yes, y, true, t; FALSE for no, n, false, f; in any case. None for everything else."""
+    if isinstance(label, bool):
+        return "TRUE" if label else "FALSE"
+    return _LABELS.get(label.strip().lower()) if isinstance(label, str) else None
+
+
+def label_of(record: Mapping[str, JSON]) -> Label | None:
+    """The label under the first of `ground_truth`, `answer`, `gold` and `label` that is there."""
+    return next((normalised(record[key]) for key in LABEL_KEYS if record.get(key) is not None), None)
+
+
+def family_of(record: Mapping[str, JSON]) -> str:
+    """The family by which results are told apart: the key `type`, not the file's name."""
+    return text_of(record, "type") or NO_FAMILY
+
+
+def to_item(record: Mapping[str, JSON], where: str) -> Item:
+    """A record as an Item. Every key but id, question and the label becomes a tag; what is no text as its JSON."""
+    label = label_of(record)
+    if label is None:
+        labels = [f"{key} = {record[key]!r}" for key in LABEL_KEYS if key in record]
+        raise DataError(f"{where}: the label is neither TRUE nor FALSE ({', '.join(labels) or 'there is none'})")
+    label_key = next(key for key in LABEL_KEYS if record.get(key) is not None)
+    tags = {key: text_of(record, key) for key in record if key not in ("id", "question", label_key)}
+    item = Item(text_of(record, "id"), text_of(record, "question"), label, tags=tags)
+    check_item(item, where)
+    return item
 
 
 @dataclass(frozen=True, slots=True)

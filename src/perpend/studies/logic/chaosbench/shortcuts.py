@@ -22,7 +22,7 @@ from perpend.canon import JSON
 from perpend.proof.gates import Gate
 from perpend.stats.binary import binary_metrics
 from perpend.stats.gate import FloatArray, IntArray
-from perpend.studies.logic.chaosbench.items import family_of, label_of, text_of
+from perpend.studies.logic.chaosbench.sets import family_of, label_of, text_of
 from perpend.types import Estimate
 
 Records: TypeAlias = Sequence[Mapping[str, JSON]]

@@ -15,19 +15,24 @@ from perpend.canon import JSON
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, SpecError
 from perpend.proof.gates import Gate
-from perpend.studies.logic.chaosbench.items import (
+from perpend.studies.logic.chaosbench.sets import (
     FAMILIES,
     KEYS,
+    SELECTOR,
+    SPLIT,
+    STRATA,
+    SUITE_SIZE,
     Record,
     family_of,
     label_of,
+    locate,
+    packaged_root,
     read_records,
     text_of,
     write_records,
 )
-from perpend.studies.logic.chaosbench.sets import SELECTOR, SPLIT, SUITE_SIZE, locate, packaged_root
 from perpend.studies.logic.chaosbench.shortcuts import Mask, attacks, majorities, numbers_in, systems_of
-from perpend.studies.logic.replies import GROUP_TAGS, STRATA
+from perpend.studies.logic.replies import GROUP_TAGS
 
 ALIKE, SHINGLE = 0.8, 4
 """Texts are nearly the same whose runs of four words have a Jaccard index of so much."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from perpend.inert import markdown, one_line
 from perpend.report.tables import number, undefined
-from perpend.studies.logic.report import shown
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,7 +27,7 @@ def _environment() -> Environment:
     # `path` escapes no underscore: frozen reports keep their bytes.
     path = lambda text: one_line(text).replace("|", r"\|").replace("<", r"\<")  # noqa: E731
     pages.filters |= {"md": lambda text: markdown(str(text)), "number": number, "undefined": undefined}
-    pages.filters |= {"estimate": shown, "path": path}
+    pages.filters["path"] = path
     return pages
 
 
