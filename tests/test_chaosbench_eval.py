@@ -16,7 +16,7 @@ from perpend.proof.audit import audit_run
 from perpend.studies.logic.chaosbench.folders import read_rows
 from perpend.studies.logic.chaosbench.runs import Settings, settings_from
 from perpend.studies.logic.chaosbench.sets import FAMILIES
-from perpend.studies.logic.replies import Prediction
+from perpend.studies.logic.metrics import Prediction
 from perpend.types import Item, Message, Response
 from tests.servers import Received, Reply, openai_chat, openai_error, serve
 from tests.test_chaosbench_items import chaosbench, data_set, record

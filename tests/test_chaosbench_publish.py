@@ -14,7 +14,7 @@ from perpend.measure.run import Run
 from perpend.studies.logic.chaosbench.analyze import analyze, compare_runs, write_audit
 from perpend.studies.logic.chaosbench.check import acceptance
 from perpend.studies.logic.chaosbench.folders import read_run_folder
-from perpend.studies.logic.replies import Prediction
+from perpend.studies.logic.metrics import Prediction
 from tests.test_chaosbench_items import chaosbench, data_set
 
 SELECTOR = Path("data/canonical_v2_files.json")

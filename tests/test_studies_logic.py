@@ -12,8 +12,16 @@ import perpend as pp
 from perpend.measure.run import Run
 from perpend.studies.logic import STUDY
 from perpend.studies.logic.chaosbench.sets import STRATA, Record, to_item, write_records
-from perpend.studies.logic.metrics import in_order, is_stratified, measure, pairs_right, study_metrics, token_budget
-from perpend.studies.logic.replies import Outcome, Prediction
+from perpend.studies.logic.metrics import (
+    Outcome,
+    Prediction,
+    in_order,
+    is_stratified,
+    measure,
+    pairs_right,
+    study_metrics,
+    token_budget,
+)
 from perpend.studies.logic.study import PARSERS
 from perpend.types import Item
 from tests.test_chaosbench_items import chaosbench, data_set, record

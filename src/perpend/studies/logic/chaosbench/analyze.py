@@ -20,13 +20,13 @@ from perpend.measure.study import Numbers
 from perpend.proof.gates import Gate
 from perpend.report.figures import draw_intervals
 from perpend.report.tables import as_csv, markdown_table, number
+from perpend.report.templates import render
 from perpend.stats.binary import paired_bootstrap
 from perpend.stats.families import family
 from perpend.stats.pairs import paired_test
 from perpend.stats.proportions import wilson
 from perpend.studies.logic.chaosbench.check import Examined, criteria, examine, freeze_of, gate_json, integrity
 from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST
-from perpend.studies.logic.chaosbench.pages import render
 from perpend.studies.logic.chaosbench.runs import write_json
 from perpend.studies.logic.chaosbench.sets import (
     PROTOCOL,
@@ -39,8 +39,17 @@ from perpend.studies.logic.chaosbench.sets import (
     text_of,
 )
 from perpend.studies.logic.chaosbench.shortcuts import Shortcut, majorities
-from perpend.studies.logic.metrics import LOW_SUPPORT, Measured, MetricCell, measure, measured, parts, protocol, strata
-from perpend.studies.logic.replies import Prediction
+from perpend.studies.logic.metrics import (
+    LOW_SUPPORT,
+    Measured,
+    MetricCell,
+    Prediction,
+    measure,
+    measured,
+    parts,
+    protocol,
+    strata,
+)
 from perpend.studies.logic.report import STRATA_HEAD, shown, strata_rows
 from perpend.studies.logic.study import PARSERS
 from perpend.types import Estimate
@@ -447,6 +456,7 @@ def page(analysis: Analysis, table: Sequence[Line], figures: Sequence[str]) -> s
     """RUNS_AUDIT.md, with links to the figures that were drawn."""
     runs = analysis.all_runs
     return render(
+        __package__,
         "audit.md",
         analysis=analysis,
         estimate=shown,

@@ -48,8 +48,15 @@ from perpend.spec.keys import noted_variables
 from perpend.studies.logic.chaosbench import folders, runs, sets
 from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST, SUMMARY_PAGE
 from perpend.studies.logic.chaosbench.sets import PROTOCOL, Record, Selector, ids_hash, load_records, text_of, to_item
-from perpend.studies.logic.metrics import SUMMARY, MetricCell, protocol, seed_names, study_metrics
-from perpend.studies.logic.replies import Prediction, predictions_of
+from perpend.studies.logic.metrics import (
+    SUMMARY,
+    MetricCell,
+    Prediction,
+    predictions_of,
+    protocol,
+    seed_names,
+    study_metrics,
+)
 from perpend.studies.logic.study import PARSERS
 from perpend.types import Item
 

@@ -34,7 +34,7 @@ from perpend.importers.intake import ImportRecord, Intake
 from perpend.ledger.plan import Dataset, sampling_of
 from perpend.measure.study import FORMAT, METRICS
 from perpend.studies.logic.chaosbench.sets import NO_FAMILY, label_of, normalised, text_of
-from perpend.studies.logic.replies import NO_SPLIT, OUTCOMES, Outcome, Prediction, Reader, prediction, reader
+from perpend.studies.logic.metrics import NO_SPLIT, OUTCOMES, Outcome, Prediction, Reader, prediction, reader
 from perpend.studies.logic.study import PARSERS
 from perpend.types import Item, Response, Sampling, Score, Usage
 

@@ -41,6 +41,7 @@ from perpend.measure.run import Run
 from perpend.measure.study import METRICS
 from perpend.measure.table import Reply
 from perpend.report.derive import derive
+from perpend.report.templates import render
 from perpend.spec.resolve import names
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
 from perpend.studies.logic.chaosbench.folders import (
@@ -51,10 +52,8 @@ from perpend.studies.logic.chaosbench.folders import (
     parser_stated,
     read_json,
 )
-from perpend.studies.logic.chaosbench.pages import render
 from perpend.studies.logic.chaosbench.sets import PROTOCOL, SHORT, ItemSource, Record, ids_hash, text_of, to_item
-from perpend.studies.logic.metrics import SUMMARY, in_order, seed_names
-from perpend.studies.logic.replies import Prediction, predictions_of
+from perpend.studies.logic.metrics import SUMMARY, Prediction, in_order, predictions_of, seed_names
 from perpend.types import Sampling
 
 TASK = "logic"
@@ -412,6 +411,7 @@ def tokens(replies: Iterable[Reply]) -> dict[str, JSON]:
 def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> str:
     """summary.md: the numbers of a run with intervals, from metrics.json by the protocol's names; NA is undefined."""
     return render(
+        __package__,
         "summary.md",
         manifest=manifest,
         dataset=as_object(manifest.get("dataset")),
@@ -432,4 +432,6 @@ def index(out: Path, derived: Mapping[str, tuple[Mapping[str, JSON], Mapping[str
     for one in sorted(path.parent for path in out.glob(f"*/{RUN_MANIFEST}")):
         if one.name not in known:
             known[one.name] = read_json(one / RUN_MANIFEST), read_json(one / METRICS)
-    return render("index.md", runs=[(name, *body, _strata(body[1])) for name, body in sorted(known.items())])
+    return render(
+        __package__, "index.md", runs=[(name, *body, _strata(body[1])) for name, body in sorted(known.items())]
+    )

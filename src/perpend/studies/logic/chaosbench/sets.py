@@ -1,4 +1,4 @@
-"""Items, one JSON object a line, and sets of their files: digests, the list of the canonical ones, the freeze; subsets; and the packaged set.
+"""Items, one JSON object a line; sets of their files: the list, the digests, the freeze, subsets; the packaged set.
 
 The packaged set, perpend-logic, is data: its lines are packed, and its files are written into a cache once. Each is
 compared with its digest whenever the set is used: the bytes are those of the freeze, or there is an error.
@@ -40,7 +40,7 @@ from perpend.errors import DataError, SpecError
 from perpend.inert import one_line
 from perpend.ledger.items import check_item
 from perpend.ledger.manifest import code_version
-from perpend.studies.logic.chaosbench.pages import render
+from perpend.report.templates import render
 from perpend.types import Item
 
 Record: TypeAlias = dict[str, JSON]
@@ -60,8 +60,6 @@ _LABELS: dict[str, Label] = {
 NO_FAMILY = "unknown"
 SHORT = 16
 """Hex digits of the digests of ids and prompts."""
-
-
 SELECTOR = Path("data/canonical_v2_files.json")
 CANONICAL = "canonical"
 NAME, VERSION = "perpend-logic", "3.0"
@@ -433,7 +431,7 @@ def seal(folder: Path) -> str:
     whole = global_sha256(listed)
     facts = {"name": NAME, "version": VERSION, "strata": STRATA, "splits": SPLITS, "files": listed, "sha256": whole}
     for name in BESIDE:
-        write_atomic(folder / name, render(name, records=records, **facts))
+        write_atomic(folder / name, render(__package__, name, records=records, **facts))
     body = {path: _sha256(text) for path, text in sorted(set_texts(folder).items())}
     write_atomic(folder / FILES, json.dumps(body, indent=1) + "\n")
     return whole
@@ -541,7 +539,7 @@ def _write(frozen: Frozen, selector: Selector, out: Path) -> None:
     }
     sums = [f"{frozen.sha256}  GLOBAL"] + [f"{f.sha256}  {one_line(f.path)}  (count={f.count})" for f in frozen.files]
     write_atomic(out / SUMS, "\n".join(sums) + "\n")
-    write_atomic(out / REPORT, render("freeze.md", frozen=frozen, created=created))
+    write_atomic(out / REPORT, render(__package__, "freeze.md", frozen=frozen, created=created))
     write_atomic(out / MANIFEST, json.dumps(body, indent=2) + "\n")
 
 

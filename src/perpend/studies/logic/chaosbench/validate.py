@@ -32,7 +32,7 @@ from perpend.studies.logic.chaosbench.sets import (
     write_records,
 )
 from perpend.studies.logic.chaosbench.shortcuts import Mask, attacks, majorities, numbers_in, systems_of
-from perpend.studies.logic.replies import GROUP_TAGS
+from perpend.studies.logic.metrics import GROUP_TAGS
 
 ALIKE, SHINGLE = 0.8, 4
 """Texts are nearly the same whose runs of four words have a Jaccard index of so much."""

@@ -1,4 +1,4 @@
-"""The pages of the benchmark as templates of Markdown; what comes from a run or a set is made inert by `md`."""
+"""Pages of Markdown and JSON from templates of a package; what comes from a run or a stranger is made inert by `md`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 @cache
-def _environment() -> Environment:
+def _environment(package: str) -> Environment:
     from jinja2 import ChainableUndefined, Environment, PackageLoader
 
     pages = Environment(
-        loader=PackageLoader(__package__, "."),
+        loader=PackageLoader(package, "pages"),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -26,11 +26,10 @@ def _environment() -> Environment:
     )
     # `path` escapes no underscore: frozen reports keep their bytes.
     path = lambda text: one_line(text).replace("|", r"\|").replace("<", r"\<")  # noqa: E731
-    pages.filters |= {"md": lambda text: markdown(str(text)), "number": number, "undefined": undefined}
-    pages.filters["path"] = path
+    pages.filters |= {"md": lambda text: markdown(str(text)), "number": number, "undefined": undefined, "path": path}
     return pages
 
 
-def render(page: str, **values: object) -> str:
-    """A page with these values."""
-    return _environment().get_template(f"{page}.j2").render(values)
+def render(package: str, page: str, **values: object) -> str:
+    """The page `pages/<page>.j2` of a package with these values."""
+    return _environment(package).get_template(f"{page}.j2").render(values)
