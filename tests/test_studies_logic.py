@@ -12,6 +12,7 @@ import perpend as pp
 from perpend.measure.run import Run
 from perpend.studies.logic import STUDY
 from perpend.studies.logic.chaosbench.sets import STRATA, Record, to_item, write_records
+from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import (
     Outcome,
     Prediction,
@@ -22,7 +23,6 @@ from perpend.studies.logic.metrics import (
     study_metrics,
     token_budget,
 )
-from perpend.studies.logic.study import PARSERS
 from perpend.types import Item
 from tests.test_chaosbench_items import chaosbench, data_set, record
 

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from perpend.canon import JSON, VERSION, as_object, number_of, parse, read_text, write_atomic
 from perpend.cli.command import run
 from perpend.cli.group import UserPath
-from perpend.errors import AuditFailure, PerpendError, SpecError
+from perpend.errors import AuditFailure, PerpendError, SpecError, StoreError
 from perpend.inert import one_line, say, say_page
 
 if TYPE_CHECKING:
@@ -148,11 +148,14 @@ def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
 
 
 def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
-    from perpend.studies.logic.chaosbench.runs import find_run, mark_resumed, resumed, settings_of
+    from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST, read_json
+    from perpend.studies.logic.chaosbench.runs import resumed, settings_of, write_json
 
-    directory = find_run(name, out)
+    directory = next((one for one in (Path(name), out / name) if (one / RUN_MANIFEST).is_file()), None)
+    if directory is None:
+        raise StoreError(f"{name}: no such run, neither as a path nor below {out}; it needs a {RUN_MANIFEST}")
     settings = resumed(settings_of(directory), _settings(given), str(directory))
-    mark_resumed(directory)
+    write_json(directory / RUN_MANIFEST, {**read_json(directory / RUN_MANIFEST), "resumed_from": directory.name})
     _ask(directory, settings, given)
 
 
@@ -225,11 +228,12 @@ def freeze(output_dir: Path, selector: Path, make_selector: bool, force: bool) -
     Exit 0: frozen, or the same as before. 1: a bad label, or the files differ from the freeze. 2: something is missing.
     """
     from perpend.studies.logic.chaosbench.sets import freeze as freeze_files
-    from perpend.studies.logic.chaosbench.sets import read_selector, selector_body
+    from perpend.studies.logic.chaosbench.sets import read_selector
 
     if make_selector:
         listed = [f"{selector.parent.name}/{path.name}" for path in selector.absolute().parent.glob("*.jsonl")]
-        write_atomic(selector, json.dumps(selector_body(listed), indent=2) + "\n")
+        body = {"schema_version": "v2", "description": "Canonical item files", "files": sorted(listed)}
+        write_atomic(selector, json.dumps(body, indent=2) + "\n")
     frozen = freeze_files(read_selector(selector), output_dir, force=force)
     for file in frozen.files:
         say(f"{file.sha256}  {file.path}  (count={file.count})")

@@ -1,4 +1,4 @@
-"""Replies → what each trial got → numbers: balanced accuracy and MCC with TPR and TNR, coverage, bias, by family and split.
+"""Replies → what each trial got → balanced accuracy and MCC with TPR and TNR, coverage, bias, by family and split.
 
 Of `total` items, `valid` have a label, `invalid` a whole reply without one, `unfinished` a reply that was cut off and
 `errors` none. Coverage is valid / total. Accuracies are over valid items; the 'effective' ones over all that got a
@@ -18,7 +18,7 @@ import numpy as np
 
 from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
-from perpend.measure.keys import BoolArray, FloatArray
+from perpend.measure.keys import BoolArray
 from perpend.measure.plans import by_variant
 from perpend.measure.study import Metric, Numbers
 from perpend.measure.table import Reply, Table
@@ -26,8 +26,8 @@ from perpend.report.derive import coverage
 from perpend.spec.resolve import packaged_scorer
 from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion
-from perpend.studies.logic.chaosbench.sets import NO_FAMILY, PROTOCOL, STRATA, Label, normalised
-from perpend.studies.logic.study import PARSERS
+from perpend.studies.logic.chaosbench.sets import GROUP_TAGS, NO_FAMILY, PROTOCOL, STRATA, Label, normalised
+from perpend.studies.logic.design import PARSERS
 from perpend.text.reasoning import CUT_WORDS, refusal, visible
 from perpend.text.segments import NONE
 from perpend.types import Estimate, Item, Number, Response, Scorer
@@ -35,8 +35,6 @@ from perpend.types import Estimate, Item, Number, Response, Scorer
 Outcome: TypeAlias = Literal["VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR"]
 OUTCOMES: tuple[Outcome, ...] = ("VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR")
 NO_SPLIT = "unknown"
-GROUP_TAGS = ("group", "group_id", "base_fact")
-"""Tags that say which items rest on one fact."""
 Reader: TypeAlias = Callable[[Item, Response], tuple[Outcome, str]]
 """A response → its outcome and the reason for it."""
 PAIRS = "pairs_right"
@@ -317,17 +315,13 @@ def token_budget(predictions: Sequence[Prediction], max_tokens: int | None) -> E
     elif max_tokens is None:
         note = "not known: the limit is not recorded"
     else:
-        needed = float(math.ceil(_quantile(whole, cut, float(max_tokens))))
+        from scipy.stats import CensoredData, lognorm
+
+        longer = np.full(cut, float(max_tokens))
+        shape, _, scale = lognorm.fit(CensoredData(uncensored=whole, right=longer), floc=0.0)
+        needed = float(math.ceil(lognorm.ppf(WHOLE, shape, scale=scale)))
         note = f"extrapolated: {WHOLE:.0%} quantile of a log-normal law fitted to {len(whole)} whole, {cut} cut replies"
     return Estimate(needed, len(replies), note=note, also={"max_tokens": max_tokens, "unfinished": cut})
-
-
-def _quantile(whole: FloatArray, cut: int, limit: float) -> float:
-    """The quantile of the log-normal law whose likelihood is highest for these lengths and `cut` above the limit."""
-    from scipy.stats import CensoredData, lognorm
-
-    shape, _, scale = lognorm.fit(CensoredData(uncensored=whole, right=np.full(cut, limit)), floc=0.0)
-    return float(lognorm.ppf(WHOLE, shape, scale=scale))
 
 
 def is_stratified(predictions: Sequence[Prediction]) -> bool:

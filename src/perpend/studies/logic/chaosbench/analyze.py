@@ -39,6 +39,7 @@ from perpend.studies.logic.chaosbench.sets import (
     text_of,
 )
 from perpend.studies.logic.chaosbench.shortcuts import Shortcut, majorities
+from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import (
     LOW_SUPPORT,
     Measured,
@@ -51,7 +52,6 @@ from perpend.studies.logic.metrics import (
     strata,
 )
 from perpend.studies.logic.report import STRATA_HEAD, shown, strata_rows
-from perpend.studies.logic.study import PARSERS
 from perpend.types import Estimate
 
 PAGE = "RUNS_AUDIT.md"
@@ -129,9 +129,8 @@ class Baseline(NamedTuple):
     shortcuts: Sequence[Shortcut]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """second - first on the items that both answered. `p` is of the paired test, `adjusted` Holm's over all pairs.
+class Comparison(NamedTuple):
+    """second - first on the items that both answered, as summary.json has it; `p_holm` is Holm's p over all pairs.
 
     What is not valid counts as wrong in the test, and as not valid in balanced accuracy and MCC; errors are left out.
     """
@@ -139,22 +138,14 @@ class Comparison:
     first: str
     second: str
     items: int
-    balanced_accuracy: Estimate
-    mcc: Estimate
+    balanced_accuracy_difference: Estimate
+    mcc_difference: Estimate
     p: float | None
-    adjusted: float | None = None
+    p_holm: float | None = None
 
     def as_json(self) -> dict[str, JSON]:
         """The entry in summary.json."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "items": self.items,
-            "balanced_accuracy_difference": self.balanced_accuracy.as_json(),
-            "mcc_difference": self.mcc.as_json(),
-            "p": self.p,
-            "p_holm": self.adjusted,
-        }
+        return {key: one.as_json() if isinstance(one, Estimate) else one for key, one in self._asdict().items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +322,7 @@ def compare_runs(runs: Mapping[str, Sequence[Prediction]]) -> list[Comparison]:
             p = paired_test([p.correct is True for p in one], [p.correct is True for p in other], clusters).value
             pairs.append(Comparison(first, second, len(one), differences["balanced_accuracy"], differences["mcc"], p))
     tests = family({f"{c.first} | {c.second}": c.p for c in pairs}, method="holm").tests
-    return [replace(pair, adjusted=test.adjusted) for pair, test in zip(pairs, tests, strict=True)]
+    return [pair._replace(p_holm=test.adjusted) for pair, test in zip(pairs, tests, strict=True)]
 
 
 def write_audit(analysis: Analysis, out: Path) -> None:
@@ -352,7 +343,7 @@ def write_audit(analysis: Analysis, out: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """A line of a table: its cells by column, and the estimates that are shown with their intervals."""
 
     cells: Row
@@ -380,7 +371,7 @@ class Line:
         return "" if value is None and column in ("items", *STRATA) else number(value)
 
 
-def lines_of(analysis: Analysis) -> list[Line]:
+def lines_of(analysis: Analysis) -> list[TableLine]:
     """One line per run, by balanced accuracy from the best; then one per shortcut and set of items."""
     lines = []
     for run in analysis.runs:
@@ -399,13 +390,13 @@ def lines_of(analysis: Analysis) -> list[Line]:
         by_stratum = {
             name: one.estimates.get("balanced_accuracy", Estimate(None, 0)) for name, one in run.strata.items()
         }
-        lines.append(Line(cells, {**_with_intervals(run.measured), **by_stratum}))
+        lines.append(TableLine(cells, {**_with_intervals(run.measured), **by_stratum}))
     for base in analysis.baselines:
         for entry in base.shortcuts:
             if not entry.note:
                 counts: Row = {"n_total": base.n, "n_valid": base.n, "coverage": 1.0}
                 names: Row = {"model": entry.name, "provider": "shortcut", "items": base.items, "accepted": ""}
-                lines.append(Line({**names, **counts}, entry.overall, is_shortcut=True))
+                lines.append(TableLine({**names, **counts}, entry.overall, is_shortcut=True))
     return lines
 
 
@@ -413,28 +404,28 @@ def _with_intervals(one: Measured | None) -> dict[str, Estimate]:
     return {} if one is None else {name: one.estimates[name] for name in _INTERVALS if name in one.estimates}
 
 
-def _families(run: RunRow) -> list[Line]:
+def _families(run: RunRow) -> list[TableLine]:
     """One line per family, with Wilson's interval on its accuracy."""
     lines = []
     for name, one in run.families.items():
         accuracy = wilson(one.count("correct"), one.count("valid"))
         cells: Row = {**one.numbers(), **run.names, "run_id": run.run_id, "accepted": run.accepted, "family": name}
         cells |= {"wilson_lo": accuracy.lo, "wilson_hi": accuracy.hi}
-        lines.append(Line(cells, _with_intervals(one)))
+        lines.append(TableLine(cells, _with_intervals(one)))
     return lines
 
 
-def _strata_of(lines: Sequence[Line]) -> list[str]:
+def _strata_of(lines: Sequence[TableLine]) -> list[str]:
     return [name for name in STRATA if any(name in line.estimates for line in lines)]
 
 
-def _shown_columns(lines: Sequence[Line]) -> dict[str, str]:
+def _shown_columns(lines: Sequence[TableLine]) -> dict[str, str]:
     """The columns for readers: with the strata where a run has some, right after the items."""
     columns = list(SHOWN.items())
     return dict([*columns[:2], *((name, name) for name in _strata_of(lines)), *columns[2:]])
 
 
-def as_markdown(lines: Sequence[Line]) -> str:
+def as_markdown(lines: Sequence[TableLine]) -> str:
     """The table in Markdown; shortcuts are in italics."""
     rows, columns = [], _shown_columns(lines)
     for line in lines:
@@ -443,7 +434,7 @@ def as_markdown(lines: Sequence[Line]) -> str:
     return markdown_table(list(columns), rows) + "\n"
 
 
-def as_latex(lines: Sequence[Line]) -> str:
+def as_latex(lines: Sequence[TableLine]) -> str:
     """The same table for a paper that loads booktabs."""
     columns = _shown_columns(lines)
     rows = [list(columns), *([line.shown(column) for column in columns.values()] for line in lines)]
@@ -452,7 +443,7 @@ def as_latex(lines: Sequence[Line]) -> str:
     return "\n".join([*begin, *body, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def page(analysis: Analysis, table: Sequence[Line], figures: Sequence[str]) -> str:
+def page(analysis: Analysis, table: Sequence[TableLine], figures: Sequence[str]) -> str:
     """RUNS_AUDIT.md, with links to the figures that were drawn."""
     runs = analysis.all_runs
     return render(

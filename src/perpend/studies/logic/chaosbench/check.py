@@ -30,6 +30,7 @@ from perpend.canon import (
     inside,
     number_of,
     object_of,
+    packed_lines,
     pretty,
     read_text,
     write_atomic,
@@ -48,6 +49,7 @@ from perpend.spec.keys import noted_variables
 from perpend.studies.logic.chaosbench import folders, runs, sets
 from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST, SUMMARY_PAGE
 from perpend.studies.logic.chaosbench.sets import PROTOCOL, Record, Selector, ids_hash, load_records, text_of, to_item
+from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import (
     SUMMARY,
     MetricCell,
@@ -57,7 +59,6 @@ from perpend.studies.logic.metrics import (
     seed_names,
     study_metrics,
 )
-from perpend.studies.logic.study import PARSERS
 from perpend.types import Item
 
 PLACES = 4
@@ -190,7 +191,7 @@ def _texts(
         return predictions, [one.id for one in predictions], check, shortened
     predictions, cut = runs.run_predictions(ledger, folders.parser_stated(manifest)), folders.cut_stated(manifest)
     check = Check("predictions recompute", len(predictions), note=f"{len(predictions)} rows are those of run.db")
-    stored = [row for _, row in folders.stored_rows(path)]
+    stored = [row for _, row in packed_lines(path)]
     given, none = [folders.as_json(one, cut) for one in predictions], dict[str, JSON]()
     for line, (then, now) in enumerate(zip_longest(stored, given, fillvalue=none), 1):
         difference = first_difference(then, now, "row")

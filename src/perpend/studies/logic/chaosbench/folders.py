@@ -8,13 +8,10 @@ rules of reading are looked up among ours.
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 import shutil
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,10 +20,9 @@ from perpend.canon import (
     as_object,
     clean_text,
     digest_file,
-    lines_of,
     number_of,
     object_of,
-    opened,
+    packed_lines,
     read_object,
 )
 from perpend.errors import DataError, StoreError, check_format, did_you_mean
@@ -34,8 +30,8 @@ from perpend.importers.intake import ImportRecord, Intake
 from perpend.ledger.plan import Dataset, sampling_of
 from perpend.measure.study import FORMAT, METRICS
 from perpend.studies.logic.chaosbench.sets import NO_FAMILY, label_of, normalised, text_of
+from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import NO_SPLIT, OUTCOMES, Outcome, Prediction, Reader, prediction, reader
-from perpend.studies.logic.study import PARSERS
 from perpend.types import Item, Response, Sampling, Score, Usage
 
 RUN_MANIFEST, SUMMARY_PAGE, RECEIPT = "run_manifest.json", "summary.md", "publish_receipt.json"
@@ -46,8 +42,6 @@ FILES = frozenset((RUN_MANIFEST, METRICS, SUMMARY_PAGE, NAMES[1], RECEIPT))
 SOURCE_METRICS = "source_metrics.json"
 """The metrics.json of the folder that a run was imported from; metrics.json itself is derived anew."""
 STORED, CONDITION = "stored_label", "question"
-RATIO, FREE = 100, 1 << 26
-"""A packed file may unpack to so many times its size, and so many bytes more."""
 STATED = ("parsed_label", "outcome", "correct", "retry_outcome")
 """What a row of the reference states of its own reading."""
 _TEXTS = ("pred_text", "retry_pred_text", "first_pred_text")
@@ -150,27 +144,10 @@ def predictions_path(folder: Path) -> Path | None:
     return next((folder / name for name in NAMES if (folder / name).is_file()), None)
 
 
-def stored_rows(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
-    """('file:line', row as it is) of a prediction file, plain or gzip. One that unpacks to too much is a DataError."""
-    try:
-        with opened(path) as file:
-            if path.suffix != ".gz":
-                yield from lines_of(file, path)
-                return
-            most = RATIO * path.stat().st_size + FREE
-            with gzip.GzipFile(fileobj=file) as packed:
-                data = packed.read(most + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: not a file of JSON lines, plain or gzip: {error}") from None
-    if len(data) > most:
-        raise DataError(f"{path}: unpacks to more than {RATIO} times its size; do you trust its source?")
-    yield from lines_of(io.BytesIO(data), path)
-
-
 def read_rows(path: Path, manifest: Mapping[str, JSON]) -> list[PredictionRow]:
     """The rows of a prediction file, read by the rule that its manifest states."""
     ours, cut, read = is_ours(manifest), cut_stated(manifest), reader(parser_stated(manifest))
-    return [_row(row, place, read if ours else _without_states(read), ours, cut) for place, row in stored_rows(path)]
+    return [_row(row, place, read if ours else _without_states(read), ours, cut) for place, row in packed_lines(path)]
 
 
 def _without_states(read: Reader) -> Reader:

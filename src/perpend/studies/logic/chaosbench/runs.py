@@ -326,14 +326,6 @@ def _intent(source: ItemSource, settings: Settings, directory: Path, records: Se
     }
 
 
-def find_run(name: str, out: Path) -> Path:
-    """The run that a user means: a path, or an id below the output folder."""
-    for directory in (Path(name), out / name):
-        if (directory / RUN_MANIFEST).is_file():
-            return directory
-    raise StoreError(f"{name}: no such run, neither as a path nor below {out}; it needs a {RUN_MANIFEST}")
-
-
 def settings_of(directory: Path) -> Settings:
     """The settings of a run of ours. A run of the reference has none and cannot be resumed."""
     body = read_json(directory / RUN_MANIFEST)
@@ -356,12 +348,6 @@ def ask(directory: Path, settings: Settings, *, quiet: bool = False) -> Outcome:
     outcome = evaluate_task(spec, task, [model], directory.parent, quiet=quiet)
     finish(directory, outcome, time.monotonic() - begun)
     return outcome
-
-
-def mark_resumed(directory: Path) -> None:
-    """Say in the manifest that the run was resumed."""
-    body: Mapping[str, JSON] = read_json(directory / RUN_MANIFEST)
-    write_json(directory / RUN_MANIFEST, {**body, "resumed_from": directory.name})
 
 
 def write_json(path: Path, body: Mapping[str, JSON]) -> None:

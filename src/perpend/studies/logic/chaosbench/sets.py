@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
-import os
 import random
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,6 +34,7 @@ from perpend.canon import (
     text_lines,
     write_atomic,
 )
+from perpend.disk import CACHE, caches
 from perpend.errors import DataError, SpecError
 from perpend.inert import one_line
 from perpend.ledger.items import check_item
@@ -51,6 +50,8 @@ PROTOCOL = tomllib.loads((files("perpend.studies.logic.chaosbench") / "protocol.
 """Names of the run plan and of the files that its commands write."""
 FAMILIES, STRATA = tuple(PROTOCOL["families"]), tuple(PROTOCOL["strata"])
 KEYS = ("id", "question", "ground_truth", "type", "system_id", "template")
+GROUP_TAGS = ("group", "group_id", "base_fact")
+"""Tags that say which items rest on one fact."""
 LABEL_KEYS = ("ground_truth", "answer", "gold", "label")
 """Where a label is looked for, in this order."""
 _LABELS: dict[str, Label] = {
@@ -67,7 +68,6 @@ PACKED, FILES = "items.jsonl.xz", "items.json"
 """Of the package: the lines of the canonical files, family after family; and the path of every file → its SHA-256."""
 BESIDE = ("DATA_CARD.md", "croissant.json")
 """Of the package, and as they are in the set: what it is, as a page and as Croissant metadata."""
-CACHE_ENV = "PERPEND_CACHE"
 MANIFEST, SUMS, REPORT = "v2_freeze_manifest.json", "v2_freeze_sha256.txt", "v2_freeze_report.md"
 
 ARMORED_SIZES = {"subset_1k_armored": 1000, "subset_5k_armored": 5000}
@@ -266,11 +266,6 @@ def _base(selector: Path, listed: Iterable[str]) -> Path:
     return bases[0]
 
 
-def selector_body(listed: Iterable[str]) -> dict[str, JSON]:
-    """What a selector file holds."""
-    return {"schema_version": "v2", "description": "Canonical item files", "files": sorted(listed)}
-
-
 def locate(path: Path) -> Path:
     """A path as the user wrote it: relative to the current directory, else to the packaged set.
 
@@ -352,7 +347,7 @@ def packaged_root() -> Path:
     """The folder that holds `data/…`, the whole packaged set; written first where a file is missing or differs."""
     path, failed = committed() / FILES, None
     wanted = {name: str(sha256) for name, sha256 in read_object(path).items()}
-    for folder in _caches():
+    for folder in caches():
         root = folder / f"logic-{digest(wanted)[:16]}"
         try:
             if any(not (root / name).is_file() or digest_file(root / name) != wanted[name] for name in wanted):
@@ -361,19 +356,7 @@ def packaged_root() -> Path:
             failed = error
             continue
         return root
-    raise DataError(f"no folder to keep the item files in ({failed}); set {CACHE_ENV} to one that can be written")
-
-
-def _caches() -> list[Path]:
-    """Where the files may be kept: as set, the user's cache, and a folder for temporary files."""
-    chosen = os.environ.get(CACHE_ENV)
-    if chosen:
-        return [Path(chosen)]
-    temporary = Path(tempfile.gettempdir()) / "perpend"
-    try:
-        return [Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perpend", temporary]
-    except RuntimeError:  # this user has no home
-        return [temporary]
+    raise DataError(f"no folder to keep the item files in ({failed}); set {CACHE} to one that can be written")
 
 
 def write_set(root: Path, wanted: Mapping[str, str]) -> None:

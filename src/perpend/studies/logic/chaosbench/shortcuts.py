@@ -22,7 +22,7 @@ from perpend.canon import JSON
 from perpend.proof.gates import Gate
 from perpend.stats.binary import binary_metrics
 from perpend.stats.gate import FloatArray, IntArray
-from perpend.studies.logic.chaosbench.sets import family_of, label_of, text_of
+from perpend.studies.logic.chaosbench.sets import GROUP_TAGS, family_of, label_of, text_of
 from perpend.types import Estimate
 
 Records: TypeAlias = Sequence[Mapping[str, JSON]]
@@ -34,8 +34,7 @@ FOLDS = 5
 INSTALL = "cannot run without scikit-learn: pip install 'perpend[attacks]'"
 NEAREST = "nearest question"
 ATTACKS = ("words 1-3", "numbers", "order and length", "all of these", NEAREST, f"opposite of the {NEAREST}")
-HELD_OUT = {"bundles held out": "pair", "groups held out": "group", "train to test": "split"}
-"""How what is answered was held out, and the tag that this needs."""
+HELD_OUT = ("bundles held out", "groups held out", "train to test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def _measured(
     asked = {cell: rows[~np.isnan(answers[rows])] for cell, rows in cells.items()}
     found = {cell: binary_metrics(truth[r], answers[r], clusters[r]) for cell, r in asked.items() if len(r)}
     if not found:
-        return Shortcut(name, note="cannot run: too few items to hold some out")
+        return Shortcut(name, note="cannot run: no item could be held out")
     overall = {key: found["all"][key] for key in ("balanced_accuracy", "mcc", "tpr", "tnr")}
     return Shortcut(name, overall, {cell: metrics["balanced_accuracy"] for cell, metrics in found.items()})
 
@@ -138,47 +137,38 @@ def majorities(records: Records, pool: Records = ()) -> list[Shortcut]:
 
 
 def attacks(records: Records) -> list[Shortcut]:
-    """Every attack, with what it answers held out in each way. Without scikit-learn, or a tag, it says so."""
+    """Every attack, with what it answers held out in each way. Without scikit-learn it says so."""
     try:
         import sklearn.ensemble  # noqa: F401 - before its threads are limited
     except ImportError:
         return [Shortcut(f"{attack}, {how}", note=INSTALL) for how in HELD_OUT for attack in ATTACKS]
     truth, cells = _truth(records), _cells(records)
-    bundles, groups, splits = (np.array([text_of(record, tag) for record in records]) for tag in HELD_OUT.values())
-    owners = dict(zip(HELD_OUT, (bundles, _joined(groups, bundles), splits), strict=True))
-    missing = {how for how, tag in HELD_OUT.items() if not all(record.get(tag) for record in records)}
+    bundles = [text_of(record, "pair") or text_of(record, "id") for record in records]
+    # All of a bundle is held out with its first item; items without a group are those of their system.
+    first, tags = dict[str, str](), (*GROUP_TAGS, "system_id")
+    groups = [
+        first.setdefault(bundle, next((text_of(record, tag) for tag in tags if record.get(tag)), bundle))
+        for bundle, record in zip(bundles, records, strict=True)
+    ]
+    splits = [text_of(record, "split") for record in records]
+    owners = dict(zip(HELD_OUT, map(np.array, (bundles, groups, splits)), strict=True))
     answers = {(attack, how): np.full(len(records), np.nan) for how in HELD_OUT for attack in ATTACKS}
     with threadpool_limits(1):  # small fits: several threads only wait for each other
         for rows in (rows for cell, rows in cells.items() if cell.startswith("kind ")):
             models, right = _models([records[row] for row in rows.tolist()]), truth[rows]
-            for how in owners.keys() - missing:
-                for train, test in _splits(how, owners[how][rows]):
+            for how, own in owners.items():
+                for train, test in _folds(how, own[rows]):
                     if len(test) and 0 < right[train].sum() < len(train):
                         for attack, (model, table) in models.items():
                             guess = model.fit(table[train], right[train]).predict(table[test])
                             answers[attack, how][rows[test]] = guess
-    clusters = np.array([next(text_of(r, tag) for tag in ("pair", "group", "id") if r.get(tag)) for r in records])
-    found = []
-    for how, tag in HELD_OUT.items():
+    for how in HELD_OUT:
         answers[ATTACKS[-1], how] = 1.0 - answers[NEAREST, how]
-        for attack in ATTACKS:
-            one = _measured(f"{attack}, {how}", truth, answers[attack, how], clusters, cells)
-            found.append(Shortcut(one.name, note=f"cannot run: items have no tag {tag!r}") if how in missing else one)
-    return found
+    clusters = np.array(bundles if any(record.get("pair") for record in records) else groups)
+    return [_measured(", ".join(name), truth, answer, clusters, cells) for name, answer in answers.items()]
 
 
-def _joined(groups: Any, bundles: Any) -> IntArray:
-    """Numbers of groups; groups that share a bundle are one, so that no bundle is on both sides."""
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    first, second = (np.unique(names, return_inverse=True)[1] for names in (groups, bundles))
-    second = np.where(bundles == "", first, second) + len(first)
-    graph = coo_matrix((np.ones(len(first)), (first, second)), shape=(2 * len(first), 2 * len(first)))
-    return np.asarray(connected_components(graph, directed=False)[1][first], dtype=np.int64)
-
-
-def _splits(how: str, own: Any) -> Iterator[tuple[IntArray, IntArray]]:
+def _folds(how: str, own: Any) -> Iterator[tuple[IntArray, IntArray]]:
     """The rows of a kind that are learned from, and those that are answered: each once, none on both sides."""
     from sklearn.model_selection import GroupKFold
 

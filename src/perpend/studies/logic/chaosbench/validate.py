@@ -17,6 +17,7 @@ from perpend.errors import DataError, SpecError
 from perpend.proof.gates import Gate
 from perpend.studies.logic.chaosbench.sets import (
     FAMILIES,
+    GROUP_TAGS,
     KEYS,
     SELECTOR,
     SPLIT,
@@ -32,7 +33,6 @@ from perpend.studies.logic.chaosbench.sets import (
     write_records,
 )
 from perpend.studies.logic.chaosbench.shortcuts import Mask, attacks, majorities, numbers_in, systems_of
-from perpend.studies.logic.metrics import GROUP_TAGS
 
 ALIKE, SHINGLE = 0.8, 4
 """Texts are nearly the same whose runs of four words have a Jaccard index of so much."""
