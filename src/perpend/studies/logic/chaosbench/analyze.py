@@ -19,7 +19,7 @@ from perpend.inert import markdown
 from perpend.measure.study import Numbers
 from perpend.proof.gates import Gate
 from perpend.report.figures import draw_intervals
-from perpend.report.tables import as_csv, markdown_table, number
+from perpend.report.tables import as_csv, booktabs, markdown_table, number
 from perpend.report.templates import render
 from perpend.stats.binary import paired_bootstrap
 from perpend.stats.families import family
@@ -67,10 +67,6 @@ COLUMNS, FAMILY_COLUMNS, SHOWN = (PROTOCOL["tables"][name] for name in ("runs", 
 _INTERVALS = ("balanced_accuracy", "mcc", "tpr", "tnr")
 _MIXED = frozenset((*_INTERVALS, "balanced_accuracy_invalid_as_wrong"))
 """Numbers over all items, which the tables for readers do not show of a run on several strata."""
-_TEX = str.maketrans(
-    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {mark: f"\\{mark}" for mark in "&%$#_{}"}
-)
 Row: TypeAlias = dict[str, JSON]
 
 
@@ -335,7 +331,9 @@ def write_audit(analysis: Analysis, out: Path) -> None:
         out / "baselines_table.csv", as_csv(columns, ([line.value(name) for name in columns] for line in lines))
     )
     write_atomic(out / "baselines_table.md", as_markdown(lines))
-    write_atomic(out / "baselines_table.tex", as_latex(lines))
+    readers = _shown_columns(lines)
+    body = [[line.shown(column) for column in readers.values()] for line in lines]
+    write_atomic(out / "baselines_table.tex", booktabs(list(readers), body))
     families = [line for run in analysis.runs for line in _families(run)]
     rows = ([line.value(name) for name in FAMILY_COLUMNS] for line in families)
     write_atomic(out / "baselines_by_family.csv", as_csv(FAMILY_COLUMNS, rows))
@@ -432,15 +430,6 @@ def as_markdown(lines: Sequence[TableLine]) -> str:
         first, *rest = (markdown(line.shown(column)) for column in columns.values())
         rows.append([f"*{first}*" if line.is_shortcut else first, *rest])
     return markdown_table(list(columns), rows) + "\n"
-
-
-def as_latex(lines: Sequence[TableLine]) -> str:
-    """The same table for a paper that loads booktabs."""
-    columns = _shown_columns(lines)
-    rows = [list(columns), *([line.shown(column) for column in columns.values()] for line in lines)]
-    head, *body = (" & ".join(cell.translate(_TEX) for cell in row) + r" \\" for row in rows)
-    begin = [r"\begin{tabular}{l" + "r" * (len(columns) - 1) + "}", r"\toprule", head, r"\midrule"]
-    return "\n".join([*begin, *body, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
 def page(analysis: Analysis, table: Sequence[TableLine], figures: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -42,6 +42,7 @@ from perpend.measure.run import Run, table_of
 from perpend.measure.study import METRICS, Metric, Numbers, body_of, numbers_of
 from perpend.opening import refuse_links
 from perpend.proof.audit.checks import Check, first_difference
+from perpend.proof.audit.intent import is_time
 from perpend.proof.gates import Gate
 from perpend.proof.leaks import search_file, this_machine
 from perpend.report.derive import stated_metrics
@@ -415,26 +416,21 @@ def manifest_check(
     return check
 
 
-def _is_number(value: JSON) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-
-
-def _is_time(value: JSON) -> bool:
-    try:
-        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
-    except ValueError:
-        return False
-
-
-_KINDS: Mapping[str, Callable[[JSON], bool]] = {
-    "text": lambda value: isinstance(value, str),
-    "text or null": lambda value: isinstance(value, str | None),
-    "time": _is_time,
-    "number": _is_number,
-    "number or null": lambda value: value is None or _is_number(value),
-    "object": lambda value: isinstance(value, Mapping),
-    "given": lambda _value: True,
+_KINDS = {
+    "text": str,
+    "text or null": str | None,
+    "time": str,
+    "number": int | float,
+    "number or null": int | float | None,
+    "object": Mapping,
 }
+
+
+def _fits(value: JSON, kind: str) -> bool:
+    """Whether a value is of that kind; numbers are 0 or more, and no booleans."""
+    if not isinstance(value, _KINDS.get(kind, object)) or (kind == "time" and not is_time(str(value))):
+        return False
+    return kind == "given" or not (isinstance(value, bool) or (isinstance(value, int | float) and value < 0))
 
 
 def _wrong_facts(manifest: Mapping[str, JSON]) -> Iterator[str]:
@@ -446,9 +442,9 @@ def _wrong_facts(manifest: Mapping[str, JSON]) -> Iterator[str]:
         value = manifest.get(key)
         if isinstance(kind, list) and as_object(value).keys() - {"set"} != {*kind}:
             yield f"{key}: other keys than {', '.join(kind)}"
-        elif isinstance(kind, str) and not _KINDS[kind](value):
+        elif isinstance(kind, str) and not _fits(value, kind):
             yield f"{key}: not a {kind}"
-    if not all(map(_is_number, as_object(manifest.get("tokens")).values())):
+    if not all(_fits(value, "number") for value in as_object(manifest.get("tokens")).values()):
         yield "tokens: not numbers"
 
 
@@ -503,7 +499,7 @@ def receipt_check(
         elif name != folders.RECEIPT:
             files[name] = digest_file(entry)
     published = receipt.get("published_utc")
-    own = receipt_body(manifest, here, files, published if _is_time(published) else "a time")
+    own = receipt_body(manifest, here, files, published if _fits(published, "time") else "a time")
     check.compare({key: value for key, value in receipt.items() if key != "checks"}, own, folders.RECEIPT)
     _listed(check, as_list(receipt.get("checks")), manifest, body, checks)
     readme = here.parent / README

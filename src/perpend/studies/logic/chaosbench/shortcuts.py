@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -23,6 +22,7 @@ from perpend.proof.gates import Gate
 from perpend.stats.binary import binary_metrics
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.studies.logic.chaosbench.sets import GROUP_TAGS, family_of, label_of, text_of
+from perpend.text.subjects import learned_names
 from perpend.types import Estimate
 
 Records: TypeAlias = Sequence[Mapping[str, JSON]]
@@ -283,15 +283,7 @@ def _order(question: str) -> dict[str, float | str]:
 NO_SYSTEM = frozenset(("", "generic"))
 """Values of `system_id` that name no system."""
 _NAME, _HASH = "□", "#"
-_PIECE = re.compile(r"\w+(?:[-'’–.]\w+)*|[^\w\s]")
 _MASKED = re.compile(r"(?<![\w#])[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
-_SHARED, _OWN, _TOGETHER, _LEAST = 0.5, 0.8, 0.9, 3
-"""A name's rarest word is in half of the system's questions, and four fifths of its occurrences are there; a neighbour
-belongs to the name where it is beside it in nine tenths of them. Three questions are needed to learn it."""
-_OUTSIDE = frozenset(
-    (*"?.;:", "is", "are", "does", "can", "must", "be", "has", "the", "a", "an", "given", "if", "that")
-)
-"""Words of the sentence around a name that never belong to it."""
 
 
 def systems_of(record: Mapping[str, JSON]) -> tuple[str, ...]:
@@ -303,25 +295,11 @@ def systems_of(record: Mapping[str, JSON]) -> tuple[str, ...]:
 class Mask:
     """Takes system names and numbers out of questions: what is left is the form of the sentence.
 
-    A system's name is learned from the items of the mask: the rarest word that most questions of the system share and
-    hardly any other has, with what always stands around it.
+    The names are learned from the items of the mask.
     """
 
     def __init__(self, records: Records) -> None:
-        self._records = records
-
-    @cached_property
-    def names(self) -> dict[str, str]:
-        """The learned name of each system that has enough questions and a word of its own."""
-        questions: dict[str, list[list[str]]] = {}
-        everywhere: Counter[str] = Counter()
-        for record in self._records:
-            words = _PIECE.findall(text_of(record, "question"))
-            everywhere.update(set(words))
-            for system in systems_of(record):
-                questions.setdefault(system, []).append(words)
-        learned = {system: _name(texts, everywhere) for system, texts in questions.items()}
-        return {system: name for system, name in learned.items() if name}
+        self.names = learned_names((text_of(record, "question"), systems_of(record)) for record in records)
 
     def masked(self, record: Mapping[str, JSON]) -> str:
         """The question with names and numbers replaced, in lower case, blanks collapsed."""
@@ -330,27 +308,3 @@ class Mask:
         for name in sorted(names, key=len, reverse=True):
             text = text.replace(name, _NAME)
         return " ".join(_MASKED.sub(_HASH, text).lower().split())
-
-
-def _name(texts: Sequence[Sequence[str]], everywhere: Counter[str]) -> str:
-    """What all questions of one system call it; '' where there are too few, or no word is its own."""
-    if len(texts) < _LEAST:
-        return ""
-    own = Counter(word for words in texts for word in set(words))
-    anchors = [w for w, n in own.items() if n >= _SHARED * len(texts) and n >= _OWN * everywhere[w] and w[0].isalnum()]
-    if not anchors:
-        return ""
-    anchor = min(anchors, key=lambda word: (-own[word], everywhere[word], -len(word), word))
-    joined = [f" {' '.join(words)} " for words in texts if anchor in words]
-    first = next(words for words in texts if anchor in words)
-    start = end = first.index(anchor)
-
-    def together(lo: int, hi: int) -> bool:
-        wanted = f" {' '.join(first[lo : hi + 1])} "
-        return sum(wanted in text for text in joined) >= _TOGETHER * len(joined)
-
-    while end + 1 < len(first) and first[end + 1] not in _OUTSIDE and together(start, end + 1):
-        end += 1
-    while start > 0 and first[start - 1].lower() not in _OUTSIDE and together(start - 1, end):
-        start -= 1
-    return re.sub(r" ([)\]},;:!?])|([(\[{]) ", r"\1\2", " ".join(first[start : end + 1]))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from perpend.studies.logic.chaosbench.sets import (
     write_records,
 )
 from perpend.studies.logic.chaosbench.shortcuts import Mask, attacks, majorities, numbers_in, systems_of
+from perpend.text.subjects import alike, words_of
 
 ALIKE, SHINGLE = 0.8, 4
 """Texts are nearly the same whose runs of four words have a Jaccard index of so much."""
@@ -115,33 +116,6 @@ def _schema(placed: Sequence[tuple[str, Record]]) -> Gate:
         elif record["ground_truth"] not in ("TRUE", "FALSE"):
             bad.append(f"{where}: ground_truth is {record['ground_truth']!r}, neither TRUE nor FALSE")
     return _gate("schema", bad, len(placed), "items")
-
-
-# A number keeps its point and sign: 3.71 and 37.1 are two questions. So does a term of an equation: x - y and x + y.
-# Other punctuation does not count, nor does the hyphen of a word.
-_TOKEN = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\w+|(?<!\w)[-+−](?=[\s\w(])")
-
-
-def words_of(question: str) -> list[str]:
-    """The words and numbers of a question in lower case, without punctuation."""
-    return _TOKEN.findall(question.lower())
-
-
-def alike(sets: Sequence[frozenset[str]], least: float) -> Iterator[tuple[int, int]]:
-    """Every pair of sets whose Jaccard index is at least that, the earlier one first.
-
-    Two such sets share one of their rarest members: of each, all but `least` of its size need to be looked at.
-    """
-    counts = Counter(member for members in sets for member in members)
-    holders: dict[str, list[int]] = {}
-    for at, members in enumerate(sets):
-        rarest = sorted(members, key=lambda member: (counts[member], member))
-        prefix = rarest[: len(rarest) - -int(-least * len(rarest) // 1) + 1]
-        for other in sorted({one for member in prefix for one in holders.get(member, ())}):
-            if len(members & sets[other]) >= least * len(members | sets[other]):
-                yield other, at
-        for member in prefix:
-            holders.setdefault(member, []).append(at)
 
 
 def _exact(name: str, records: Records) -> Gate:
