@@ -116,10 +116,10 @@ def _runs_of(flags: Mapping[str, object]) -> list[dict[str, object]]:
     if flags["subset"] is not None:
         raise SpecError("--tier names its items itself; leave --subset out")
     runs = []
-    for subset in tier.subsets:
+    for subset in tier["subsets"]:
         one = {**flags, "subset": Path(subset) if subset else None}
-        one["max_items"] = flags["max_items"] or tier.max_items
-        one["provider"] = flags["provider"] or tier.provider
+        one["max_items"] = flags["max_items"] or tier.get("max_items")
+        one["provider"] = flags["provider"] or tier.get("provider")
         runs.append(one)
     return runs
 

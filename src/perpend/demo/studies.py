@@ -123,8 +123,8 @@ def _sample(items: Sequence[Item], count: int) -> list[Item]:
 def _tier(count: int | None) -> list[Item]:
     """The items of the tier, sampled as `chaosbench eval --tier` samples them."""
     tier = TIERS[TIER]
-    source = open_source(Path(str(tier.subsets[0])), "canonical")
-    settings = Settings("mock", max_items=count or tier.max_items, seed=SEED)
+    source = open_source(Path(str(tier["subsets"][0])), "canonical")
+    settings = Settings("mock", max_items=count or tier["max_items"], seed=SEED)
     return [to_item(record, text_of(record, "id")) for record in chosen(source.records, settings)]
 
 

@@ -59,7 +59,7 @@ def _name(texts: Sequence[Sequence[str]], everywhere: Counter[str]) -> str:
 
 # A number keeps its point and sign: 3.71 and 37.1 are two questions. So does a term of an equation: x - y and x + y.
 # Other punctuation does not count, nor does the hyphen of a word.
-_TOKEN = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\w+|(?<!\w)[-+−](?=[\s\w(])")
+_TOKEN = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\w+|(?<!\w)[-+−](?=[\s\w(,)])")
 
 
 def words_of(question: str) -> list[str]:

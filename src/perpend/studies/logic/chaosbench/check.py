@@ -279,14 +279,12 @@ def leaves(value: JSON) -> int:
 
 
 def _page(found: Examined, body: Mapping[str, JSON]) -> Check:
-    stored, now = (
-        read_text(found.folder / SUMMARY_PAGE).split("\n"),
-        runs.summary_page(found.manifest, body).split("\n"),
-    )
+    pages = read_text(found.folder / SUMMARY_PAGE), runs.summary_page(found.manifest, body)
+    stored, now = (dict(enumerate(page.split("\n"), 1)) for page in pages)
     check = Check("summary recomputes", len(now), note=f"{len(now)} lines agree")
-    for line, (one, other) in enumerate(zip_longest(stored, now, fillvalue=""), 1):
-        if one != other:
-            check.miss(f"{SUMMARY_PAGE}:{line}: stored {one!r:.120}, recomputed {other!r:.120}")
+    difference = first_difference(stored, now, SUMMARY_PAGE)
+    if difference is not None:
+        check.miss(difference)
     return check
 
 

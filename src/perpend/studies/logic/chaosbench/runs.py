@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import get_type_hints
 
 from perpend.ask.asking import Outcome
 from perpend.ask.guarded import Guarded
@@ -229,17 +229,8 @@ def prompt_hash(task: Task) -> str:
     ]
 
 
-class Tier(NamedTuple):
-    """One row of the run plan: the subset of each run, '' for the canonical set, and its other settings."""
-
-    subsets: Sequence[str]
-    max_items: int | None = None
-    provider: str | None = None
-
-
-TIERS = {name: Tier(**row) for name, row in PROTOCOL["tiers"].items()}
-
-
+TIERS = PROTOCOL["tiers"]
+"""Rows of the run plan: the subset of each run, '' for the canonical set, and its other settings."""
 ORDER = (
     "max_items draws random.Random(seed).sample(items, max_items), in the order of the draw; "
     "shuffle_seed then applies random.Random(shuffle_seed).shuffle once"
