@@ -13,8 +13,7 @@ from perpend.ask.task import make_task
 from perpend.errors import SpecError
 from perpend.ledger.store import Store
 from perpend.proof.audit import audit_run
-from perpend.studies.logic.chaosbench.folders import read_rows
-from perpend.studies.logic.chaosbench.runs import Settings, settings_from
+from perpend.studies.logic.chaosbench.runs import Settings, read_rows, settings_from
 from perpend.studies.logic.chaosbench.sets import FAMILIES
 from perpend.studies.logic.metrics import Prediction
 from perpend.types import Item, Message, Response

@@ -21,8 +21,7 @@ from perpend.canon import compress, digest, digest_file
 from perpend.errors import AuditFailure, FormatError
 from perpend.proof.audit import Audit, audit
 from perpend.studies.logic.chaosbench.check import acceptance, examine, protocol_of
-from perpend.studies.logic.chaosbench.folders import read_rows
-from perpend.studies.logic.chaosbench.runs import index, summary_page
+from perpend.studies.logic.chaosbench.runs import index, read_rows, summary_page
 from perpend.studies.logic.metrics import SUMMARY
 from tests.test_chaosbench_items import chaosbench, data_set
 

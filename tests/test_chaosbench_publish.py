@@ -13,7 +13,7 @@ from perpend.errors import DataError, StoreError
 from perpend.measure.run import Run
 from perpend.studies.logic.chaosbench.analyze import analyze, compare_runs, write_audit
 from perpend.studies.logic.chaosbench.check import acceptance
-from perpend.studies.logic.chaosbench.folders import read_run_folder
+from perpend.studies.logic.chaosbench.runs import read_run_folder
 from perpend.studies.logic.metrics import Prediction
 from tests.test_chaosbench_items import chaosbench, data_set
 

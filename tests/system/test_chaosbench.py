@@ -15,7 +15,7 @@ import pytest
 from perpend.measure.run import Run
 from perpend.studies.logic.chaosbench.analyze import analyze
 from perpend.studies.logic.chaosbench.check import acceptance, examine
-from perpend.studies.logic.chaosbench.folders import read_run_folder
+from perpend.studies.logic.chaosbench.runs import read_run_folder
 from perpend.studies.logic.chaosbench.sets import (
     FAMILIES,
     FileDigest,

@@ -148,8 +148,7 @@ def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
 
 
 def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
-    from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST, read_json
-    from perpend.studies.logic.chaosbench.runs import resumed, settings_of, write_json
+    from perpend.studies.logic.chaosbench.runs import RUN_MANIFEST, read_json, resumed, settings_of, write_json
 
     directory = next((one for one in (Path(name), out / name) if (one / RUN_MANIFEST).is_file()), None)
     if directory is None:
@@ -193,9 +192,9 @@ def _again(directory: Path, settings: Settings, given: Mapping[str, object]) -> 
     A server's address and a model that is a file are not written into a run's folder; speed and budget may have been
     given anew. No flag holds a secret: keys are in the environment.
     """
-    from perpend.studies.logic.chaosbench.runs import FILES, RESUMABLE
+    from perpend.studies.logic.chaosbench.runs import FROM_FILES, RESUMABLE
 
-    is_file = settings.provider in FILES or settings.as_json()["model"] != settings.model
+    is_file = settings.provider in FROM_FILES or settings.as_json()["model"] != settings.model
     named = RESUMABLE | ({"model"} if is_file else set())
     flags = [
         word

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def is_run_folder(source: Path) -> bool:
     """Whether a folder is one of chaosbench without a ledger: it has a run manifest and predictions."""
-    from perpend.studies.logic.chaosbench.folders import predictions_path
+    from perpend.studies.logic.chaosbench.runs import predictions_path
 
     is_ours = (source / "manifest.json").is_file()
     return not is_ours and (source / "run_manifest.json").is_file() and predictions_path(source) is not None
@@ -27,7 +27,7 @@ def is_run_folder(source: Path) -> bool:
 
 def read_run_folder(source: Path, destination: Path) -> Path:
     """Import a run folder of chaosbench as a run directory, and return it."""
-    from perpend.studies.logic.chaosbench.folders import read_run_folder as read
+    from perpend.studies.logic.chaosbench.runs import read_run_folder as read
 
     refuse_links(source)
     return read(source, destination)

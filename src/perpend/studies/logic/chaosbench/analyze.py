@@ -26,8 +26,7 @@ from perpend.stats.families import family
 from perpend.stats.pairs import paired_test
 from perpend.stats.proportions import wilson
 from perpend.studies.logic.chaosbench.check import Examined, criteria, examine, freeze_of, gate_json, integrity
-from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST
-from perpend.studies.logic.chaosbench.runs import write_json
+from perpend.studies.logic.chaosbench.runs import RUN_MANIFEST, write_json
 from perpend.studies.logic.chaosbench.sets import (
     PROTOCOL,
     SELECTOR,

@@ -47,8 +47,8 @@ from perpend.proof.gates import Gate
 from perpend.proof.leaks import search_file, this_machine
 from perpend.report.derive import stated_metrics
 from perpend.spec.keys import noted_variables
-from perpend.studies.logic.chaosbench import folders, runs, sets
-from perpend.studies.logic.chaosbench.folders import RUN_MANIFEST, SUMMARY_PAGE
+from perpend.studies.logic.chaosbench import runs, sets
+from perpend.studies.logic.chaosbench.runs import RUN_MANIFEST, SUMMARY_PAGE
 from perpend.studies.logic.chaosbench.sets import PROTOCOL, Record, Selector, ids_hash, load_records, text_of, to_item
 from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import (
@@ -69,7 +69,7 @@ README = "README.md"
 DATASET_GATE, PROMPT_GATE = "dataset SHA equals the freeze", "prompt hash is this code's"
 ITEMS_GATE = "items are the canonical ones"
 _SHORTENED = "texts were shortened"
-_KNOWN = frozenset((*folders.FILES, *folders.NAMES, folders.SOURCE_METRICS, README))
+_KNOWN = frozenset((*runs.FILES, *runs.NAMES, runs.SOURCE_METRICS, README))
 """The files of a folder without a ledger that are compared."""
 
 
@@ -91,7 +91,7 @@ class Examined:
     @property
     def parser(self) -> str:
         """The rule of reading that the manifest names; it may be unknown here."""
-        return folders.parser_named(self.manifest)
+        return runs.parser_named(self.manifest)
 
     @property
     def gates(self) -> list[Gate]:
@@ -116,17 +116,17 @@ def examine(folder: Path) -> Examined:
 def _examined(folder: Path) -> Examined:
     """The same of a folder in which an audit may have put links to the files that it was given."""
     checks: list[Check] = []
-    metrics = folders.SOURCE_METRICS if (folder / folders.SOURCE_METRICS).is_file() else METRICS
+    metrics = runs.SOURCE_METRICS if (folder / runs.SOURCE_METRICS).is_file() else METRICS
     manifest, stored = (_object(folder / name, checks) for name in (RUN_MANIFEST, metrics))
     found, what = Examined(folder, manifest, stored), "predictions are there"
     try:
-        folders.check_version(folder, manifest, stored)
-        path = folders.predictions_path(folder)
+        runs.check_version(folder, manifest, stored)
+        path = runs.predictions_path(folder)
         if path is None:
             raise DataError("no predictions.jsonl")
         ledger = _ledger(folder)
         predictions, ids, texts, shortened = _texts(manifest, path, ledger)
-        n, twice = len(ids), folders.repeated(ids)
+        n, twice = len(ids), runs.repeated(ids)
         planned = manifest.get("total_items_planned", manifest.get("total_items_evaluated"))
         status = manifest.get("status", "completed")
         checks += [
@@ -158,7 +158,7 @@ def _failed(name: str, error: PerpendError, folder: Path) -> Check:
 
 def _object(path: Path, checks: list[Check]) -> Mapping[str, JSON]:
     try:
-        return folders.read_json(path)
+        return runs.read_json(path)
     except PerpendError as error:
         checks.append(_failed(f"{path.name} can be read", error, path.parent))
         return {}
@@ -180,9 +180,9 @@ def _texts(
 ) -> tuple[Sequence[Prediction], Sequence[str], Check, int]:
     """The predictions that the facts give, the ids that are stored, how the two compare, and how many were cut."""
     if ledger is None:
-        rows = folders.read_rows(path, manifest)
+        rows = runs.read_rows(path, manifest)
         shortened = sum(row.shortened for row in rows)
-        note = f"{len(rows) - shortened} rows read again by {folders.parser_stated(manifest)}"
+        note = f"{len(rows) - shortened} rows read again by {runs.parser_stated(manifest)}"
         left = f"{shortened} of {len(rows)} labels: {_SHORTENED}" if shortened else ""
         check = Check("predictions recompute", len(rows), note=note, missing=left)
         for row in rows:
@@ -190,10 +190,10 @@ def _texts(
                 check.miss(f"{path.name}:{row.place.rpartition(':')[2]}: {row.differs}")
         predictions = [row.prediction for row in rows]
         return predictions, [one.id for one in predictions], check, shortened
-    predictions, cut = runs.run_predictions(ledger, folders.parser_stated(manifest)), folders.cut_stated(manifest)
+    predictions, cut = runs.run_predictions(ledger, runs.parser_stated(manifest)), runs.cut_stated(manifest)
     check = Check("predictions recompute", len(predictions), note=f"{len(predictions)} rows are those of run.db")
     stored = [row for _, row in packed_lines(path)]
-    given, none = [folders.as_json(one, cut) for one in predictions], dict[str, JSON]()
+    given, none = [runs.as_json(one, cut) for one in predictions], dict[str, JSON]()
     for line, (then, now) in enumerate(zip_longest(stored, given, fillvalue=none), 1):
         difference = first_difference(then, now, "row")
         if difference is not None:
@@ -203,9 +203,9 @@ def _texts(
 
 def _numbers(found: Examined, ledger: Run | None) -> tuple[Mapping[str, JSON], list[Check]]:
     """The protocol's numbers, and the checks of everything that states them."""
-    manifest, stored, parser = found.manifest, found.stored, folders.parser_stated(found.manifest)
+    manifest, stored, parser = found.manifest, found.stored, runs.parser_stated(found.manifest)
     body: Mapping[str, JSON]
-    if not folders.is_ours(manifest):
+    if not runs.is_ours(manifest):
         if ledger is not None:
             raise DataError(f"{RUN_MANIFEST}: names no parser and no settings, though run.db has them")
         body = protocol_of(found.predictions, parser)
@@ -217,7 +217,7 @@ def _numbers(found: Examined, ledger: Run | None) -> tuple[Mapping[str, JSON], l
     else:
         with ExitStack() as stack:
             if ledger is None:
-                run = Run(folders.read_run_folder(found.folder, stack.enter_context(temporary_folder("run")) / "run"))
+                run = Run(runs.read_run_folder(found.folder, stack.enter_context(temporary_folder("run")) / "run"))
                 run.score()
                 table = table_of([run], rescore=False)
                 own = tuple(name for name in table.scorers if not name.endswith(f"@{IMPORTED}"))
@@ -292,7 +292,7 @@ def _others(folder: Path, ledger: Run | None) -> list[Check]:
     """What is beside the files that are compared, where no ledger could give it again; nothing, if there is none."""
     # An import links what it does not read, and so does a copy of it: the source is the one that has no ledger.
     homes = {folder, *(entry.resolve().parent for entry in folder.iterdir() if entry.is_symlink())}
-    sources = [home for home in homes if not (home / "run.db").is_file() and not (home / folders.RECEIPT).is_file()]
+    sources = [home for home in homes if not (home / "run.db").is_file() and not (home / runs.RECEIPT).is_file()]
     others = sorted({entry.name for home in sources for entry in home.iterdir() if entry.name not in _KNOWN})
     if ledger is not None or not others:
         return []
@@ -302,13 +302,13 @@ def _others(folder: Path, ledger: Run | None) -> list[Check]:
 
 def extra_checks(run: Run) -> Iterator[Check]:
     """For `perpend audit`: the benchmark's own files beside a ledger; and the labels that an import brought along."""
-    stated = f"{folders.STORED}@{IMPORTED}"
+    stated = f"{runs.STORED}@{IMPORTED}"
     if run.manifest.is_imported and run.table.has(stated):
         parser = str(run.manifest.options.get("parser", PARSERS[0]))
         check = Check(f"{stated} against {parser}")
-        cut = folders.cut_stated(object_of(run.manifest.source_of_import or {}, "run_manifest", RUN_MANIFEST))
+        cut = runs.cut_stated(object_of(run.manifest.source_of_import or {}, "run_manifest", RUN_MANIFEST))
         for row, one in predictions_of(run.table, list(run.table.replies()), parser):
-            if cut is not None and folders.longest_text((one.text, one.retry_text, one.first_text)) == cut:
+            if cut is not None and runs.longest_text((one.text, one.retry_text, one.first_text)) == cut:
                 check.missing = f"labels of replies whose {_SHORTENED}"
                 continue
             then = float(run[stated].all_values[row])
@@ -484,21 +484,21 @@ def receipt_check(
 
     `checks` are those of the folder itself, which the receipt lists as passed.
     """
-    path = folder / folders.RECEIPT
+    path = folder / runs.RECEIPT
     if not path.is_file():
         return []
     here = path.resolve().parent  # the folder may hold links to the files of the one that is audited
-    receipt, check = folders.read_json(path), Check("receipt holds", note="every digest agrees")
+    receipt, check = runs.read_json(path), Check("receipt holds", note="every digest agrees")
     files: dict[str, JSON] = {}
     for entry in sorted(here.rglob("*")):
         name = entry.relative_to(here).as_posix()
-        if entry.is_symlink() or not entry.is_file() or name not in folders.FILES:
+        if entry.is_symlink() or not entry.is_file() or name not in runs.FILES:
             check.compare(name, None, "a file that nothing in a published run gives")
-        elif name != folders.RECEIPT:
+        elif name != runs.RECEIPT:
             files[name] = digest_file(entry)
     published = receipt.get("published_utc")
     own = receipt_body(manifest, here, files, published if _fits(published, "time") else "a time")
-    check.compare({key: value for key, value in receipt.items() if key != "checks"}, own, folders.RECEIPT)
+    check.compare({key: value for key, value in receipt.items() if key != "checks"}, own, runs.RECEIPT)
     _listed(check, as_list(receipt.get("checks")), manifest, body, checks)
     readme = here.parent / README
     if readme.is_file():
@@ -519,7 +519,7 @@ def _listed(
 ) -> None:
     """The acceptance table of a receipt: every line that there must be, in its order, and what each says it found."""
     count, agreed = body.get("total"), r"\d+ (?:numbers|lines) agree"
-    rows = rf"{count} rows (?:are those of run\.db|read again by {re.escape(folders.parser_named(manifest))})"
+    rows = rf"{count} rows (?:are those of run\.db|read again by {re.escape(runs.parser_named(manifest))})"
     wording = {
         DATASET_GATE: re.escape(str(manifest.get("dataset_global_sha256"))),
         PROMPT_GATE: re.escape(str(manifest.get("prompt_hash"))),
@@ -531,14 +531,12 @@ def _listed(
         ITEMS_GATE: r"\d+ items(?:, drawn again|; not drawn again: .{1,200})",
     }
     entries = [as_object(entry) for entry in stated]
-    check.compare(
-        [str(entry.get("check")) for entry in entries], list(wording), f"{folders.RECEIPT}, names of the checks"
-    )
+    check.compare([str(entry.get("check")) for entry in entries], list(wording), f"{runs.RECEIPT}, names of the checks")
     for entry, (name, pattern) in zip(entries, wording.items(), strict=False):
         text = str(entry.get("found"))
         is_found = re.fullmatch(pattern, text) is not None
         now = {"check": name, "passed": True, "found": True}
-        check.compare({**entry, "found": is_found}, now, f"{folders.RECEIPT}, {name}: {text!r}")
+        check.compare({**entry, "found": is_found}, now, f"{runs.RECEIPT}, {name}: {text!r}")
 
 
 def gate_json(gate: Gate) -> dict[str, JSON]:
@@ -630,8 +628,8 @@ def _drawn(manifest: Mapping[str, JSON], freeze: Selector) -> list[Record]:
 
 def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False) -> Path:
     """Copy the run's files with its predictions, write the receipt and the index. Existing files need `force`."""
-    manifest = folders.read_json(run / RUN_MANIFEST)
-    path = folders.predictions_path(run)
+    manifest = runs.read_json(run / RUN_MANIFEST)
+    path = runs.predictions_path(run)
     if path is None:
         raise StoreError(f"{run}: has no predictions to publish")
     copied = [run / name for name in (RUN_MANIFEST, METRICS, SUMMARY_PAGE) if (run / name).is_file()]
@@ -642,7 +640,7 @@ def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False)
     if to.exists():
         if not force:
             raise StoreError(f"{to} is published already; --force replaces it")
-        strange = sorted({entry.name for entry in to.iterdir()} - folders.FILES)
+        strange = sorted({entry.name for entry in to.iterdir()} - runs.FILES)
         if strange or to.is_symlink():
             raise StoreError(f"{to}: holds {', '.join(strange[:3])}, which publish-run did not write; move it away")
         for name in (METRICS, SUMMARY_PAGE):  # of an earlier copy; this run may have none
@@ -650,12 +648,12 @@ def publish(run: Path, out: Path, gates: Sequence[Gate], *, force: bool = False)
     for file in copied:
         write_atomic(to / file.name, file.read_bytes())
     data = path.read_bytes()
-    write_atomic(to / folders.NAMES[1], data if path.suffix == ".gz" else compress(data))
+    write_atomic(to / runs.NAMES[1], data if path.suffix == ".gz" else compress(data))
     files: dict[str, JSON] = {
-        entry.name: digest_file(entry) for entry in sorted(to.iterdir()) if entry.name != folders.RECEIPT
+        entry.name: digest_file(entry) for entry in sorted(to.iterdir()) if entry.name != runs.RECEIPT
     }
     receipt = receipt_body(manifest, to, files, datetime.now(UTC).isoformat(timespec="seconds"))
-    runs.write_json(to / folders.RECEIPT, {**receipt, "checks": [gate_json(gate) for gate in gates]})
+    runs.write_json(to / runs.RECEIPT, {**receipt, "checks": [gate_json(gate) for gate in gates]})
     write_atomic(out / README, runs.index(out))
     return to
 

@@ -22,6 +22,7 @@ from perpend.proof.gates import Gate
 from perpend.stats.binary import binary_metrics
 from perpend.stats.gate import FloatArray, IntArray
 from perpend.studies.logic.chaosbench.sets import GROUP_TAGS, family_of, label_of, text_of
+from perpend.studies.logic.report import shown
 from perpend.text.subjects import learned_names
 from perpend.types import Estimate
 
@@ -68,18 +69,13 @@ class Shortcut:
         """Fails on a value above the limit in a cell of 200 items or more, on an interval wholly above it in any."""
         ordered = sorted(self.cells.items(), key=lambda cell: -(cell[1].value or 0.0))
         over = [(name, one) for name, one in ordered if _is_over(one)]
-        shown = "; ".join(f"{name} {_in_words(one)}" for name, one in over or ordered[:1])
+        shown = "; ".join(f"{name} {shown(one)} (n = {one.n})" for name, one in over or ordered[:1])
         detail = f"{len(over)} of {len(ordered)} cells above {LIMIT}" + (": " if over else "; highest: ") + shown
         return Gate(f"shortcut: {self.name}", bool(ordered) and not over, detail if ordered else self.note)
 
 
 def _is_over(one: Estimate) -> bool:
     return (one.n >= COUNTED and (one.value or 0.0) > LIMIT) or (one.lo or 0.0) > LIMIT
-
-
-def _in_words(one: Estimate) -> str:
-    ends = "" if one.lo is None or one.hi is None else f" [{one.lo:.3f}, {one.hi:.3f}]"
-    return ("undefined" if one.value is None else f"{one.value:.3f}") + f"{ends} (n = {one.n})"
 
 
 def _cells(records: Records) -> dict[str, IntArray]:
