@@ -11,10 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perpend.studies.logic.chaosbench import shortcuts, validate
+from perpend.studies.logic.chaosbench import validate
 from perpend.studies.logic.chaosbench.sets import FAMILIES, STRATA, Record, text_of, write_records
-from perpend.studies.logic.chaosbench.shortcuts import Mask, Shortcut, attacks, majorities, numbers_in
-from perpend.studies.logic.chaosbench.validate import alike, content_gates, mistake, near_pairs
+from perpend.studies.logic.chaosbench.validate import (
+    Mask,
+    Shortcut,
+    alike,
+    attacks,
+    content_gates,
+    majorities,
+    mistake,
+    near_pairs,
+    numbers_in,
+)
 from tests.test_chaosbench_items import chaosbench, record
 
 WORDS = "amber birch cedar dune ember fjord grove heath islet knoll larch marsh north ochre plain quartz ridge sable"
@@ -350,10 +359,10 @@ def test_a_planted_leak_fails_its_gates_however_it_was_held_out(leak: Callable[[
     for one in records:
         one["question"] = str(one["question"]).replace("?", f"{leak(one)}?")
     found = run(records)
-    for how in shortcuts.HELD_OUT:
+    for how in validate.HELD_OUT:
         gate = found[f"{attack}, {how}"].as_gate()
         assert not gate.passed
-        assert f"above {shortcuts.LIMIT}" in gate.detail
+        assert f"above {validate.LIMIT}" in gate.detail
 
 
 def test_a_leak_in_one_kind_is_seen_where_the_whole_would_hide_it() -> None:
@@ -364,7 +373,7 @@ def test_a_leak_in_one_kind_is_seen_where_the_whole_would_hide_it() -> None:
         one["question"] = str(one["question"]).replace("?", f"{_size(one) if is_leak else f', for n = {number}'}?")
     attack = run(records)["numbers, bundles held out"]
     assert "kind data kind1" in attack.as_gate().detail
-    assert (attack.cells["all"].value or 1.0) < shortcuts.LIMIT + 0.05
+    assert (attack.cells["all"].value or 1.0) < validate.LIMIT + 0.05
 
 
 def test_questions_of_other_splits_are_no_answer_to_a_nearest_neighbour() -> None:
@@ -385,10 +394,10 @@ def test_no_bundle_is_on_both_sides_of_a_fold() -> None:
     records = fair(30)
     records[0]["group"] = "g1"  # one bundle in two groups makes one of them
     groups, pairs = (np.array([text_of(one, tag) for one in records]) for tag in ("group", "pair"))
-    joined = shortcuts._joined(groups, pairs)
+    joined = validate._joined(groups, pairs)
     assert len(set(joined.tolist())) == len(set(groups.tolist())) - 1
     tested = np.zeros(len(records))
-    for train, test in shortcuts._splits("groups held out", joined):
+    for train, test in validate._splits("groups held out", joined):
         for names in (groups[2:], pairs):
             assert not {*names[train[train < len(names)]]} & {*names[test[test < len(names)]]} or names is groups[2:]
         assert not {*pairs[train]} & {*pairs[test]}
@@ -399,11 +408,11 @@ def test_no_bundle_is_on_both_sides_of_a_fold() -> None:
 def test_attacks_without_the_tags_or_the_library_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     bare = [{key: value for key, value in one.items() if key not in ("pair", "group", "split")} for one in fair(6)]
     assert {attack.note for attack in attacks(bare)} == {
-        f"cannot run: items have no tag {tag!r}" for tag in shortcuts.HELD_OUT.values()
+        f"cannot run: items have no tag {tag!r}" for tag in validate.HELD_OUT.values()
     }
     assert {attack.note for attack in attacks(fair(1, ("atomic",)))} == {"cannot run: too few items to hold some out"}
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    assert {attack.note for attack in attacks(fair(6))} == {shortcuts.INSTALL}
+    assert {attack.note for attack in attacks(fair(6))} == {validate.INSTALL}
     assert not any(attack.as_gate().passed for attack in attacks(fair(6)))
 
 

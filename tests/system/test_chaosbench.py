@@ -26,7 +26,7 @@ from perpend.studies.logic.chaosbench.sets import (
     line_of,
     load_records,
 )
-from perpend.studies.logic.chaosbench.shortcuts import majorities
+from perpend.studies.logic.chaosbench.validate import majorities
 from tests.conftest import ROOT
 from tests.servers import Received, Reply, serve
 from tests.test_chaosbench_items import data_set, record, without

@@ -25,19 +25,11 @@ from perpend.stats.binary import paired_bootstrap
 from perpend.stats.families import family
 from perpend.stats.pairs import paired_test
 from perpend.stats.proportions import wilson
+from perpend.studies.logic.chaosbench import sets
 from perpend.studies.logic.chaosbench.check import Examined, criteria, examine, freeze_of, gate_json, integrity
-from perpend.studies.logic.chaosbench.runs import RUN_MANIFEST, write_json
-from perpend.studies.logic.chaosbench.sets import (
-    PROTOCOL,
-    SELECTOR,
-    STRATA,
-    Record,
-    Selector,
-    load_records,
-    locate,
-    text_of,
-)
-from perpend.studies.logic.chaosbench.shortcuts import Shortcut, majorities
+from perpend.studies.logic.chaosbench.runs import RUN_MANIFEST, parser_named, write_json
+from perpend.studies.logic.chaosbench.sets import PROTOCOL, STRATA, Record, Selector, text_of
+from perpend.studies.logic.chaosbench.validate import Shortcut, majorities
 from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import (
     LOW_SUPPORT,
@@ -166,7 +158,7 @@ class Analysis:
 
 
 def analyze(
-    runs_dir: Path, *, items: Sequence[Path] = (), selector: Path = SELECTOR, include_failed: bool = False
+    runs_dir: Path, *, items: Sequence[Path] = (), selector: Path = sets.SELECTOR, include_failed: bool = False
 ) -> Analysis:
     """Read, recompute and check every run below a folder.
 
@@ -175,7 +167,7 @@ def analyze(
     is left out of the results unless `include_failed`.
     """
     folders, freeze = _folders(runs_dir), freeze_of(selector)
-    files = {path: load_records([locate(path)]) for path in items}
+    files = {path: sets.load_records([sets.locate(path)]) for path in items}
     known = {text_of(record, "id"): record for records in files.values() for record in records}
     everything = [_run(folder, freeze, known) for folder in folders]
     everything.sort(key=lambda run: (-run.balanced_accuracy, run.run_id))
@@ -282,7 +274,7 @@ def _summary(row: RunRow) -> dict[str, JSON]:
     return {
         "run_id": row.run_id,
         **row.names,
-        "parser": row.run.parser,
+        "parser": parser_named(row.run.manifest),
         **{key: value for key, value in row.body.items() if key not in left_out},
         "stored": {key: row.run.stored.get(key) for key in ("total", "balanced_accuracy", "mcc", "coverage")},
         "dataset_global_sha256": row.run.manifest.get("dataset_global_sha256"),

@@ -89,11 +89,6 @@ class Examined:
     shortened: int = 0
 
     @property
-    def parser(self) -> str:
-        """The rule of reading that the manifest names; it may be unknown here."""
-        return runs.parser_named(self.manifest)
-
-    @property
     def gates(self) -> list[Gate]:
         """The checks as lines of the acceptance table."""
         notes = ["; not recomputed: ".join(filter(None, (one.note, one.missing))) for one in self.checks]

@@ -1,12 +1,9 @@
 """A run of the protocol: its folder as it is stored, ours or the reference's; its settings; asking and resuming it.
 
 The folder's own files (run_manifest.json, predictions.jsonl, metrics.json by the protocol's names, summary.md) are
-renderings of the ledger below them (run.db, manifest.json) and of the Numbers that are derived from it.
-
-predictions.jsonl has one row per item, in the order of the evaluation, with the reference's keys and what they lack. A
-row states facts (question, true label, texts) and what was read in them. Only the facts are believed: outcomes and
-labels are read again from the texts, and what the row states of them is compared. No name in a folder is imported:
-rules of reading are looked up among ours.
+renderings of the ledger below them (run.db, manifest.json). A row of predictions states facts (question, true label,
+texts) and what was read in them. Only the facts are believed: labels are read again from the texts, and what the row
+states of them is compared. No name in a folder is imported: rules of reading are looked up among ours.
 """
 
 from __future__ import annotations
@@ -56,18 +53,8 @@ from perpend.report.derive import derive
 from perpend.report.templates import render
 from perpend.spec.resolve import names
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
-from perpend.studies.logic.chaosbench.sets import (
-    NO_FAMILY,
-    PROTOCOL,
-    SHORT,
-    ItemSource,
-    Record,
-    ids_hash,
-    label_of,
-    normalised,
-    text_of,
-    to_item,
-)
+from perpend.studies.logic.chaosbench import sets
+from perpend.studies.logic.chaosbench.sets import PROTOCOL, Record, ids_hash, text_of, to_item
 from perpend.studies.logic.design import PARSERS
 from perpend.studies.logic.metrics import (
     NO_SPLIT,
@@ -110,6 +97,7 @@ BATCHED = frozenset(("hf", "mock", "ngram"))
 # OpenAI's reasoning models refuse 'max_tokens' and name the limit otherwise.
 _REASONING = re.compile(r"(?:o\d|gpt-5)")
 _LEAST = {"max_items": 1, "workers": 1, "retries": 0, "max_tokens": 1, "truncate_pred_text": 1}
+_BUDGET = ("max_usd", "truncate_pred_text", "phase")
 _AS_THEY_ARE = ("max_items", "seed", "retries", "workers", "shuffle_seed", "temperature", "max_tokens")
 # What may change when a run is resumed: how fast and for how much, not what is asked.
 RESUMABLE = frozenset(("workers", "base_url", "max_usd", "usd_per_million_input", "usd_per_million_output"))
@@ -227,7 +215,7 @@ def _without_states(read: Reader) -> Reader:
 
 
 def _row(row: Mapping[str, JSON], place: str, read: Reader, ours: bool, cut: int | None) -> PredictionRow:
-    truth, tags = label_of(row), object_of(row, "tags", place)
+    truth, tags = sets.label_of(row), object_of(row, "tags", place)
     texts = [None if row.get(key) is None else clean_text(text_of(row, key)) for key in _TEXTS]
     item = Item(text_of(row, "id"), text_of(row, "question"), truth, tags={key: text_of(tags, key) for key in tags})
     turns = _turns(row, place, texts, ours)
@@ -236,7 +224,9 @@ def _row(row: Mapping[str, JSON], place: str, read: Reader, ours: bool, cut: int
         raise DataError(f"{place}: a prediction needs an 'id' and a 'ground_truth' that is TRUE or FALSE")
     one = replace(one, latency_s=_count(row, "latency_s", place))
     if not ours:
-        one = replace(one, family=text_of(row, "task_family") or NO_FAMILY, split=text_of(row, "split") or NO_SPLIT)
+        one = replace(
+            one, family=text_of(row, "task_family") or sets.NO_FAMILY, split=text_of(row, "split") or NO_SPLIT
+        )
     shortened = cut is not None and longest_text(texts) == cut
     if shortened:
         stated = [row.get(key) for key in ("outcome", "retry_outcome", "first_outcome")]
@@ -342,7 +332,7 @@ def _stored(row: PredictionRow) -> dict[str, Score]:
     correct = row.stated.get("correct")
     reason = str(object_of(row.stated, "meta", row.place).get("parse_reason") or "as the source stored it")
     value = float(correct) if isinstance(correct, bool) else None
-    return {STORED: Score(value, normalised(row.stated.get("parsed_label")) or "INVALID", reason)}
+    return {STORED: Score(value, sets.normalised(row.stated.get("parsed_label")) or "INVALID", reason)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,11 +380,6 @@ class Settings:
         """'mock', or provider/model: what run ids and tables show."""
         return self.provider if self.model is None else written_name(f"{self.provider}/{self.model}")
 
-    @property
-    def parser(self) -> str:
-        """The scorer that decides what a reply says."""
-        return RULES[self.parsing]
-
     def as_json(self) -> dict[str, JSON]:
         """What the run folder keeps: no address, and of a model that is a file only its name."""
         kept = {key: value for key, value in asdict(self).items() if key != "base_url"}
@@ -408,13 +393,8 @@ class Settings:
             # The reference has two rules; the careful one is neither of them.
             "strict_parsing": {"strict": True, "lenient": False}.get(self.parsing),
             "order_mode": "canonical" if self.shuffle_seed is None else "shuffled",
-            "budget": {
-                "max_usd": self.max_usd,
-                "truncate_pred_text": self.truncate_pred_text,
-                "phase": self.phase,
-                "dry_run_cost": None,
-            },
-            "parser": self.parser,
+            "budget": {**{key: getattr(self, key) for key in _BUDGET}, "dry_run_cost": None},
+            "parser": RULES[self.parsing],
         }
 
     def spec(self, directory: Path) -> RunSpec:
@@ -432,7 +412,7 @@ class Settings:
 
     def task_options(self) -> dict[str, JSON]:
         """The options of the task: the parser, and whether an invalid reply is asked for again."""
-        return {"parser": self.parser, "reprompt": self.retries > 0}
+        return {"parser": RULES[self.parsing], "reprompt": self.retries > 0}
 
     def _model(self) -> ModelSpec:
         name = self.model or "true"
@@ -496,7 +476,7 @@ def prompt_hash(task: Task) -> str:
     """16 hex digits over every word that the model is sent: the whole template, and the second turn."""
     reprompt: JSON = None if task.reprompt is None else dict(task.reprompt.params)
     return digest({"conditions": [dict(condition.params) for condition in task.conditions], "reprompt": reprompt})[
-        :SHORT
+        : sets.SHORT
     ]
 
 
@@ -519,7 +499,7 @@ def chosen(records: Sequence[Record], settings: Settings) -> list[Record]:
 
 
 @contextmanager
-def new_run(source: ItemSource, settings: Settings, out: Path) -> Iterator[Path]:
+def new_run(source: sets.ItemSource, settings: Settings, out: Path) -> Iterator[Path]:
     """A new run folder with its items and its intent, for the length of a block.
 
     Where an error ends the block before any reply was kept, as when the model cannot be had, no folder is left.
@@ -557,7 +537,7 @@ def _new_folder(out: Path, name: str) -> Path:
     raise StoreError(f"{out}: a thousand runs are called {name}; choose another --output-dir")
 
 
-def _intent(source: ItemSource, settings: Settings, directory: Path, records: Sequence[Record]) -> dict[str, JSON]:
+def _intent(source: sets.ItemSource, settings: Settings, directory: Path, records: Sequence[Record]) -> dict[str, JSON]:
     code = code_version()
     return dict.fromkeys(PROTOCOL["manifest"]) | {
         **settings.stated(),
