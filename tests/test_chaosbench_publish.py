@@ -195,7 +195,7 @@ def test_the_reference_s_folders_are_read_and_checked(tmp_path: Path) -> None:
         "prompt hash is this code's",
     ]
     assert only.measured is not None
-    assert (only.provider, only.measured.clustered_by[:7]) == (("ollama", "tiny:1b"), "nothing")
+    assert (only.names, only.measured.clustered_by[:7]) == ({"provider": "ollama", "model": "tiny:1b"}, "nothing")
     write_audit(found, tmp_path / "out")
     page = (tmp_path / "out" / "RUNS_AUDIT.md").read_text()
     assert "| every id once | pass |" in page
@@ -256,11 +256,11 @@ def test_two_runs_on_the_same_items_are_compared_in_pairs() -> None:
     found = {(c.first, c.second): c for c in compare_runs({"bad": bad, "good": good, "some": some, "few": good[:9]})}
     assert set(found) == {("bad", "good"), ("bad", "some"), ("good", "some")}
     best = found["bad", "good"]
-    assert best.balanced_accuracy.value == 0.5
+    assert best.balanced_accuracy_difference.value == 0.5
     assert best.p is not None
-    assert best.adjusted is not None
-    assert best.p < best.adjusted < 1e-6
-    assert best.mcc.note == "undefined for the first classifier"
+    assert best.p_holm is not None
+    assert best.p < best.p_holm < 1e-6
+    assert best.mcc_difference.note == "undefined for the first classifier"
 
 
 def test_pairs_of_one_base_fact_count_once() -> None:

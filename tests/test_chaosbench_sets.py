@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from perpend.canon import JSON, as_object
-from perpend.errors import DataError, SpecError
+from perpend.canon import JSON, as_object, digest_file
+from perpend.disk import CACHE
+from perpend.errors import DataError
 from perpend.studies.logic.chaosbench import sets
 from perpend.studies.logic.chaosbench.sets import (
     FAMILIES,
@@ -25,7 +26,6 @@ from perpend.studies.logic.chaosbench.sets import (
     family_of,
     label_of,
     load_records,
-    weights_from,
     write_records,
 )
 from tests.test_chaosbench_items import chaosbench, data_set, record, without
@@ -185,8 +185,8 @@ def test_weights_shift_the_families(root: Path) -> None:
     assert chaosbench("subset", "--size", "40", "--balance-families", "--family-weights", weights, "--out", out)[0] == 0
     assert Counter(map(family_of, load_records([out]))) == {"multi_hop": 30, "atomic": 10}
     for bad in ('{"multi_hop": "x"}', "[1]", '{"a": true}'):
-        with pytest.raises(SpecError, match="object of numbers"):
-            weights_from(bad)
+        code, said = chaosbench("subset", "--size", "4", "--family-weights", bad, "--out", out)
+        assert (code, "must be an object of numbers" in said) == (2, True)
     code, said = chaosbench("subset", "--size", "4", "--family-weights", '{"hop": 1}', "--out", out)
     assert (code, "no item is of family 'hop'" in said) == (2, True)
 
@@ -194,7 +194,7 @@ def test_weights_shift_the_families(root: Path) -> None:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache, which nothing was unpacked into."""
-    monkeypatch.setenv(sets.CACHE_ENV, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     sets.packaged_root.cache_clear()
     yield tmp_path / "cache"
@@ -218,8 +218,10 @@ def test_the_packaged_set_is_unpacked_once_to_the_bytes_of_its_digests(cache: Pa
 def test_the_packaged_set_is_what_the_run_plan_asks_for(cache: Path) -> None:
     del cache
     source = sets.open_source(None, "canonical")
-    frozen = json.loads((sets.committed() / sets.MANIFEST).read_text())
-    assert (source.of, source.global_sha256) == (f"{sets.NAME} {sets.VERSION}", frozen["global_sha256"])
+    card = (sets.packaged_root() / "data" / "DATA_CARD.md").read_text()
+    assert source.of == f"{sets.NAME} {sets.VERSION}"
+    assert card.startswith(f"# {source.of}\n\n{source.of} has {len(source.records):,} yes-or-no questions")
+    assert f"Global SHA-256: `{source.global_sha256}`" in card
     assert set(map(family_of, source.records)) == set(FAMILIES)
     assert {str(record["stratum"]) for record in source.records} == set(STRATA)
     assert all(f"{sets.NAME} {sets.VERSION}" in str(record["canary"]) for record in source.records)
@@ -232,10 +234,9 @@ def test_the_packaged_set_is_what_the_run_plan_asks_for(cache: Path) -> None:
         suite = sets.open_source(Path(f"data/subsets/subset_family_suites/{family}.jsonl"), "canonical").records
         assert len(suite) == sets.SUITE_SIZE
         assert sum(label_of(record) == "TRUE" for record in suite) == sets.SUITE_SIZE / 2
-    card, croissant = ((source_root := sets.packaged_root()) / f"data/{name}" for name in sets.BESIDE)
-    assert f"{len(source.records)} items" in card.read_text()
-    files = {entry["@id"]: entry["sha256"] for entry in json.loads(croissant.read_text())["distribution"]}
-    assert all(hashlib.sha256((source_root / path).read_bytes()).hexdigest() == files[path] for path in files)
+    croissant = json.loads((sets.packaged_root() / "data" / "croissant.json").read_text())
+    files = {entry["@id"]: entry["sha256"] for entry in croissant["distribution"]}
+    assert files == {path: digest_file(sets.packaged_root() / path) for path in (f"data/{f}.jsonl" for f in FAMILIES)}
 
 
 def test_a_run_with_the_packaged_set_names_it(cache: Path, tmp_path: Path) -> None:
@@ -255,11 +256,14 @@ def test_a_run_with_the_packaged_set_names_it(cache: Path, tmp_path: Path) -> No
     assert (code, "the set is called 'perpend-logic 3.0'" in said) == (6, True)
 
 
-def test_packed_items_that_are_damaged_are_refused(
+def test_packed_items_that_are_damaged_are_refused_and_what_lies_beside_them_follows_from_them(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packed, folder = sets.committed(), tmp_path / "package"
-    shutil.copytree(packed, folder)
+    packed, folder, beside = sets.committed(), tmp_path / "package", (sets.FILES, *sets.BESIDE)
+    folder.mkdir()
+    shutil.copyfile(packed / sets.PACKED, folder / sets.PACKED)
+    sets.seal(folder)
+    assert [(folder / name).read_bytes() for name in beside] == [(packed / name).read_bytes() for name in beside]
     monkeypatch.setattr(sets, "committed", lambda: folder)
     (folder / sets.PACKED).write_bytes(b"nothing")
     with pytest.raises(DataError, match="cannot be read"):

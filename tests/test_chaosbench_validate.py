@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from perpend.studies.logic.chaosbench import validate
-from perpend.studies.logic.chaosbench.sets import FAMILIES, STRATA, Record, text_of, write_records
+from perpend.studies.logic.chaosbench.sets import FAMILIES, STRATA, Record, write_records
 from perpend.studies.logic.chaosbench.validate import (
     Mask,
     Shortcut,
@@ -35,8 +36,11 @@ NOT_HERE = {"textbook results by a second source", "labels again by another way"
 """The gates that the factory makes; it reads none of these items."""
 
 
+SYSTEMS = 26
+
+
 def coin(*name: object) -> float:
-    return int(hashlib.sha256(repr(name).encode()).hexdigest(), 16) % 10**6 / 10**6
+    return int(hashlib.sha256(repr(("even", *name)).encode()).hexdigest(), 16) % 10**6 / 10**6
 
 
 def fair(bundles: int = 120, families: tuple[str, ...] = ("atomic", "multi_hop")) -> list[Record]:
@@ -46,22 +50,23 @@ def fair(bundles: int = 120, families: tuple[str, ...] = ("atomic", "multi_hop")
         words = " ".join(sorted(WORDS.split(), key=lambda word, n=n: coin(n, word)))  # type: ignore[misc]
         for place, label in enumerate(("TRUE", "FALSE", "FALSE", "TRUE")):
             a, b, c = (round(100 * coin(n, place, key), 2) for key in "abc")
-            question = FORMS[n % 2].format(name=f"Kolmo{chr(65 + n % 20)}", words=words, a=a, b=round(b) + 10, c=c)
+            system = n % SYSTEMS
+            question = FORMS[n % 2].format(name=f"Kolmo{chr(65 + system)}", words=words, a=a, b=round(b) + 10, c=c)
             records.append(
                 {
                     "id": f"i{n}_{place}",
                     "question": question,
                     "ground_truth": label,
                     "type": families[n % len(families)],
-                    "system_id": f"kolmo{n % 20}",
+                    "system_id": f"kolmo{system}",
                     "template": f"T{n // 3 % 2}",
                     "stratum": STRATA[n // 2 % 5],
-                    "kind": f"kind{n % 2}",
+                    "kind": f"kind{n // 10 % 2}",
                     "variant": "plain",
                     "pair": f"p{n}",
-                    "group": f"g{n % 20}",
+                    "group": f"g{system}",
                     "cites": ["Kolmo 1999"],
-                    "split": ("train", "dev", "test")[n % 20 % 3],
+                    "split": ("train", "dev", "test")[system % 3],
                 }
             )
     return records
@@ -82,7 +87,7 @@ def no_factory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_a_sound_set_passes_every_gate_but_those_of_the_factory() -> None:
-    assert failed(fair()) == NOT_HERE | {"strata and families", "share of a system"} - {"share of a system"}
+    assert failed(fair()) == NOT_HERE | {"strata and families"}
     gates = {gate.gate: gate for gate in content_gates(placed(fair()))}
     told = "python -m factory check FILE"
     assert all("not run" in gates[name].detail and told in gates[name].detail for name in NOT_HERE)
@@ -160,8 +165,8 @@ MUTATIONS: dict[str, tuple[Callable[[list[Record]], None], str]] = {
     "grammar": (every(question=ask(" so so")), "grammar"),
     "copy": (lambda rows: [rows[n].update(question=f"{rows[n - 4]['question']}".replace("?", f" now {n}?"))
                            for n in range(4, len(rows), 8)] and None, "near copies"),
-    "nearly one": (lambda rows: [rows[n].update(question=f"{rows[n - 80]['question']}".replace("?", ", say?"))
-                                 for n in range(80, 400, 4)] and every(group=lambda one: one["id"])(rows),
+    "nearly one": (lambda rows: [rows[n].update(question=f"{rows[n - 104]['question']}".replace("?", ", say?"))
+                                 for n in range(104, 424, 4)] and every(group=lambda one: one["id"])(rows),
                    "near duplicates"),
 }  # fmt: skip
 
@@ -238,10 +243,10 @@ def test_pairs_of_sets_that_are_alike_are_all_found() -> None:
 
 def test_a_near_copy_is_in_another_bundle_and_a_near_duplicate_has_the_same_numbers() -> None:
     base = {"question": f"Is 0.5 in {WORDS} so?", "system_id": "s", "pair": "a", "group": "a"}
-    other = {"question": f"Is 0.5 in {WORDS} so, then?", "pair": "b", "group": "b"}
+    other = {"question": f"Is 0.5 in {WORDS} then?", "pair": "b", "group": "b"}
     rows: list[Record] = [{**record(1), **base}, {**record(2), **base, **other}]
     assert near_pairs(rows) == [(rows[0]["id"], rows[1]["id"], True)]
-    rows[1]["question"] = str(rows[1]["question"]).replace("0.5", "0.75")
+    rows[1]["question"] = str(rows[0]["question"]).replace("0.5", "0.75")
     assert near_pairs(rows) == [(rows[0]["id"], rows[1]["id"], False)]
     rows[1]["pair"] = "a"
     assert near_pairs(rows) == []
@@ -355,7 +360,7 @@ def _denial(one: Record) -> str:
     ],
 )
 def test_a_planted_leak_fails_its_gates_however_it_was_held_out(leak: Callable[[Record], str], attack: str) -> None:
-    records = fair(60)
+    records = fair(100)
     for one in records:
         one["question"] = str(one["question"]).replace("?", f"{leak(one)}?")
     found = run(records)
@@ -390,27 +395,42 @@ def test_questions_of_other_splits_are_no_answer_to_a_nearest_neighbour() -> Non
     assert not run(records)["opposite of the nearest question, train to test"].as_gate().passed
 
 
-def test_no_bundle_is_on_both_sides_of_a_fold() -> None:
+class Spy:
+    """A classifier that remembers what it learned from and what it was asked; its tables hold the items themselves."""
+
+    def __init__(self, seen: list[tuple[list[Record], list[Record]]]) -> None:
+        self.seen = seen
+
+    def fit(self, rows: npt.NDArray[np.object_], _labels: object) -> Spy:
+        self.learned: list[Record] = rows.tolist()
+        return self
+
+    def predict(self, rows: npt.NDArray[np.object_]) -> npt.NDArray[np.float64]:
+        self.seen.append((self.learned, rows.tolist()))
+        return np.zeros(len(rows))
+
+
+def test_no_bundle_is_on_both_sides_of_a_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[list[Record], list[Record]]] = []
+    spied = lambda records: {validate.ATTACKS[0]: (Spy(seen), np.array(records, dtype=np.object_))}  # noqa: E731
+    monkeypatch.setattr(validate, "_models", spied)
     records = fair(30)
-    records[0]["group"] = "g1"  # one bundle in two groups makes one of them
-    groups, pairs = (np.array([text_of(one, tag) for one in records]) for tag in ("group", "pair"))
-    joined = validate._joined(groups, pairs)
-    assert len(set(joined.tolist())) == len(set(groups.tolist())) - 1
-    tested = np.zeros(len(records))
-    for train, test in validate._splits("groups held out", joined):
-        for names in (groups[2:], pairs):
-            assert not {*names[train[train < len(names)]]} & {*names[test[test < len(names)]]} or names is groups[2:]
-        assert not {*pairs[train]} & {*pairs[test]}
-        tested[test] += 1
-    assert (tested == 1).all()
+    records[0]["group"] = "g1"  # one bundle in two groups
+    found = run(records)
+    for learned, asked in seen:
+        assert not {one["pair"] for one in learned} & {one["pair"] for one in asked}
+    assert all(found[f"words 1-3, {how}"].cells["all"].n == len(records) for how in validate.HELD_OUT[:2])
+    assert 0 < found["words 1-3, train to test"].cells["all"].n <= sum(one["split"] == "test" for one in records)
 
 
-def test_attacks_without_the_tags_or_the_library_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    bare = [{key: value for key, value in one.items() if key not in ("pair", "group", "split")} for one in fair(6)]
-    assert {attack.note for attack in attacks(bare)} == {
-        f"cannot run: items have no tag {tag!r}" for tag in validate.HELD_OUT.values()
-    }
-    assert {attack.note for attack in attacks(fair(1, ("atomic",)))} == {"cannot run: too few items to hold some out"}
+def test_items_of_others_are_attacked_too_and_without_the_library_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = [{key: value for key, value in one.items() if key not in ("pair", "group", "split")} for one in fair(30)]
+    for one in bare:
+        one["question"] = str(one["question"]).replace("?", f"{_word(one)}?")
+    found = run(bare)
+    assert not any(found[f"words 1-3, {how}"].as_gate().passed for how in validate.HELD_OUT)
+    assert found["words 1-3, groups held out"].cells["all"].value == 1.0
+    assert found["words 1-3, train to test"].note == "cannot run: no item could be held out"
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     assert {attack.note for attack in attacks(fair(6))} == {validate.INSTALL}
     assert not any(attack.as_gate().passed for attack in attacks(fair(6)))

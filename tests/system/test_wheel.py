@@ -21,7 +21,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from perpend.canon import VERSION
-from perpend.studies.logic.chaosbench.sets import CACHE_ENV, committed, packaged_root
+from perpend.disk import CACHE
+from perpend.studies.logic.chaosbench.sets import BESIDE, FILES, PACKED, packaged_root
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.xdist_group("wheel")  # built once, by one process
@@ -55,10 +56,7 @@ def needed(requirements: Iterable[str], extras: frozenset[str] = frozenset()) ->
 
 @dataclass(frozen=True)
 class Clean:
-    """An environment in a folder and a home of its own, with none of our variables but where the item files are kept.
-
-    They are made from the facts once for a user, in 13 s, and compared with the digests of the wheel each time.
-    """
+    """An environment in a folder and a home of its own, with none of our variables but where items are kept."""
 
     folder: Path
 
@@ -88,7 +86,7 @@ class Clean:
                 "HOME": str(self.folder),
                 "PATH": f"{programs}{os.pathsep}{os.defpath}",
                 "LANG": "C.UTF-8",
-                CACHE_ENV: str(packaged_root().parent),
+                CACHE: str(packaged_root().parent),
             },
             capture_output=True,
             text=True,
@@ -168,13 +166,11 @@ def test_chaosbench_asks_the_packaged_questions_from_the_wheel(clean: Clean) -> 
 
 
 def test_the_wheel_has_the_packed_items_and_little_else_of_the_logic_benchmark(wheel: Path) -> None:
-    here = {path.name: path.stat().st_size for path in committed().iterdir()}
     with zipfile.ZipFile(wheel) as archive:
         packed = {entry.filename: entry.compress_size for entry in archive.infolist()}
-    folder = "perpend/studies/logic/"
-    there = {Path(name).name for name in packed if name.startswith(f"{folder}data/")}
-    assert there == set(here)
-    assert sum(size for name, size in packed.items() if name.startswith(f"{folder}data/")) < 2_500_000
+    data = {name: packed[f"perpend/studies/logic/{name}"] for name in (PACKED, FILES, *BESIDE)}
+    assert sum(data.values()) < 2_500_000
+    assert not [name for name in packed if "factory" in name or "/chaos/" in name]
 
 
 def test_what_an_extra_brings_is_named_where_it_is_missing(clean: Clean) -> None:

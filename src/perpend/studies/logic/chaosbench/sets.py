@@ -318,7 +318,9 @@ def open_source(subset: Path | None, dataset: str) -> ItemSource:
         records=records,
         selector=written_path(found.path, found.base),
         global_sha256=None,
-        note=f"the canonical set is not complete: {found.incomplete}" if found.incomplete else "",
+        note=f"the canonical set is not complete: {found.incomplete}".replace("canonical files", "files")
+        if found.incomplete
+        else "",
     )
     if found.incomplete:
         return source

@@ -418,8 +418,8 @@ class Shortcut:
         """Fails on a value above the limit in a cell of 200 items or more, on an interval wholly above it in any."""
         ordered = sorted(self.cells.items(), key=lambda cell: -(cell[1].value or 0.0))
         over = [(name, one) for name, one in ordered if _is_over(one)]
-        shown = "; ".join(f"{name} {shown(one)} (n = {one.n})" for name, one in over or ordered[:1])
-        detail = f"{len(over)} of {len(ordered)} cells above {LIMIT}" + (": " if over else "; highest: ") + shown
+        listed = "; ".join(f"{name} {shown(one)} (n = {one.n})" for name, one in over or ordered[:1])
+        detail = f"{len(over)} of {len(ordered)} cells above {LIMIT}" + (": " if over else "; highest: ") + listed
         return Gate(f"shortcut: {self.name}", bool(ordered) and not over, detail if ordered else self.note)
 
 
@@ -543,7 +543,7 @@ def _models(records: Records) -> dict[str, tuple[Any, Any]]:
         for a, b, record in zip(numbers, order, records, strict=True)
     ]
     trees = HistGradientBoostingClassifier(
-        max_iter=40, learning_rate=0.2, max_depth=4, max_bins=64, early_stopping=False
+        max_iter=40, learning_rate=0.2, max_depth=4, min_samples_leaf=8, early_stopping=False
     )
     tables = (DictVectorizer(sparse=False).fit_transform(rows) for rows in (numbers, order, together))
     nearest = KNeighborsClassifier(n_neighbors=1, metric="cosine")
