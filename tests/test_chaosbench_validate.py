@@ -96,6 +96,10 @@ def test_a_sound_set_passes_every_gate_but_those_of_the_factory() -> None:
     gates = {gate.gate: gate for gate in content_gates(placed(foreign))}
     cannot = {name for name, gate in gates.items() if "cannot run" in gate.detail}
     assert not any(gates[name].passed for name in cannot)
+    few = {gate.gate: gate for gate in content_gates(placed(fair()[:1]))}
+    assert few["family degeneracy"].passed
+    assert "too few to tell" in few["label balance by family"].detail
+    assert not few["label balance"].passed
     assert {"split integrity", "starts stated", "variants keep their fact", "definitions"} <= cannot
 
 
@@ -197,7 +201,10 @@ def test_the_command_prints_the_table_and_fails_with_it(tmp_path: Path, monkeypa
     assert chaosbench("validate", "--data", tmp_path / "none")[0] == 3
 
 
-def test_the_factory_is_asked_where_it_is_and_named_where_it_is_not(tmp_path: Path) -> None:
+def test_the_factory_is_asked_where_it_is_and_named_where_it_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CHAOSBENCH_PRIVATE_KEY", raising=False)
     (tmp_path / "key.txt").write_text("k" * 32)
     flags = ("private", "--key-file", tmp_path / "key.txt", "--out", tmp_path / "out")
     code, said = chaosbench(*flags)
@@ -209,6 +216,9 @@ def test_the_factory_is_asked_where_it_is_and_named_where_it_is_not(tmp_path: Pa
         "print('private' if word == 'private' else f'{len(lines)} items, {bad} disagreements')\nsys.exit(bool(bad))\n"
     )
     assert chaosbench(*flags) == (0, "private\n")
+    assert chaosbench("private")[0] == 2
+    monkeypatch.setenv("CHAOSBENCH_PRIVATE_KEY", "k" * 32)
+    assert chaosbench("private") == (0, "private\n")
     records = [one for one in fair() if one["stratum"] == "textbook" or one["system_id"] != "kolmo1"]
     gates = {gate.gate: gate for gate in content_gates(placed(records)) if gate.gate in NOT_HERE}
     assert gates["labels again by another way"].passed

@@ -6,6 +6,7 @@ Parse, call one function, print, exit code. Results go to standard output, progr
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -369,9 +370,9 @@ def validate(data: Path | None, strict: bool, as_json: bool) -> None:
 
 
 @cli.command()
-@click.option("--key-file", type=_PATH, required=True, help="Text file with the secret key.")
-@click.option("--out", type=_PATH, required=True, help="Empty folder to write the items into.")
-def private(key_file: Path, out: Path) -> None:
+@click.option("--key-file", type=_PATH, help="Text file with the secret key. [$CHAOSBENCH_PRIVATE_KEY]")
+@click.option("--out", type=_PATH, help="Folder to write the items into. [only the digest is printed]")
+def private(key_file: Path | None, out: Path | None) -> None:
     """Make a private test set from a secret key, and print the digest that can be published before it is used.
 
     The same key makes the same bytes. No question of the public set is in it. The key is never printed or written. The
@@ -380,12 +381,19 @@ def private(key_file: Path, out: Path) -> None:
 
     \b
     openssl rand -hex 32 > key.txt
+    chaosbench private --key-file key.txt
     chaosbench private --key-file key.txt --out private
     chaosbench eval --provider ollama --model qwen2.5:14b --dataset private/data/canonical_v2_files.json
     """
+    from perpend.disk import temporary_folder
     from perpend.studies.logic.chaosbench.validate import run_factory
 
-    done = run_factory("private", key_file.absolute(), out.absolute())
+    key = os.environ.get("CHAOSBENCH_PRIVATE_KEY")
+    if key_file is None and key is None:
+        raise SpecError("no key: give --key-file, or set CHAOSBENCH_PRIVATE_KEY; for example 'openssl rand -hex 32'")
+    with temporary_folder("private") as folder:
+        words = ("/dev/stdin" if key_file is None else key_file.absolute(), (out or folder / "items").absolute())
+        done = run_factory("private", *words, typed="KEYFILE FOLDER", given=key if key_file is None else None)
     say_page(done.stdout)
     say_page(done.stderr, err=True)
     raise click.exceptions.Exit(done.returncode)

@@ -9,7 +9,6 @@ answer was held out: whole bundles, whole groups, or the test split.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import tomllib
 from collections import Counter
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
+from subprocess import CompletedProcess, run
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -198,7 +198,8 @@ def _balance(name: str, records: Records) -> Gate:
     large = {key: _share(rows) for key, rows in groups.items() if len(rows) >= BALANCE_ITEMS}
     if not large:
         # A handful of items has no families to balance; whether it is balanced itself is another gate.
-        return Gate(name, what == "family", f"cannot run: no {what} has {BALANCE_ITEMS} items")
+        few = f"no {what} has {BALANCE_ITEMS} items"
+        return Gate(name, what == "family", f"{few}: too few to tell" if what == "family" else f"cannot run: {few}")
     lo, hi = (1.0 - DEGENERATE, DEGENERATE) if name == DEGENERACY else BALANCE
     bad = [f"{key!r} is {share:.3f} TRUE" for key, share in large.items() if not lo <= share <= hi]
     return _gate(name, bad, len(large), f"values with {BALANCE_ITEMS} items or more")
@@ -333,13 +334,13 @@ FACTORY = Path(__file__).parents[5] / "factory"
 """What makes the packaged set and labels it a second time: beside the source, and in no installed package."""
 
 
-def run_factory(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """What `python -m factory` says to these words; SpecError with the line to type where it is not there."""
-    line = " ".join(map(str, ("python -m factory", *words)))
+def run_factory(verb: str, *words: str | Path, typed: str = "", given: str | None = None) -> CompletedProcess[str]:
+    """What `python -m factory` says to these words; SpecError with the line to type, `typed`, where it is not there."""
     if not (FACTORY / "__main__.py").is_file():
+        line = f"python -m factory {verb} {typed}"
         raise SpecError(f"the factory of the items is not installed with perpend; in a checkout of its source: {line}")
-    command = [sys.executable, "-m", "factory", *map(str, words)]
-    return subprocess.run(command, cwd=FACTORY.parent, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+    command = [sys.executable, "-m", "factory", verb, *map(str, words)]
+    return run(command, cwd=FACTORY.parent, input=given, capture_output=True, text=True, check=False)  # noqa: S603 - ours
 
 
 def _labels(name: str, records: Records) -> Gate:
@@ -348,9 +349,9 @@ def _labels(name: str, records: Records) -> Gate:
     try:
         with temporary_folder("labels") as folder:
             sets.write_records(folder / "items.jsonl", own)
-            done = run_factory("check", folder / "items.jsonl")
+            done = run_factory("check", folder / "items.jsonl", typed="FILE")
     except SpecError as error:
-        return Gate(name, False, f"not run: {str(error).replace(str(folder / 'items.jsonl'), 'FILE')}")
+        return Gate(name, False, f"not run: {error}")
     told = (done.stdout or done.stderr).strip().splitlines()
     return Gate(name, bool(own) and done.returncode == 0, "; ".join([*told[-1:], *told[:-1][:1]]) or "it said nothing")
 
