@@ -29,6 +29,7 @@ from perpend.canon import (
     dumps,
     inside,
     json_lines,
+    number_of,
     read_bytes,
     read_object,
     text_lines,
@@ -248,7 +249,8 @@ def read_selector(path: Path = SELECTOR) -> Selector:
     if not listed or listed != body.get("files"):
         raise MissingDataError(f"{located}: 'files' must be a list of at least one path")
     name = " ".join(str(body[key]) for key in ("name", "version") if isinstance(body.get(key), str))
-    return Selector(located, _base(located, listed), tuple(listed), name)
+    size = number_of(body, "items", str(located))
+    return Selector(located, _base(located, listed), tuple(listed), name + (f" ({size:,.0f} items)" if size else ""))
 
 
 def _base(selector: Path, listed: Iterable[str]) -> Path:
@@ -393,14 +395,19 @@ def set_texts(folder: Path) -> dict[str, str]:
     families = packed_items(folder)
     pools = {name: [record for _, record in own] for name, own in families.items()}
     texts = {f"data/{name}.jsonl": "".join(line for line, _ in own) for name, own in families.items()}
-    selector = {"schema_version": "v2", "name": NAME, "version": VERSION, "files": list(texts)}
     whole = global_sha256(_digests(texts))
     everything = [record for pool in pools.values() for record in pool]
+    called = {"name": NAME, "version": VERSION, "items": len(everything)}
+    selector = {"schema_version": "v2", **called, "files": list(texts)}
     drawn = [(f"data/subsets/{name}", CANONICAL, everything, Sampler(size)) for name, size in ARMORED_SIZES.items()]
     suite, folder_of_suites = Sampler(SUITE_SIZE, balance_families=False), "data/subsets/subset_family_suites"
     drawn += [(f"{folder_of_suites}/{name}", f"data/{name}.jsonl", pool, suite) for name, pool in pools.items()]
     for path, source, records, sampler in drawn:
-        stated = {"subset_name": Path(path).name, "dataset": f"{NAME} {VERSION}", "source": source}
+        stated = {
+            "subset_name": Path(path).name,
+            "dataset": f"{NAME} {VERSION} ({len(everything):,} items)",
+            "source": source,
+        }
         chosen, body = draw(records, sampler, {**stated, "dataset_global_sha256": whole})
         texts[f"{path}.jsonl"] = "".join(f"{line_of(record)}\n" for record in chosen)
         texts[f"{path}.manifest.json"] = json.dumps(body, indent=2) + "\n"

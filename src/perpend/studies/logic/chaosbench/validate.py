@@ -452,10 +452,6 @@ def _measured(
     return Shortcut(name, overall, {cell: metrics["balanced_accuracy"] for cell, metrics in found.items()})
 
 
-def _truth(records: Records) -> FloatArray:
-    return np.array([label_of(record) == "TRUE" for record in records], dtype=np.float64)
-
-
 def majorities(records: Records, pool: Records = ()) -> list[Shortcut]:
     """The majority label of the same form over other systems, learned from `records` and `pool` together."""
     known = list({text_of(record, "id"): record for record in (*pool, *records)}.values())
@@ -468,7 +464,8 @@ def majorities(records: Records, pool: Records = ()) -> list[Shortcut]:
         "template majority, system masked": (few, [mask.masked(record) for record in known]),
         "template tag majority": (no_tag, templates),
     }
-    truth, cells, found = _truth(known), _cells(known), []
+    cells, found = _cells(known), []
+    truth = np.array([label_of(record) == "TRUE" for record in known], dtype=np.float64)
     clusters = np.array([system or str(row) for row, system in enumerate(systems)])
     for name, (note, keys) in forms.items():
         everywhere, own = Counter[str](), Counter[tuple[str, str]]()
@@ -488,7 +485,8 @@ def attacks(records: Records) -> list[Shortcut]:
         import sklearn.ensemble  # noqa: F401 - before its threads are limited
     except ImportError:
         return [Shortcut(f"{attack}, {how}", note=INSTALL) for how in HELD_OUT for attack in ATTACKS]
-    truth, cells = _truth(records), _cells(records)
+    cells = _cells(records)
+    truth = np.array([label_of(record) == "TRUE" for record in records], dtype=np.float64)
     bundles = [text_of(record, "pair") or text_of(record, "id") for record in records]
     # All of a bundle is held out with its first item; items without a group are those of their system.
     first, tags = dict[str, str](), (*GROUP_TAGS, "system_id")
