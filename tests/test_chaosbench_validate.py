@@ -212,7 +212,8 @@ def test_the_factory_is_asked_where_it_is_and_named_where_it_is_not(
     validate.FACTORY.mkdir()
     (validate.FACTORY / "__main__.py").write_text(
         "import sys\nword, *rest = sys.argv[1:]\n"
-        "lines = open(rest[0]).read().splitlines()\nbad = sum('KolmoB' in line for line in lines)\n"
+        "lines = open(rest[0]).read().splitlines()\nassert word != 'private' or lines == ['k' * 32]\n"
+        "bad = sum('KolmoB' in line for line in lines)\n"
         "print('private' if word == 'private' else f'{len(lines)} items, {bad} disagreements')\nsys.exit(bool(bad))\n"
     )
     assert chaosbench(*flags) == (0, "private\n")

@@ -388,12 +388,13 @@ def private(key_file: Path | None, out: Path | None) -> None:
     from perpend.disk import temporary_folder
     from perpend.studies.logic.chaosbench.validate import run_factory
 
-    key = os.environ.get("CHAOSBENCH_PRIVATE_KEY")
-    if key_file is None and key is None:
+    key = os.environ.get("CHAOSBENCH_PRIVATE_KEY") if key_file is None else read_text(key_file)
+    if key is None:
         raise SpecError("no key: give --key-file, or set CHAOSBENCH_PRIVATE_KEY; for example 'openssl rand -hex 32'")
+    typed = shlex.join([str(key_file or "KEYFILE"), str(out or "FOLDER")])
     with temporary_folder("private") as folder:
-        words = ("/dev/stdin" if key_file is None else key_file.absolute(), (out or folder / "items").absolute())
-        done = run_factory("private", *words, typed="KEYFILE FOLDER", given=key if key_file is None else None)
+        words = ("/dev/stdin", (out or folder / "items").absolute())
+        done = run_factory("private", *words, typed=typed, given=key)
     say_page(done.stdout)
     say_page(done.stderr, err=True)
     raise click.exceptions.Exit(done.returncode)

@@ -217,7 +217,7 @@ class Selector:
     def digests(self) -> list[FileDigest]:
         """The digest of every file, in the order of the list. A missing file is an error."""
         if self.incomplete:
-            raise MissingDataError(f"{self.path}: {self.incomplete}, in {self.base}")
+            raise MissingDataError(f"{self.path}: {self.incomplete}, which is not in {self.base}")
         return [FileDigest(entry, *counted(path)) for entry, path in zip(self.listed, self.paths(), strict=True)]
 
     @property
@@ -234,7 +234,7 @@ class Selector:
     def records(self) -> dict[str, Record]:
         """All items by their ids, file by file in the order of the list."""
         if self.incomplete:
-            raise MissingDataError(f"{self.path}: {self.incomplete}, in {self.base}")
+            raise MissingDataError(f"{self.path}: {self.incomplete}, which is not in {self.base}")
         return {text_of(record, "id"): record for record in load_records(self.paths())}
 
 
