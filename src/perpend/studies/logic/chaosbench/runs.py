@@ -1,9 +1,8 @@
 """A run of the protocol: its folder as it is stored, ours or the reference's; its settings; asking and resuming it.
 
 The folder's own files (run_manifest.json, predictions.jsonl, metrics.json by the protocol's names, summary.md) are
-renderings of the ledger below them (run.db, manifest.json). A row of predictions states facts (question, true label,
-texts) and what was read in them. Only the facts are believed: labels are read again from the texts, and what the row
-states of them is compared. No name in a folder is imported: rules of reading are looked up among ours.
+renderings of the ledger below them. A row of predictions states facts (question, true label, texts) and what was read
+in them. Only the facts are believed: labels are read again from the texts, and what the row states is compared.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ BATCHED = frozenset(("hf", "mock", "ngram"))
 # OpenAI's reasoning models refuse 'max_tokens' and name the limit otherwise.
 _REASONING = re.compile(r"(?:o\d|gpt-5)")
 _LEAST = {"max_items": 1, "workers": 1, "retries": 0, "max_tokens": 1, "truncate_pred_text": 1}
-_BUDGET = ("max_usd", "truncate_pred_text", "phase")
+_BUDGET = ("max_usd", "truncate_pred_text", "phase", "dry_run_cost")
 _AS_THEY_ARE = ("max_items", "seed", "retries", "workers", "shuffle_seed", "temperature", "max_tokens")
 # What may change when a run is resumed: how fast and for how much, not what is asked.
 RESUMABLE = frozenset(("workers", "base_url", "max_usd", "usd_per_million_input", "usd_per_million_output"))
@@ -393,7 +392,7 @@ class Settings:
             # The reference has two rules; the careful one is neither of them.
             "strict_parsing": {"strict": True, "lenient": False}.get(self.parsing),
             "order_mode": "canonical" if self.shuffle_seed is None else "shuffled",
-            "budget": {**{key: getattr(self, key) for key in _BUDGET}, "dry_run_cost": None},
+            "budget": {key: getattr(self, key, None) for key in _BUDGET},
             "parser": RULES[self.parsing],
         }
 

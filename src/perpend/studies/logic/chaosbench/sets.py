@@ -72,9 +72,8 @@ BESIDE = ("DATA_CARD.md", "croissant.json")
 MANIFEST, SUMS, REPORT = "v2_freeze_manifest.json", "v2_freeze_sha256.txt", "v2_freeze_report.md"
 
 ARMORED_SIZES = {"subset_1k_armored": 1000, "subset_5k_armored": 5000}
-SPLITS = ("train", "dev", "test")
-SPLIT = "test"
-"""What subsets are drawn from."""
+SPLITS, SPLIT = ("train", "dev", "test"), "test"
+"""All of the set, and the one that subsets are drawn from."""
 SUITE_SIZE = 456
 """Items of a family suite: 228 of each label where there are that many."""
 

@@ -456,7 +456,9 @@ def majorities(records: Records, pool: Records = ()) -> list[Shortcut]:
     """The majority label of the same form over other systems, learned from `records` and `pool` together."""
     known = list({text_of(record, "id"): record for record in (*pool, *records)}.values())
     asked, mask = {text_of(record, "id") for record in records}, Mask(known)
-    systems, templates = ([text_of(record, tag) for record in known] for tag in ("system_id", "template"))
+    templates = [text_of(record, "template") for record in known]
+    # An item of a bundle that names no system is its bundle's.
+    systems = [text_of(one, "pair" if one.get("pair") and not systems_of(one) else "system_id") for one in known]
     few = "cannot run: the items name fewer than two systems" if len(set(systems)) < 2 else ""
     tagged = len(set(templates)) > 1 and all(templates)
     no_tag = few or ("" if tagged else "cannot run: items have no tag 'template' that varies")
