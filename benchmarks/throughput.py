@@ -5,7 +5,8 @@
 Each measurement is a process of its own; CPU and peak memory are the operating system's (wait4), so start-up counts.
 The server answers a canned chat completion of about 400 bytes after 0 or 20 ms, right for four items of five. All
 clients keep 64 requests in flight. The bare loop decodes, scores and appends one JSON line an item: it does the work,
-without a plan, retries, a budget, a durable commit of every batch, or a way to resume. The 'perpend' row asks and
+without a plan, retries, a budget, a durable commit of every batch, or a way to resume. Like perpend, it opens a
+connection for each request; the row 'kept' is the same loop with connections that are kept. The 'perpend' row asks and
 stores; 'perpend, scored' also scores, measures and writes the report, while the bare loop's score is one comparison.
 Only the standard library is imported here, so that a harness can be measured in an environment of its own.
 """
@@ -31,7 +32,7 @@ from statistics import median
 from stub_server import answer, prompt
 
 WORKERS = 64
-ROWS = ("bare", "client", "perpend", "perpend, scored")
+ROWS = ("bare", "kept", "client", "perpend", "perpend, scored")
 # What each peer must be able to import: inspect_ai brings its client of OpenAI's protocol only with the openai package.
 PEERS = {"inspect_ai": "inspect_ai, openai", "lm_eval": "lm_eval, aiohttp, tenacity"}
 HERE = Path(__file__).resolve()
@@ -91,7 +92,7 @@ def write_items(path: Path, n: int) -> Path:
     return path
 
 
-async def bare_loop(url: str, n: int, out: Path) -> None:
+async def bare_loop(url: str, n: int, out: Path, *, is_kept: bool) -> None:
     import aiohttp
 
     numbers = iter(range(n))
@@ -105,7 +106,8 @@ async def bare_loop(url: str, n: int, out: Path) -> None:
                     text = (await reply.json())["choices"][0]["message"]["content"]
                 file.write(json.dumps({"id": number, "text": text, "correct": text == "TRUE"}) + "\n")
 
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=WORKERS)) as session:
+        connector = aiohttp.TCPConnector(limit=WORKERS, force_close=not is_kept)
+        async with aiohttp.ClientSession(connector=connector) as session:
             await asyncio.gather(*(work(session) for _ in range(WORKERS)))
 
 
@@ -177,7 +179,7 @@ def over_http(url: str) -> list[str]:
 def compare(
     folder: Path, n: int, repeats: int, latency_ms: int, rows: Sequence[str] = ROWS
 ) -> dict[str, dict[str, object]]:
-    """Bare loop, our client alone and perpend end to end, in turn, against the same server; medians.
+    """Bare loops, our client alone and perpend end to end, in turn, against the same server; medians.
 
     CPU an item is without the cost of starting, which is that of a run of one item; wall ratios include it.
     """
@@ -186,6 +188,7 @@ def compare(
         items = write_items(folder / f"items-{size}.jsonl", size)
         every = {
             "bare": [sys.executable, str(HERE), "bare", url, str(size), str(folder / "bare.jsonl")],
+            "kept": [sys.executable, str(HERE), "kept", url, str(size), str(folder / "kept.jsonl")],
             "client": [sys.executable, str(HERE), "client", url, str(size)],
             "perpend": perpend_eval(folder, items, name, *over_http(url)),
             "perpend, scored": perpend_eval(folder, items, f"{name}-scored", *over_http(url), is_scored=True),
@@ -386,8 +389,8 @@ def show(found: dict[str, object]) -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["bare", url, n, out]:
-            asyncio.run(bare_loop(f"{url}/chat/completions", int(n), Path(out)))
+        case ["bare" | "kept" as who, url, n, out]:
+            asyncio.run(bare_loop(f"{url}/chat/completions", int(n), Path(out), is_kept=who == "kept"))
         case ["client", url, n]:
             client_only(url, int(n))
         case _:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Behaviour: TypeAlias = Literal["whole", "cut", "reset", "silent", "drip", "chunked", "raw", "flood"]
+Twice: TypeAlias = Literal["", "at once", "soon", "amid the next", "after the next"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class Received:
 class Reply:
     """What the server sends. `raw` sends `body` as it is, head and all; `cut` promises more bytes than it sends.
 
-    `flood` sends `body` as it is and then `more` for ever, every `latency_s` seconds.
+    `flood` sends `body` as it is and then `more` for ever, every `latency_s` seconds. `twice` sends a whole reply once
+    more: in the same write, 5 ms later, or when the head or all of the next request on the connection is read.
     """
 
     body: bytes = b""
@@ -50,6 +52,7 @@ class Reply:
     does: Behaviour = "whole"
     latency_s: float = 0.0
     more: bytes = b""
+    twice: Twice = ""
 
 
 Script: TypeAlias = Callable[[Received], Reply]
@@ -101,9 +104,15 @@ class Server:
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
+        reply = Reply()
         try:
             while not self._stop.is_set():
-                received = await self._read(reader)
+                head = await reader.readuntil(b"\r\n\r\n")
+                if reply.twice == "amid the next":
+                    await _send(reply, reader, writer)
+                received = await self._read(head.decode("latin-1"), reader)
+                if reply.twice == "after the next":
+                    await _send(reply, reader, writer)
                 self.received.append(received)
                 self.in_flight += 1
                 self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -112,14 +121,16 @@ class Server:
                 self.in_flight -= 1
                 if not await _send(reply, reader, writer):
                     return
+                if reply.twice == "soon":
+                    await asyncio.sleep(0.005)
+                    await _send(reply, reader, writer)
         except (asyncio.IncompleteReadError, ConnectionError):
             return
         finally:
             self._writers.discard(writer)
             writer.transport.abort()
 
-    async def _read(self, reader: asyncio.StreamReader) -> Received:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    async def _read(self, head: str, reader: asyncio.StreamReader) -> Received:
         first, *lines = head.strip().split("\r\n")
         headers = {key.lower(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
@@ -158,18 +169,18 @@ async def _send(reply: Reply, reader: asyncio.StreamReader, writer: asyncio.Stre
     promised = len(reply.body) + (100 if reply.does == "cut" else 0)
     length = "Transfer-Encoding: chunked" if reply.does == "chunked" else f"Content-Length: {promised}"
     head = [f"HTTP/1.1 {reply.status} Said", length, *(f"{key}: {value}" for key, value in reply.headers.items())]
-    writer.write(("\r\n".join(head) + "\r\n\r\n").encode("latin-1"))
+    sent = ("\r\n".join(head) + "\r\n\r\n").encode("latin-1")
     if reply.does == "drip":
+        writer.write(sent)
         for byte in reply.body:
             writer.write(bytes([byte]))
             await writer.drain()
             await asyncio.sleep(0.02)
     elif reply.does == "chunked":
-        for line in reply.body.splitlines(keepends=True):
-            writer.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
-        writer.write(b"0\r\n\r\n")
+        chunks = [f"{len(line):x}\r\n".encode() + line + b"\r\n" for line in reply.body.splitlines(keepends=True)]
+        writer.write((sent + b"".join(chunks) + b"0\r\n\r\n") * (2 if reply.twice == "at once" else 1))
     else:
-        writer.write(reply.body)
+        writer.write((sent + reply.body) * (2 if reply.twice == "at once" else 1))
     await writer.drain()
     return reply.does != "cut"
 

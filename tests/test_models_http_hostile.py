@@ -178,10 +178,14 @@ def test_a_wild_usage_loses_no_answer_and_counts_nothing(usage: str) -> None:
     assert (outcome.text, outcome.usage) == ("x", None)
 
 
-def test_an_answer_nested_in_its_parts_or_begun_with_a_mark_is_read() -> None:
+def test_content_nested_without_end_is_an_error_of_that_trial() -> None:
     deep = b'{"choices":[{"message":{"role":"a","content":' + b"[" * 800 + b"]" * 800 + b"}}]}"
     outcome = one(Reply(deep))
     assert isinstance(outcome, Response)
+    assert outcome.error == "the reply's content is neither a text nor parts of one"
+
+
+def test_an_answer_begun_with_a_mark_is_read() -> None:
     marked = one(Reply(b"\xef\xbb\xbf" + openai_chat("TRUE").body))
     assert isinstance(marked, Response)
     assert marked.text == "TRUE"

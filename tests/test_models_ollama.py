@@ -106,6 +106,7 @@ def test_no_server_at_all_is_an_error_that_says_so() -> None:
 def test_a_server_that_is_no_ollama_is_an_error_that_says_so() -> None:
     with serve(lambda _: Reply(b"<html>")) as server, pytest.raises(ModelError, match="not JSON"):
         ollama.model(OLLAMA_MODEL, base_url=server.url).fingerprint()
+    assert len(server.received) == 1, "a page at a wrong address stays what it is"
 
 
 def test_choices_cannot_be_scored() -> None:

@@ -107,8 +107,8 @@ def commands(run: Path, other: Path, out: Path, claims: Path) -> Iterator[list[s
     yield ["audit", str(run), "--quiet", "--workers", "1", "--trust-code"]
 
 
-def watched(work: Path, hostile: Path, cases: list[list[str]], *, limit: float = 120) -> list[dict]:
-    """Run commands under the watch, in a process that has a canary on its path."""
+def watched(work: Path, hostile: Path, cases: list[list[str]], *, limit: float = 600) -> list[dict]:
+    """Run commands under the watch, in a process that has a canary on its path; what takes longer is a hang."""
     site, temporary = work / "site", work / "tmp"
     for folder in (site, temporary, work / "home"):
         folder.mkdir(exist_ok=True)

@@ -48,9 +48,12 @@ def test_a_task_that_is_killed_goes_on(tmp_path: Path, number: signal.Signals) -
         spec = write_run(tmp_path, server, ITEMS)
         server.close_at = ITEMS // 2
         with started(tmp_path, *submit(spec)) as sweep:
-            until(lambda: not server.gate.is_set())
-            for pid in processes("eval", str(spec), f"1/{SHARDS}"):
+            until(lambda: not server.gate.is_set() and read_state(tmp_path / "runs" / "sweep", 1).state == "running")
+            task = ("eval", str(spec), f"1/{SHARDS}")
+            killed = processes(*task)
+            for pid in killed:
                 os.kill(pid, number)
+            until(lambda: not {*killed} & {*processes(*task)})
             server.gate.set()
             _, words = sweep.communicate()
         assert sweep.returncode == (0 if number == signal.SIGKILL else 4), words

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from perpend.canon import JSON, as_list, as_object
+from perpend.canon import JSON, as_object
 from perpend.errors import ModelError
 from perpend.models.base import spoken
 from perpend.models.http import BadReplyError, HttpModel, Link
-from perpend.models.http.reply import as_finish, as_text, as_usage, complaint, parse
+from perpend.models.http.reply import answered, as_finish, as_text, as_usage, complaint
 from perpend.types import Request, Response
 
 _ANTHROPIC = "https://api.anthropic.com"
@@ -84,16 +84,15 @@ class Anthropic(HttpModel):
         return json.dumps(body).encode()
 
     def decode(self, request: Request, body: bytes, ms: float) -> Response:
-        """The text blocks joined; thinking blocks are not the answer."""
+        """The text blocks joined; thinking blocks are not the answer. Without text, the reason to stop is."""
         del request
-        reply = as_object(parse(body))
+        reply = as_object(answered(body))
         content = reply.get("content")
         if not isinstance(content, list):
             raise BadReplyError(f"the reply holds no content: {complaint(body)[0]}")
+        text, finish = as_text(content), as_finish(reply.get("stop_reason"))
+        if text is None and finish is None:
+            raise BadReplyError("the reply holds no text and no reason for that")
         usage = as_object(reply.get("usage"))
-        return Response(
-            as_text(as_list(content)),
-            finish=as_finish(reply.get("stop_reason")),
-            usage=as_usage(usage.get("input_tokens"), usage.get("output_tokens")),
-            ms=ms,
-        )
+        counted = as_usage(usage.get("input_tokens"), usage.get("output_tokens"))
+        return Response(text or "", finish=finish, usage=counted, ms=ms)

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from perpend.canon import JSON, as_list, as_object
+from perpend.canon import JSON, as_list, as_object, clean_text
 from perpend.errors import ModelError, SpecError
 from perpend.models.base import spoken
-from perpend.models.http import BadReplyError, CutOffError, HttpModel, Link
-from perpend.models.http.reply import as_fact, as_finish, as_text, as_usage, complaint, parse
+from perpend.models.http import BadReplyError, HttpModel, Link
+from perpend.models.http.reply import answered, as_fact, as_finish, as_usage
 from perpend.types import Request, Response
 
 _PATHS = {"chat": "/api/chat", "generate": "/api/generate"}
@@ -106,19 +106,18 @@ class Ollama(HttpModel):
         del request
         texts: list[str] = []
         for piece in _pieces(body):
-            if "error" in piece:
-                raise BadReplyError(f"the server broke off: {complaint(body)[0]}")
             reply = as_object(piece.get("message")).get("content") if self.endpoint == "chat" else piece.get("response")
             if not isinstance(reply, str):
                 raise BadReplyError("the reply holds no answer text")
             texts.append(reply)
             if piece.get("done") is True:
                 usage = as_usage(piece.get("prompt_eval_count"), piece.get("eval_count"))
-                return Response(as_text("".join(texts)), finish=as_finish(piece.get("done_reason")), usage=usage, ms=ms)
-        raise CutOffError("the reply ended before the answer was done")
+                text, finish = clean_text("".join(texts)), as_finish(piece.get("done_reason"))
+                return Response(text, finish=finish, usage=usage, ms=ms)
+        raise BadReplyError("the reply ended before the answer was done")
 
 
 def _pieces(body: bytes) -> Iterator[Mapping[str, JSON]]:
     for line in body.splitlines():
         if line.strip():
-            yield as_object(parse(line))
+            yield as_object(answered(line))

@@ -12,7 +12,7 @@ from perpend.canon import JSON, as_list, as_object, digest
 from perpend.errors import ModelError, SpecError, did_you_mean
 from perpend.models.base import UnreadableRequestError, choice_texts, likeliest, plain_text, spoken
 from perpend.models.http import BadReplyError, HttpModel, Link
-from perpend.models.http.reply import as_fact, as_finish, as_text, as_usage, complaint, parse
+from perpend.models.http.reply import answered, as_fact, as_finish, as_text, as_usage, complaint
 from perpend.models.http.scoring import NEEDS, SCORED_BY, ServedModel, choice_logprobs
 from perpend.models.http.steps import Steps
 from perpend.types import Request, Response, Usage
@@ -22,6 +22,10 @@ _PATHS = {"chat": "/chat/completions", "completions": "/completions"}
 # Times, permissions with ids of their own, and the place of the weights on the server's disk.
 _VOLATILE = frozenset({"created", "permission", "root", "parent", "path"})
 _NOT_STATED = "not stated"
+# What a reply without text may hold in its place, and the reasons to stop that are why there is none. Content is also
+# a list with nothing but thinking.
+_INSTEAD = ("content", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_details")
+_WITHOUT_TEXT = frozenset({"length", "content_filter", "refusal"})
 # What turns off the rules that an engine adds to a draw: its own, or those of the model's generation_config.json, where
 # Qwen2.5 has a repetition penalty, which changes answers at temperature 0 too.
 _OFF: Mapping[str, JSON] = {"top_p": 1.0, "min_p": 0.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
@@ -204,24 +208,27 @@ class OpenAI(HttpModel):
         return Response(likeliest(request.choices, scores), choice_logprobs=scores, finish="stop", usage=usage)
 
     def decode(self, _request: Request, body: bytes, ms: float) -> Response:
-        """The first choice's text. Reasoning that the server reports apart from it is not part of the answer."""
-        reply = as_object(parse(body))
+        """The first choice's text, or its refusal. Reasoning that is reported apart is not part of the answer."""
+        reply = as_object(answered(body))
         replies = as_list(reply.get("choices"))
         if not replies:
             raise BadReplyError(f"the reply holds no choices: {complaint(body)[0]}")
         usage = as_object(reply.get("usage"))
         counted = as_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"))
         first = as_object(replies[0])
+        finish = as_finish(first.get("finish_reason"))
         if self.endpoint == "chat":
-            message = as_object(first.get("message"))
-            if "content" not in message and "refusal" not in message and not message.get("role"):
+            message = first.get("message") or {}
+            if not isinstance(message, Mapping):
                 raise BadReplyError("the reply's first choice holds no message")
-            text = as_text(message.get("content")) or as_text(message.get("refusal"))
-        elif isinstance(first.get("text"), str):
-            text = as_text(first.get("text"))
+            content = as_text(message.get("content"))
+            text = content or as_text(message.get("refusal")) or content
         else:
-            raise BadReplyError("the reply's first choice holds no text")
-        return Response(text, finish=as_finish(first.get("finish_reason")), usage=counted, ms=ms)
+            message = {}
+            text = as_text(first.get("text"))
+        if text is None and finish not in _WITHOUT_TEXT and not any(message.get(name) for name in _INSTEAD):
+            raise BadReplyError("the reply's first choice holds no text and no reason for that")
+        return Response(text or "", finish=finish, usage=counted, ms=ms)
 
 
 def _plain(value: JSON) -> JSON:

@@ -2,6 +2,6 @@
 
 from perpend.models.http.exchange import HttpModel
 from perpend.models.http.link import Link
-from perpend.models.http.reply import BadReplyError, CutOffError
+from perpend.models.http.reply import BadReplyError
 
-__all__ = ["BadReplyError", "CutOffError", "HttpModel", "Link"]
+__all__ = ["BadReplyError", "HttpModel", "Link"]

@@ -4,7 +4,7 @@ What becomes of a request:
 
 - answered: HTTP 200 and a body that the provider can read;
 - refused: a 4xx. It may concern this item only;
-- failed: 408, 409, 425, 429, 5xx, time-out, reset or cut-off reply after all retries, or a body that cannot be read;
+- failed: after all retries 408, 409, 425, 429, 5xx, a time-out, a reset, or a 200 that holds no answer;
 - unreachable: no connection after all retries.
 
 401, 402, 403, 404, 405, a redirect or an untrusted certificate would meet every other request too: ModelError.
@@ -26,7 +26,7 @@ from perpend.canon import JSON
 from perpend.errors import ModelError
 from perpend.models.http.body import Bodies
 from perpend.models.http.link import Link
-from perpend.models.http.reply import BadReplyError, CutOffError, complaint, parse, retry_after, usage_in
+from perpend.models.http.reply import BadReplyError, answered, complaint, retry_after, usage_in
 from perpend.models.http.steps import Steps, counted, together
 from perpend.spec.model import Budget
 from perpend.types import Response, Usage
@@ -116,12 +116,14 @@ class Caller:
         self.session: aiohttp.ClientSession | None = None
 
     def connect(self) -> aiohttp.ClientSession:
-        """Make the pool of connections; inside a running loop only."""
+        """Make what opens connections; inside a running loop only."""
         import aiohttp  # 0.2 s, so only when there is something to ask
 
         limits = aiohttp.ClientTimeout(total=self.link.timeout_s, sock_connect=min(_CONNECT_S, self.link.timeout_s))
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
+            # A connection for each request: on one that is kept, a late second reply to the question before would be
+            # the answer to this one, and nothing that all servers send tells which question a reply is for.
+            connector=aiohttp.TCPConnector(limit=0, force_close=True),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=self.headers,
             timeout=limits,
@@ -162,7 +164,7 @@ class Caller:
         ms = 0.0
 
         def read(raw: bytes, took: float) -> Response:
-            replies.append(parse(raw))
+            replies.append(answered(raw))
             return Response("", usage=counted(replies[-1]), ms=took)
 
         try:
@@ -230,7 +232,8 @@ class Caller:
             return Attempt(Fate.ANSWERED, call.read(raw, ms))
         except BadReplyError as error:
             failure = Response(error=str(error), usage=usage_in(raw), ms=ms)
-            return Attempt(Fate.FAILED, failure, again=isinstance(error, CutOffError))
+            # What a server says of itself stays as it is: then base_url is wrong.
+            return Attempt(Fate.FAILED, failure, again=call.body is not None)
 
     async def _send(self, call: HttpCall) -> tuple[int, Mapping[str, str], bytes] | Attempt:
         """Status, headers and whole body of the reply, or the attempt that ended without them."""
@@ -240,7 +243,6 @@ class Caller:
             self.session = self.connect()
         method = "GET" if call.body is None else "POST"
         fate = Fate.FAILED
-        again = True
         try:
             reply = await self.session.request(
                 method, call.url, data=call.body, allow_redirects=False, proxy=self.proxy
@@ -257,8 +259,7 @@ class Caller:
             words = f"connection lost: {type(error).__name__}"
         except BadReplyError as error:
             words = str(error)
-            again = isinstance(error, CutOffError)
-        return Attempt(fate, Response(error=words), again)
+        return Attempt(fate, Response(error=words), again=True)
 
     def _verdict(self, status: int, headers: Mapping[str, str], raw: bytes, ms: float) -> Attempt:
         """What a status other than 2xx means."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from perpend.models.http.reply import BadReplyError, CutOffError
+from perpend.models.http.reply import BadReplyError
 
 if TYPE_CHECKING:
     import aiohttp
@@ -48,11 +48,11 @@ class Bodies:
                 if size > LONGEST:
                     raise BadReplyError(f"the reply is longer than {LONGEST >> 20} MiB")
                 if self.reading + self.waiting > _TOGETHER:
-                    raise CutOffError(f"the replies in flight are longer than {_TOGETHER >> 20} MiB together")
+                    raise BadReplyError(f"the replies in flight are longer than {_TOGETHER >> 20} MiB together")
         finally:
             self.reading -= size
         if unpack is not None and not unpack.eof:
-            raise CutOffError("the packed reply ended before its end")
+            raise BadReplyError("the packed reply ended before its end")
         self.waiting += size
         return b"".join(pieces)
 

@@ -15,6 +15,8 @@ from perpend.types import Usage
 
 _STOP = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token"})
 _LENGTH = frozenset({"length", "max_tokens", "max_length", "model_context_window_exceeded"})
+# The server ended the answer, not the model: OpenRouter and Mistral, vLLM and SGLang, DeepSeek, GLM.
+_BROKE_OFF = frozenset({"error", "abort", "aborted", "insufficient_system_resource", "network_error"})
 _START_BYTES = 1 << 20
 _MOST_VALUES = 1_000_000
 _STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)
@@ -26,10 +28,6 @@ _FACT_CHARS = 200
 
 class BadReplyError(ValueError):
     """The server said 200 and sent something that is no answer; the text says what."""
-
-
-class CutOffError(BadReplyError):
-    """The reply ended before the answer did: worth another attempt."""
 
 
 def parse(body: bytes) -> JSON:
@@ -47,6 +45,22 @@ def parse(body: bytes) -> JSON:
     return value
 
 
+def answered(body: bytes) -> JSON:
+    """The JSON of a reply to a question. BadReplyError where the server says in it, or in a choice, that it failed.
+
+    Text beside an error is what was there when the server broke off.
+    """
+    reply = parse(body)
+    whole = as_object(reply)
+    # Not the stop_reason of a choice: vLLM has the stop string there, which may be any word.
+    ends = [(whole, whole.get("stop_reason") or whole.get("done_reason"))]
+    ends += [(choice, choice.get("finish_reason")) for choice in map(as_object, as_list(whole.get("choices")))]
+    for part, reason in ends:
+        if part.get("error") or (isinstance(reason, str) and reason.lower() in _BROKE_OFF):
+            raise BadReplyError(f"the server broke off: {_complaint(part)[0] or start_of(body)}")
+    return reply
+
+
 def _check_values(text: str) -> None:
     """A list of empty lists takes thirty times its own length in memory."""
     count = 0
@@ -61,13 +75,23 @@ def start_of(body: bytes) -> str:
     return body[:_START_BYTES].decode("utf-8", "replace")
 
 
-def as_text(content: JSON) -> str:
-    """Message content as text: a string, or the text parts of a list of parts. None and other parts give ''."""
-    if isinstance(content, str):
-        return clean_text(content)
-    parts = (as_object(part) for part in as_list(content))
-    texts = (part.get("text") for part in parts if part.get("type") == "text")
-    return clean_text("".join(text for text in texts if isinstance(text, str)))
+def as_text(content: JSON) -> str | None:
+    """Message content as text: a string, or the parts of a list that are said. None where nothing is said.
+
+    BadReplyError where it is what no protocol has for content.
+    """
+    if content is None or isinstance(content, str):
+        return content and clean_text(content)
+    texts: list[str] = []
+    for part in content if isinstance(content, list) else [None]:
+        match part:
+            case {"type": "text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
+                texts.append(text)
+            case {"type": str(kind)} if kind not in {"text", "refusal"}:
+                continue  # thinking, or a call of a tool
+            case _:
+                raise BadReplyError("the reply's content is neither a text nor parts of one")
+    return clean_text("".join(texts)) if texts else None
 
 
 def as_usage(tokens_in: JSON, tokens_out: JSON) -> Usage | None:
@@ -123,13 +147,18 @@ def complaint(body: bytes) -> tuple[str, str]:
         reply = as_object(parse(body))
     except BadReplyError:
         return start_of(body), ""
+    words, code = _complaint(reply)
+    return words or start_of(body), code
+
+
+def _complaint(reply: Mapping[str, JSON]) -> tuple[str, str]:
     error = reply.get("error")
     code = as_object(error).get("code")
     code = code if isinstance(code, str) else ""
     for words in (as_object(error).get("message"), error, reply.get("message"), reply.get("detail")):
         if isinstance(words, str) and words:
             return words, code
-    return start_of(body), code
+    return "", code
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

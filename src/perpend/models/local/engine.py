@@ -149,7 +149,7 @@ class Engine:
         fed = as_object(as_object(reply).get("__verbose")).get("prompt")
         if usage is not None and isinstance(fed, str):
             usage = replace(usage, prompt_sha256=_digest(fed))
-        return Response(as_text(text), finish=as_finish(first.get("finish_reason")), usage=usage)
+        return Response(as_text(text) or "", finish=as_finish(first.get("finish_reason")), usage=usage)
 
     def _weigh(self, request: Request) -> Response:
         """The sum of the log-probabilities of each choice's tokens, each given those before it; see `ChoiceTokens`."""
