@@ -1,0 +1,259 @@
+"""The stratum *compute*: what a stated system does from a stated start, after a stated time."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, localcontext
+from functools import cache
+from itertools import count, zip_longest
+from pathlib import Path
+from typing import Any
+
+from factory.chance import Chance
+from factory.measure import FACTS, Fact, facts_of
+from factory.quartet import Claim, Quartet, mirrored
+from factory.systems import System, drawn, systems
+
+ITERATED = 420
+"""Bundles of iterated maps among the atomic ones."""
+POLYNOMIAL = (
+    "logistic", "cubic", "quadratic", "henon", "delayed", "burgers", "duffing_map", "predator", "coupled", "tinkerbell",
+)  # fmt: skip
+FOR_PERIODS = 80
+"""Groups of a map that serve questions about periods alone."""
+SAID = {"chaotic": "chaotic", "periodic": "periodic", "rest": "steady"}
+RANKS = ("smallest", "middle", "largest")
+Group = list[Fact]
+
+
+@cache
+def wordings() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "compute.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def facts(secret: str = "") -> dict[str, list[Group]]:
+    """System → its groups of facts: all numbers but one are the same in a group."""
+    if secret:
+        rows = [fact for name in systems() for fact in facts_of(name, secret)]
+    else:
+        rows = [json.loads(line) for line in FACTS.read_text(encoding="utf-8").splitlines()]
+    groups = defaultdict[tuple[str, int], Group](list)
+    for fact in rows:
+        groups[fact["system"], fact["group"]].append(fact)
+    found = defaultdict[str, list[Group]](list)
+    for (name, _), group in groups.items():
+        found[name].append(sorted(group, key=lambda fact: float(fact["numbers"][fact["letter"]])))
+    return dict(found)
+
+
+def quartets(family: str, chance: Chance, secret: str = "") -> Iterator[Quartet]:
+    if family == "atomic":
+        streams = [_regimes(chance, secret), _iterated(chance, ITERATED)]
+    else:
+        streams = [_periods(chance, secret), _transitions(chance, secret), _one_of_three(chance, secret)]
+    for row in zip_longest(*streams):
+        yield from (quartet for quartet in row if quartet is not None)
+
+
+def _shares(secret: str) -> Iterator[tuple[System, list[Group], list[Group], list[Group]]]:
+    """Each system with its groups for regimes, for two values and for three values; no group serves twice."""
+    for name, groups in facts(secret).items():
+        system = systems()[name]
+        left = [group for group in groups if not system.discrete or group[0]["group"] >= FOR_PERIODS]
+        three = [group for group in left if _only_chaotic(group)][:8]
+        two = [group for group in left if group not in three and len({fact["kind"] for fact in group}) > 1]
+        yield system, [group for i, group in enumerate(two) if i % 4], two[::4], three
+
+
+def _setting(system: System, fact: Fact, draw: Chance, meaning: Sequence[str], values: str = "") -> str:
+    numbers = dict(fact["numbers"])
+    if values:
+        del numbers[fact["letter"]]
+    words = draw.pick(wordings()["values" if values else "regime"]["map" if system.discrete else "flow"])
+    given = {
+        "name": system.name,
+        "Name": system.name[0].upper() + system.name[1:],
+        "e": system.equations(numbers),
+        "s": system.begins(fact["start"]),
+        "h": system.horizon,
+        "k": fact["letter"],
+        "v": values,
+    }
+    return " ".join([words.format(**given), *(wordings()["meaning"][name] for name in meaning)])
+
+
+def _quartet(kind: str, system: System, settings: Sequence[str], claims: Any) -> Quartet:
+    return Quartet(kind, system.id, (settings[0], settings[1]), claims, (system.id, system.id), (system.source,))
+
+
+def _regimes(chance: Chance, secret: str) -> Iterator[Quartet]:
+    """Two values of one number, and what the motion is at them."""
+    for system, groups, *_ in _shares(secret):
+        for group in groups:
+            draw = chance.of("regime", system.id, group[0]["group"])
+            one = draw.pick(group)
+            other = draw.pick([fact for fact in group if fact["kind"] != one["kind"]])
+            meaning = ["chaotic"] if "chaotic" in (one["kind"], other["kind"]) else []
+            same = draw.below(10**6)
+            settings = [_setting(system, fact, Chance("words", system.id, same), meaning) for fact in (one, other)]
+            said = [Claim(tuple(wordings()["claims"][fact["kind"]])) for fact in (one, other)]
+            yield _quartet("regime", system, settings, mirrored(*said))
+
+
+def _periods(chance: Chance, secret: str) -> Iterator[Quartet]:
+    """Two cycles of one map with different least periods."""
+    for name, groups in facts(secret).items():
+        system = systems()[name]
+        for group in groups if system.discrete else []:
+            cycles = [fact for fact in group if fact["kind"] == "periodic"]
+            if group[0]["group"] >= FOR_PERIODS or len({fact["cycle"] for fact in cycles}) < 2:
+                continue
+            draw = chance.of("period", name, group[0]["group"])
+            one = draw.pick(cycles)
+            other = draw.pick([fact for fact in cycles if fact["cycle"] != one["cycle"]])
+            same = draw.below(10**6)
+            settings = [_setting(system, fact, Chance("words", name, same), []) for fact in (one, other)]
+            said = [
+                Claim(tuple(w.format(n=fact["cycle"]) for w in wordings()["claims"]["cycle"])) for fact in (one, other)
+            ]
+            yield _quartet("period", system, settings, mirrored(*said))
+
+
+def _transitions(chance: Chance, secret: str) -> Iterator[Quartet]:
+    """Two values in each setting: one kind of motion turns into the other in the first, and back in the second."""
+    for system, _, groups, _ in _shares(secret):
+        changes = defaultdict[tuple[str, str], list[tuple[Fact, Fact]]](list)
+        for group in groups:
+            draw = chance.of("transition", system.id, group[0]["group"])
+            pairs = [(a, b) for i, a in enumerate(group) for b in group[i + 1 :] if a["kind"] != b["kind"]]
+            low, high = draw.pick(pairs)
+            changes[low["kind"], high["kind"]].append((low, high))
+        for (a, b), up in sorted(changes.items()):
+            for there, back in zip(up, changes.get((b, a), []), strict=False) if a < b else []:
+                draw = chance.of("transition", system.id, there[0]["group"], back[0]["group"])
+                meaning = [SAID[kind] for kind in (a, b) if SAID[kind] in wordings()["meaning"]]
+                same = draw.below(10**6)
+                settings, claims = [], []
+                for low, high in (there, back):
+                    values = [fact["numbers"][fact["letter"]] for fact in (low, high)]
+                    words = Chance("words", system.id, same)
+                    settings.append(_setting(system, low, words, meaning, f"{values[0]} and {values[1]}"))
+                    told = {"k": low["letter"], "low": values[0], "high": values[1]}
+                    claims.append(
+                        tuple(
+                            Claim(tuple(w.format(a=SAID[x], b=SAID[y], **told) for w in wordings()["claims"]["change"]))
+                            for x, y in ((a, b), (b, a))
+                        )
+                    )
+                yield _quartet("transition", system, settings, tuple(claims))
+
+
+def _only_chaotic(group: Group) -> list[tuple[int, list[Fact]]]:
+    """The place of the only chaotic one among three facts of a group: all that can be had."""
+    found = []
+    for i, a in enumerate(group):
+        for j, b in enumerate(group[i + 1 :], i + 1):
+            for c in group[j + 1 :]:
+                chaotic = [fact["kind"] == "chaotic" for fact in (a, b, c)]
+                if sum(chaotic) == 1:
+                    found.append((chaotic.index(True), [a, b, c]))
+    return found
+
+
+def _one_of_three(chance: Chance, secret: str) -> Iterator[Quartet]:
+    """Three values, one of which gives chaos; its rank among them differs between the settings."""
+    for system, _, _, groups in _shares(secret):
+        left = list(groups)
+        while left:
+            group = left.pop(0)
+            draw = chance.of("three", system.id, group[0]["group"])
+            rank, three = draw.pick(_only_chaotic(group))
+            partner = next((g for g in left if any(r != rank for r, _ in _only_chaotic(g))), None)
+            if partner is None:
+                continue
+            left.remove(partner)
+            other, again = draw.pick([found for found in _only_chaotic(partner) if found[0] != rank])
+            same = draw.below(10**6)
+            settings, claims = [], []
+            for some in (three, again):
+                values = draw.mixed([fact["numbers"][fact["letter"]] for fact in some])
+                words = Chance("words", system.id, same)
+                text = f"{values[0]}, {values[1]} and {values[2]}"
+                settings.append(_setting(system, some[0], words, ["chaotic"], text))
+                letter = some[0]["letter"]
+                claims.append(
+                    tuple(
+                        Claim(tuple(w.format(rank=RANKS[r], k=letter) for w in wordings()["claims"]["only"]))
+                        for r in (rank, other)
+                    )
+                )
+            yield _quartet("one_of_three", system, settings, tuple(claims))
+
+
+def _iterated(chance: Chance, most: int) -> Iterator[Quartet]:
+    """A few steps of a map; the two settings differ in one number, and the values lie on both sides of a bound."""
+    made = 0
+    for number in count():
+        if made == most:
+            return
+        draw = chance.of("iterate", number)
+        system = systems()[draw.pick(POLYNOMIAL)]
+        numbers, start = drawn(system.numbers, draw), drawn(system.start, draw)
+        letter, steps = draw.pick(list(numbers)), draw.between(3, 7)
+        other = numbers | drawn({letter: system.numbers[letter]}, draw)
+        name = draw.pick(list(system.rates))
+        values = [_after(system, chosen, start, steps, name) for chosen in (numbers, other)]
+        bound = _between(*values)
+        if bound is None:
+            continue
+        made += 1
+        order = (numbers, other) if values[0] > values[1] else (other, numbers)
+        words = draw.pick(wordings()["iterate"]["map"])
+        settings = [words.format(e=system.equations(chosen), s=system.begins(start)) for chosen in order]
+        said = [
+            Claim(tuple(w.format(x=name, n=steps, c=bound) for w in wordings()["claims"][side]))
+            for side in ("above", "below")
+        ]
+        traits = tuple(f"iterate: {system.equations(chosen)}" for chosen in order)
+        yield Quartet(
+            "iterate",
+            traits[0],
+            (settings[0], settings[1]),
+            mirrored(*said),
+            (system.id, system.id),
+            (system.source,),
+            traits,
+        )
+
+
+def _after(system: System, numbers: dict[str, str], start: dict[str, str], steps: int, name: str) -> Decimal:
+    """The value of one variable after so many steps, to many digits."""
+    from factory.again.notation import expression
+
+    state = {variable: Decimal(value) for variable, value in start.items()}
+    known = {f"p_{letter}": Decimal(value) for letter, value in numbers.items()}
+    codes = {}
+    for variable, rate in system.rates.items():
+        for letter in numbers:
+            rate = rate.replace(f"{{{letter}}}", f"p_{letter}")  # noqa: PLW2901
+        codes[variable] = compile(expression(rate), system.id, "eval")
+    with localcontext() as context:
+        context.prec = 60
+        for _ in range(steps):
+            new = {v: eval(code, {"__builtins__": {}}, state | known) for v, code in codes.items()}  # noqa: S307
+            if any(abs(value) > 100 for value in new.values()):
+                return Decimal("NaN")
+            state = new
+    return state[name]
+
+
+def _between(one: Decimal, other: Decimal) -> str | None:
+    """A bound with two digits, well away from both values; None where there is none."""
+    if one.is_nan() or other.is_nan() or abs(one - other) < Decimal("0.1"):
+        return None
+    bound = ((one + other) / 2).quantize(Decimal("0.01"))
+    return None if bound == 0 else str(bound.normalize() if bound != bound.to_integral() else bound.to_integral())
