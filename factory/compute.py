@@ -22,7 +22,7 @@ ITERATED = 420
 POLYNOMIAL = (
     "logistic", "cubic", "quadratic", "henon", "delayed", "burgers", "duffing_map", "predator", "coupled", "tinkerbell",
 )  # fmt: skip
-FOR_PERIODS = 80
+FOR_PERIODS = 30
 """Groups of a map that serve questions about periods alone."""
 SAID = {"chaotic": "chaotic", "periodic": "periodic", "rest": "steady"}
 RANKS = ("smallest", "middle", "largest")

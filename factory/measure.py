@@ -31,7 +31,7 @@ WATCHED = 60
 """Oscillations, or tens of steps of a map, from which a class is read."""
 LONGEST = 24
 """The largest number of maxima in a cycle."""
-GROUPS = {False: 44, True: 110}
+GROUPS = {False: 32, True: 60}
 """Draws of all numbers of a flow, of a map."""
 VALUES = 14
 """Values of one number that are tried with each draw of the others."""

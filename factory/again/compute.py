@@ -153,12 +153,13 @@ def watched(motion: Motion) -> Seen:
     states = _turned(motion.equations, states)
     spread = np.ptp(states, axis=0)
     if np.all(spread < 1e-4 * (1 + np.abs(states[-1]))):
-        return Seen("rest", int(motion.equations.discrete))
+        return Seen("rest", 0)
     size = float(np.linalg.norm(spread))
     cycle = _recurrence(states, size) if motion.equations.discrete else _closes(states, size)
-    if cycle and distance < 1:
+    if cycle and distance < 1.5:
         return Seen("periodic", cycle if motion.equations.discrete else 0)
-    return Seen("chaotic" if distance > 1.5 and not cycle else "unclear", 0)
+    # Where volumes shrink fast, a chaotic orbit comes back to within a line's width of itself: growth decides.
+    return Seen("chaotic" if distance > (5 if cycle else 1.5) else "unclear", 0)
 
 
 def _turned(system: Equations, states: np.ndarray) -> np.ndarray:
@@ -195,24 +196,26 @@ def _recurrence(states: np.ndarray, size: float) -> int:
 
 
 def _flow_orbit(motion: Motion) -> tuple[np.ndarray, float]:
-    """DOP853: states at even times, and how a small distance grows over a hundredth of the time left out, ten times."""
+    """DOP853: states at even times over two fifths of the time left out once more, and how a small distance grows in the
+    last three quarters of them, as if it were in all: at first it turns into the direction that grows."""
     from scipy.integrate import solve_ivp
 
     system, size = motion.equations, len(motion.equations.names)
     span = motion.skip / 100
 
     def both(t: float, y: np.ndarray) -> np.ndarray:
-        return np.concatenate([system(y[:size], t), system(y[size:], t)])
+        state = y.tolist()
+        return np.concatenate([system(state[:size], t), system(state[size:], t)])
 
     def single(t: float, y: np.ndarray) -> np.ndarray:
-        return system(y, t)
+        return system(y.tolist(), t)
 
     start = [float(value) for value in motion.start]
     begun = solve_ivp(single, (0, motion.skip), start, method="DOP853", rtol=1e-8, atol=1e-10)
     y, t = np.tile(begun.y[:, -1], 2), float(motion.skip)
     y[size:] += 1e-7
     states, grown, stretch = [], 0.0, 40
-    for _ in range(stretch):
+    for number in range(stretch):
         made = solve_ivp(
             both, (t, t + span), y, method="DOP853", rtol=1e-9, atol=1e-12, t_eval=np.linspace(t, t + span, 101)[1:]
         )
@@ -220,9 +223,9 @@ def _flow_orbit(motion: Motion) -> tuple[np.ndarray, float]:
         y, t = made.y[:, -1].copy(), t + span
         gap = float(np.linalg.norm(y[size:] - y[:size])) or 1e-300
         begin = 1e-7 * np.sqrt(size)
-        grown += np.log(gap / begin)
+        grown += np.log(gap / begin) if 4 * number >= stretch else 0.0
         y[size:] = y[:size] + (y[size:] - y[:size]) * (begin / gap)
-    return np.concatenate(states), 40 * grown / stretch
+    return np.concatenate(states), grown / 0.75
 
 
 def _closes(states: np.ndarray, size: float) -> int:

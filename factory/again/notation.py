@@ -74,7 +74,7 @@ class Equations:
         return [function(side, [*self.names, "t"]) for side in self.sides]
 
     def __call__(self, state: Sequence[float], t: float = 0.0) -> np.ndarray:
-        return np.array([f(*state, t) for f in self._functions], dtype=complex if np.iscomplexobj(state) else float)
+        return np.array([f(*state, t) for f in self._functions])
 
     def jacobian(self, state: Sequence[float]) -> np.ndarray:
         """By complex steps: exact to rounding for formulas that are analytic."""
