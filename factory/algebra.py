@@ -161,15 +161,8 @@ class System:
 
 
 def determinant(matrix: list[list[Fraction]]) -> Fraction:
-    rows, sign, product = [list(row) for row in matrix], 1, Fraction(1)
-    for k in range(len(rows)):
-        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
-        if pivot is None:
-            return Fraction(0)
-        if pivot != k:
-            rows[k], rows[pivot], sign = rows[pivot], rows[k], -sign
-        product *= rows[k][k]
-        for i in range(k + 1, len(rows)):
-            factor = rows[i][k] / rows[k][k]
-            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return sign * product
+    """By its first row: the matrices here are small."""
+    if not matrix:
+        return Fraction(1)
+    below = [[row[:j] + row[j + 1 :] for row in matrix[1:]] for j in range(len(matrix))]
+    return sum(((-1) ** j * c * determinant(below[j]) for j, c in enumerate(matrix[0]) if c), Fraction(0))

@@ -30,6 +30,9 @@ class Bundle:
 
     @property
     def name(self) -> str:
+        """What the bundle is called; in *textbook* the bundles of a table have one name, since they share facts."""
+        if self.stratum == "textbook":
+            return f"textbook:{_digest(self.quartet.cluster)}"
         return f"{self.stratum}:{_digest(self.stratum, self.family, *(q.text for q in self.questions))}"
 
 

@@ -71,7 +71,9 @@ def questions(quartet: Quartet, family: str, chance: Chance, frames: str = "gene
                     text = frame.format(book=book, Book=_capital(book), v=heard, question=text)
                 if "{setting}" not in frame:
                     text = f"{setting} {text}"
-                yield Question(text, label != (variant == "denied"), variant, frame, s, c)
+                # The record does not say which voice is right: with the text, that would be the label.
+                name = "voice" if variant.endswith("voice") else variant
+                yield Question(text, label != (variant == "denied"), name, frame, s, c)
 
 
 def _filled(frame: str, clause: str, who: str, setting: str) -> str:

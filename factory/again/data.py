@@ -7,14 +7,12 @@ where there is one; a claim that comes near a border is Unreadable.
 from __future__ import annotations
 
 import re
-import tomllib
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from factory.again.asked import asked
+from factory.again.claims import Holes, holds
 from factory.quartet import Unreadable
 
 _N = r"-?\d+(?:\.\d+)?"
@@ -23,63 +21,27 @@ _PAIR = re.compile(rf"({_N}) at [at] = ({_N})")
 _ROW = re.compile(rf"at \w = ({_N}), (\w+) ({_N}) and (\w+) ({_N})")
 _COLUMNS = re.compile(r"the (\w+) values [^a-z]+ and the (\w+) values [^a-z]+ at \w = ")
 _WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_PLACES = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-]
+_PLACES = ["first", "second", "third", "fourth", "fifth", "sixth"]
+_PLACES += ["seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
 _SIDES = {"above": True, "more": True, "larger": True, "below": False, "less": False, "smaller": False}
-_HOLE = re.compile(r"\{(\w)\}")
-_HOLES = {
-    "n": _N,
-    "w": "|".join(_WORDS),
-    "o": "|".join(_PLACES),
-    "x": "MEGNO|K|the exponent|the entropy",
-    "t": "the [^ ]+ test",
-    "f": "A|B",
-    "p": "[A-Za-z]+",
-    "s": "|".join(_SIDES),
-    "a": ".+",
+_HOLES: Holes = {
+    "n": (_N, float),
+    "w": ("|".join(_WORDS), _WORDS.index),
+    "o": ("|".join(_PLACES), _PLACES.index),
+    "x": ("MEGNO|K|the exponent|the entropy", str),
+    "t": ("the [^ ]+ test", str),
+    "f": ("A|B", str),
+    "p": ("[A-Za-z]+", str),
+    "s": ("|".join(_SIDES), str),
+    "a": (".+", str),
 }
-_VALUES: dict[str, Any] = {"n": float, "w": _WORDS.index, "o": _PLACES.index}
 _SLACK = 1e-9
 _ATTRACTORS = {(2, 1): "hyperchaotic", (1, 1): "chaotic", (0, 2): "a torus", (0, 1): "a limit cycle"}
 
 
 def label(text: str) -> bool:
     question = asked(text)
-    for pattern, holes, means in _claims():
-        found = pattern.fullmatch(question.claim)
-        if found:
-            known = _TOOLS | _data(question.setting) | {hole: [] for hole in _HOLES}
-            for hole, value in zip(holes, found.groups(), strict=True):
-                known[hole].append(_VALUES.get(hole, str)(value))
-            return bool(eval(means, {"__builtins__": {}}, known)) != question.denied  # noqa: S307 - of our own file
-    raise Unreadable(f"no claim that is known: {question.claim}")
-
-
-@cache
-def _claims() -> list[tuple[re.Pattern[str], list[str], str]]:
-    """Patterns of claims, what stands in their holes, and what they mean."""
-    said = tomllib.loads((Path(__file__).parent / "data.toml").read_text(encoding="utf-8"))["claim"]
-    parts = [(_HOLE.split(says), claim["means"]) for claim in said for says in claim["says"]]
-    return [
-        (
-            re.compile("".join(f"({_HOLES[p]})" if i % 2 else re.escape(p) for i, p in enumerate(part))),
-            part[1::2],
-            means,
-        )
-        for part, means in parts
-    ]
+    return holds("data.toml", question.claim, _HOLES, _TOOLS | _data(question.setting)) != question.denied
 
 
 def _read(pattern: str, text: str) -> list[float]:

@@ -6,9 +6,11 @@ A row says of each property whether an object has it; a set of rows is a whole n
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 from factory.again.asked import asked
 from factory.quartet import Unreadable
@@ -19,50 +21,17 @@ _ONE = rf"(?:is|has|does not|{'|'.join(v + ('es' if v.endswith('ss') else 's') f
 _MANY = rf"(?:are|have|do not|{'|'.join(_VERBS)})\b"
 _MOST = 18
 
-# A, N: a noun; X, Y, Z: what is said of one object, Xs, Ys of many; beside them the rows that the rule leaves.
-_RULES: list[tuple[str, Callable[..., Rows]]] = [
-    ("(?:Every|Any) N that X Y", lambda x, y: ~x | y),
-    ("All Ns that Xs Ys", lambda x, y: ~x | y),
-    ("If A X,(?: then)? it Y", lambda x, y: ~x | y),
-    ("A X if it Y", lambda x, y: ~y | x),
-    ("A X only if it Y", lambda x, y: ~x | y),
-    ("Only Ns that Xs Ys", lambda x, y: ~y | x),
-    ("The Ns that Xs are among those that Ys", lambda x, y: ~x | y),
-    ("No N that X Y", lambda x, y: ~x | ~y),
-    ("There is no N that X and Y", lambda x, y: ~x | ~y),
-    ("Every N X or Y, or both", lambda x, y: x | y),
-    ("For every N, at least one of two things is true: it X, or it Y", lambda x, y: x | y),
-    ("Every N either X or Y, but not both", lambda x, y: x ^ y),
-    ("For every N, exactly one of two things is true: it X, or it Y", lambda x, y: x ^ y),
-    ("A X if and only if it Y", lambda x, y: ~(x ^ y)),
-    ("The Ns that Xs are exactly those that Ys", lambda x, y: ~(x ^ y)),
-    ("If A X and Y, it Z", lambda x, y, z: ~(x & y) | z),
-    ("A X if it Y and Z", lambda x, y, z: ~(y & z) | x),
-    ("Every N that X and Y Z", lambda x, y, z: ~(x & y) | z),
-    ("No N that X and Y Z", lambda x, y, z: ~(x & y & z)),
-    ("If A X, it Y or Z, or both", lambda x, y, z: ~x | y | z),
-    ("Every N that X Y or Z, or both", lambda x, y, z: ~x | y | z),
-    ("If A X or Y, it Z", lambda x, y, z: ~(x | y) | z),
-    ("A X if it Y or Z", lambda x, y, z: ~(y | z) | x),
-]
-_EXISTING: list[tuple[str, Callable[..., Rows]]] = [
-    ("Some Ns that Xs Ys", lambda x, y: x & y),
-    ("At least one N that X Y", lambda x, y: x & y),
-    ("Not every N that X Y", lambda x, y: x & ~y),
-    ("There is A that X", lambda x: x),
-    ("There is A that X and Y", lambda x, y: x & y),
-    ("There is A that X, Y and Z", lambda x, y, z: x & y & z),
-    ("At least one N X", lambda x: x),
-    ("At least one N X and Y", lambda x, y: x & y),
-    ("At least one N X, Y and Z", lambda x, y, z: x & y & z),
-]
-_FACTS: list[tuple[str, Callable[..., Rows]]] = [
-    ("W X", lambda x: x),
-    ("W X and Y", lambda x, y: x & y),
-]
+Form = tuple[re.Pattern[str], Callable[..., Rows]]
 
 
 @cache
+def _forms(kind: str) -> list[Form]:
+    """The sentences of a kind, and the rows that they leave, as a function of those of their phrases."""
+    said = tomllib.loads((Path(__file__).parent / "logic.toml").read_text(encoding="utf-8"))[kind]
+    laws = {law: eval(f"lambda x, y=0, z=0: {law}", {"__builtins__": {}}) for _, law in said}  # noqa: S307 - of our file
+    return [(_pattern(form), laws[law]) for form, law in said]
+
+
 def _pattern(text: str) -> re.Pattern[str]:
     """A form as an expression that finds its phrases; `_single` sees to it that none of them runs into the next."""
     parts = {
@@ -93,9 +62,9 @@ class Table:
         rows = _column(self.properties.index(name), len(self.properties))
         return rows if holds else self.all & ~rows
 
-    def read(self, sentence: str, forms: list[tuple[str, Callable[..., Rows]]]) -> Rows | None:
-        """The rows that a sentence speaks of; None where it has none of the forms."""
-        found = list(_readings(sentence, forms))
+    def read(self, sentence: str, kind: str) -> Rows | None:
+        """The rows that a sentence speaks of; None where it is none of the kind."""
+        found = list(_readings(sentence, kind))
         if len(found) > 1:
             raise Unreadable(f"more than one reading: {sentence}")
         if not found:
@@ -107,11 +76,9 @@ class Table:
         return law(*(self.rows(p, many=key.endswith("s")) for key, p in sorted(phrases))) & self.all
 
 
-def _readings(
-    sentence: str, forms: list[tuple[str, Callable[..., Rows]]]
-) -> Iterator[tuple[re.Match[str], Callable[..., Rows]]]:
-    for pattern, law in forms:
-        match = _pattern(pattern).fullmatch(sentence)
+def _readings(sentence: str, *kinds: str) -> Iterator[tuple[re.Match[str], Callable[..., Rows]]]:
+    for pattern, law in (form for kind in kinds or ("rules", "existing", "facts") for form in _forms(kind)):
+        match = pattern.fullmatch(sentence)
         if match and all(_single(p, many=k.endswith("s")) for k, p in match.groupdict().items() if k[0] in "XYZ"):
             yield match, law
 
@@ -150,7 +117,7 @@ def _column(place: int, count: int) -> Rows:
 def label(text: str) -> bool:
     question = asked(text)
     _opening, *sentences = re.split(r"(?<=\.) ", question.setting)
-    if any(_readings(_opening.removesuffix("."), [*_RULES, *_EXISTING, *_FACTS])):
+    if any(_readings(_opening.removesuffix("."))):
         raise Unreadable(f"statements without an opening: {_opening}")
     if sentences and _OPEN.fullmatch(sentences[0]):
         del sentences[0]
@@ -160,13 +127,13 @@ def label(text: str) -> bool:
     allowed = facts = table.all
     witnesses: list[Rows] = []
     for sentence in sentences:
-        for forms in (_RULES, _EXISTING, _FACTS):
-            rows = table.read(sentence.removesuffix("."), forms)
+        for kind in ("rules", "existing", "facts"):
+            rows = table.read(sentence.removesuffix("."), kind)
             if rows is None:
                 continue
-            if forms is _RULES:
+            if kind == "rules":
                 allowed &= rows
-            elif forms is _FACTS:
+            elif kind == "facts":
                 facts &= rows
             else:
                 witnesses.append(rows)
@@ -198,7 +165,7 @@ def _named(sentences: list[str]) -> list[str]:
     """All properties that are named, in the order of their names."""
     found = set()
     for sentence in sentences:
-        for match, _ in _readings(sentence, [*_RULES, *_EXISTING, *_FACTS]):
+        for match, _ in _readings(sentence):
             phrases = [(k, p) for k, p in match.groupdict().items() if k[0] in "XYZ"]
             found |= {_property(p, many=k.endswith("s"))[0] for k, p in phrases}
     if len(found) > _MOST:
@@ -212,15 +179,12 @@ def _answer(kind: str, claims: list[str], table: Table, allowed: Rows, things: l
         return all(things) == (kind == "together")
     if not all(things):
         raise Unreadable("statements that contradict one another")
-    said = {
-        forms: table.read(claims[0], known)
-        for forms, known in (("rule", _RULES), ("some", _EXISTING), ("fact", _FACTS))
-    }
-    if said["rule"] is not None and kind == "follows":
-        return not allowed & ~said["rule"]
-    if said["some"] is not None and kind == "follows":
-        return any(not may & ~said["some"] for may in things)
-    if said["fact"] is None:
+    said = {form: table.read(claims[0], form) for form in ("rules", "existing", "facts")}
+    if said["rules"] is not None and kind == "follows":
+        return not allowed & ~said["rules"]
+    if said["existing"] is not None and kind == "follows":
+        return any(not may & ~said["existing"] for may in things)
+    if said["facts"] is None:
         raise Unreadable(f"no claim that is known: {claims[0]}")
-    must, cannot = not things[-1] & ~said["fact"], not things[-1] & said["fact"]
+    must, cannot = not things[-1] & ~said["facts"], not things[-1] & said["facts"]
     return must if kind == "follows" else (must or cannot) == (kind == "settled")

@@ -14,16 +14,8 @@ from factory.quartet import Unreadable
 
 _LEFT = re.compile(r"(?:d(?P<flow>\w+)/dt =|(?P<prime>\w+)' =|(?P<map>\w+)\[n\+1\] =|(?P<arrow>\w+) ->) ")
 _PIECE = re.compile(r"\s*(\d+\.\d+|\d+|[A-Za-z]\w*(?:\[n\])?|\^|[-+*/(),|])")
-_FUNCTIONS = {
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "exp": np.exp,
-    "tanh": np.tanh,
-    "sqrt": np.sqrt,
-    "abs": np.abs,
-}
-_KNOWN = {**_FUNCTIONS, "pi": np.pi, "mod": np.mod, "floor": np.floor, "sign": np.sign, "log": np.log, "ln": np.log}
+_FUNCTIONS = {name: getattr(np, name) for name in ("sin", "cos", "tan", "exp", "tanh", "sqrt", "abs", "log")}
+_KNOWN = {**_FUNCTIONS, "pi": np.pi}
 
 
 def expression(text: str) -> str:
@@ -40,12 +32,7 @@ def expression(text: str) -> str:
         before = written[-1] if written else ""
         ends_value = before.endswith(")") or (before and (before[-1].isalnum() or before[-1] == "_"))
         starts_value = piece == "(" or piece[0].isalnum()
-        if (
-            ends_value
-            and starts_value
-            and before not in _FUNCTIONS
-            and before not in ("mod", "floor", "sign", "log", "ln")
-        ):
+        if ends_value and starts_value and before not in _FUNCTIONS:
             written.append("*")
         written.append("**" if piece == "^" else piece)
     return " ".join(written)
@@ -73,10 +60,10 @@ class Equations:
     def _functions(self) -> list[Callable[..., float]]:
         return [function(side, [*self.names, "t"]) for side in self.sides]
 
-    def __call__(self, state: Sequence[float], t: float = 0.0) -> np.ndarray:
+    def __call__(self, state: Sequence[float] | np.ndarray, t: float = 0.0) -> np.ndarray:
         return np.array([f(*state, t) for f in self._functions])
 
-    def jacobian(self, state: Sequence[float]) -> np.ndarray:
+    def jacobian(self, state: Sequence[float] | np.ndarray) -> np.ndarray:
         """By complex steps: exact to rounding for formulas that are analytic."""
         point = np.array(state, dtype=complex)
         columns = []
