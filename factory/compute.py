@@ -232,22 +232,17 @@ def _iterated(chance: Chance, most: int) -> Iterator[Quartet]:
 
 def _after(system: System, numbers: dict[str, str], start: dict[str, str], steps: int, name: str) -> Decimal:
     """The value of one variable after so many steps, to many digits."""
-    from factory.again.notation import expression
+    from sympy import lambdify
 
-    state = {variable: Decimal(value) for variable, value in start.items()}
-    known = {f"p_{letter}": Decimal(value) for letter, value in numbers.items()}
-    codes = {}
-    for variable, rate in system.rates.items():
-        for letter in numbers:
-            rate = rate.replace(f"{{{letter}}}", f"p_{letter}")  # noqa: PLW2901
-        codes[variable] = compile(expression(rate), system.id, "eval")
+    state = {variable: Decimal(start[variable]) for variable in system.rates}
+    known = [Decimal(numbers[letter]) for letter in system.numbers]
+    step = lambdify([*state, *(f"p_{letter}" for letter in system.numbers)], system.formulas, modules=[{}])
     with localcontext() as context:
         context.prec = 60
         for _ in range(steps):
-            new = {v: eval(code, {"__builtins__": {}}, state | known) for v, code in codes.items()}  # noqa: S307
-            if any(abs(value) > 100 for value in new.values()):
+            state = dict(zip(state, step(*state.values(), *known), strict=True))
+            if any(abs(value) > 100 for value in state.values()):
                 return Decimal("NaN")
-            state = new
     return state[name]
 
 

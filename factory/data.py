@@ -29,8 +29,8 @@ TRIES = 300
 SAMPLES = 5
 """How many data of a source are drawn before it is drawn anew."""
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-ORDINALS += ("eleventh", "twelfth", "thirteenth")
+ORDINALS = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+ORDINALS += ["eleventh", "twelfth", "thirteenth"]
 
 Values = dict[str, Any]
 List = Sequence[Decimal]
@@ -214,9 +214,11 @@ TOOLS |= {f.__name__: f for f in (words, ends, one_way, dimension, zero)} | {"nu
 # Numbers as they are printed.
 
 
-def _number(draw: Chance, low: float, high: float, digits: int) -> Decimal:
-    drawn = draw.number(low, high, digits)
-    return _rounded(Decimal(drawn.numerator) / drawn.denominator, digits)
+def _number(draw: Chance, *bounds: float) -> Decimal:
+    """Between the first two, with as many digits after the point as the third says."""
+    low, high, digits = bounds
+    drawn = draw.number(low, high, int(digits))
+    return _rounded(Decimal(drawn.numerator) / drawn.denominator, int(digits))
 
 
 def _rounded(value: Decimal | float, digits: int) -> Decimal:
@@ -376,11 +378,11 @@ def _test(draw: Chance, name: str, chaotic: bool) -> Values:
         last = first + limit + (_number(own, 0.2, 2.0, 1) if chaotic else -_number(own, 0.2, 0.7, 1))
         return {"first": first, "last": last, "start": start, "end": start + 500, "limit": limit}
     if name == "the twin test":
-        limit, first, small = 100 * draw.between(3, 9), _number(draw, 1.2, 4.0, 1), draw.between(7, 9)
+        times, first, small = 100 * draw.between(3, 9), _number(draw, 1.2, 4.0, 1), draw.between(7, 9)
         factor = _number(own, 1.3, 4.0, 2)
-        grown = Decimal(f"{first * limit * (factor if chaotic else 1 / factor):.1e}")
+        grown = Decimal(f"{first * times * (factor if chaotic else 1 / factor):.1e}")
         large = small - grown.adjusted()
-        return {"first": first, "last": grown.scaleb(large - small), "small": small, "large": large, "limit": limit}
+        return {"first": first, "last": grown.scaleb(large - small), "small": small, "large": large, "limit": times}
     if name == "the exponent test":
         spectrum = [
             _number(own, 0.013, 0.060, 3) * (1 if chaotic else -1),
@@ -393,12 +395,12 @@ def _test(draw: Chance, name: str, chaotic: bool) -> Values:
         if not chaotic:
             values[own.below(len(values))] = _number(own, 0.84, 0.97, 2)
         return {"list": values, "n": NUMBERS[len(values)], "limit": draw.pick(("0.70", "0.75", "0.80"))}
-    period, limit = draw.between(2, 3), draw.pick((10, 15, 20))
+    period, percent = draw.between(2, 3), draw.pick((10, 15, 20))
     around = draw.some(range(22, 60, 4), period)
     maxima = [Decimal(around[i % period]) / 10 + _number(draw, -0.04, 0.04, 2) for i in range(4 * period)]
     if chaotic:
-        maxima[own.between(period, len(maxima) - 1)] += _number(own, limit / 100 + 0.10, limit / 100 + 0.30, 2)
-    return {"list": maxima, "n": NUMBERS[period], "limit": Decimal(limit) / 100}
+        maxima[own.between(period, len(maxima) - 1)] += _number(own, percent / 100 + 0.10, percent / 100 + 0.30, 2)
+    return {"list": maxima, "n": NUMBERS[period], "limit": Decimal(percent) / 100}
 
 
 # Series.
@@ -422,7 +424,7 @@ def frequencies(shared: Chance, draw: Chance) -> Values:
     size = shared.pick((5, 7))
     high = size // 2 + draw.below(2)
     values = [_number(draw, *((0.52, 0.99) if i < high else (0.02, 0.48)), 2) for i in range(size)]
-    mean = clear(0.02, [sum(values) / size], Decimal("0.5"))[0]
+    mean = clear(0.02, [sum(values, Decimal(0)) / size], Decimal("0.5"))[0]
     return {"list": draw.mixed(values), "n": NUMBERS[size], "mean": mean, "median": sorted(values)[size // 2]}
 
 

@@ -85,7 +85,7 @@ def private(secret: str, public: dict[str, list[Item]]) -> dict[str, list[Item]]
     everything = [item for items in public.values() for item in items]
     taken = {str(item["question"]) for item in everything}
     systems = {item["system_id"] for item in everything if item["split"] == "test"}
-    made = []
+    made: list[Bundle] = []
     for stratum, families in BUNDLES.items():
         for family, count in families.items() if stratum != "textbook" else ():
             fresh = bundles(stratum, family, round(SHARES["test"] * count), secret)

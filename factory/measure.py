@@ -6,7 +6,6 @@ later, at half the step, and from three starts nearby. The second measurement is
 
 from __future__ import annotations
 
-import ast
 import ctypes
 import json
 import subprocess
@@ -39,41 +38,20 @@ Fact = dict[str, Any]
 
 
 def c_text(system: System) -> str:
-    """`rates.h`: the formulas of a system over numbers that carry a derivative."""
-    from factory.again.notation import expression
+    """`rates.h`: the formulas of a system, and their derivatives along a tangent vector."""
+    import sympy
 
-    lines = [f"#define SIZE {len(system.rates)}", f"#define DISCRETE {int(system.discrete)}"]
+    variables = [sympy.Symbol(name) for name in system.rates]
+    numbers = [sympy.Symbol(f"p_{letter}") for letter in system.numbers]
+    names = {v: sympy.Symbol(f"x[{i}].v") for i, v in enumerate(variables)}
+    names |= {p: sympy.Symbol(f"p[{i}]") for i, p in enumerate(numbers)}
+    lines = [f"#define SIZE {len(variables)}", f"#define DISCRETE {int(system.discrete)}"]
     lines.append("static inline void rates(const D *x, double t, const double *p, D *out) {")
-    names = {name: f"x[{i}]" for i, name in enumerate(system.rates)} | {"t": "num(t)"}
-    names |= {f"p_{letter}": f"num(p[{i}])" for i, letter in enumerate(system.numbers)}
-    for i, rate in enumerate(system.rates.values()):
-        for letter in system.numbers:
-            rate = rate.replace(f"{{{letter}}}", f"p_{letter}")  # noqa: PLW2901
-        lines.append(f"    out[{i}] = {_c(ast.parse(expression(rate), mode='eval').body, names)};")
+    for i, formula in enumerate(system.formulas):
+        slope = sum(formula.diff(v) * sympy.Symbol(f"x[{j}].d") for j, v in enumerate(variables))
+        for part, value in (("v", formula), ("d", slope)):
+            lines.append(f"    out[{i}].{part} = {sympy.ccode(sympy.sympify(value).subs(names))};")
     return "\n".join([*lines, "}", ""])
-
-
-def _c(node: ast.expr, names: dict[str, str]) -> str:
-    match node:
-        case ast.Constant(value=value):
-            return f"num({float(value)!r})"
-        case ast.Name(id=name):
-            return names[name]
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return f"neg({_c(operand, names)})"
-        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=power)):
-            factor = _c(left, names)
-            return (
-                f"mul({factor}, {_c(ast.BinOp(left, ast.Pow(), ast.Constant(power - 1)), names)})"
-                if power > 1
-                else factor
-            )
-        case ast.BinOp(left=left, op=op, right=right):
-            called = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "quo"}[type(op)]
-            return f"{called}({_c(left, names)}, {_c(right, names)})"
-        case ast.Call(func=ast.Name(id=name), args=[argument]):
-            return f"D_{name}({_c(argument, names)})"
-    raise ValueError(f"not a formula that is known here: {ast.dump(node)}")
 
 
 @cache
@@ -81,19 +59,8 @@ def _library(system_id: str) -> ctypes.CDLL:
     folder = Path(tempfile.mkdtemp(prefix="factory-"))
     (folder / "rates.h").write_text(c_text(systems()[system_id]), encoding="utf-8")
     source, target = Path(__file__).parent / "orbit.c", folder / "orbit.so"
-    command = [
-        "cc",
-        "-O2",
-        "-ffp-contract=off",
-        "-shared",
-        "-fPIC",
-        f"-I{folder}",
-        "-o",
-        str(target),
-        str(source),
-        "-lm",
-    ]
-    subprocess.run(command, check=True)  # noqa: S603
+    options = ["-O2", "-ffp-contract=off", "-shared", "-fPIC"]
+    subprocess.run(["cc", *options, f"-I{folder}", "-o", target, source, "-lm"], check=True)  # noqa: S603, S607
     return ctypes.CDLL(str(target))
 
 

@@ -441,7 +441,7 @@ def sign_changes(draw: Chance, names: tuple[str, ...], discrete: bool) -> Built 
     for signs in patterns:
         rows: Sketch = []
         for i in range(size):
-            fitting = [e for e in _monomials(size) if _parity(e, signs) == signs[i] and sum(e)]
+            fitting = [e for e in _monomials(size) if _parity(e, signs) == signs[i] and any(e)]
             rows.append(
                 [(e, 1 if draw.heads() else -1) for e in draw.some(fitting, draw.between(2, 3 if size < 4 else 2))]
             )

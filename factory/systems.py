@@ -7,8 +7,9 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 from factory.algebra import decimal
 from factory.chance import Chance
@@ -40,8 +41,20 @@ class System:
         """The time, or the steps, that a question leaves out."""
         if self.unit is None:
             return 10 * OSCILLATIONS
-        scale = 10 ** math.floor(math.log10(OSCILLATIONS * self.unit))
-        return math.ceil(OSCILLATIONS * self.unit / scale) * scale
+        scale = 10.0 ** math.floor(math.log10(OSCILLATIONS * self.unit))
+        return round(math.ceil(OSCILLATIONS * self.unit / scale) * scale)
+
+    @cached_property
+    def formulas(self) -> list[Any]:
+        """The right-hand sides as sympy reads them; the number {r} is called p_r."""
+        import sympy
+        from sympy.parsing import sympy_parser
+
+        rules = sympy_parser.standard_transformations
+        rules += (sympy_parser.convert_xor, sympy_parser.implicit_multiplication)
+        names = {name: sympy.Symbol(name) for name in (*self.rates, "t", *(f"p_{letter}" for letter in self.numbers))}
+        texts = [re.sub(r"\{(\w)\}", r"p_\1", rate) for rate in self.rates.values()]
+        return [sympy_parser.parse_expr(text, names, rules) for text in texts]
 
     def equations(self, numbers: Drawn) -> str:
         """The equations with the numbers put in; a number that is left out stands as its letter."""

@@ -1,4 +1,4 @@
-"""Claims with holes: a file lists how each is worded and, as an expression over what stands in the holes, what it means."""
+"""Claims with holes: files list how each is worded and what it means, an expression over what stands in the holes."""
 
 from __future__ import annotations
 

@@ -17,18 +17,26 @@ from pathlib import Path
 import numpy as np
 
 from factory.again.asked import asked
+from factory.again.claims import Holes, holds
 from factory.again.notation import Equations, equations, expression
 from factory.quartet import Unreadable
 
 SEEN = Path(__file__).parent / "seen.jsonl"
-_NUMBER = r"(-?\d+(?:\.\d+)?)"
+_NUMBER = r"-?\d+(?:\.\d+)?"
 _START = re.compile(
     r"\((?P<names>[\w, \[\]]+)\) = \((?P<values>[-\d., ]+)\)|(?<![\w\[])(?P<name>\w+)\[0\] = (?P<value>-?[\d.]+)"
 )
 _TIME = re.compile(r"first (\d+) (?:time units|steps)|before t = (\d+)")
-_VALUES = re.compile(rf"(?:and (\w) takes the values|For (\w) one takes) {_NUMBER}(?:, {_NUMBER})? and {_NUMBER}")
+_VALUES = re.compile(rf"(?:and (\w) takes the values|For (\w) one takes) ({_NUMBER})(?:, ({_NUMBER}))? and ({_NUMBER})")
 _KINDS = {"chaotic": "chaotic", "periodic": "periodic", "steady": "rest"}
-_RANKS = {"smallest": 0, "middle": 1, "largest": 2}
+_RANKS = ["smallest", "middle", "largest"]
+_HOLES: Holes = {
+    "n": (_NUMBER, Fraction),
+    "i": (r"\d+", int),
+    "v": (r"\w", str),
+    "k": ("|".join(_KINDS), _KINDS.__getitem__),
+    "r": ("|".join(_RANKS), lambda rank: [name == rank for name in _RANKS]),
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,12 @@ class Seen:
 
 def label(text: str) -> bool:
     question = asked(text)
-    return _holds(question.setting, question.claim) != question.denied
+    known = {
+        "kinds": lambda: [look(motion).kind for motion in motions(text)],
+        "cycle": lambda: look(motions(text)[0]).cycle,
+        "after": lambda variable, steps: _iterated(_motion(question.setting, 0), steps)[variable],
+    }
+    return holds("compute.toml", question.claim, _HOLES, known) != question.denied
 
 
 def motions(text: str) -> list[Motion]:
@@ -85,43 +98,7 @@ def _motion(setting: str, skip: int, letter: str = "", value: str = "") -> Motio
     return Motion(Equations(read.names, sides, read.discrete), state, skip)
 
 
-def _holds(setting: str, claim: str) -> bool:  # noqa: PLR0911
-    value = re.fullmatch(
-        r"(?:(\w+)\[(\d+)\] is (larger|smaller) than|after (\d+) steps (\w+) lies (above|below)) " + _NUMBER, claim
-    )
-    if value:
-        motion = _motion(setting, 0)
-        reached = _iterated(motion, int(value[2] or value[4]))[motion.equations.names.index(value[1] or value[5])]
-        above = reached > Fraction(value[7])
-        return above == ((value[3] or value[6]) in ("larger", "above"))
-    seen = [look(motion) for motion in motions(f"{setting} Is it true that {claim}?")]
-    kinds = [one.kind for one in seen]
-    if claim in ("the motion is chaotic", "a small disturbance of the orbit grows exponentially on average"):
-        return kinds == ["chaotic"]
-    if claim in ("the motion is periodic, and more than rest", "the orbit goes round a closed cycle again and again"):
-        return kinds == ["periodic"]
-    if claim in ("the orbit has settled on a fixed point", "the orbit tends to a single point"):
-        return kinds == ["rest"]
-    cycle = re.search(r"of least period (\d+)$|exactly (\d+) different points", claim)
-    if cycle:
-        return kinds == ["periodic"] and seen[0].cycle == int(cycle[1] or cycle[2])
-    change = re.fullmatch(
-        rf"the motion is (\w+) at the smaller value of \w and (\w+) at the larger|raising \w from {_NUMBER} to {_NUMBER} "
-        r"turns (\w+) motion into (\w+) motion",
-        claim,
-    )
-    if change:
-        return kinds == [_KINDS[change[1] or change[5]], _KINDS[change[2] or change[6]]]
-    only = re.search(
-        r"the (smallest|middle|largest) (?:of the three values|is the one)|values of \w, the (smallest|middle|largest) is",
-        claim,
-    )
-    if only:
-        return [kind == "chaotic" for kind in kinds] == [i == _RANKS[only[1] or only[2]] for i in range(3)]
-    raise Unreadable(f"no claim that is known: {claim}")
-
-
-def _iterated(motion: Motion, steps: int) -> list[Fraction]:
+def _iterated(motion: Motion, steps: int) -> dict[str, Fraction]:
     """Exactly, in fractions: every decimal of the text is one."""
     system = motion.equations
     whole = [re.sub(r"\d+(?:\.\d+)?", lambda m: f"Fraction('{m[0]}')", expression(side)) for side in system.sides]
@@ -130,7 +107,7 @@ def _iterated(motion: Motion, steps: int) -> list[Fraction]:
     for _ in range(steps):
         values = [eval(code, {"__builtins__": {}, "Fraction": Fraction}, state) for code in codes]  # noqa: S307
         state = dict(zip(system.names, values, strict=True))
-    return [state[name] for name in system.names]
+    return state
 
 
 @cache
@@ -196,8 +173,10 @@ def _recurrence(states: np.ndarray, size: float) -> int:
 
 
 def _flow_orbit(motion: Motion) -> tuple[np.ndarray, float]:
-    """DOP853: states at even times over two fifths of the time left out once more, and how a small distance grows in the
-    last three quarters of them, as if it were in all: at first it turns into the direction that grows."""
+    """DOP853: states at even times, for two fifths of the time left out, and how a small distance grows in this time.
+
+    It is read from the last three quarters: at first the distance turns into the direction that grows.
+    """
     from scipy.integrate import solve_ivp
 
     system, size = motion.equations, len(motion.equations.names)

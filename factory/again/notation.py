@@ -22,11 +22,11 @@ def expression(text: str) -> str:
     """A formula with implied products → Python."""
     pieces, position = [], 0
     while position < len(text.rstrip()):
-        piece = _PIECE.match(text, position)
-        if piece is None:
+        found = _PIECE.match(text, position)
+        if found is None:
             raise Unreadable(f"not a formula: {text!r} at {text[position : position + 20]!r}")
-        pieces.append(piece[1].replace("[n]", ""))
-        position = piece.end()
+        pieces.append(found[1].replace("[n]", ""))
+        position = found.end()
     written: list[str] = []
     for piece in pieces:
         before = written[-1] if written else ""

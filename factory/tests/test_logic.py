@@ -6,7 +6,7 @@ import re
 
 import pytest
 from factory.again.logic import label
-from factory.items import BUNDLES, bundles
+from factory.items import BUNDLES, Bundle, bundles
 from factory.quartet import Unreadable
 
 OPENING = "Go by the following statements about pumps alone, true or not."
@@ -14,23 +14,23 @@ WORD = r"[a-z-]{5,}"
 
 
 @pytest.fixture(scope="module", params=list(BUNDLES["logic"]))
-def some(request):
+def some(request: pytest.FixtureRequest) -> list[Bundle]:
     return bundles("logic", request.param, 25)
 
 
-def test_both_labellings_agree(some):
+def test_both_labellings_agree(some: list[Bundle]) -> None:
     questions = [question for bundle in some for question in bundle.questions]
     assert [label(question.text) for question in questions] == [question.label for question in questions]
 
 
-def test_a_word_exchanged_in_a_setting_turns_the_second_label(some):
+def test_a_word_exchanged_in_a_setting_turns_the_second_label(some: list[Bundle]) -> None:
     for bundle in some:
         for question in bundle.questions:
             there, other = bundle.quartet.settings[question.setting], bundle.quartet.settings[1 - question.setting]
             assert label(question.text.replace(there, other)) != question.label
 
 
-def test_settings_name_the_same_things_and_no_sentence_has_two_negations(some):
+def test_settings_name_the_same_things_and_no_sentence_has_two_negations(some: list[Bundle]) -> None:
     for bundle in some:
         one, other = bundle.quartet.settings
         assert one.count(". ") == other.count(". ")
@@ -49,10 +49,10 @@ def test_settings_name_the_same_things_and_no_sentence_has_two_negations(some):
         ("Some pumps that hum leak. All pumps that leak are rented.", "at least one pump is rented", True),
     ],
 )
-def test_second_labelling_of_known_arguments(statements, claim, answer):
+def test_second_labelling_of_known_arguments(statements: str, claim: str, answer: bool) -> None:
     assert label(f"{OPENING} {statements} Does it follow that {claim}?") is answer
 
 
-def test_what_cannot_be_read_is_unreadable():
+def test_what_cannot_be_read_is_unreadable() -> None:
     with pytest.raises(Unreadable):
         label(f"{OPENING} Most pumps that hum leak. Pump 2 hums. Does it follow that pump 2 leaks?")
