@@ -1,7 +1,8 @@
-"""python -m factory build | build --check | measure | check FILE… | private KEYFILE FOLDER | look STRATUM [COUNT]"""
+"""python -m factory build [--check [SEED]] | measure | attack | check FILE… | private KEYFILE FOLDER | look STRATUM [FROM]"""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import lzma
@@ -13,6 +14,7 @@ from factory.chance import Chance
 from factory.items import Item, build, disagreements, private
 
 PACKED = Path(__file__).parents[1] / "src/perpend/studies/logic/items.jsonl.xz"
+SHORTCUTS = Path(__file__).parent / "shortcuts.csv"
 SHORTEST_KEY = 32
 CHECKED = 20
 """One fact of so many is measured anew by `build --check`."""
@@ -96,12 +98,27 @@ def make_private(key_file: str, folder: str) -> int:
     return failed
 
 
-def look(stratum: str, count: str = "24") -> int:
-    """Items to read aloud, drawn by a digest of their ids."""
+def look(stratum: str, first: str = "0") -> int:
+    """24 items to read aloud, from a place on, in the order of digests of the ids."""
     items = [item for item in read(PACKED) if item["stratum"] == stratum]
-    for item in sorted(items, key=lambda item: hashlib.sha256(str(item["id"]).encode()).digest())[: int(count)]:
+    items.sort(key=lambda item: hashlib.sha256(str(item["id"]).encode()).digest())
+    for item in items[int(first) : int(first) + 24]:
         print(f"{item['id']} {item['ground_truth']}\n  {item['question']}")
     return 0
+
+
+def attack() -> int:
+    """Writes what guesses without understanding reach, by stratum, family and kind."""
+    from perpend.studies.logic.chaosbench.shortcuts import attacks
+
+    found = attacks(read(PACKED))
+    rows = [(one.name, cell, e.n, e.value, e.lo, e.hi) for one in found for cell, e in one.cells.items()]
+    with SHORTCUTS.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([("attack", "cell", "n", "balanced", "lo", "hi"), *rows])
+    gates = [one.as_gate() for one in found]
+    for gate in gates:
+        print(f"{'passes' if gate.passed else 'FAILS'}  {gate.gate}: {gate.detail}")
+    return int(not all(gate.passed for gate in gates))
 
 
 def main(words: list[str]) -> int:  # noqa: PLR0911 - one for each verb
@@ -119,8 +136,10 @@ def main(words: list[str]) -> int:  # noqa: PLR0911 - one for each verb
             return max(told(read(Path(file))) for file in files)
         case ["private", key_file, folder]:
             return make_private(key_file, folder)
-        case ["look", stratum, *count]:
-            return look(stratum, *count)
+        case ["look", stratum, *first]:
+            return look(stratum, *first)
+        case ["attack"]:
+            return attack()
     print(__doc__)
     return 2
 

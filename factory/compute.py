@@ -86,41 +86,39 @@ def _setting(system: System, fact: Fact, draw: Chance, meaning: Sequence[str], v
     return " ".join([words.format(**given), *(wordings()["meaning"][name] for name in meaning)])
 
 
-def _quartet(kind: str, system: System, settings: Sequence[str], claims: Any) -> Quartet:
-    return Quartet(kind, system.id, (settings[0], settings[1]), claims, (system.id, system.id), (system.source,))
+def _quartet(kind: str, system: System, settings: Sequence[str], claims: Any, traits: tuple[str, ...] = ()) -> Quartet:
+    cluster = traits[0] if traits else system.id
+    couple = settings[0], settings[1]
+    return Quartet(kind, cluster, couple, claims, (system.id, system.id), (system.source,), traits)
+
+
+def _contrast(kind: str, group: Group, chance: Chance) -> Quartet:
+    """Two values of one number, and what the motion is at them: its kind, or its period."""
+    system = systems()[group[0]["system"]]
+    draw = chance.of(kind, system.id, group[0]["group"])
+    tells = "kind" if kind == "regime" else "cycle"
+    one = draw.pick(group)
+    couple = one, draw.pick([fact for fact in group if fact[tells] != one[tells]])
+    meaning = ["chaotic"] if any(fact["kind"] == "chaotic" for fact in couple) else []
+    same = draw.below(10**6)
+    settings = [_setting(system, fact, Chance("words", system.id, same), meaning) for fact in couple]
+    words = [wordings()["claims"][fact["kind"] if kind == "regime" else "cycle"] for fact in couple]
+    said = [Claim(tuple(w.format(n=fact["cycle"]) for w in some)) for some, fact in zip(words, couple, strict=True)]
+    return _quartet(kind, system, settings, mirrored(*said))
 
 
 def _regimes(chance: Chance, secret: str) -> Iterator[Quartet]:
-    """Two values of one number, and what the motion is at them."""
-    for system, groups, *_ in _shares(secret):
-        for group in groups:
-            draw = chance.of("regime", system.id, group[0]["group"])
-            one = draw.pick(group)
-            other = draw.pick([fact for fact in group if fact["kind"] != one["kind"]])
-            meaning = ["chaotic"] if "chaotic" in (one["kind"], other["kind"]) else []
-            same = draw.below(10**6)
-            settings = [_setting(system, fact, Chance("words", system.id, same), meaning) for fact in (one, other)]
-            said = [Claim(tuple(wordings()["claims"][fact["kind"]])) for fact in (one, other)]
-            yield _quartet("regime", system, settings, mirrored(*said))
+    for _, groups, *_ in _shares(secret):
+        yield from (_contrast("regime", group, chance) for group in groups)
 
 
 def _periods(chance: Chance, secret: str) -> Iterator[Quartet]:
     """Two cycles of one map with different least periods."""
     for name, groups in facts(secret).items():
-        system = systems()[name]
-        for group in groups if system.discrete else []:
+        for group in groups if systems()[name].discrete else []:
             cycles = [fact for fact in group if fact["kind"] == "periodic"]
-            if group[0]["group"] >= FOR_PERIODS or len({fact["cycle"] for fact in cycles}) < 2:
-                continue
-            draw = chance.of("period", name, group[0]["group"])
-            one = draw.pick(cycles)
-            other = draw.pick([fact for fact in cycles if fact["cycle"] != one["cycle"]])
-            same = draw.below(10**6)
-            settings = [_setting(system, fact, Chance("words", name, same), []) for fact in (one, other)]
-            said = [
-                Claim(tuple(w.format(n=fact["cycle"]) for w in wordings()["claims"]["cycle"])) for fact in (one, other)
-            ]
-            yield _quartet("period", system, settings, mirrored(*said))
+            if group[0]["group"] < FOR_PERIODS and len({fact["cycle"] for fact in cycles}) > 1:
+                yield _contrast("period", cycles, chance)
 
 
 def _transitions(chance: Chance, secret: str) -> Iterator[Quartet]:
@@ -219,15 +217,7 @@ def _iterated(chance: Chance, most: int) -> Iterator[Quartet]:
             for side in ("above", "below")
         ]
         traits = tuple(f"iterate: {system.equations(chosen)}" for chosen in order)
-        yield Quartet(
-            "iterate",
-            traits[0],
-            (settings[0], settings[1]),
-            mirrored(*said),
-            (system.id, system.id),
-            (system.source,),
-            traits,
-        )
+        yield _quartet("iterate", system, settings, mirrored(*said), traits)
 
 
 def _after(system: System, numbers: dict[str, str], start: dict[str, str], steps: int, name: str) -> Decimal:

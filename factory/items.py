@@ -30,10 +30,8 @@ class Bundle:
 
     @property
     def name(self) -> str:
-        """What the bundle is called; in *textbook* the bundles of a table have one name, since they share facts."""
-        if self.stratum == "textbook":
-            return f"textbook:{_digest(self.quartet.cluster)}"
-        return f"{self.stratum}:{_digest(self.stratum, self.family, *(q.text for q in self.questions))}"
+        texts = [self.quartet.shared] if self.quartet.shared else [q.text for q in self.questions]
+        return f"{self.stratum}:{_digest(self.stratum, self.family, *texts)}"
 
 
 BUNDLES: dict[str, dict[str, int]] = {

@@ -36,6 +36,9 @@ class Quartet:
     traits: tuple[str, ...] = field(default=())
     """What the splits keep apart beside the cluster: coefficients, equation sets."""
 
+    shared: str = ""
+    """What names the bundle where it has a fact in common with others: these are never told apart."""
+
     @property
     def deniable(self) -> bool:
         return not any(claim.negative for pair in self.claims for claim in pair)

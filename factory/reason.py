@@ -248,8 +248,9 @@ def _small_maps(draw: Chance, names: tuple[str, ...], discrete: bool, sizes: tup
 
 
 def two_points(draw: Chance, names: tuple[str, ...], discrete: bool) -> Built:
-    systems = _two(draw, names, discrete)
-    points = _point(draw, len(names)), _point(draw, len(names))
+    """The points have the same sizes in other places and with other signs: their sizes do not tell which is which."""
+    systems, p = _two(draw, names, discrete), _point(draw, len(names))
+    points = p, tuple(-value if draw.heads() else value for value in draw.mixed(p))
     return (
         (_resting(systems[0], points[0]), _resting(systems[1], points[1])),
         ({"p": points[0]}, {"p": points[1]}),
@@ -257,8 +258,11 @@ def two_points(draw: Chance, names: tuple[str, ...], discrete: bool) -> Built:
 
 
 def two_cycles(draw: Chance, names: tuple[str, ...], discrete: bool) -> Built | None:
-    """f(x) = a x^3 + b x^2 + m x + k with f(p) = q and f(q) = p; p is that of both systems."""
-    p, q, r = draw.some(range(-4, 5), 3)
+    """f(x) = a x^3 + b x^2 + m x + k with f(p) = q and f(q) = p; both systems share p, and their q are neighbours."""
+    p, q = draw.some(range(-4, 5), 2)
+    r = q + (1 if draw.heads() else -1)
+    if r == p:
+        return None
     signs = [1 if draw.heads() else -1 for _ in range(2)]
     systems = []
     for there in (q, r):

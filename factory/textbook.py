@@ -1,13 +1,12 @@
 """The stratum *textbook*: named results, each asked of the thing that it belongs to and of another one of its kind.
 
-`textbook.toml` holds tables of rows: a thing, what belongs to it, and who says so. The rows of a table stand in a ring,
-in random order, and each makes a bundle with the next: two settings from one wording, two claims from one wording.
+`textbook.toml` holds tables of rows: a thing, what belongs to it, and who says so. Two rows
+make a bundle: two settings from one wording, two claims from one wording.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -28,7 +27,7 @@ def book() -> dict[str, Any]:
 def quartets(family: str, chance: Chance) -> Iterator[Quartet]:
     for table in book()["table"]:
         if table.get("family", "atomic") == family:
-            yield from _ring(table, chance.of(table["name"]))
+            yield from _couples(table, chance.of(table["name"]))
 
 
 def rows(table: Table) -> list[Row]:
@@ -38,38 +37,29 @@ def rows(table: Table) -> list[Row]:
     return [row | {name.upper(): row[name][0].upper() + row[name][1:] for name in fields} for row in named]
 
 
-def _ring(table: Table, draw: Chance) -> Iterator[Quartet]:
-    """Every row with the next one that differs from it in setting and claim; a row has no wording twice if possible.
-    Where rows are plentiful, each stands in one bundle `once`; a number is easily known again from another bundle, so
-    rings of numbers have gaps."""
-    mixed = draw.mixed(rows(table))
-    number, asks = len(mixed), table["ask"]
-    told = Counter[tuple[int, int]]()
-    done = set[frozenset[int]]()
-    starts = range(0, number, 2) if table.get("once") else range(number)
-    for i in starts:
-        if table["kind"] == "constant" and "once" not in table and i % 3 == 2:
-            continue
-        following = [(i + k) % number for k in range(1, number)]
-        found = {w: next((j for j in following if _apart(asks[w], mixed[i], mixed[j])), i) for w in range(len(asks))}
-        fresh = [w for w, j in found.items() if j != i and frozenset((i, j)) not in done]
-        if not fresh:
-            continue
-        nearest = min(following.index(found[w]) for w in fresh)
-        fresh = [w for w in fresh if following.index(found[w]) == nearest]
-        w = min(fresh, key=lambda w: (told[i, w] + told[found[w], w], (w - i) % len(asks)))
-        done.add(frozenset((i, found[w])))
-        told.update([(i, w), (found[w], w)])
-        yield _quartet(table, asks[w], mixed[i], mixed[found[w]])
+def _couples(table: Table, draw: Chance) -> Iterator[Quartet]:
+    """Each row in one bundle, with another that differs from it in setting and claim. A last one may find that all
+    others have theirs: then it shares one of them, and both bundles have one name."""
+    mixed, asks, first = draw.mixed(rows(table)), table["ask"], draw.below(len(table["ask"]))
+    shared: dict[int, str] = {}
+    for i, row in enumerate(mixed):
+        others = [j for j in sorted(range(len(mixed)), key=lambda j: (j in shared, j)) if j != i]
+        turned = [asks[(first + len(shared) // 2 + k) % len(asks)] for k in range(len(asks))]
+        found = ((j, ask) for j in others for ask in turned if _apart(ask, row, mixed[j]))
+        j, ask = next(found, (i, turned[0]))
+        if i not in shared and j != i:
+            shared[i] = shared[j] = shared.get(j, f"{table['name']} {i}")
+            yield _quartet(table, ask, shared[j], row, mixed[j])
 
 
 def _apart(ask: list[str], one: Row, other: Row) -> bool:
     return all(words.format(**one) != words.format(**other) for words in ask)
 
 
-def _quartet(table: Table, ask: list[str], *couple: Row) -> Quartet:
+def _quartet(table: Table, ask: list[str], shared: str, *couple: Row) -> Quartet:
     settings = [ask[0].format(**row) for row in couple]
     claims = [Claim((ask[1].format(**row),)) for row in couple]
     cites = dict.fromkeys(row["cites"] for row in couple)
     cluster = str(table.get("cluster", table["name"]))
-    return Quartet(table["kind"], cluster, (settings[0], settings[1]), mirrored(*claims), cites=tuple(cites))
+    said = mirrored(*claims)
+    return Quartet(table["kind"], cluster, (settings[0], settings[1]), said, cites=tuple(cites), shared=shared)

@@ -40,7 +40,7 @@ def test_every_row_has_sources_and_is_asked() -> None:
     for table in textbook.book()["table"]:
         drawn = textbook.rows(table)
         assert {row["cites"] for row in drawn} <= textbook.book()["sources"].keys(), table["name"]
-        quartets = list(textbook._ring(table, Chance("test")))
+        quartets = list(textbook._couples(table, Chance("test")))
         assert 2 * len(quartets) >= len(drawn) - 1
         for quartet in quartets:
             assert len(set(quartet.settings)) == len({claim.wordings for claim in quartet.claims[0]}) == 2
