@@ -1,4 +1,4 @@
-"""python -m factory build [--check [SEED]] | measure | attack | check FILE… | private KEYFILE FOLDER | look STRATUM [FROM]"""
+"""python -m factory build [--check [SEED]] | measure | attack | check FILE… | private KEY FOLDER | look STRATUM [N]"""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ def make_private(key_file: str, folder: str) -> int:
     return failed
 
 
-def look(stratum: str, first: str = "0") -> int:
-    """24 items to read aloud, from a place on, in the order of digests of the ids."""
+def look(stratum: str, after: str = "0") -> int:
+    """24 items to read aloud, after the first n, in the order of digests of the ids."""
     items = [item for item in read(PACKED) if item["stratum"] == stratum]
     items.sort(key=lambda item: hashlib.sha256(str(item["id"]).encode()).digest())
-    for item in items[int(first) : int(first) + 24]:
+    for item in items[int(after) : int(after) + 24]:
         print(f"{item['id']} {item['ground_truth']}\n  {item['question']}")
     return 0
 
@@ -136,8 +136,8 @@ def main(words: list[str]) -> int:  # noqa: PLR0911 - one for each verb
             return max(told(read(Path(file))) for file in files)
         case ["private", key_file, folder]:
             return make_private(key_file, folder)
-        case ["look", stratum, *first]:
-            return look(stratum, *first)
+        case ["look", stratum, *after]:
+            return look(stratum, *after)
         case ["attack"]:
             return attack()
     print(__doc__)

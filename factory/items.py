@@ -40,11 +40,11 @@ BUNDLES: dict[str, dict[str, int]] = {
         "atomic": 900,
         "adversarial": 175,
         "consistency_paraphrase": 125,
-        "extended_systems": 330,
+        "extended_systems": 360,
         "perturbation_robustness": 80,
     },
-    "logic": {"fol_inference": 650, "multi_hop": 650},
-    "data": {"atomic": 200, "cross_indicator": 370, "indicator_diagnostics": 450},
+    "logic": {"fol_inference": 700, "multi_hop": 700},
+    "data": {"atomic": 280, "cross_indicator": 400, "indicator_diagnostics": 500},
     "compute": {"atomic": 10_000, "regime_transition": 10_000},  # all there are
 }
 """Stratum → family → how many bundles; fewer where a stratum has no more."""

@@ -1,17 +1,8 @@
 /* One orbit and one tangent vector along it, by the classical Runge-Kutta method with a fixed step, or by iteration.
-   `rates` is written by measure.py from the formulas of systems.toml; every number carries its derivative. */
+   `rates` is written by measure.py from the formulas of systems.toml: v is a variable, d its part of the tangent vector. */
 #include <math.h>
 
 typedef struct { double v, d; } D;
-static inline D num(double v) { D r = {v, 0}; return r; }
-static inline D add(D a, D b) { D r = {a.v + b.v, a.d + b.d}; return r; }
-static inline D sub(D a, D b) { D r = {a.v - b.v, a.d - b.d}; return r; }
-static inline D mul(D a, D b) { D r = {a.v * b.v, a.d * b.v + a.v * b.d}; return r; }
-static inline D quo(D a, D b) { D r = {a.v / b.v, (a.d - a.v / b.v * b.d) / b.v}; return r; }
-static inline D neg(D a) { D r = {-a.v, -a.d}; return r; }
-static inline D D_sin(D a) { D r = {sin(a.v), cos(a.v) * a.d}; return r; }
-static inline D D_cos(D a) { D r = {cos(a.v), -sin(a.v) * a.d}; return r; }
-static inline D D_exp(D a) { D r = {exp(a.v), exp(a.v) * a.d}; return r; }
 
 #include "rates.h"
 

@@ -197,10 +197,14 @@ def _point(draw: Chance, size: int, reach: int = 3) -> Point:
     return tuple(Fraction(draw.between(-reach, reach)) for _ in range(size))
 
 
-def _two(draw: Chance, names: tuple[str, ...], discrete: bool, *, own: bool = True) -> tuple[System, System]:
+def _two(
+    draw: Chance, names: tuple[str, ...], discrete: bool, *, own: bool = True, whole: bool = False
+) -> tuple[System, System]:
     """Two systems with the same terms and signs; the second has the coefficients of the first in other places."""
     sketch = _sketch(draw, len(names), diagonal=True, own=own)
     sizes = _sizes(draw, sketch, 0.1, 0.9 if discrete else 4.5)
+    if whole:  # so that a determinant has few digits
+        sizes = [Fraction(draw.between(1, 4)) for _ in sizes]
     first = _filled(sketch, sizes, names, discrete)
     return first, _filled(sketch, draw.mixed(sizes), names, discrete)
 
@@ -226,7 +230,7 @@ def trace_at_point(draw: Chance, names: tuple[str, ...], discrete: bool) -> Buil
 
 
 def determinant_at_point(draw: Chance, names: tuple[str, ...], discrete: bool) -> Built | None:
-    systems, p = _small_maps(draw, names, discrete, (1, 4)), _point(draw, len(names), 2)
+    systems, p = _two(draw, names, discrete, whole=True), _point(draw, len(names), 2)
     values = tuple(system.det(p) for system in systems)
     if not all(values) or not any(p):
         return None
@@ -238,13 +242,6 @@ def size_of_determinant(draw: Chance, names: tuple[str, ...], discrete: bool) ->
     if any(abs(abs(system.det(p)) - 1) < Fraction(1, 20) for system in systems):
         return None
     return systems, ({"p": p}, {"p": p})
-
-
-def _small_maps(draw: Chance, names: tuple[str, ...], discrete: bool, sizes: tuple[int, int]) -> tuple[System, System]:
-    """Whole coefficients, so that a determinant has few digits."""
-    sketch = _sketch(draw, len(names), diagonal=True, own=True)
-    whole = [Fraction(draw.between(*sizes)) for row in sketch for _ in row]
-    return _filled(sketch, whole, names, discrete), _filled(sketch, draw.mixed(whole), names, discrete)
 
 
 def two_points(draw: Chance, names: tuple[str, ...], discrete: bool) -> Built:
