@@ -17,7 +17,7 @@ START = "The orbit starts at (x, y, z) = (1, 2, 20), and the first 70 time units
 @pytest.mark.parametrize(
     ("r", "claim"),
     [("28", "the motion is chaotic"), ("12", "the orbit tends to a single point"),
-     ("160", "the motion is periodic, and more than rest")],
+     ("160", "the motion is a periodic oscillation")],
 )  # fmt: skip
 def test_known_motions_of_the_lorenz_system(r: str, claim: str) -> None:
     text = f"Take the Lorenz system: {LORENZ.format(r=r)}. {START} Is it true that {{}}?"
