@@ -109,7 +109,7 @@ def look(stratum: str, after: str = "0") -> int:
 
 def attack() -> int:
     """Writes what guesses without understanding reach, by stratum, family and kind."""
-    from perpend.studies.logic.chaosbench.shortcuts import attacks
+    from perpend.studies.logic.chaosbench.validate import attacks
 
     found = attacks(read(PACKED))
     rows = [(one.name, cell, e.n, e.value, e.lo, e.hi) for one in found for cell, e in one.cells.items()]

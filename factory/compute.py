@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
 from functools import cache
-from itertools import count, zip_longest
+from itertools import combinations, count, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,10 @@ ITERATED = 420
 POLYNOMIAL = (
     "logistic", "cubic", "quadratic", "henon", "delayed", "burgers", "duffing_map", "predator", "coupled", "tinkerbell",
 )  # fmt: skip
-FOR_PERIODS = 30
-"""Groups of a map that serve questions about periods alone."""
+COUPLES = 8
+"""At most so many couples of cycles of a map."""
+THREES = 20
+"""At most so many groups of a system for three values."""
 SAID = {"chaotic": "chaotic", "periodic": "periodic", "rest": "steady"}
 RANKS = ("smallest", "middle", "largest")
 Group = list[Fact]
@@ -63,8 +65,9 @@ def _shares(secret: str) -> Iterator[tuple[System, list[Group], list[Group], lis
     """Each system with its groups for regimes, for two values and for three values; no group serves twice."""
     for name, groups in facts(secret).items():
         system = systems()[name]
-        left = [group for group in groups if not system.discrete or group[0]["group"] >= FOR_PERIODS]
-        three = [group for group in left if _only_chaotic(group)][:8]
+        taken = {couple[0]["group"] for couple in _cycles(system, groups)}
+        left = [group for group in groups if group[0]["group"] not in taken]
+        three = [group for group in left if _only_chaotic(group)][:THREES]
         two = [group for group in left if group not in three and len({fact["kind"] for fact in group}) > 1]
         yield system, [group for i, group in enumerate(two) if i % 4], two[::4], three
 
@@ -113,12 +116,21 @@ def _regimes(chance: Chance, secret: str) -> Iterator[Quartet]:
 
 
 def _periods(chance: Chance, secret: str) -> Iterator[Quartet]:
-    """Two cycles of one map with different least periods."""
     for name, groups in facts(secret).items():
-        for group in groups if systems()[name].discrete else []:
-            cycles = [fact for fact in group if fact["kind"] == "periodic"]
-            if group[0]["group"] < FOR_PERIODS and len({fact["cycle"] for fact in cycles}) > 1:
-                yield _contrast("period", cycles, chance)
+        yield from (_contrast("period", couple, chance) for couple in _cycles(systems()[name], groups))
+
+
+def _cycles(system: System, groups: list[Group]) -> list[Group]:
+    """Couples of cycles of a map with more than one number, few of each map, and the longer one at the larger number about
+    as often as at the smaller: otherwise, some examples teach what numbers have which period."""
+    ways: dict[bool, list[Group]] = {True: [], False: []}
+    for group in groups if system.discrete and len(system.numbers) > 1 else []:
+        cycles = [fact for fact in group if fact["kind"] == "periodic"]
+        couples = [[a, b] for a, b in combinations(cycles, 2) if a["cycle"] != b["cycle"]]
+        falling = [couple for couple in couples if couple[0]["cycle"] > couple[1]["cycle"]]
+        if couples:
+            ways[bool(falling)].append((falling or couples)[0])
+    return [*ways[True][: COUPLES // 2], *ways[False][: min(COUPLES // 2, len(ways[True]) + 1)]]
 
 
 def _transitions(chance: Chance, secret: str) -> Iterator[Quartet]:
@@ -127,7 +139,7 @@ def _transitions(chance: Chance, secret: str) -> Iterator[Quartet]:
         changes = defaultdict[tuple[str, str], list[tuple[Fact, Fact]]](list)
         for group in groups:
             draw = chance.of("transition", system.id, group[0]["group"])
-            pairs = [(a, b) for i, a in enumerate(group) for b in group[i + 1 :] if a["kind"] != b["kind"]]
+            pairs = [(a, b) for a, b in combinations(group, 2) if a["kind"] != b["kind"]]
             low, high = draw.pick(pairs)
             changes[low["kind"], high["kind"]].append((low, high))
         for (a, b), up in sorted(changes.items()):
@@ -153,12 +165,10 @@ def _transitions(chance: Chance, secret: str) -> Iterator[Quartet]:
 def _only_chaotic(group: Group) -> list[tuple[int, list[Fact]]]:
     """The place of the only chaotic one among three facts of a group: all that can be had."""
     found = []
-    for i, a in enumerate(group):
-        for j, b in enumerate(group[i + 1 :], i + 1):
-            for c in group[j + 1 :]:
-                chaotic = [fact["kind"] == "chaotic" for fact in (a, b, c)]
-                if sum(chaotic) == 1:
-                    found.append((chaotic.index(True), [a, b, c]))
+    for three in combinations(group, 3):
+        chaotic = [fact["kind"] == "chaotic" for fact in three]
+        if sum(chaotic) == 1:
+            found.append((chaotic.index(True), list(three)))
     return found
 
 

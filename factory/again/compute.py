@@ -75,7 +75,7 @@ def motions(text: str) -> list[Motion]:
     setting = asked(text).setting
     time = _TIME.search(setting)
     if time is None:
-        return []
+        raise Unreadable(f"no time: {setting!r}")
     values = _VALUES.search(setting)
     if values is None:
         return [_motion(setting, int(time[1] or time[2]))]
