@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, count, zip_longest
-from pathlib import Path
 from typing import Any
 
 from factory.chance import Chance
 from factory.measure import FACTS, Fact, facts_of
 from factory.quartet import Claim, Quartet, mirrored
 from factory.systems import System, drawn, systems
+from factory.tables import toml
 
-ITERATED = 420
+wordings = partial(toml, "compute.toml")
+ITERATED = 480
 """Bundles of iterated maps among the atomic ones."""
 POLYNOMIAL = (
     "logistic", "cubic", "quadratic", "henon", "delayed", "burgers", "duffing_map", "predator", "coupled", "tinkerbell",
 )  # fmt: skip
-COUPLES = 8
+COUPLES = 4
 """At most so many couples of cycles of a map."""
 THREES = 20
 """At most so many groups of a system for three values."""
 SAID = {"chaotic": "chaotic", "periodic": "periodic", "rest": "steady"}
 RANKS = ("smallest", "middle", "largest")
 Group = list[Fact]
-
-
-@cache
-def wordings() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "compute.toml").read_text(encoding="utf-8"))
 
 
 @cache
@@ -69,7 +64,7 @@ def _shares(secret: str) -> Iterator[tuple[System, list[Group], list[Group], lis
         left = [group for group in groups if group[0]["group"] not in taken]
         three = [group for group in left if _only_chaotic(group)][:THREES]
         two = [group for group in left if group not in three and len({fact["kind"] for fact in group}) > 1]
-        yield system, [group for i, group in enumerate(two) if i % 4], two[::4], three
+        yield system, [group for i, group in enumerate(two) if i % 3], two[::3], three
 
 
 def _setting(system: System, fact: Fact, draw: Chance, meaning: Sequence[str], values: str = "") -> str:
@@ -121,8 +116,8 @@ def _periods(chance: Chance, secret: str) -> Iterator[Quartet]:
 
 
 def _cycles(system: System, groups: list[Group]) -> list[Group]:
-    """Couples of cycles of a map with more than one number, few of each map, and the longer one at the larger number about
-    as often as at the smaller: otherwise, some examples teach what numbers have which period."""
+    """Couples of cycles of a map with more than one number, few of each map, and the longer one as often at the larger
+    number as at the smaller: otherwise, some examples teach what numbers have which period."""
     ways: dict[bool, list[Group]] = {True: [], False: []}
     for group in groups if system.discrete and len(system.numbers) > 1 else []:
         cycles = [fact for fact in group if fact["kind"] == "periodic"]
@@ -140,8 +135,9 @@ def _transitions(chance: Chance, secret: str) -> Iterator[Quartet]:
         for group in groups:
             draw = chance.of("transition", system.id, group[0]["group"])
             pairs = [(a, b) for a, b in combinations(group, 2) if a["kind"] != b["kind"]]
-            low, high = draw.pick(pairs)
-            changes[low["kind"], high["kind"]].append((low, high))
+            ways = {(low["kind"], high["kind"]): (low, high) for low, high in draw.mixed(pairs)}
+            way = min(ways, key=lambda way: len(changes[way]) - len(changes[way[::-1]]))
+            changes[way].append(ways[way])
         for (a, b), up in sorted(changes.items()):
             for there, back in zip(up, changes.get((b, a), []), strict=False) if a < b else []:
                 draw = chance.of("transition", system.id, there[0]["group"], back[0]["group"])

@@ -8,18 +8,18 @@ Orbits and scans come from maps that are iterated with sums and products alone, 
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, count, pairwise
 from math import frexp, ldexp
-from pathlib import Path
 from typing import Any
 
 from factory.chance import Chance
 from factory.quartet import Claim, Quartet, mirrored
+from factory.tables import toml
 
+book = partial(toml, "data.toml")
 KINDS = {
     "atomic": ("orbit",),
     "cross_indicator": ("table", "agreement"),
@@ -38,11 +38,6 @@ List = Sequence[Decimal]
 
 class Unfit(ValueError):  # noqa: N818
     """Data that are too near to a border, or show nothing to ask about."""
-
-
-@cache
-def book() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "data.toml").read_text(encoding="utf-8"))
 
 
 def quartets(family: str, chance: Chance) -> Iterator[Quartet]:
@@ -479,8 +474,9 @@ def regimes(shared: Chance, draw: Chance) -> Values:
     return {"found": found, "series": "; ".join(f"{_text(spectra[name])} at r = {r}" for name, r in found)}
 
 
-def scan(shared: Chance, draw: Chance, sizes: list[int], spread: int) -> Values:
-    """Scans of a map in which only b differs, and not by much."""
+def scan(shared: Chance, draw: Chance, sizes: list[int], spread: int, scale: str = "map") -> Values:
+    """Scans of a map in which only b differs, and not by much. On the scale of an instrument, a has other values: where
+    the exponents of a map change their sign can be known."""
     name, size = shared.pick(list(book()["map"])), shared.between(*sizes)
     low, high = book()["map"][name]["a"]
     step = _number(shared, 0.01, (high - low) / 20, 2)
@@ -490,9 +486,12 @@ def scan(shared: Chance, draw: Chance, sizes: list[int], spread: int) -> Values:
     values: list[Decimal] = []
     for a in reversed(grid):
         values[:0] = clear(0.003, [_exponent(name, a, b)], Decimal(0))
+    if scale != "map":
+        first, step = _number(shared, 0.5, 6, 2), _number(shared, 0.05, 0.4, 2)
+        grid = [first + step * i for i in range(size)]
     rows = ", ".join(f"{v} at a = {a}" for v, a in zip(values, grid, strict=True))
     text = rows if by_rows else f"{_text(values)} at a = {_text(grid)}"
-    return {"map": _formula(name, "a", b), "grid": grid, "list": values, "scan": text}
+    return {"grid": grid, "list": values, "scan": text} | ({"map": _formula(name, "a", b)} if scale == "map" else {})
 
 
 def doublings(shared: Chance, draw: Chance) -> Values:

@@ -16,7 +16,7 @@ from factory.questions import Question, fits, questions
 NAME = "perpend-logic"
 VERSION = "3.0"
 CANARY = f"{NAME} {VERSION}, not for training: canary 0f6b1c9e-52d4-4e0d-9a37-6be1f04c8d21"
-SHARES = {"train": 0.45, "dev": 0.17, "test": 0.38}
+SHARES = {"train": 0.45, "dev": 0.15, "test": 0.40}
 
 Item = dict[str, str | list[str]]
 

@@ -9,17 +9,17 @@ property holds, -3 that it does not.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from factory.chance import Chance
 from factory.quartet import Claim, Quartet
+from factory.tables import toml
 
+said = partial(toml, "logic.toml")
 Clause = tuple[int, ...]
 STEPS = {
     "fol_inference": ((0, 1), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3)),
@@ -30,11 +30,6 @@ NEEDED = {"fol_inference": (1, 3), "multi_hop": (3, 6)}
 KINDS = ("follows", "follows", "excluded", "consistent", "decided")
 MOST_FACTS, MOST_STATEMENTS, MOST_ATOMS = 4, 13, 16
 TRIES = 60
-
-
-@cache
-def said() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "logic.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)

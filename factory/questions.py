@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import partial
 
 from factory.chance import Chance
 from factory.quartet import Quartet
+from factory.tables import toml
 
+wordings = partial(toml, "wordings.toml")
 VARIANTS: dict[str, tuple[str, ...]] = {
     "adversarial": ("right voice", "wrong voice"),
     "consistency_paraphrase": ("plain", "reworded", "denied"),
@@ -27,11 +27,6 @@ class Question:
     frame: str
     setting: int
     claim: int
-
-
-@cache
-def wordings() -> dict[str, dict[str, list[str]]]:
-    return tomllib.loads((Path(__file__).parent / "wordings.toml").read_text(encoding="utf-8"))
 
 
 def variants(family: str) -> tuple[str, ...]:

@@ -6,12 +6,10 @@ signs, often the same coefficients in other places. What a claim means stands in
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,9 @@ import numpy as np
 from factory.algebra import Exponents, Point, Poly, System, constant, decimal, point_text, variable
 from factory.chance import Chance
 from factory.quartet import Claim, Quartet, mirrored
+from factory.tables import toml
 
+claims = partial(toml, "reason.toml")
 NAMES = {
     1: (("x",), ("u",), ("z",), ("p",)),
     2: (("x", "y"), ("u", "v"), ("x", "z"), ("p", "q"), ("v", "w")),
@@ -35,11 +35,6 @@ MARGIN = 0.04
 Values = dict[str, Any]
 Built = tuple[tuple[System, System], tuple[Values, Values]]
 """Two systems and the values of two claims."""
-
-
-@cache
-def claims() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "reason.toml").read_text(encoding="utf-8"))
 
 
 def quartets(family: str, chance: Chance) -> Iterator[Quartet]:
@@ -255,22 +250,22 @@ def two_points(draw: Chance, names: tuple[str, ...], discrete: bool) -> Built:
 
 
 def two_cycles(draw: Chance, names: tuple[str, ...], discrete: bool) -> Built | None:
-    """f(x) = a x^3 + b x^2 + m x + k with f(p) = q and f(q) = p; both systems share p, and their q are neighbours."""
-    p, q = draw.some(range(-4, 5), 2)
+    """f(x) = p + q - x + (x - p) (x - q) (a x + c), so f(p) = q and f(q) = p; the systems share p, a and c, and their q
+    are neighbours."""
+    among = (-5, -4, -3, -2, 2, 3, 4, 5)  # 0 and 1 make it too easy to see f(p) from the coefficients
+    p, q = draw.some(among, 2)
     r = q + (1 if draw.heads() else -1)
-    if r == p:
+    a, c = draw.pick((-3, -2, -1, 1, 2, 3)), draw.between(-12, 12)
+    if r == p or r not in among:
         return None
-    signs = [1 if draw.heads() else -1 for _ in range(2)]
+    x = variable(0, 1)
     systems = []
     for there in (q, r):
-        a, b = (sign * draw.between(1, 3) for sign in signs)
-        g = [a * x**3 + b * x**2 for x in (p, there)]
-        m = -1 - Fraction(g[0] - g[1], p - there)
-        k = there - g[0] - m * p
-        rhs = Poly([((3,), Fraction(a)), ((2,), Fraction(b)), ((1,), m), ((0,), k)])
-        systems.append(System(names, (rhs,), discrete))
-    start = (Fraction(p),)
-    return (systems[0], systems[1]), ({"p": start, "q": (Fraction(q),)}, {"p": start, "q": (Fraction(r),)})
+        start, end, slope = (constant(Fraction(n), 1) for n in (-p, -there, c))
+        rest = (x + start) * (x + end) * (x.scaled(Fraction(a)) + slope)
+        systems.append(System(names, (rest + x.scaled(Fraction(-1)) + constant(Fraction(p + there), 1),), discrete))
+    point = (Fraction(p),)
+    return (systems[0], systems[1]), ({"p": point, "q": (Fraction(q),)}, {"p": point, "q": (Fraction(r),)})
 
 
 def numbers_of_points(draw: Chance, names: tuple[str, ...], discrete: bool) -> Built | None:

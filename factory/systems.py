@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 from factory.algebra import decimal
 from factory.chance import Chance
+from factory.tables import toml
 
 OSCILLATIONS = 100
 """What is left out at the beginning: so many oscillations of a flow, rounded up; ten times as many steps of a map."""
@@ -77,7 +76,7 @@ class System:
 
 @cache
 def systems() -> dict[str, System]:
-    body = tomllib.loads((Path(__file__).parent / "systems.toml").read_text(encoding="utf-8"))
+    body = toml("systems.toml")
     made = {}
     for name, table in body.items():
         table["watch"] = table.get("watch", next(iter(table["rates"])))

@@ -6,22 +6,17 @@ make a bundle: two settings from one wording, two claims from one wording.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from factory.chance import Chance
 from factory.quartet import Claim, Quartet, mirrored
+from factory.tables import toml
 
+book = partial(toml, "textbook.toml")
 Table = dict[str, Any]
 Row = dict[str, str]
-
-
-@cache
-def book() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "textbook.toml").read_text(encoding="utf-8"))
 
 
 def quartets(family: str, chance: Chance) -> Iterator[Quartet]:
@@ -38,8 +33,9 @@ def rows(table: Table) -> list[Row]:
 
 
 def _couples(table: Table, draw: Chance) -> Iterator[Quartet]:
-    """Each row in one bundle, with another that differs from it in setting and claim. A last one may find that all
-    others have theirs: then it shares one of them, and both bundles have one name."""
+    """Each row in one bundle, with another that differs from it in setting and claim; a last one may share the bundle of
+    another. Bundles that share a row have one name, and so have those of a table of numbers, which follow one law."""
+    name, law = table["name"], table["kind"] == "constant"
     mixed, asks, first = draw.mixed(rows(table)), table["ask"], draw.below(len(table["ask"]))
     shared: dict[int, str] = {}
     for i, row in enumerate(mixed):
@@ -48,7 +44,7 @@ def _couples(table: Table, draw: Chance) -> Iterator[Quartet]:
         found = ((j, ask) for j in others for ask in turned if _apart(ask, row, mixed[j]))
         j, ask = next(found, (i, turned[0]))
         if i not in shared and j != i:
-            shared[i] = shared[j] = shared.get(j, f"{table['name']} {i}")
+            shared[i] = shared[j] = name if law else shared.get(j, f"{name} {i}")
             yield _quartet(table, ask, shared[j], row, mixed[j])
 
 

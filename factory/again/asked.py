@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 from factory.quartet import Unreadable
+from factory.tables import toml
 
+_forms = partial(toml, "again/asked.toml")
 _SENTENCES = re.compile(r"(?<=[.?!]) ")
 
 
@@ -19,11 +18,6 @@ class Asked:
     setting: str
     claim: str
     denied: bool
-
-
-@cache
-def _forms() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "asked.toml").read_text(encoding="utf-8"))
 
 
 def _match(pattern: str, text: str) -> re.Match[str] | None:

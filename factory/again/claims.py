@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from factory.quartet import Unreadable
+from factory.tables import toml
 
 Holes = Mapping[str, tuple[str, Callable[[str], Any]]]
 """Letter of a hole → a regular expression for what stands there, and what this is read as."""
@@ -19,7 +18,7 @@ _HOLE = re.compile(r"\{(\w)\}")
 @cache
 def _claims(file: str) -> list[tuple[list[str], str]]:
     """Wordings, cut at their holes, and what they mean."""
-    said = tomllib.loads((Path(__file__).parent / file).read_text(encoding="utf-8"))["claim"]
+    said = toml(f"again/{file}")["claim"]
     return [(_HOLE.split(says), claim["means"]) for claim in said for says in claim["says"]]
 
 

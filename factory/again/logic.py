@@ -6,14 +6,13 @@ A row says of each property whether an object has it; a set of rows is a whole n
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 from factory.again.asked import asked
 from factory.quartet import Unreadable
+from factory.tables import toml
 
 Rows = int
 _VERBS = ("hum", "leak", "rattle", "vibrate", "squeak", "show", "need", "run", "stand", "pass", "use")
@@ -27,7 +26,7 @@ Form = tuple[re.Pattern[str], Callable[..., Rows]]
 @cache
 def _forms(kind: str) -> list[Form]:
     """The sentences of a kind, and the rows that they leave, as a function of those of their phrases."""
-    said = tomllib.loads((Path(__file__).parent / "logic.toml").read_text(encoding="utf-8"))[kind]
+    said = toml("again/logic.toml")[kind]
     laws = {law: eval(f"lambda x, y=0, z=0: {law}", {"__builtins__": {}}) for _, law in said}  # noqa: S307 - of our file
     return [(_pattern(form), laws[law]) for form, law in said]
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,16 +19,13 @@ from scipy.optimize import brentq, fsolve
 
 from factory.again.asked import asked
 from factory.quartet import Unreadable
+from factory.tables import toml
 
+book = partial(toml, "again/textbook.toml")
 _COUNTS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
 _WORDS = {word: n for n, word in enumerate(_COUNTS)} | {"eighteen": 18, "first": 1, "second": 2}
 _NUMBER = r"(?P<\1>-?\\d+(?:[./]\\d+)?)"
 Table = dict[str, Any]
-
-
-@cache
-def book() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "textbook.toml").read_text(encoding="utf-8"))
 
 
 def label(text: str) -> bool:

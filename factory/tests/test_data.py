@@ -15,13 +15,13 @@ from factory.quartet import Unreadable
 
 @pytest.mark.parametrize("family", sorted(data.KINDS))
 def test_two_readings_agree(family: str) -> None:
-    for bundle in bundles("data", family, 60):
+    for bundle in bundles("data", family, 30):
         for question in bundle.questions:
             assert label(question.text) == question.label, question.text
 
 
 def test_the_other_data_turn_the_second_label() -> None:
-    for bundle in bundles("data", "cross_indicator", 40):
+    for bundle in bundles("data", "cross_indicator", 24):
         for question in bundle.questions:
             there, other = bundle.quartet.settings[question.setting], bundle.quartet.settings[1 - question.setting]
             assert label(question.text.replace(there, other)) != question.label
@@ -55,7 +55,7 @@ def test_flows_have_a_zero_exponent_and_lose_volume() -> None:
 
 
 def test_megno_of_regular_motion_stays_near_two() -> None:
-    for bundle in bundles("data", "cross_indicator", 120):
+    for bundle in bundles("data", "cross_indicator", 60):
         for setting in bundle.quartet.settings:
             pairs = re.findall(r"exponent (-?[\d.]+) and MEGNO (\d+\.\d)", setting)
             assert all(1.8 < float(m) < 2.2 for e, m in pairs if float(e) < 0.0009)

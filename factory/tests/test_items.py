@@ -51,7 +51,7 @@ def test_a_sample_made_again_is_in_the_set(items: list[Item], stratum: str) -> N
 
 
 def test_equal_equations_are_never_in_two_splits() -> None:
-    made = [b for family in ("atomic", "extended_systems") for b in bundles("reason", family, 60)]
+    made = [b for family in ("atomic", "extended_systems") for b in bundles("reason", family, 6)]
     for bundle in made[:5]:
         twin = Bundle("data", "atomic", bundle.quartet, bundle.questions)
         parts = split([*made, twin])

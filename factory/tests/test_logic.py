@@ -15,7 +15,7 @@ WORD = r"[a-z-]{5,}"
 
 @pytest.fixture(scope="module", params=list(BUNDLES["logic"]))
 def some(request: pytest.FixtureRequest) -> list[Bundle]:
-    return bundles("logic", request.param, 25)
+    return bundles("logic", request.param, 20)
 
 
 def test_both_labellings_agree(some: list[Bundle]) -> None:
