@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, localcontext
 from functools import cache, partial
-from itertools import combinations, count, zip_longest
+from itertools import chain, combinations, count, zip_longest
 from typing import Any
 
 from factory.chance import Chance
@@ -17,15 +17,13 @@ from factory.systems import System, drawn, systems
 from factory.tables import toml
 
 wordings = partial(toml, "compute.toml")
-ITERATED = 480
+ITERATED = 420
 """Bundles of iterated maps among the atomic ones."""
 POLYNOMIAL = (
     "logistic", "cubic", "quadratic", "henon", "delayed", "burgers", "duffing_map", "predator", "coupled", "tinkerbell",
 )  # fmt: skip
 COUPLES = 4
 """At most so many couples of cycles of a map."""
-THREES = 20
-"""At most so many groups of a system for three values."""
 SAID = {"chaotic": "chaotic", "periodic": "periodic", "rest": "steady"}
 RANKS = ("smallest", "middle", "largest")
 Group = list[Fact]
@@ -49,22 +47,28 @@ def facts(secret: str = "") -> dict[str, list[Group]]:
 
 def quartets(family: str, chance: Chance, secret: str = "") -> Iterator[Quartet]:
     if family == "atomic":
-        streams = [_regimes(chance, secret), _iterated(chance, ITERATED)]
+        streams = [_regimes(chance, secret, 0), _iterated(chance, ITERATED)]
     else:
-        streams = [_periods(chance, secret), _transitions(chance, secret), _one_of_three(chance, secret)]
+        streams = [_regimes(chance, secret, 1), _periods(chance, secret), _transitions(chance, secret)]
+        streams.append(_one_of_three(chance, secret))
     for row in zip_longest(*streams):
         yield from (quartet for quartet in row if quartet is not None)
 
 
-def _shares(secret: str) -> Iterator[tuple[System, list[Group], list[Group], list[Group]]]:
-    """Each system with its groups for regimes, for two values and for three values; no group serves twice."""
+def _shares(secret: str) -> Iterator[tuple[System, list[Group], list[tuple[Group, Group]], list[tuple[Group, Group]]]]:
+    """Each system with its groups for regimes, and couples for two values and for three; no group serves twice."""
     for name, groups in facts(secret).items():
         system = systems()[name]
-        taken = {couple[0]["group"] for couple in _cycles(system, groups)}
-        left = [group for group in groups if group[0]["group"] not in taken]
-        three = [group for group in left if _only_chaotic(group)][:THREES]
-        two = [group for group in left if group not in three and len({fact["kind"] for fact in group}) > 1]
-        yield system, [group for i, group in enumerate(two) if i % 3], two[::3], three
+        left = _without(groups, _cycles(system, groups))
+        threes = _threes(left)
+        left = [group for group in _without(left, chain(*threes)) if len({fact["kind"] for fact in group}) > 1]
+        changes = _changes(left)
+        yield system, _without(left, chain(*changes)), changes, threes
+
+
+def _without(groups: list[Group], used: Iterable[Group]) -> list[Group]:
+    taken = {group[0]["group"] for group in used}
+    return [group for group in groups if group[0]["group"] not in taken]
 
 
 def _setting(system: System, fact: Fact, draw: Chance, meaning: Sequence[str], values: str = "") -> str:
@@ -105,9 +109,9 @@ def _contrast(kind: str, group: Group, chance: Chance) -> Quartet:
     return _quartet(kind, system, settings, mirrored(*said))
 
 
-def _regimes(chance: Chance, secret: str) -> Iterator[Quartet]:
+def _regimes(chance: Chance, secret: str, half: int) -> Iterator[Quartet]:
     for _, groups, *_ in _shares(secret):
-        yield from (_contrast("regime", group, chance) for group in groups)
+        yield from (_contrast("regime", group, chance) for group in groups[half::2])
 
 
 def _periods(chance: Chance, secret: str) -> Iterator[Quartet]:
@@ -128,74 +132,74 @@ def _cycles(system: System, groups: list[Group]) -> list[Group]:
     return [*ways[True][: COUPLES // 2], *ways[False][: min(COUPLES // 2, len(ways[True]) + 1)]]
 
 
+def _changes(groups: list[Group]) -> list[tuple[Group, Group]]:
+    """Couples of two facts each, in which the same number turns one kind of motion into the other, up and down."""
+    ways = defaultdict[tuple[str, str, str], list[Group]](list)
+    for group in groups:
+        pairs = [[low, high] for low, high in combinations(group, 2) if low["kind"] != high["kind"]]
+        found = {(low["kind"], low["letter"], high["kind"]): [low, high] for low, high in pairs}
+        way = min(found, key=lambda way: len(ways[way]) - len(ways[way[::-1]]))
+        ways[way].append(found[way])
+    rising = [(up, ways.get(way[::-1], [])) for way, up in sorted(ways.items()) if way[0] < way[2]]
+    return [couple for up, down in rising for couple in zip(up, down, strict=False)]
+
+
 def _transitions(chance: Chance, secret: str) -> Iterator[Quartet]:
     """Two values in each setting: one kind of motion turns into the other in the first, and back in the second."""
-    for system, _, groups, _ in _shares(secret):
-        changes = defaultdict[tuple[str, str], list[tuple[Fact, Fact]]](list)
-        for group in groups:
-            draw = chance.of("transition", system.id, group[0]["group"])
-            pairs = [(a, b) for a, b in combinations(group, 2) if a["kind"] != b["kind"]]
-            ways = {(low["kind"], high["kind"]): (low, high) for low, high in draw.mixed(pairs)}
-            way = min(ways, key=lambda way: len(changes[way]) - len(changes[way[::-1]]))
-            changes[way].append(ways[way])
-        for (a, b), up in sorted(changes.items()):
-            for there, back in zip(up, changes.get((b, a), []), strict=False) if a < b else []:
-                draw = chance.of("transition", system.id, there[0]["group"], back[0]["group"])
-                meaning = [SAID[kind] for kind in (a, b) if SAID[kind] in wordings()["meaning"]]
-                same = draw.below(10**6)
-                settings, claims = [], []
-                for low, high in (there, back):
-                    values = [fact["numbers"][fact["letter"]] for fact in (low, high)]
-                    words = Chance("words", system.id, same)
-                    settings.append(_setting(system, low, words, meaning, f"{values[0]} and {values[1]}"))
-                    told = {"k": low["letter"], "low": values[0], "high": values[1]}
-                    claims.append(
-                        tuple(
-                            Claim(tuple(w.format(a=SAID[x], b=SAID[y], **told) for w in wordings()["claims"]["change"]))
-                            for x, y in ((a, b), (b, a))
-                        )
-                    )
-                yield _quartet("transition", system, settings, tuple(claims))
+    for system, _, couples, _ in _shares(secret):
+        for couple in couples:
+            draw = chance.of("transition", system.id, *(group[0]["group"] for group in couple))
+            kinds = [SAID[fact["kind"]] for fact in couple[0]]
+            meaning = [kind for kind in kinds if kind in wordings()["meaning"]]
+            same = draw.below(10**6)
+            settings, claims = [], []
+            for low, high in couple:
+                values = [fact["numbers"][fact["letter"]] for fact in (low, high)]
+                words = Chance("words", system.id, same)
+                settings.append(_setting(system, low, words, meaning, f"{values[0]} and {values[1]}"))
+                told = {"k": low["letter"], "low": values[0], "high": values[1]}
+                said = [{**told, "a": a, "b": b} for a, b in (kinds, kinds[::-1])]
+                one, other = (Claim(tuple(w.format(**t) for w in wordings()["claims"]["change"])) for t in said)
+                claims.append((one, other))
+            yield _quartet("transition", system, settings, tuple(claims))
 
 
-def _only_chaotic(group: Group) -> list[tuple[int, list[Fact]]]:
-    """The place of the only chaotic one among three facts of a group: all that can be had."""
-    found = []
-    for three in combinations(group, 3):
-        chaotic = [fact["kind"] == "chaotic" for fact in three]
-        if sum(chaotic) == 1:
-            found.append((chaotic.index(True), list(three)))
-    return found
+def _rank(group: Group) -> int | None:
+    """The place of the only chaotic one among three facts."""
+    kinds = [fact["kind"] for fact in group]
+    return kinds.index("chaotic") if len(kinds) == 3 and kinds.count("chaotic") == 1 else None
+
+
+def _threes(groups: list[Group]) -> list[tuple[Group, Group]]:
+    """Couples of groups in which the same number varies, and chaos has another place among its three values: so none of
+    the numbers of a system has its chaos more often at one place than at another."""
+    left = [group for group in groups if _rank(group) is not None]
+    couples = []
+    while left:
+        one = left.pop(0)
+        fitting = (g for g in left if g[0]["letter"] == one[0]["letter"] and _rank(g) != _rank(one))
+        other = next(fitting, None)
+        if other is not None:
+            left.remove(other)
+            couples.append((one, other))
+    return couples
 
 
 def _one_of_three(chance: Chance, secret: str) -> Iterator[Quartet]:
     """Three values, one of which gives chaos; its rank among them differs between the settings."""
-    for system, _, _, groups in _shares(secret):
-        left = list(groups)
-        while left:
-            group = left.pop(0)
-            draw = chance.of("three", system.id, group[0]["group"])
-            rank, three = draw.pick(_only_chaotic(group))
-            partner = next((g for g in left if any(r != rank for r, _ in _only_chaotic(g))), None)
-            if partner is None:
-                continue
-            left.remove(partner)
-            other, again = draw.pick([found for found in _only_chaotic(partner) if found[0] != rank])
+    for system, _, _, couples in _shares(secret):
+        for couple in couples:
+            draw = chance.of("three", system.id, couple[0][0]["group"])
             same = draw.below(10**6)
-            settings, claims = [], []
-            for some in (three, again):
-                values = draw.mixed([fact["numbers"][fact["letter"]] for fact in some])
-                words = Chance("words", system.id, same)
+            settings, said = [], []
+            for group in couple:
+                values = draw.mixed([fact["numbers"][fact["letter"]] for fact in group])
                 text = f"{values[0]}, {values[1]} and {values[2]}"
-                settings.append(_setting(system, some[0], words, ["chaotic"], text))
-                letter = some[0]["letter"]
-                claims.append(
-                    tuple(
-                        Claim(tuple(w.format(rank=RANKS[r], k=letter) for w in wordings()["claims"]["only"]))
-                        for r in (rank, other)
-                    )
-                )
-            yield _quartet("one_of_three", system, settings, tuple(claims))
+                words = Chance("words", system.id, same)
+                settings.append(_setting(system, group[0], words, ["chaotic"], text))
+                told = {"rank": RANKS[_rank(group) or 0], "k": group[0]["letter"]}
+                said.append(Claim(tuple(w.format(**told) for w in wordings()["claims"]["only"])))
+            yield _quartet("one_of_three", system, settings, mirrored(*said))
 
 
 def _iterated(chance: Chance, most: int) -> Iterator[Quartet]:

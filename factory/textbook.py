@@ -33,8 +33,8 @@ def rows(table: Table) -> list[Row]:
 
 
 def _couples(table: Table, draw: Chance) -> Iterator[Quartet]:
-    """Each row in one bundle, with another that differs from it in setting and claim; a last one may share the bundle of
-    another. Bundles that share a row have one name, and so have those of a table of numbers, which follow one law."""
+    """Each row in one bundle, with another that differs from it in setting and claim; a last one may find none that is
+    free. Bundles that share a row have one name, and so have those of a table of numbers, which follow one law."""
     name, law = table["name"], table["kind"] == "constant"
     mixed, asks, first = draw.mixed(rows(table)), table["ask"], draw.below(len(table["ask"]))
     shared: dict[int, str] = {}
