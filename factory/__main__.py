@@ -11,6 +11,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from factory.again.compute import motions, watched
 from factory.chance import Chance
 from factory.items import Item, build, disagreements, private
 from factory.measure import Fact, run, text_of
@@ -78,8 +79,6 @@ def measured_anew() -> int:
 
 def comes_out_again(fact: Fact) -> bool:
     """Whether both methods see the kind of motion that is frozen."""
-    from factory.again.compute import motions, watched
-
     first = run(systems()[fact["system"]], fact["numbers"], [float(v) for v in fact["start"].values()])
     return {first.kind, watched(motions(text_of(fact))[0]).kind} == {fact["kind"]}
 

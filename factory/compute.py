@@ -11,7 +11,7 @@ from itertools import chain, combinations, count, zip_longest
 from typing import Any
 
 from factory.chance import Chance
-from factory.measure import FACTS, Fact, facts_of
+from factory.measure import FACTS, Fact, agrees, measured
 from factory.quartet import Claim, Quartet, mirrored
 from factory.systems import System, drawn, systems
 from factory.tables import toml
@@ -33,7 +33,7 @@ Group = list[Fact]
 def facts(secret: str = "") -> dict[str, list[Group]]:
     """System → its groups of facts: all numbers but one are the same in a group."""
     if secret:
-        rows = [fact for name in systems() for fact in facts_of(name, secret)]
+        rows = [fact for fact, _, seen in measured(secret) if agrees(fact, seen)]
     else:
         rows = [json.loads(line) for line in FACTS.read_text(encoding="utf-8").splitlines()]
     groups = defaultdict[tuple[str, int], Group](list)

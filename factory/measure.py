@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from factory.again import compute as again
 from factory.chance import Chance
 from factory.systems import Drawn, System, drawn, systems
 
@@ -115,11 +116,11 @@ def period(values: np.ndarray, near: float) -> int:
 
 def confirmed(system: System, numbers: Drawn, start: Sequence[float], seen: Seen) -> bool:
     """Later and longer, at half the step, and from starts nearby, the class and the cycle are the same."""
-    looks: list[tuple[Sequence[float], float, int, int]] = [(start, 5, 3, 1), (start, 1, 1, 2)]
-    looks += [([value * factor for value in start], 1, 1, 1) for factor in (0.99, 1.004, 1.012)]
+    nearby = [[value * factor for value in start] for factor in (0.99, 1.004, 1.012)]
+    looks = [(start, 5, 3, 1), (start, 1, 1, 2), *((where, 1, 1, 1) for where in nearby)]
     for where, later, longer, finer in looks:
-        again = run(system, numbers, where, later, longer, finer)
-        if (again.kind, again.cycle) != (seen.kind, seen.cycle):
+        other = run(system, numbers, where, later, longer, finer)
+        if (other.kind, other.cycle) != (seen.kind, seen.cycle):
             return False
     return True
 
@@ -155,22 +156,26 @@ def _three(classes: list[list[Fact]]) -> list[Fact]:
     return [*(some[0] for some in classes), *more][:3]
 
 
-def freeze(secret: str = "") -> dict[str, int]:
-    """Writes what both measurements agree about, and what the second saw; counts by what it saw of what the first."""
-    from factory.again.compute import SEEN, motions, watched
-
+def measured(secret: str = "") -> list[tuple[Fact, again.Motion, again.Seen]]:
+    """Every fact, the motion that its question prints, and what the second look at this sees."""
     with ProcessPoolExecutor() as pool:
         facts = [fact for some in pool.map(partial(facts_of, secret=secret), systems()) for fact in some]
-        asked = [motions(text_of(fact))[0] for fact in facts]
-        seen = list(pool.map(watched, asked, chunksize=4))
-    agreed = [(a.kind, a.cycle) == (fact["kind"], fact["cycle"]) for fact, a in zip(facts, seen, strict=True)]
-    kept = [json.dumps(fact, ensure_ascii=False) for fact, same in zip(facts, agreed, strict=True) if same]
-    rows = {m.digest: {"motion": m.digest, "kind": a.kind, "cycle": a.cycle} for m, a in zip(asked, seen, strict=True)}
+        asked = [again.motions(text_of(fact))[0] for fact in facts]
+        return list(zip(facts, asked, pool.map(again.watched, asked, chunksize=4), strict=True))
+
+
+def agrees(fact: Fact, seen: again.Seen) -> bool:
+    return (seen.kind, seen.cycle) == (fact["kind"], fact["cycle"])
+
+
+def freeze() -> dict[str, int]:
+    """Writes what both measurements agree about, and what the second saw; counts by what it saw of what the first."""
+    rows = measured()
+    kept = [json.dumps(fact, ensure_ascii=False) for fact, _, seen in rows if agrees(fact, seen)]
+    looks = {m.digest: json.dumps({"motion": m.digest, "kind": s.kind, "cycle": s.cycle}) for _, m, s in rows}
     FACTS.write_text("\n".join(kept) + "\n", encoding="utf-8")
-    SEEN.write_text("\n".join(map(json.dumps, rows.values())) + "\n", encoding="utf-8")
-    return dict(
-        Counter(f"{fact['kind']} {fact['cycle']}: {a.kind} {a.cycle}" for fact, a in zip(facts, seen, strict=True))
-    )
+    again.SEEN.write_text("\n".join(looks.values()) + "\n", encoding="utf-8")
+    return dict(Counter(f"{fact['kind']} {fact['cycle']}: {s.kind} {s.cycle}" for fact, _, s in rows))
 
 
 def text_of(fact: Fact) -> str:

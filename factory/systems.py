@@ -29,7 +29,6 @@ class System:
     source: str
     unit: float | None = None
     watch: str = ""
-    turning: tuple[str, ...] = ()
 
     @property
     def discrete(self) -> bool:
@@ -76,12 +75,10 @@ class System:
 
 @cache
 def systems() -> dict[str, System]:
-    body = toml("systems.toml")
-    made = {}
-    for name, table in body.items():
-        table["watch"] = table.get("watch", next(iter(table["rates"])))
-        made[name] = System(name, **(table | {"turning": tuple(table.get("turning", ()))}))
-        clash = set(made[name].numbers) & {*made[name].rates, "t", "n"}
+    tables = toml("systems.toml").items()
+    made = {name: System(name, **({"watch": next(iter(known["rates"]))} | known)) for name, known in tables}
+    for name, system in made.items():
+        clash = set(system.numbers) & {*system.rates, "t", "n"}
         if clash:
             raise ValueError(f"systems.toml, {name}: {sorted(clash)} are letters of numbers and of variables")
     return made

@@ -118,6 +118,7 @@ def _kept() -> dict[str, Seen]:
     return {row["motion"]: Seen(row["kind"], row["cycle"]) for row in rows}
 
 
+@cache
 def look(motion: Motion) -> Seen:
     """What the motion is after the time that is left out."""
     kept = _kept().get(motion.digest)
