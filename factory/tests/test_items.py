@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 
 import pytest
 from factory.__main__ import PACKED, read
+from factory.again.asked import asked
+from factory.again.notation import equations
 from factory.items import BUNDLES, Bundle, Item, bundles, split
 
 
@@ -50,11 +52,18 @@ def test_a_sample_made_again_is_in_the_set(items: list[Item], stratum: str) -> N
                 assert known[question.text] == ("TRUE" if question.label else "FALSE")
 
 
-def test_equal_equations_are_never_in_two_splits() -> None:
-    made = [b for family in ("atomic", "extended_systems") for b in bundles("reason", family, 6)]
-    for bundle in made[:5]:
-        twin = Bundle("data", "atomic", bundle.quartet, bundle.questions)
-        parts = split([*made, twin])
-        homes = [part for part, members in parts.items() for b in members if b.quartet is bundle.quartet]
-        assert len(homes) == 2
-        assert len(set(homes)) == 1
+def test_no_equations_of_reason_and_no_iterated_map_are_in_two_splits(items: list[Item]) -> None:
+    splits = defaultdict[tuple[str, ...], set[str]](set)
+    for item in items:
+        if item["stratum"] == "reason" or item["kind"] == "iterate":
+            splits[equations(asked(str(item["question"])).setting).sides].add(str(item["split"]))
+    assert len(splits) > 2000
+    assert all(len(some) == 1 for some in splits.values())
+
+
+def test_bundles_with_a_trait_in_common_stay_together() -> None:
+    made = bundles("reason", "atomic", 12)
+    twin = Bundle("data", "atomic", made[0].quartet, made[0].questions)
+    homes = [part for part, members in split([*made, twin]).items() for b in members if b.quartet is twin.quartet]
+    assert len(homes) == 2
+    assert len(set(homes)) == 1
