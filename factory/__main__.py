@@ -16,6 +16,7 @@ from factory.chance import Chance
 from factory.items import Item, build, disagreements, private
 from factory.measure import Fact, run, text_of
 from factory.systems import systems
+from perpend.studies.logic.chaosbench.sets import seal
 
 PACKED = Path(__file__).parents[1] / "src/perpend/studies/logic/items.jsonl.xz"
 SHORTCUTS = Path(__file__).parent / "shortcuts.csv"
@@ -54,6 +55,7 @@ def make(check: bool) -> int:
     failed = told(items)
     if not check:
         PACKED.write_bytes(data)
+        print(f"{seal(PACKED.parent)} is the digest of the set")
         return failed
     same = PACKED.exists() and PACKED.read_bytes() == data
     print(f"sha256 {hashlib.sha256(data).hexdigest()}: {'the same' if same else 'NOT the same'} as in the package")
