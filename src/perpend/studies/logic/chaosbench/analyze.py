@@ -19,8 +19,8 @@ from perpend.inert import markdown
 from perpend.measure.study import Numbers
 from perpend.proof.gates import Gate
 from perpend.report.figures import draw_intervals
+from perpend.report.pages import render
 from perpend.report.tables import as_csv, booktabs, markdown_table, number
-from perpend.report.templates import render
 from perpend.stats.binary import paired_bootstrap
 from perpend.stats.families import family
 from perpend.stats.pairs import paired_test

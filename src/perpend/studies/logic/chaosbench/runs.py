@@ -49,7 +49,7 @@ from perpend.measure.run import Run
 from perpend.measure.study import FORMAT, METRICS
 from perpend.measure.table import Reply
 from perpend.report.derive import derive
-from perpend.report.templates import render
+from perpend.report.pages import render
 from perpend.spec.resolve import names
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec, written_name
 from perpend.studies.logic.chaosbench import sets

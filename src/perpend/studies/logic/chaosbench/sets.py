@@ -40,7 +40,7 @@ from perpend.errors import DataError, SpecError
 from perpend.inert import one_line
 from perpend.ledger.items import check_item
 from perpend.ledger.manifest import code_version
-from perpend.report.templates import render
+from perpend.report.pages import render
 from perpend.types import Item
 
 Record: TypeAlias = dict[str, JSON]
