@@ -27,7 +27,9 @@ _START = re.compile(
     r"\((?P<names>[\w, \[\]]+)\) = \((?P<values>[-\d., ]+)\)|(?<![\w\[])(?P<name>\w+)\[0\] = (?P<value>-?[\d.]+)"
 )
 _TIME = re.compile(r"first (\d+) (?:time units|steps)|before t = (\d+)")
-_VALUES = re.compile(rf"(?:and (\w) takes the values|The values of (\w) are) ({_NUMBER})(?:, ({_NUMBER}))? and ({_NUMBER})")
+_VALUES = re.compile(
+    rf"(?:and (\w) takes the values|The values of (\w) are) ({_NUMBER})(?:, ({_NUMBER}))? and ({_NUMBER})"
+)
 _KINDS = {"chaotic": "chaotic", "periodic": "periodic", "steady": "rest"}
 _RANKS = ["smallest", "middle", "largest"]
 _HOLES: Holes = {
