@@ -16,7 +16,7 @@ from factory.chance import Chance
 from factory.items import Item, build, disagreements, private
 from factory.measure import Fact, run, text_of
 from factory.systems import systems
-from perpend.studies.logic.chaosbench.sets import seal
+from perpend.studies.logic.chaosbench.sets import FileDigest, counted, global_sha256, seal, write_records
 
 PACKED = Path(__file__).parents[1] / "src/perpend/studies/logic/items.jsonl.xz"
 SHORTCUTS = Path(__file__).parent / "shortcuts.csv"
@@ -96,16 +96,14 @@ def make_private(key_file: str, folder: str) -> int:
         return 2
     families = private(key, build())
     failed = told([item for some in families.values() for item in some])
-    whole = hashlib.sha256()
+    files = []
     for family, items in families.items():
-        lines = "".join(f"{json.dumps(item)}\n" for item in items).encode()
-        path = target / "data" / f"{family}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(lines)
-        whole.update(f"data/{family}.jsonl:{hashlib.sha256(lines).hexdigest()}:{len(items)}\n".encode())
-    selector = {"schema_version": "v2", "description": "a private set", "files": [f"data/{f}.jsonl" for f in families]}
+        path = f"data/{family}.jsonl"
+        write_records(target / path, items)
+        files.append(FileDigest(path, *counted(target / path)))
+    selector = {"schema_version": "v2", "description": "a private set", "files": [file.path for file in files]}
     (target / "data/canonical_v2_files.json").write_text(json.dumps(selector, indent=2) + "\n", encoding="utf-8")
-    print(f"global sha256 {whole.hexdigest()}")
+    print(f"global sha256 {global_sha256(files)}")
     return failed
 
 

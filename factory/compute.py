@@ -22,8 +22,8 @@ ITERATED = 420
 POLYNOMIAL = (
     "logistic", "cubic", "quadratic", "henon", "delayed", "burgers", "duffing_map", "predator", "coupled", "tinkerbell",
 )  # fmt: skip
-COUPLES = 4
-"""At most so many couples of cycles of a map."""
+MOST, COUPLES, THREES = 10, 4, 3
+"""At most so many bundles of a system, so that none makes up much of a split: of couples of cycles, of three values."""
 SAID = {"chaotic": "chaotic", "periodic": "periodic", "rest": "steady"}
 RANKS = ("smallest", "middle", "largest")
 Group = list[Fact]
@@ -60,10 +60,11 @@ def _shares(secret: str) -> Iterator[tuple[System, list[Group], list[tuple[Group
     for name, groups in facts(secret).items():
         system = systems()[name]
         left = _without(groups, _cycles(system, groups))
-        threes = _threes(left)
+        threes = _threes(left)[:THREES]
         left = [group for group in _without(left, chain(*threes)) if len({fact["kind"] for fact in group}) > 1]
-        changes = _changes(left)
-        yield system, _without(left, chain(*changes)), changes, threes
+        changes = _changes(left)[:THREES]
+        room = MOST - len(changes) - len(threes) - (COUPLES if system.discrete else 0)
+        yield system, _without(left, chain(*changes))[:room], changes, threes
 
 
 def _without(groups: list[Group], used: Iterable[Group]) -> list[Group]:
@@ -89,9 +90,9 @@ def _setting(system: System, fact: Fact, draw: Chance, meaning: Sequence[str], v
 
 
 def _quartet(kind: str, system: System, settings: Sequence[str], claims: Any, traits: tuple[str, ...] = ()) -> Quartet:
-    cluster = traits[0] if traits else system.id
+    cluster, name = (traits[0], "generic") if traits else (system.id, system.id)  # a map that is iterated has no name
     couple = settings[0], settings[1]
-    return Quartet(kind, cluster, couple, claims, (system.id, system.id), (system.source,), traits)
+    return Quartet(kind, cluster, couple, claims, (name, name), (system.source,), traits)
 
 
 def _contrast(kind: str, group: Group, chance: Chance) -> Quartet:
